@@ -36,7 +36,7 @@ BARS = (0.95, 0.9, 0.85, 0.8, 0.75, SURE_ENOUGH)
 STARTS = ((2, 0.8), (0, 0.2))
 """Place in BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
 shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a stated 5 %."""
-FALSE_ALARMS = 0.01
+FALSE_ALARM_SHARE = 0.01
 """Share of the validation volumes, which are in order and upright, that may be flagged as shuffled
 or upside down."""
 ALLOWANCE = 0.05

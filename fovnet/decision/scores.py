@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fovnet.decision import novelty, orientation
-from fovnet.decision.confidence_bar import FALSE_ALARMS
+from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.folder import save_weighing
 from fovnet.decision.member_weights import Weighing, weigh, weighted_mean
@@ -28,8 +28,8 @@ ProgressCallback = Callable[[int, int], Any]
 # volumes to train the orientation network on
 FEWEST = 50
 MOST = 4000
-# fewest validation volumes that give a bar for FALSE_ALARMS: its rank is then 1
-JUDGES = round(1 / FALSE_ALARMS) - 1
+# fewest validation volumes that give a bar for FALSE_ALARM_SHARE: its rank is then 1
+JUDGES = round(1 / FALSE_ALARM_SHARE) - 1
 
 
 def score(

@@ -30,7 +30,7 @@ def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Flo
     Source: Ament et al., *Unexpected improvements to expected improvement* (2023),
     arXiv:2310.20708, eq. 8.
     """
-    deviation = _deviation(variance)
+    deviation = _standard_deviation(variance)
     return np.asarray(log_h((best - mean) / deviation) + np.log(deviation))
 
 
@@ -40,7 +40,7 @@ def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) 
     Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve*
     (1964).
     """
-    return np.asarray(log_ndtr((best - mean) / _deviation(variance)))
+    return np.asarray(log_ndtr((best - mean) / _standard_deviation(variance)))
 
 
 def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:
@@ -49,7 +49,7 @@ def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -
     Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6,
     with a constant width.
     """
-    return np.asarray(width * _deviation(variance) - mean)
+    return np.asarray(width * _standard_deviation(variance) - mean)
 
 
 def expected_regret(
@@ -62,40 +62,65 @@ def expected_regret(
     positively correlated points the true value is lower (Slepian's inequality), so a search that
     stops by it stops late rather than early.  Gauss-Legendre quadrature.
     """
-    deviation = _deviation(variance)
-    hazy = float(np.sqrt(doubt))
+    deviation = _standard_deviation(variance)
+    best_deviation = float(np.sqrt(doubt))
     # min f never lies below the bottom, nor b above the top
-    top = best + 6.0 * hazy
-    bottom = float((mean - 6.0 * deviation).min())
+    greatest_level = best + 6.0 * best_deviation
+    least_level = float((mean - 6.0 * deviation).min())
     # below the middle one P(b > y) is 1
-    ends = sorted({bottom, max(bottom, best - 6.0 * hazy), top}) if bottom < top else []
+    integration_limits = (
+        sorted({least_level, max(least_level, best - 6.0 * best_deviation), greatest_level})
+        if least_level < greatest_level
+        else []
+    )
     return sum(
-        (_area(low, high, mean, deviation, best, hazy, nodes) for low, high in pairwise(ends)), 0.0
+        (
+            _integrate_regret(
+                lower_limit, upper_limit, mean, deviation, best, best_deviation, nodes
+            )
+            for lower_limit, upper_limit in pairwise(integration_limits)
+        ),
+        0.0,
     )
 
 
-def _area(
-    low: float, high: float, mean: Floats, deviation: Floats, best: float, hazy: float, nodes: int
+def _integrate_regret(
+    lower_level: float,
+    upper_level: float,
+    mean: Floats,
+    deviation: Floats,
+    best: float,
+    best_deviation: float,
+    node_count: int,
 ) -> float:
-    """The integral of P(min f < y) P(b > y) from low to high."""
-    abscissas, weights = np.polynomial.legendre.leggauss(nodes)
-    levels = low + 0.5 * (abscissas + 1.0) * (high - low)
-    below = np.array([_some_below(level, mean, deviation) for level in levels])
-    above = ndtr((best - levels) / hazy) if hazy else 1.0
-    return float(0.5 * (high - low) * (weights @ (below * above)))
+    """The integral of P(min f < y) P(b > y) over the levels y from `lower_level` to `upper_level`;
+    b is normal about `best` with `best_deviation`."""
+    abscissas, weights = np.polynomial.legendre.leggauss(node_count)
+    levels = lower_level + 0.5 * (abscissas + 1.0) * (upper_level - lower_level)
+    minimum_below_probability = np.array(
+        [_probability_any_below(level, mean, deviation) for level in levels]
+    )
+    best_above_probability = ndtr((best - levels) / best_deviation) if best_deviation else 1.0
+    return float(
+        0.5
+        * (upper_level - lower_level)
+        * (weights @ (minimum_below_probability * best_above_probability))
+    )
 
 
-def _some_below(level: float, mean: Floats, deviation: Floats, chunk: int = 2048) -> float:
+def _probability_any_below(
+    level: float, mean: Floats, deviation: Floats, chunk_size: int = 2048
+) -> float:
     """P(min f < level) of independent points, by chunks; stops as soon as it is nearly certain."""
-    log_none = 0.0
-    for first in range(0, len(mean), chunk):
-        part = slice(first, first + chunk)
-        z = (level - mean[part]) / deviation[part]
+    log_none_below = 0.0
+    for first_index in range(0, len(mean), chunk_size):
+        chunk_slice = slice(first_index, first_index + chunk_size)
+        z = (level - mean[chunk_slice]) / deviation[chunk_slice]
         # below it 34,300 points together add 2e-11
-        log_none += float(log_ndtr(-z[z > -8.0]).sum())
-        if log_none < -40.0:
+        log_none_below += float(log_ndtr(-z[z > -8.0]).sum())
+        if log_none_below < -40.0:
             return 1.0
-    return -float(np.expm1(log_none))
+    return -float(np.expm1(log_none_below))
 
 
 def log_h(z: Floats) -> Floats:
@@ -107,14 +132,14 @@ def log_h(z: Floats) -> Floats:
     limit 1/z², true to 3/z², is the better value.
     """
     # each branch sees only safe values
-    body = np.maximum(z, -1.0)
-    tail = np.minimum(z, -1.0)
-    direct = np.log(np.exp(-0.5 * body**2) / (2.0 * SQRT_HALF_PI) + body * ndtr(body))
-    middle = np.maximum(tail, -1e5)
-    ratio = np.log1p(middle * SQRT_HALF_PI * erfcx(-middle * SQRT_HALF))  # log(1 - |z|Φ/φ)
-    ratio = np.where(tail > -1e5, ratio, -2.0 * np.log(-tail))
-    return np.asarray(np.where(z > -1.0, direct, -0.5 * tail**2 - LOG_SQRT_2PI + ratio))
+    upper_z = np.maximum(z, -1.0)
+    lower_z = np.minimum(z, -1.0)
+    upper_log_h = np.log(np.exp(-0.5 * upper_z**2) / (2.0 * SQRT_HALF_PI) + upper_z * ndtr(upper_z))
+    finite_z = np.maximum(lower_z, -1e5)
+    log_ratio = np.log1p(finite_z * SQRT_HALF_PI * erfcx(-finite_z * SQRT_HALF))  # log(1 - |z|Φ/φ)
+    log_ratio = np.where(lower_z > -1e5, log_ratio, -2.0 * np.log(-lower_z))
+    return np.asarray(np.where(z > -1.0, upper_log_h, -0.5 * lower_z**2 - LOG_SQRT_2PI + log_ratio))
 
 
-def _deviation(variance: Floats) -> Floats:
+def _standard_deviation(variance: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(variance, LEAST_VARIANCE)))

@@ -38,7 +38,7 @@ def agreement(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
     The largest value is the smaller of H(weights) and log k: k classes distinguish at most k
     opinions.
     """
-    most = min(float(entr(weights).sum()), float(np.log(np.shape(forecasts)[-1])))
-    if most < 1e-12:
+    greatest_divergence = min(float(entr(weights).sum()), float(np.log(np.shape(forecasts)[-1])))
+    if greatest_divergence < 1e-12:
         return np.ones(np.shape(forecasts)[1])
-    return np.asarray(np.clip(1.0 - divergence(forecasts, weights) / most, 0.0, 1.0))
+    return np.asarray(np.clip(1.0 - divergence(forecasts, weights) / greatest_divergence, 0.0, 1.0))

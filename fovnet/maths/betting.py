@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # of the largest stake that cannot ruin: a single observation of 1 leaves a hundredth of the wealth
-CAUTION = 0.99
+GREATEST_STAKE_SHARE = 0.99
 
 
 def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.1) -> float:
@@ -34,16 +34,19 @@ def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.
     """
     if not len(x):
         return 1.0
-    target = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(x))
-    most = CAUTION / (1.0 - limit)
+    stake_scale = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(x))
+    greatest_stake = GREATEST_STAKE_SHARE / (1.0 - limit)
     # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
-    wealth = 0.0
-    best = 0.0
-    total = 0.5
-    squares = 0.25
-    for count, value in enumerate(map(float, x), start=1):
-        wealth += math.log1p(min(most, target / math.sqrt(squares / count)) * (limit - value))
-        best = max(best, wealth)
-        total += value
-        squares += (value - total / (count + 1)) ** 2
-    return math.exp(-best)
+    log_wealth = 0.0
+    highest_log_wealth = 0.0
+    value_sum = 0.5
+    squared_deviation_sum = 0.25
+    for observation_count, observation in enumerate(map(float, x), start=1):
+        log_wealth += math.log1p(
+            min(greatest_stake, stake_scale / math.sqrt(squared_deviation_sum / observation_count))
+            * (limit - observation)
+        )
+        highest_log_wealth = max(highest_log_wealth, log_wealth)
+        value_sum += observation
+        squared_deviation_sum += (observation - value_sum / (observation_count + 1)) ** 2
+    return math.exp(-highest_log_wealth)

@@ -65,30 +65,47 @@ class Runs(Protocol):
     edges; -inf where no run ends or begins."""
 
     def sum_to_ends(
-        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
+        self, rung: int, first_weights: Floats, inner_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
-        """The runs of a rung that end at each edge, over all b: (last, onward), given the
-        log-weights of the paths up to b."""
+        """Log-weights (last, onward), (s + 1,) each, of the runs of a rung that end at each edge,
+        over all edges where they begin.
+
+        first_weights, inner_weights  (s + 1,) log-weights of the paths up to each edge, from below
+                       the ladder and from the rung beneath
+        """
 
     def sum_from_begins(
-        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+        self, rung: int, last_weights: Floats, onward_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
-        """The runs of a rung that begin at each edge, over all e: (first, inner), given the
-        log-weights of the paths from e on."""
+        """Log-weights (first, inner), (s + 1,) each, of the runs of a rung that begin at each edge,
+        over all edges where they end.
+
+        last_weights, onward_weights  (s + 1,) log-weights of the paths from each edge on, above the
+                       ladder and on the next rung
+        """
 
     def runs_to(
-        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+        self,
+        rung: int,
+        end_edge: int,
+        first_weights: Floats,
+        inner_weights: Floats,
+        leads_onward: bool,
     ) -> tuple[Floats, Floats]:
-        """(e,) the runs of a rung from every b < e to e, not reduced: (first, inner) log-weights.
-        `onward`: another rung follows."""
+        """Log-weights (first, inner), (end_edge,) each, of the runs of a rung from every lower edge
+        to `end_edge`, not reduced.
+
+        first_weights, inner_weights  as in `sum_to_ends`
+        leads_onward   whether another rung follows
+        """
 
 
 class WeighedRuns(Runs, Protocol):
     """Runs whose weights are also available one by one."""
 
-    def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
-        """(m,) log-weights of the runs of a rung from b[i] to e[i] > b[i]: one at an end of the
-        path, and an inner one that leads onward."""
+    def weights(self, rung: int, begin_edges: Edges, end_edges: Edges) -> tuple[Floats, Floats]:
+        """Log-weights, (m,) each, of m runs of a rung between these edges: as runs at an end of the
+        path, and as inner ones that lead onward."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +144,15 @@ class Crossings:
 
     def posterior(self) -> Floats:
         """Probability (s, n + 1) of each rung, and last of no rung, at each slice."""
-        borders = np.exp(self.borders)
+        border_probability = np.exp(self.borders)
         # of the probability of a rung, from one slice to the next
-        change = np.exp(self.begins) - np.exp(self.ends)
-        change[1:] += borders
-        change[:-1] -= borders
-        on_rung = np.clip(np.cumsum(change, axis=1)[:, :-1].T, 0.0, 1.0)
-        return np.column_stack([on_rung, np.clip(1.0 - on_rung.sum(axis=1), 0.0, 1.0)])
+        probability_change = np.exp(self.begins) - np.exp(self.ends)
+        probability_change[1:] += border_probability
+        probability_change[:-1] -= border_probability
+        rung_probability = np.clip(np.cumsum(probability_change, axis=1)[:, :-1].T, 0.0, 1.0)
+        return np.column_stack(
+            [rung_probability, np.clip(1.0 - rung_probability.sum(axis=1), 0.0, 1.0)]
+        )
 
 
 def forward_pass(
@@ -141,43 +160,49 @@ def forward_pass(
 ) -> ForwardPass:
     """The forward pass, from feet to head; `between` restricts it to paths with this first and last
     rung."""
-    lowest, highest = between or (0, evidence.rungs - 1)
+    lowest_rung, highest_rung = between or (0, evidence.rungs - 1)
     no_path = np.full(len(evidence.below), -np.inf)
-    inner = [no_path] * (lowest + 1)
-    lasts = [no_path] * lowest
-    total = evidence.below[-1] if between is None else -np.inf
-    for rung in range(lowest, highest + 1):
-        first = evidence.below if between is None or rung == lowest else no_path
-        last, onward = runs.sum_to_ends(rung, first, inner[rung], add)
-        lasts.append(last)
-        inner.append(onward - evidence.toll)
-        if between is None or rung == highest:
-            total = add(total, reduce_by(add, last + evidence.above))
-    return ForwardPass(np.array(inner[:-1]), np.array(lasts), float(total))
+    inner_weights_by_rung = [no_path] * (lowest_rung + 1)
+    last_weights_by_rung = [no_path] * lowest_rung
+    total_weight = evidence.below[-1] if between is None else -np.inf
+    for rung in range(lowest_rung, highest_rung + 1):
+        first_weights = evidence.below if between is None or rung == lowest_rung else no_path
+        last_weights, onward_weights = runs.sum_to_ends(
+            rung, first_weights, inner_weights_by_rung[rung], add
+        )
+        last_weights_by_rung.append(last_weights)
+        inner_weights_by_rung.append(onward_weights - evidence.toll)
+        if between is None or rung == highest_rung:
+            total_weight = add(total_weight, reduce_by(add, last_weights + evidence.above))
+    return ForwardPass(
+        np.array(inner_weights_by_rung[:-1]), np.array(last_weights_by_rung), float(total_weight)
+    )
 
 
 def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
     """Forward and backward pass: where paths begin, step up and end."""
     forward = forward_pass(runs, evidence, add)
-    n = evidence.rungs
+    rung_count = evidence.rungs
     no_path = np.full(len(evidence.below), -np.inf)
-    begins: list[Floats] = []
-    borders: list[Floats] = []
-    onward = [no_path]
-    for rung in range(n - 1, -1, -1):
-        first, inner = runs.sum_from_begins(rung, evidence.above, onward[0], add)
-        begins.insert(0, evidence.below + first - forward.total)
+    begin_weights_by_rung: list[Floats] = []
+    border_weights_by_rung: list[Floats] = []
+    onward_weights_by_rung = [no_path]
+    for rung in range(rung_count - 1, -1, -1):
+        first_weights, inner_weights = runs.sum_from_begins(
+            rung, evidence.above, onward_weights_by_rung[0], add
+        )
+        begin_weights_by_rung.insert(0, evidence.below + first_weights - forward.total)
         if rung:
-            borders.insert(0, forward.inner[rung] + inner - forward.total)
-        onward.insert(0, inner - evidence.toll)
+            border_weights_by_rung.insert(0, forward.inner[rung] + inner_weights - forward.total)
+        onward_weights_by_rung.insert(0, inner_weights - evidence.toll)
     return Crossings(
-        begins=np.array(begins),
-        borders=np.array(borders).reshape(n - 1, len(no_path)),
+        begins=np.array(begin_weights_by_rung),
+        borders=np.array(border_weights_by_rung).reshape(rung_count - 1, len(no_path)),
         ends=forward.last + evidence.above - forward.total,
         never=float(evidence.below[-1] - forward.total),
         total=forward.total,
         inner=forward.inner,
-        onward=np.array(onward[1:]),
+        onward=np.array(onward_weights_by_rung[1:]),
     )
 
 
@@ -223,23 +248,23 @@ def _too_short_probability(
     """Probability that a path is on a rung along less than least_run_mm; counted_mm_below_edge (s +
     1,)."""
     probability = 0.0
-    for slices in range(1, len(counted_mm_below_edge)):
-        run_mm = counted_mm_below_edge[slices:] - counted_mm_below_edge[:-slices]
-        b = np.flatnonzero(run_mm < least_run_mm - ROUNDING_MM)
-        if not len(b):
+    for slice_count in range(1, len(counted_mm_below_edge)):
+        run_mm = counted_mm_below_edge[slice_count:] - counted_mm_below_edge[:-slice_count]
+        begin_edges = np.flatnonzero(run_mm < least_run_mm - ROUNDING_MM)
+        if not len(begin_edges):
             break
-        e = b + slices
-        cut, whole = run_weights.weights(rung, b, e)
-        first = cumulative_evidence.below[b]
-        inner = log_crossings.inner[rung, b]
-        last = cumulative_evidence.above[e]
-        onward = log_crossings.onward[rung, e]
+        end_edges = begin_edges + slice_count
+        cut_run_weights, whole_run_weights = run_weights.weights(rung, begin_edges, end_edges)
+        weights_below = cumulative_evidence.below[begin_edges]
+        inner_weights = log_crossings.inner[rung, begin_edges]
+        weights_above = cumulative_evidence.above[end_edges]
+        onward_weights = log_crossings.onward[rung, end_edges]
         log_weights = np.stack(
             [
-                first + cut + last,
-                first + cut + onward,
-                inner + cut + last,
-                inner + whole + onward,
+                weights_below + cut_run_weights + weights_above,
+                weights_below + cut_run_weights + onward_weights,
+                inner_weights + cut_run_weights + weights_above,
+                inner_weights + whole_run_weights + onward_weights,
             ]
         )
         probability += float(np.exp(log_weights - log_crossings.total).sum())
@@ -257,26 +282,30 @@ def best(
     """
     forward = forward_pass(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)
-    ends = forward.last + evidence.above
-    on_no_rung = evidence.below[-1] if between is None else -np.inf
+    weights_by_end = forward.last + evidence.above
+    no_rung_weight = evidence.below[-1] if between is None else -np.inf
     if between is not None:
-        ends[: between[1]] = -np.inf
-    rung, e = (int(index) for index in np.unravel_index(int(ends.argmax()), ends.shape))
-    if not ends[rung, e] > on_no_rung:
-        return states, float(on_no_rung)
-    states[e:] = evidence.rungs + 1
+        weights_by_end[: between[1]] = -np.inf
+    rung, end_edge = (
+        int(index) for index in np.unravel_index(int(weights_by_end.argmax()), weights_by_end.shape)
+    )
+    if not weights_by_end[rung, end_edge] > no_rung_weight:
+        return states, float(no_rung_weight)
+    states[end_edge:] = evidence.rungs + 1
     no_path = np.full(len(evidence.below), -np.inf)
-    onward = False
+    leads_onward = False
     while True:
-        below = evidence.below if between is None or rung == between[0] else no_path
-        first, inner = runs.runs_to(rung, e, below, forward.inner[rung], onward)
-        b = int(np.maximum(first, inner).argmax())
-        states[b:e] = rung + 1
-        if not inner[b] > first[b]:
+        first_weights = evidence.below if between is None or rung == between[0] else no_path
+        first_run_weights, inner_run_weights = runs.runs_to(
+            rung, end_edge, first_weights, forward.inner[rung], leads_onward
+        )
+        begin_edge = int(np.maximum(first_run_weights, inner_run_weights).argmax())
+        states[begin_edge:end_edge] = rung + 1
+        if not inner_run_weights[begin_edge] > first_run_weights[begin_edge]:
             return states, forward.total
         rung -= 1
-        e = b
-        onward = True
+        end_edge = begin_edge
+        leads_onward = True
 
 
 def reduce_by(add: np.ufunc, values: Floats, axis: int | None = None) -> Floats:
@@ -284,7 +313,9 @@ def reduce_by(add: np.ufunc, values: Floats, axis: int | None = None) -> Floats:
     np.logaddexp.reduce."""
     if add is np.maximum:
         return np.asarray(values.max(axis=axis, initial=-np.inf))
-    top = values.max(axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0.0)
+    greatest_value = values.max(axis=axis, keepdims=True, initial=-np.inf)
+    greatest_value = np.where(np.isfinite(greatest_value), greatest_value, 0.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis))
+        return np.asarray(
+            np.log(np.exp(values - greatest_value).sum(axis=axis)) + greatest_value.squeeze(axis)
+        )

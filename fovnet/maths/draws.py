@@ -21,9 +21,9 @@ def chance_found(rows: int, good: int, draws: int) -> Floats:
     """P(a good row is among the first n draws without replacement), (draws,), for n = 1 .. draws.
     Raises ValueError unless 1 <= good <= rows."""
     refuse_counts(rows, good)
-    left = np.arange(rows, rows - min(draws, rows), -1)
-    chances = 1.0 - np.cumprod(np.maximum(left - good, 0) / left)
-    return np.concatenate([chances, np.ones(draws - len(chances))])
+    remaining_rows = np.arange(rows, rows - min(draws, rows), -1)
+    success_chances = 1.0 - np.cumprod(np.maximum(remaining_rows - good, 0) / remaining_rows)
+    return np.concatenate([success_chances, np.ones(draws - len(success_chances))])
 
 
 def expected_draws(rows: int, good: int, most: int | None = None) -> float:

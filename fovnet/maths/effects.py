@@ -55,20 +55,27 @@ class Effects:
 def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
     """Main and pairwise effects of `f` over its table."""
     mean = float(f.mean())
-    d = len(counts)
-    main = tuple(_means(f, rows[:, [j]], [counts[j]]) for j in range(d))
-    pairs = {
-        (j, k): _means(f, rows[:, [j, k]], [counts[j], counts[k]])
-        for j, k in combinations(range(d), 2)
+    axis_count = len(counts)
+    main_effects = tuple(_mean_by_levels(f, rows[:, [j]], [counts[j]]) for j in range(axis_count))
+    pair_effects = {
+        (j, k): _mean_by_levels(f, rows[:, [j, k]], [counts[j], counts[k]])
+        for j, k in combinations(range(axis_count), 2)
     }
-    spread = [np.nan_to_num((fj[rows[:, j]] - mean) ** 2).mean() for j, fj in enumerate(main)]
-    mixed = {}
+    main_variances = [
+        np.nan_to_num((main_effect[rows[:, j]] - mean) ** 2).mean()
+        for j, main_effect in enumerate(main_effects)
+    ]
+    pair_variances = {}
     if is_full_grid(rows, counts):
-        mixed = {
-            (j, k): float(((fjk - main[j][:, None] - main[k] + mean) ** 2).mean())
-            for (j, k), fjk in pairs.items()
+        pair_variances = {
+            (j, k): float(
+                ((pair_effect - main_effects[j][:, None] - main_effects[k] + mean) ** 2).mean()
+            )
+            for (j, k), pair_effect in pair_effects.items()
         }
-    return Effects(mean, float(f.var()), main, pairs, np.array(spread), mixed)
+    return Effects(
+        mean, float(f.var()), main_effects, pair_effects, np.array(main_variances), pair_variances
+    )
 
 
 def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
@@ -86,64 +93,82 @@ def deviations_of_level_means(
     K(observed, ·) w|², where w spreads 1 over these rows.  On a full grid wᵀKw is a sum over the
     gaps that occur along each other axis.
     """
-    starts = np.concatenate([[0], np.cumsum(counts)])
+    first_columns = np.concatenate([[0], np.cumsum(counts)])
     # K(observed, ·) w, a column for each level
-    crossed = np.zeros((len(observed_rows), starts[-1]))
-    for first in range(0, len(rows), CHUNK):
-        part = slice(first, first + CHUNK)
+    weighted_covariance = np.zeros((len(observed_rows), first_columns[-1]))
+    for first_row in range(0, len(rows), CHUNK):
+        chunk_rows = slice(first_row, first_row + CHUNK)
         covariance = (
             process.s2
             * process.kernel(
-                cdist(process.scaled[observed_rows], process.scaled[part], "sqeuclidean")
+                cdist(process.scaled[observed_rows], process.scaled[chunk_rows], "sqeuclidean")
             )[0]
         )
-        belongs = np.zeros((covariance.shape[1], starts[-1]))
-        for j, start in enumerate(starts[:-1]):
-            belongs[np.arange(len(belongs)), start + rows[part, j]] = counts[j] / len(rows)
-        crossed += covariance @ belongs
-    learned = (
-        solve_triangular(process.factor(observed_rows), crossed, lower=True, check_finite=False)
+        level_weights = np.zeros((covariance.shape[1], first_columns[-1]))
+        for j, first_column in enumerate(first_columns[:-1]):
+            level_weights[np.arange(len(level_weights)), first_column + rows[chunk_rows, j]] = (
+                counts[j] / len(rows)
+            )
+        weighted_covariance += covariance @ level_weights
+    explained_variance = (
+        solve_triangular(
+            process.factor(observed_rows), weighted_covariance, lower=True, check_finite=False
+        )
         ** 2
     ).sum(axis=0)
-    gaps = [
-        _gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count)
-        for j, count in enumerate(counts)
+    gaps_by_axis = [
+        _distinct_gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], level_count)
+        for j, level_count in enumerate(counts)
     ]
-    prior = [
-        _mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j])
+    prior_variances = [
+        _mean_covariance(
+            process,
+            [axis_gaps for other_axis, axis_gaps in enumerate(gaps_by_axis) if other_axis != j],
+        )
         for j in range(len(counts))
     ]
     return tuple(
-        np.sqrt(np.maximum(prior[j] - learned[start : start + count], 0.0))
-        for j, (start, count) in enumerate(zip(starts[:-1], counts, strict=True))
+        np.sqrt(
+            np.maximum(
+                prior_variances[j] - explained_variance[first_column : first_column + level_count],
+                0.0,
+            )
+        )
+        for j, (first_column, level_count) in enumerate(
+            zip(first_columns[:-1], counts, strict=True)
+        )
     )
 
 
-def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
+def _mean_by_levels(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
     """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there
     is no row."""
-    cell = np.ravel_multi_index(tuple(levels.T), tuple(counts))
-    size = int(np.prod(counts))
-    total = np.bincount(cell, f, size)
-    count = np.bincount(cell, minlength=size)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(counts)
+    cell_of_row = np.ravel_multi_index(tuple(levels.T), tuple(counts))
+    cell_count = int(np.prod(counts))
+    sum_by_cell = np.bincount(cell_of_row, f, cell_count)
+    row_count_by_cell = np.bincount(cell_of_row, minlength=cell_count)
+    return np.where(
+        row_count_by_cell > 0, sum_by_cell / np.maximum(row_count_by_cell, 1), np.nan
+    ).reshape(counts)
 
 
-def _gaps(columns: Floats, levels: Integers, count: int) -> tuple[Floats, Floats]:
+def _distinct_gaps(columns: Floats, levels: Integers, level_count: int) -> tuple[Floats, Floats]:
     """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of
     levels that has each."""
-    _, first = np.unique(levels, return_index=True)
-    between = cdist(columns[first], columns[first], "sqeuclidean").ravel()
+    _, first_row_of_level = np.unique(levels, return_index=True)
+    pair_distances = cdist(
+        columns[first_row_of_level], columns[first_row_of_level], "sqeuclidean"
+    ).ravel()
     # rounded, so that evenly spaced levels share gaps
-    gaps, pairs = np.unique(between.round(12), return_counts=True)
-    return gaps, pairs / count**2
+    gaps, pair_counts = np.unique(pair_distances.round(12), return_counts=True)
+    return gaps, pair_counts / level_count**2
 
 
-def _mean_of_kernel(process: Growing, gaps: Sequence[tuple[Floats, Floats]]) -> float:
+def _mean_covariance(process: Growing, gaps_by_axis: Sequence[tuple[Floats, Floats]]) -> float:
     """The mean of s2·k over all pairs of points of a grid, from the gaps along each of its axes."""
-    r2 = np.zeros(1)
-    weight = np.ones(1)
-    for gap, share in gaps:
-        r2 = np.add.outer(r2, gap).ravel()
-        weight = np.multiply.outer(weight, share).ravel()
-    return float(process.s2 * (process.kernel(r2)[0] @ weight))
+    squared_distances = np.zeros(1)
+    pair_weights = np.ones(1)
+    for axis_gaps, gap_shares in gaps_by_axis:
+        squared_distances = np.add.outer(squared_distances, axis_gaps).ravel()
+        pair_weights = np.multiply.outer(pair_weights, gap_shares).ravel()
+    return float(process.s2 * (process.kernel(squared_distances)[0] @ pair_weights))

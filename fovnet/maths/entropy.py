@@ -33,50 +33,64 @@ def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
     Source: Wang & Jegelka, *Max-value entropy search for efficient Bayesian optimization* (2017),
     arXiv:1703.01968, section 3.1.
     """
-    first, middle, last = quartiles_of_the_lowest(mean, variance)
-    scale = (last - first) / (np.log(np.log(4.0)) - np.log(np.log(4.0 / 3.0)))
-    return np.asarray(middle + scale * (np.log(-np.log(uniform)) - np.log(np.log(2.0))))
+    lower_quartile, median, upper_quartile = quartiles_of_the_lowest(mean, variance)
+    scale = (upper_quartile - lower_quartile) / (np.log(np.log(4.0)) - np.log(np.log(4.0 / 3.0)))
+    return np.asarray(median + scale * (np.log(-np.log(uniform)) - np.log(np.log(2.0))))
 
 
 def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, float, float]:
-    """The quartiles of the minimum of independent points; where there are more than MANY,
-    neighbours of nearly the same mean and deviation count as equal, which moves the quartiles by
-    less than a thousandth of their distance where posteriors overlap at all."""
+    """The three quartiles of the minimum of independent points; where there are more than
+    MANY, neighbours of nearly the same mean and deviation count as equal, which moves the quartiles
+    by less than a thousandth of their distance where posteriors overlap at all."""
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-    count = np.ones(len(mean))
+    point_counts = np.ones(len(mean))
     if len(mean) > MANY:
-        mean, deviation, count = _cells_of_points(mean, deviation)
-    low = float((mean - 6.0 * deviation).min())
-    high = float((mean + 6.0 * deviation).min())
+        mean, deviation, point_counts = _group_points_by_cell(mean, deviation)
+    least_level = float((mean - 6.0 * deviation).min())
+    greatest_level = float((mean + 6.0 * deviation).min())
 
     # nearly a straight line in the level: secants find its root
-    def off(level: float, share: float) -> float:
+    def log_ratio_to_share(level: float, share: float) -> float:
         return float(
-            np.log(-(log_ndtr((mean - level) / deviation) @ count)) - np.log(-np.log1p(-share))
+            np.log(-(log_ndtr((mean - level) / deviation) @ point_counts))
+            - np.log(-np.log1p(-share))
         )
 
-    def root(share: float) -> float:
-        return float(brentq(off, low, high, (share,), xtol=1e-12 * (high - low)))
+    def level_at_share(share: float) -> float:
+        return float(
+            brentq(
+                log_ratio_to_share,
+                least_level,
+                greatest_level,
+                (share,),
+                xtol=1e-12 * (greatest_level - least_level),
+            )
+        )
 
-    return root(0.25), root(0.5), root(0.75)
+    return level_at_share(0.25), level_at_share(0.5), level_at_share(0.75)
 
 
-def _cells_of_points(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
+def _group_points_by_cell(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
     """Mean, deviation and number of the points in each cell of a grid of 256 means by 64
     deviations; empty cells are left out."""
-    cell = 64 * _place(mean, 256) + _place(deviation, 64)
-    count = np.bincount(cell, minlength=64 * 256)
-    full = count > 0
-    sums = (np.bincount(cell, values, 64 * 256)[full] for values in (mean, deviation))
-    number = count[full].astype(np.float64)
-    return next(sums) / number, next(sums) / number, number
+    cell_of_point = 64 * _grid_index(mean, 256) + _grid_index(deviation, 64)
+    count_by_cell = np.bincount(cell_of_point, minlength=64 * 256)
+    is_occupied = count_by_cell > 0
+    cell_sums = (
+        np.bincount(cell_of_point, values, 64 * 256)[is_occupied] for values in (mean, deviation)
+    )
+    occupied_counts = count_by_cell[is_occupied].astype(np.float64)
+    return next(cell_sums) / occupied_counts, next(cell_sums) / occupied_counts, occupied_counts
 
 
-def _place(values: Floats, cells: int) -> Integers:
+def _grid_index(values: Floats, cell_count: int) -> Integers:
     """The cell (m,) of each value on an even grid from the least to the greatest."""
-    low = float(values.min())
-    high = float(values.max())
-    return np.minimum((values - low) * (cells / ((high - low) or 1.0)), cells - 1).astype(np.int64)
+    least_value = float(values.min())
+    greatest_value = float(values.max())
+    return np.minimum(
+        (values - least_value) * (cell_count / ((greatest_value - least_value) or 1.0)),
+        cell_count - 1,
+    ).astype(np.int64)
 
 
 def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
@@ -93,11 +107,11 @@ def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Flo
     """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the
     entropy lost at most φ(γ)(1.74 + γ/2) where γ > 0."""
     gamma = (mean - lowest.max()) / np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-    high = np.maximum(gamma, 0.0)
-    bound = np.log(1.74 + 0.5 * high) - 0.5 * high**2 - LOG_SQRT_2PI
-    below = gamma <= 0.0
-    bound[below] = log_entropy_lost(gamma[below])
-    return np.asarray(bound)
+    positive_gamma = np.maximum(gamma, 0.0)
+    log_bound = np.log(1.74 + 0.5 * positive_gamma) - 0.5 * positive_gamma**2 - LOG_SQRT_2PI
+    is_negative = gamma <= 0.0
+    log_bound[is_negative] = log_entropy_lost(gamma[is_negative])
+    return np.asarray(log_bound)
 
 
 def log_entropy_lost(gamma: Floats) -> Floats:
@@ -109,19 +123,30 @@ def log_entropy_lost(gamma: Floats) -> Floats:
     better value.
     """
     # each branch sees only safe values
-    high = np.maximum(gamma, 0.0)
-    low = np.clip(gamma, -1e150, 0.0)
-    ratio = SQRT_HALF_PI * erfcx(high * SQRT_HALF)  # Q/φ
-    rest = np.maximum(ndtr(-high), 1e-300)  # Q
-    above = (
-        np.log(0.5 * high / (1.0 - rest) - ratio * np.log1p(-rest) / rest)
-        - 0.5 * high**2
+    positive_gamma = np.maximum(gamma, 0.0)
+    negative_gamma = np.clip(gamma, -1e150, 0.0)
+    tail_ratio = SQRT_HALF_PI * erfcx(positive_gamma * SQRT_HALF)  # Q/φ
+    upper_tail = np.maximum(ndtr(-positive_gamma), 1e-300)  # Q
+    log_loss_above = (
+        np.log(
+            0.5 * positive_gamma / (1.0 - upper_tail)
+            - tail_ratio * np.log1p(-upper_tail) / upper_tail
+        )
+        - 0.5 * positive_gamma**2
         - LOG_SQRT_2PI
     )
     # Φ exp(γ²/2)
-    half = 0.5 * erfcx(-low * SQRT_HALF)
-    terms = np.where(low > -1e4, 0.5 * low * (np.exp(-LOG_SQRT_2PI) / half + low), -0.5)
-    return np.asarray(np.where(gamma > 0.0, above, np.log(terms - np.log(half))))
+    scaled_distribution = 0.5 * erfcx(-negative_gamma * SQRT_HALF)
+    scaled_loss_below = np.where(
+        negative_gamma > -1e4,
+        0.5 * negative_gamma * (np.exp(-LOG_SQRT_2PI) / scaled_distribution + negative_gamma),
+        -0.5,
+    )
+    return np.asarray(
+        np.where(
+            gamma > 0.0, log_loss_above, np.log(scaled_loss_below - np.log(scaled_distribution))
+        )
+    )
 
 
 def information_on_the_place(
@@ -146,42 +171,53 @@ def information_on_the_place(
     Wilson et al., *Efficiently sampling functions from Gaussian process posteriors* (2020),
     arXiv:2002.09309, eq. 12.
     """
-    count = len(mean)
-    F = (mean[:, None] + _root(covariance) @ rng.standard_normal((count, draws))).astype(np.float32)
-    off = (np.sqrt(noise) * rng.standard_normal(draws)).astype(np.float32)
-    shares = _shares_of_the_lowest(F)
-    is_contender = shares > 0.0
-    abscissas, weight = np.polynomial.hermite_e.hermegauss(nodes)
-    weight = weight / weight.sum()
-    heavy = weight > 1e-4
+    point_count = len(mean)
+    joint_draws = (
+        mean[:, None] + _lower_factor(covariance) @ rng.standard_normal((point_count, draws))
+    ).astype(np.float32)
+    noise_draws = (np.sqrt(noise) * rng.standard_normal(draws)).astype(np.float32)
+    lowest_shares = _shares_of_the_lowest(joint_draws)
+    is_contender = lowest_shares > 0.0
+    abscissas, node_weights = np.polynomial.hermite_e.hermegauss(nodes)
+    node_weights = node_weights / node_weights.sum()
+    is_heavy_node = node_weights > 1e-4
     deviation = np.sqrt(np.maximum(np.diag(covariance) + noise, LEAST_VARIANCE))
-    left = np.zeros(len(asked))
-    for i, x in enumerate(asked.tolist()):
-        slope = (covariance[is_contender, x] / deviation[x] ** 2).astype(np.float32)[:, None]
-        still = F[is_contender] - slope * (F[x] + off)
-        values = (mean[x] + deviation[x] * abscissas[heavy]).astype(np.float32)
-        entropies = [entr(_shares_of_the_lowest(still + value * slope)).sum() for value in values]
-        left[i] = weight[heavy] @ entropies / weight[heavy].sum()
-    return np.asarray(entr(shares).sum() - left)
+    remaining_entropies = np.zeros(len(asked))
+    for asked_index, point in enumerate(asked.tolist()):
+        update_slope = (covariance[is_contender, point] / deviation[point] ** 2).astype(np.float32)[
+            :, None
+        ]
+        draws_at_zero = joint_draws[is_contender] - update_slope * (
+            joint_draws[point] + noise_draws
+        )
+        values = (mean[point] + deviation[point] * abscissas[is_heavy_node]).astype(np.float32)
+        entropies = [
+            entr(_shares_of_the_lowest(draws_at_zero + value * update_slope)).sum()
+            for value in values
+        ]
+        remaining_entropies[asked_index] = (
+            node_weights[is_heavy_node] @ entropies / node_weights[is_heavy_node].sum()
+        )
+    return np.asarray(entr(lowest_shares).sum() - remaining_entropies)
 
 
-def _root(covariance: Floats) -> Floats:
+def _lower_factor(covariance: Floats) -> Floats:
     """A lower factor (c, c) of a covariance.
 
     To every variance a millionth of their mean is added, or more where rounding has left points
     that agree a negative one.
     """
-    count = len(covariance)
-    for share in (1e-6, 1e-4, 1e-2, 1.0):
+    point_count = len(covariance)
+    for ridge_share in (1e-6, 1e-4, 1e-2, 1.0):
         try:
-            ridge = share * np.trace(covariance) / count * np.eye(count)
+            ridge = ridge_share * np.trace(covariance) / point_count * np.eye(point_count)
             return np.asarray(cholesky(covariance + ridge, lower=True, check_finite=False))
         except LinAlgError:
             continue
     return np.diag(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
 
 
-def _shares_of_the_lowest(F: NDArray[np.float32]) -> Floats:
+def _shares_of_the_lowest(draws: NDArray[np.float32]) -> Floats:
     """The share (c,) of draws (c, n) in which each point is the lowest."""
-    wins = (F.min(axis=0) == F).view(np.uint8).sum(axis=1, dtype=np.uint32)
-    return np.asarray(wins / wins.sum())
+    win_counts = (draws.min(axis=0) == draws).view(np.uint8).sum(axis=1, dtype=np.uint32)
+    return np.asarray(win_counts / win_counts.sum())

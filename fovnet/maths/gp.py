@@ -48,23 +48,23 @@ def log_marginal_likelihood(
     D = len(gaps)
     n = len(y)
     scales = scales or Scales.plain(D)
-    precision = np.exp(-2.0 * scales.log_lengthscales(theta))
+    column_precision = np.exp(-2.0 * scales.log_lengthscales(theta))
     s2 = np.exp(theta[-2])
     noise = np.exp(theta[-1])
-    flat = gaps.reshape(D, n * n)
-    k, slope = kernel((precision @ flat).reshape(n, n))
+    flat_gaps = gaps.reshape(D, n * n)
+    k, kernel_slope = kernel((column_precision @ flat_gaps).reshape(n, n))
     L = cholesky(s2 * k + noise * np.eye(n), lower=True, check_finite=False)
     alpha = cho_solve((L, True), y, check_finite=False)
-    value = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * n * np.log(2.0 * np.pi)
+    log_likelihood = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * n * np.log(2.0 * np.pi)
 
     W = np.outer(alpha, alpha) - cho_solve(
         (L, True), np.eye(n), check_finite=False
     )  # ∂value/∂K = W / 2
-    along_columns = precision * (flat @ (W * slope).ravel()) * s2
+    column_gradient = column_precision * (flat_gaps @ (W * kernel_slope).ravel()) * s2
     gradient = 0.5 * np.array(
-        [*(along_columns @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)]
+        [*(column_gradient @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)]
     )
-    return float(value), gradient
+    return float(log_likelihood), gradient
 
 
 def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
@@ -74,8 +74,10 @@ def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
     the same level.
     """
     centre, width = prior_of(scales)
-    pull = (theta - centre) / width
-    return float(-0.5 * pull @ pull), -pull / width
+    deviation_from_centre = (theta - centre) / width
+    return float(
+        -0.5 * deviation_from_centre @ deviation_from_centre
+    ), -deviation_from_centre / width
 
 
 def prior_of(scales: Scales) -> tuple[Floats, Floats]:
@@ -103,22 +105,26 @@ def fit(
     """
     scales = scales or Scales.plain(X.shape[1])
     gaps = squared_gaps(X)
-    p = scales.share.shape[1]
+    scale_count = scales.share.shape[1]
     centre, _ = prior_of(scales)
-    wiggly = np.array([*np.full(scales.axes, np.log(0.5)), *np.zeros(p - scales.axes), 0.0, -2.5])
-    box = [(np.log(0.02), np.log(50.0))] * p + [
+    short_scale_start = np.array(
+        [*np.full(scales.axes, np.log(0.5)), *np.zeros(scale_count - scales.axes), 0.0, -2.5]
+    )
+    bounds = [(np.log(0.02), np.log(50.0))] * scale_count + [
         (np.log(0.01), np.log(100.0)),
         (np.log(1e-6), np.log(10.0)),
     ]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
-        value, gradient = log_marginal_likelihood(theta, gaps, y, scales, kernel)
-        prior, pull = log_prior(theta, scales)
-        return -(value + prior), -(gradient + pull)
+        log_likelihood, likelihood_gradient = log_marginal_likelihood(
+            theta, gaps, y, scales, kernel
+        )
+        log_density, prior_gradient = log_prior(theta, scales)
+        return -(log_likelihood + log_density), -(likelihood_gradient + prior_gradient)
 
-    starts = (centre if first_start is None else first_start, wiggly)
-    ends = [minimize(cost, start, jac=True, method="L-BFGS-B", bounds=box) for start in starts]
-    return np.asarray(min(ends, key=lambda end: float(end.fun)).x)
+    starts = (centre if first_start is None else first_start, short_scale_start)
+    optima = [minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    return np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x)
 
 
 def factor(
@@ -146,20 +152,20 @@ def posterior(
 ) -> tuple[Floats, Floats]:
     """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs
     2.25 and 2.26."""
-    ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
+    lengthscales = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     s2 = np.exp(theta[-2])
     L = factor(X, theta, scales, kernel)
-    X = X / ell
-    x = x / ell
+    X = X / lengthscales
+    x = x / lengthscales
     alpha = cho_solve((L, True), y, check_finite=False)
     mean = np.empty(len(x))
     variance = np.empty(len(x))
-    for first in range(0, len(x), QUERY_BLOCK):
-        block = slice(first, first + QUERY_BLOCK)
-        Ks = s2 * kernel(cdist(X, x[block], "sqeuclidean"))[0]  # (n, block)
-        mean[block] = Ks.T @ alpha
-        v = solve_triangular(L, Ks, lower=True, check_finite=False)
-        variance[block] = s2 - np.einsum("nm,nm->m", v, v)
+    for first_query in range(0, len(x), QUERY_BLOCK):
+        query_block = slice(first_query, first_query + QUERY_BLOCK)
+        cross_covariance = s2 * kernel(cdist(X, x[query_block], "sqeuclidean"))[0]  # (n, block)
+        mean[query_block] = cross_covariance.T @ alpha
+        solved_covariance = solve_triangular(L, cross_covariance, lower=True, check_finite=False)
+        variance[query_block] = s2 - np.einsum("nm,nm->m", solved_covariance, solved_covariance)
     # at a training point rounding gives -1e-16
     return mean, np.maximum(variance, 0.0)
 
@@ -170,5 +176,10 @@ def leave_one_out(L: Floats, y: Floats) -> Floats:
 
     R&W eq. 5.12, with theta unchanged.
     """
-    inverse = solve_triangular(L, np.eye(len(y)), lower=True, check_finite=False)
-    return np.asarray(y - inverse.T @ (inverse @ y) / np.einsum("nm,nm->m", inverse, inverse))
+    inverse_factor = solve_triangular(L, np.eye(len(y)), lower=True, check_finite=False)
+    return np.asarray(
+        y
+        - inverse_factor.T
+        @ (inverse_factor @ y)
+        / np.einsum("nm,nm->m", inverse_factor, inverse_factor)
+    )

@@ -2,11 +2,11 @@
 
     rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
     L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept
-           by STRIP rows, without the zeros
+           by STRIP_ROWS rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them
+The first `settled` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after them
 singly, once. Where the blocks end follows from `settled` alone, so with one thread on one processor
 a result is to the bit a function of (cube, theta, settled, asked, rows, y), independent of earlier
 calls.  Between processors, and between two values of `asked`, it differs by rounding: OpenBLAS sums
@@ -32,15 +32,15 @@ from fovnet.maths.scales import Scales
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BLOCK = 32
+BLOCK_ROWS = 32
 """Number of settled rows in a block."""
 CHUNK = 2048
 """Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a
 second (k, M)."""
-STRIP = 128
-"""Rows of L kept in one array (STRIP, up to the diagonal), so that LAPACK copies no more than it
-needs."""
-DRAWN = 256
+STRIP_ROWS = 128
+"""Rows of L kept in one array (STRIP_ROWS, up to the diagonal), so that LAPACK copies no more than
+it needs."""
+DRAW_CHUNK_ROWS = 256
 """Rows of the space drawn at once, a megabyte of cosines: larger temporary arrays would stay with
 the process as unused memory."""
 
@@ -70,7 +70,7 @@ class Growing:
         self.scaled = self.cube / self.scales.lengthscales(self.theta)
         self.asked = len(self.cube) if self.asked is None else self.asked
         self.squares = np.zeros(self.asked)
-        self._make_room(self.settled + self.settled // 8 + BLOCK)
+        self._reserve_rows(self.settled + self.settled // 8 + BLOCK_ROWS)
 
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
@@ -79,132 +79,157 @@ class Growing:
         variance around them shrinks. Source: Ginsbourger et al., *Kriging is well-suited to
         parallelize optimization* (2010), section 4.2.
         """
-        self._keep(rows)
-        n = len(rows)
-        k = len(pending)
-        z = self._forward(y[:, None])[:, 0]
-        mean = z @ self.V[:n]
-        squares = self.squares
-        if k:
-            self._grow(pending)
-            squares = squares + _squares(self.V[n : n + k])
-        return mean, np.maximum(self.s2 - squares, 0.0)
+        self._compute_rows(rows)
+        row_count = len(rows)
+        pending_count = len(pending)
+        solved_y = self._solve_forward(y[:, None])[:, 0]
+        mean = solved_y @ self.V[:row_count]
+        squared_sums = self.squares
+        if pending_count:
+            self._append_rows(pending)
+            squared_sums = squared_sums + _squared_column_sums(
+                self.V[row_count : row_count + pending_count]
+            )
+        return mean, np.maximum(self.s2 - squared_sums, 0.0)
 
     def covariance(self, rows: Integers, pending: Integers, points: Integers) -> Floats:
         """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as
         in `posterior`."""
-        self._keep(rows)
+        self._compute_rows(rows)
         if len(pending):
-            self._grow(pending)
-        V = self.V[: len(rows) + len(pending), points]
-        return np.asarray(self._kernel(points, points) - V.T @ V)
+            self._append_rows(pending)
+        solved_covariance = self.V[: len(rows) + len(pending), points]
+        return np.asarray(
+            self._covariance_of_rows(points, points) - solved_covariance.T @ solved_covariance
+        )
 
     def factor(self, rows: Integers) -> Floats:
         """L (n, n) of these rows."""
-        self._keep(rows)
-        n = len(rows)
-        return np.vstack([np.pad(strip, ((0, 0), (0, n)))[:, :n] for strip in self.strips])[:n]
+        self._compute_rows(rows)
+        row_count = len(rows)
+        return np.vstack(
+            [np.pad(strip, ((0, 0), (0, row_count)))[:, :row_count] for strip in self.strips]
+        )[:row_count]
 
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random
         cosines."""
-        omega = frequencies(self.kernel, features, self.scaled.shape[1], rng)
-        phase = rng.uniform(0.0, 2.0 * np.pi, features)
-        weight = rng.standard_normal(features)
-        draw = np.empty(len(self.scaled))
-        for first in range(0, len(draw), DRAWN):
-            part = slice(first, first + DRAWN)
-            draw[part] = np.cos(self.scaled[part] @ omega.T + phase) @ weight
-        return np.asarray(np.sqrt(2.0 * self.s2 / features) * draw)
+        cosine_frequencies = frequencies(self.kernel, features, self.scaled.shape[1], rng)
+        phases = rng.uniform(0.0, 2.0 * np.pi, features)
+        amplitudes = rng.standard_normal(features)
+        function_values = np.empty(len(self.scaled))
+        for first_row in range(0, len(function_values), DRAW_CHUNK_ROWS):
+            chunk_rows = slice(first_row, first_row + DRAW_CHUNK_ROWS)
+            function_values[chunk_rows] = (
+                np.cos(self.scaled[chunk_rows] @ cosine_frequencies.T + phases) @ amplitudes
+            )
+        return np.asarray(np.sqrt(2.0 * self.s2 / features) * function_values)
 
-    def _keep(self, rows: Integers) -> None:
+    def _compute_rows(self, rows: Integers) -> None:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
-        ends = self._ends(len(rows))
-        shared = _common_prefix(self.rows, rows)
-        trusted = [
-            end
-            for end, block_end in zip(ends, self._ends(len(self.rows)), strict=False)
-            if end == block_end <= shared
+        block_ends = self._block_ends(len(rows))
+        shared_count = _shared_row_count(self.rows, rows)
+        reusable_ends = [
+            block_end
+            for block_end, former_end in zip(
+                block_ends, self._block_ends(len(self.rows)), strict=False
+            )
+            if block_end == former_end <= shared_count
         ]
-        if len(trusted) < len(self._ends(len(self.rows))):
-            self.rows = self.rows[: trusted[-1] if trusted else 0]
+        if len(reusable_ends) < len(self._block_ends(len(self.rows))):
+            self.rows = self.rows[: reusable_ends[-1] if reusable_ends else 0]
             self.squares = np.zeros(len(self.squares))
-            for first, end in zip([0, *trusted], trusted, strict=False):
-                self.squares = self.squares + _squares(self.V[first:end])
-        for end in ends[len(trusted) :]:
+            for block_begin, block_end in zip([0, *reusable_ends], reusable_ends, strict=False):
+                self.squares = self.squares + _squared_column_sums(self.V[block_begin:block_end])
+        for block_end in block_ends[len(reusable_ends) :]:
             first_row = len(self.rows)
-            self._grow(rows[first_row:end])
-            self.rows = rows[:end]
-            self.squares = self.squares + _squares(self.V[first_row:end])
+            self._append_rows(rows[first_row:block_end])
+            self.rows = rows[:block_end]
+            self.squares = self.squares + _squared_column_sums(self.V[first_row:block_end])
 
-    def _ends(self, n: int) -> list[int]:
-        """Where the blocks of n rows end."""
-        settled = min(self.settled, n)
+    def _block_ends(self, row_count: int) -> list[int]:
+        """The row at which each block of so many rows ends, ascending."""
+        settled_count = min(self.settled, row_count)
         return [
-            *range(BLOCK, settled, BLOCK),
-            *([settled] if settled else []),
-            *range(settled + 1, n + 1),
+            *range(BLOCK_ROWS, settled_count, BLOCK_ROWS),
+            *([settled_count] if settled_count else []),
+            *range(settled_count + 1, row_count + 1),
         ]
 
-    def _grow(self, new: Integers) -> None:
+    def _append_rows(self, new_rows: Integers) -> None:
         """Compute k more rows of L and V after the kept ones; the caller marks them as kept."""
-        n = len(self.rows)
-        k = len(new)
-        if n + k > len(self.V):
-            self._make_room(2 * (n + k))
-        border = np.zeros((k, n))
-        if n:
-            border = self._forward(self._kernel(new, self.rows).T).T
-        corner = cholesky(
-            self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T,
+        kept_count = len(self.rows)
+        new_count = len(new_rows)
+        if kept_count + new_count > len(self.V):
+            self._reserve_rows(2 * (kept_count + new_count))
+        left_block = np.zeros((new_count, kept_count))
+        if kept_count:
+            left_block = self._solve_forward(self._covariance_of_rows(new_rows, self.rows).T).T
+        diagonal_block = cholesky(
+            self._covariance_of_rows(new_rows, new_rows)
+            + self.noise * np.eye(new_count)
+            - left_block @ left_block.T,
             lower=True,
             check_finite=False,
         )
-        for number, row in enumerate(np.hstack([border, corner]), start=n):
-            strip, line = divmod(number, STRIP)
-            if strip == len(self.strips):
-                self.strips.append(np.zeros((STRIP, (strip + 1) * STRIP)))
-            self.strips[strip][line, : number + 1] = row[: number + 1]
+        for row_index, factor_row in enumerate(
+            np.hstack([left_block, diagonal_block]), start=kept_count
+        ):
+            strip_index, row_in_strip = divmod(row_index, STRIP_ROWS)
+            if strip_index == len(self.strips):
+                self.strips.append(np.zeros((STRIP_ROWS, (strip_index + 1) * STRIP_ROWS)))
+            self.strips[strip_index][row_in_strip, : row_index + 1] = factor_row[: row_index + 1]
         # temporary arrays fit the cache
-        for first in range(0, len(self.squares), CHUNK):
-            part = slice(first, min(first + CHUNK, len(self.squares)))
-            right_side = self._kernel(new, part) - border @ self.V[:n, part]
-            self.V[n : n + k, part] = solve_triangular(
-                corner, right_side, lower=True, overwrite_b=True, check_finite=False
+        for first_column in range(0, len(self.squares), CHUNK):
+            chunk_columns = slice(first_column, min(first_column + CHUNK, len(self.squares)))
+            right_side = (
+                self._covariance_of_rows(new_rows, chunk_columns)
+                - left_block @ self.V[:kept_count, chunk_columns]
+            )
+            self.V[kept_count : kept_count + new_count, chunk_columns] = solve_triangular(
+                diagonal_block, right_side, lower=True, overwrite_b=True, check_finite=False
             )
 
-    def _forward(self, B: Floats) -> Floats:
-        """L⁻¹ B (n, k), strip by strip."""
-        X = np.empty_like(B)
-        for strip, first in zip(self.strips, range(0, len(B), STRIP), strict=False):
-            end = min(first + STRIP, len(B))
-            rest = B[first:end] - strip[: end - first, :first] @ X[:first]
-            X[first:end] = solve_triangular(
-                strip[: end - first, first:end], rest, lower=True, check_finite=False
+    def _solve_forward(self, right_side: Floats) -> Floats:
+        """L⁻¹ B (n, k) for a right side B (n, k), strip by strip."""
+        solution = np.empty_like(right_side)
+        for strip, strip_begin in zip(
+            self.strips, range(0, len(right_side), STRIP_ROWS), strict=False
+        ):
+            strip_end = min(strip_begin + STRIP_ROWS, len(right_side))
+            remainder = (
+                right_side[strip_begin:strip_end]
+                - strip[: strip_end - strip_begin, :strip_begin] @ solution[:strip_begin]
             )
-        return X
+            solution[strip_begin:strip_end] = solve_triangular(
+                strip[: strip_end - strip_begin, strip_begin:strip_end],
+                remainder,
+                lower=True,
+                check_finite=False,
+            )
+        return solution
 
-    def _make_room(self, capacity: int) -> None:
+    def _reserve_rows(self, capacity: int) -> None:
         """Reallocate V for `capacity` rows; pages not yet written take no memory."""
-        n = len(self.rows)
-        earlier_rows = self.V if len(self.rows) else None
+        row_count = len(self.rows)
+        former_V = self.V if len(self.rows) else None
         self.V = np.empty((capacity, len(self.squares)))
-        if earlier_rows is not None:
-            self.V[:n] = earlier_rows[:n]
+        if former_V is not None:
+            self.V[:row_count] = former_V[:row_count]
 
-    def _kernel(self, rows: Integers, columns: Integers | slice) -> Floats:
+    def _covariance_of_rows(self, rows: Integers, columns: Integers | slice) -> Floats:
         return np.asarray(
             self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[columns], "sqeuclidean"))[0]
         )
 
 
-def _squares(block: Floats) -> Floats:
+def _squared_column_sums(block: Floats) -> Floats:
     """(M,) sum over the rows of a block."""
     return np.asarray(np.einsum("km,km->m", block, block))
 
 
-def _common_prefix(former_rows: Integers, rows: Integers) -> int:
+def _shared_row_count(former_rows: Integers, rows: Integers) -> int:
     """How many rows both begin with."""
-    n = min(len(former_rows), len(rows))
-    differ = np.flatnonzero(former_rows[:n] != rows[:n])
-    return int(differ[0]) if len(differ) else n
+    compared_count = min(len(former_rows), len(rows))
+    differing_indices = np.flatnonzero(former_rows[:compared_count] != rows[:compared_count])
+    return int(differing_indices[0]) if len(differing_indices) else compared_count

@@ -12,10 +12,10 @@ from scipy.spatial.distance import cdist
 
 Floats = NDArray[np.float64]
 
-AT_ONCE = 4096
+QUERY_BLOCK = 4096
 """Points asked about at once: with 300 known ones a block of distances takes 10 MB."""
 SMOOTHING = 1e-6  # so that points that are twice the same can be solved for
-TAIL = 1e-9  # and points in a plane
+AFFINE_RIDGE = 1e-9  # and points in a plane
 
 
 def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
@@ -24,18 +24,21 @@ def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
 
     Exact for affine values.  Source: Wendland, *Scattered data approximation* (2005), section 11.2.
     """
-    tail = _affine(points)
-    size = len(points)
-    terms = tail.shape[1]
-    system = np.empty((size + terms, size + terms))
-    system[:size, :size] = cdist(points, points) ** 3 + SMOOTHING * np.eye(size)
-    system[:size, size:] = tail
-    system[size:, :size] = tail.T
-    system[size:, size:] = -TAIL * np.eye(terms)
-    weights = np.linalg.solve(system, np.concatenate([values, np.zeros(terms)]))
+    affine_columns = _affine_terms(points)
+    point_count = len(points)
+    affine_count = affine_columns.shape[1]
+    system = np.empty((point_count + affine_count, point_count + affine_count))
+    system[:point_count, :point_count] = cdist(points, points) ** 3 + SMOOTHING * np.eye(
+        point_count
+    )
+    system[:point_count, point_count:] = affine_columns
+    system[point_count:, :point_count] = affine_columns.T
+    system[point_count:, point_count:] = -AFFINE_RIDGE * np.eye(affine_count)
+    weights = np.linalg.solve(system, np.concatenate([values, np.zeros(affine_count)]))
     blocks = [
-        cdist(block, points) ** 3 @ weights[:size] + _affine(block) @ weights[size:]
-        for block in np.array_split(queries, 1 + len(queries) // AT_ONCE)
+        cdist(block, points) ** 3 @ weights[:point_count]
+        + _affine_terms(block) @ weights[point_count:]
+        for block in np.array_split(queries, 1 + len(queries) // QUERY_BLOCK)
     ]
     return np.concatenate(blocks)
 
@@ -52,9 +55,9 @@ def shepard(points: Floats, values: Floats, queries: Floats) -> Floats:
 
 def nearest_gap(points: Floats, queries: Floats) -> Floats:
     """(m,) the squared distance to the nearest known point."""
-    blocks = np.array_split(queries, 1 + len(queries) // AT_ONCE)
+    blocks = np.array_split(queries, 1 + len(queries) // QUERY_BLOCK)
     return np.concatenate([cdist(block, points, "sqeuclidean").min(axis=1) for block in blocks])
 
 
-def _affine(points: Floats) -> Floats:
+def _affine_terms(points: Floats) -> Floats:
     return np.column_stack([np.ones(len(points)), points])

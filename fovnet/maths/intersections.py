@@ -38,40 +38,49 @@ class RunsBetweenCrossings:
     leaves: Marks
 
     def sum_to_ends(
-        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
+        self, rung: int, first_weights: Floats, inner_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        sums, _ = self.plain.sum_to_ends(rung, _mask(first, self.begins[rung]), inner, add)
+        sums, _ = self.plain.sum_to_ends(
+            rung, _mask(first_weights, self.begins[rung]), inner_weights, add
+        )
         return _mask(sums, self.ends[rung]), _mask(sums, self.leaves[rung])
 
     def sum_from_begins(
-        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+        self, rung: int, last_weights: Floats, onward_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        last = _mask(last, self.ends[rung])
-        onward = _mask(onward, self.leaves[rung])
-        sums, _ = self.plain.sum_from_begins(rung, last, onward, add)
-        return _mask(sums, self.begins[rung]), sums
+        last_weights = _mask(last_weights, self.ends[rung])
+        onward_weights = _mask(onward_weights, self.leaves[rung])
+        begin_weights, _ = self.plain.sum_from_begins(rung, last_weights, onward_weights, add)
+        return _mask(begin_weights, self.begins[rung]), begin_weights
 
     def runs_to(
-        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+        self,
+        rung: int,
+        end_edge: int,
+        first_weights: Floats,
+        inner_weights: Floats,
+        leads_onward: bool,
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        return self.plain.runs_to(rung, e, _mask(first, self.begins[rung]), inner, onward)
+        return self.plain.runs_to(
+            rung, end_edge, _mask(first_weights, self.begins[rung]), inner_weights, leads_onward
+        )
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
     """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n +
     1 above), and its log-weight."""
     evidence = Evidence.of(fits, beside, toll)
-    rungs = fits.shape[1]
-    gap = fits - beside[:, None]
-    everywhere = np.ones((1, rungs), dtype=bool)
-    nowhere = np.zeros((1, rungs), dtype=bool)
+    rung_count = fits.shape[1]
+    evidence_gap = fits - beside[:, None]
+    every_mark = np.ones((1, rung_count), dtype=bool)
+    no_mark = np.zeros((1, rung_count), dtype=bool)
     runs = RunsBetweenCrossings(
         PlainRuns(evidence.sums),
-        begins=np.vstack([everywhere, _rises(gap), nowhere]).T,
-        ends=np.vstack([nowhere, _rises(-gap), everywhere]).T,
+        begins=np.vstack([every_mark, _rises(evidence_gap), no_mark]).T,
+        ends=np.vstack([no_mark, _rises(-evidence_gap), every_mark]).T,
         # nothing lies above the last rung
         leaves=np.pad(_rises(np.diff(fits, axis=1)).T, ((0, 1), (1, 1))),
     )

@@ -30,12 +30,12 @@ from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
-TAILS = 0.5 - LEVEL / 2, 0.5 + LEVEL / 2
-LEAST_ERROR = 0.25
+TAIL_PROBABILITIES = 0.5 - LEVEL / 2, 0.5 + LEVEL / 2
+LEAST_RELATIVE_ERROR = 0.25
 """Below this share of the sample's standard error, a resample's own is replaced by it: the resample
 has drawn none of the few clusters that differ, and its t could be arbitrarily large. In 400 studies
 of 20 bodies this costs no coverage (at 0.5 it costs 2 %)."""
-ROUNDING = 1e-4
+RELATIVE_ROUNDING = 1e-4
 """A standard error below this share of the value counts as 0: for identical clusters sums cancel to
 1e-8, difference quotients to 7e-5."""
 
@@ -52,15 +52,17 @@ def wilson_interval(right: float, total: float) -> tuple[float, float]:
         raise ValueError(f"{right} right out of {total}: must be a count between 0 and the total")
     if total == 0:
         return 0.0, 1.0
-    z = float(ndtri(TAILS[1]))
-    share = right / total
-    spread = z * z / total
-    centre = (share + spread / 2) / (1 + spread)
-    half = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
+    normal_quantile = float(ndtri(TAIL_PROBABILITIES[1]))
+    success_share = right / total
+    spread = normal_quantile * normal_quantile / total
+    centre = (success_share + spread / 2) / (1 + spread)
+    half_width = np.sqrt(success_share * (1 - success_share) * spread + spread * spread / 4) / (
+        1 + spread
+    )
     low = (
-        0.0 if right == 0 else float(centre - half)
+        0.0 if right == 0 else float(centre - half_width)
     )  # exact at the ends, where rounding leaves 1e-17
-    high = 1.0 if right == total else float(centre + half)
+    high = 1.0 if right == total else float(centre + half_width)
     return low, high
 
 
@@ -72,10 +74,10 @@ def cluster_weights(clusters: int, repeats: int, seed: int) -> Floats:
     resamples of 1000 clusters: 8 MB.
     """
     rng = np.random.default_rng([seed, clusters])
-    picks = rng.integers(0, clusters, size=(repeats, clusters))
-    flat = (picks + clusters * np.arange(repeats)[:, None]).ravel()
+    drawn_clusters = rng.integers(0, clusters, size=(repeats, clusters))
+    flat_indices = (drawn_clusters + clusters * np.arange(repeats)[:, None]).ravel()
     return (
-        np.bincount(flat, minlength=repeats * clusters)
+        np.bincount(flat_indices, minlength=repeats * clusters)
         .reshape(repeats, clusters)
         .astype(np.float64)
     )
@@ -121,19 +123,22 @@ def widened_level(clusters: int) -> float:
     """
     if clusters < 2:
         return np.nan
-    return float(2 * ndtr(np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, TAILS[1])) - 1)
+    return float(
+        2 * ndtr(np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, TAIL_PROBABILITIES[1]))
+        - 1
+    )
 
 
 def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[Floats, Floats]:
     """Lower and upper percentile of replicates (B, ...) along their first axis, NaN replicates left
     out; NaN where all are NaN."""
-    flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-    ends = np.full((2, flat.shape[1]), np.nan)
-    for column in np.flatnonzero(np.isfinite(flat).any(axis=0)):
-        finite_values = flat[:, column][np.isfinite(flat[:, column])]
-        ends[:, column] = np.quantile(finite_values, [0.5 - level / 2, 0.5 + level / 2])
-    shaped = ends.reshape(2, *np.shape(values)[1:])
-    return shaped[0], shaped[1]
+    flat_values = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    flat_ends = np.full((2, flat_values.shape[1]), np.nan)
+    for column_index in np.flatnonzero(np.isfinite(flat_values).any(axis=0)):
+        finite_values = flat_values[:, column_index][np.isfinite(flat_values[:, column_index])]
+        flat_ends[:, column_index] = np.quantile(finite_values, [0.5 - level / 2, 0.5 + level / 2])
+    shaped_ends = flat_ends.reshape(2, *np.shape(values)[1:])
+    return shaped_ends[0], shaped_ends[1]
 
 
 def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> tuple[float, float]:
@@ -148,28 +153,41 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> 
     fewer than 30 bodies.  A percentile interval would end at the largest value seen: with 20 bodies
     its coverage is 86 %.
     """
-    number = np.unique(clusters, return_inverse=True)[1]
-    n = int(number.max(initial=-1)) + 1
-    v = len(values)
-    if n < 2:
+    cluster_index = np.unique(clusters, return_inverse=True)[1]
+    cluster_count = int(cluster_index.max(initial=-1)) + 1
+    value_count = len(values)
+    if cluster_count < 2:
         return np.nan, np.nan
-    beyond = values > np.quantile(values, share)
-    p = float(beyond.mean())
-    if p == 0.0:
+    is_above = values > np.quantile(values, share)
+    share_above = float(is_above.mean())
+    if share_above == 0.0:
         return np.nan, np.nan
-    sizes = np.bincount(number)
-    varied = float(((np.bincount(number, beyond) - p * sizes) ** 2).sum()) * n / (n - 1)
-    observations = (
-        v
-        / max(1.0, varied / (v * p * (1 - p)))
-        * float(ndtri(TAILS[1]) / stdtrit(n - 1, TAILS[1])) ** 2
+    cluster_sizes = np.bincount(cluster_index)
+    variance_between_clusters = (
+        float(((np.bincount(cluster_index, is_above) - share_above * cluster_sizes) ** 2).sum())
+        * cluster_count
+        / (cluster_count - 1)
     )
-    low = float(betaincinv(share * observations, (1 - share) * observations + 1, TAILS[0]))
-    high = float(betaincinv(share * observations + 1, (1 - share) * observations, TAILS[1]))
-    if low * (v + 1) < 1 or high * (v + 1) > v:
+    effective_count = (
+        value_count
+        / max(1.0, variance_between_clusters / (value_count * share_above * (1 - share_above)))
+        * float(ndtri(TAIL_PROBABILITIES[1]) / stdtrit(cluster_count - 1, TAIL_PROBABILITIES[1]))
+        ** 2
+    )
+    low_share = float(
+        betaincinv(
+            share * effective_count, (1 - share) * effective_count + 1, TAIL_PROBABILITIES[0]
+        )
+    )
+    high_share = float(
+        betaincinv(
+            share * effective_count + 1, (1 - share) * effective_count, TAIL_PROBABILITIES[1]
+        )
+    )
+    if low_share * (value_count + 1) < 1 or high_share * (value_count + 1) > value_count:
         return np.nan, np.nan
-    ends = np.quantile(values, [low, high])
-    return float(ends[0]), float(ends[1])
+    end_values = np.quantile(values, [low_share, high_share])
+    return float(end_values[0]), float(end_values[1])
 
 
 def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[float, float]:
@@ -182,7 +200,11 @@ def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[f
     if clusters < 2:
         return np.nan, np.nan
     low, high = (float(end) for end in percentile_interval(values, widened_level(clusters)))
-    return (low, high) if high - low > ROUNDING * max(abs(low), abs(high)) else (np.nan, np.nan)
+    return (
+        (low, high)
+        if high - low > RELATIVE_ROUNDING * max(abs(low), abs(high))
+        else (np.nan, np.nan)
+    )
 
 
 def difference_interval(
@@ -197,11 +219,13 @@ def difference_interval(
     studies of 50 bodies, as resamples of few have standard errors far too small; for runs that
     differ in all bodies the percentiles cover 92 to 94 %.  Both ends are NaN as in
     `quantile_difference_interval`."""
-    ends = (
+    intervals = (
         quantile_difference_interval(_resample(totals, statistic, weights), len(totals)),
         studentised_interval(totals, statistic, weights, share=False),
     )
-    return float(np.fmin(ends[0][0], ends[1][0])), float(np.fmax(ends[0][1], ends[1][1]))
+    return float(np.fmin(intervals[0][0], intervals[1][0])), float(
+        np.fmax(intervals[0][1], intervals[1][1])
+    )
 
 
 def ratio_interval(
@@ -218,21 +242,25 @@ def ratio_interval(
     side: with 20 bodies and 5 % errors the percentile interval covers 84 to 90 %, this one 93 to
     94 %. A resample without a standard error, because nothing in it is wrong or everything is,
     takes that of the sample, to whose constant limit the error tends on this scale; so does one
-    below LEAST_ERROR of it. Both ends are NaN with fewer than two clusters, or if the ratio is
-    undefined or has no standard error.
+    below LEAST_RELATIVE_ERROR of it. Both ends are NaN with fewer than two clusters, or if the
+    ratio is undefined or has no standard error.
     """
-    a = np.asarray(parts, dtype=np.float64)
-    b = np.asarray(wholes, dtype=np.float64)
+    part_totals = np.asarray(parts, dtype=np.float64)
+    whole_totals = np.asarray(wholes, dtype=np.float64)
 
-    def measured(w: Floats) -> tuple[Floats, Floats]:
-        top = w @ a
-        bottom = w @ b
+    def ratio_and_error(resample_weights: Floats) -> tuple[Floats, Floats]:
+        part_sums = resample_weights @ part_totals
+        whole_sums = resample_weights @ whole_totals
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = top / bottom
-            squares = w @ (a * a) - 2 * ratio * (w @ (a * b)) + ratio**2 * (w @ (b * b))
-            return ratio, np.sqrt(np.maximum(squares, 0.0)) / bottom
+            ratio = part_sums / whole_sums
+            squared_error = (
+                resample_weights @ (part_totals * part_totals)
+                - 2 * ratio * (resample_weights @ (part_totals * whole_totals))
+                + ratio**2 * (resample_weights @ (whole_totals * whole_totals))
+            )
+            return ratio, np.sqrt(np.maximum(squared_error, 0.0)) / whole_sums
 
-    return t_interval(measured, weights, share=share)
+    return t_interval(ratio_and_error, weights, share=share)
 
 
 def studentised_interval(
@@ -252,24 +280,25 @@ def studentised_interval(
     own sums (the infinitesimal jackknife); the gradient is a difference quotient with a step of
     1e-4 of a cluster. One call of `statistic` for each of the m totals.
     """
-    n = len(totals)
-    shape = np.shape(totals)[1:]
-    flat = np.asarray(totals, dtype=np.float64).reshape(n, -1)
+    cluster_count = len(totals)
+    total_shape = np.shape(totals)[1:]
+    flat_totals = np.asarray(totals, dtype=np.float64).reshape(cluster_count, -1)
 
-    def measured(w: Floats) -> tuple[Floats, Floats]:
-        sums = w @ flat
-        values = statistic(sums.reshape(-1, *shape))
-        influence = np.zeros((len(w), n))
-        for column in np.flatnonzero(flat.any(axis=0)):
-            step = 1e-4 * np.abs(flat[:, column]).max()
-            moved = sums.copy()
-            moved[:, column] += step
+    def value_and_error(resample_weights: Floats) -> tuple[Floats, Floats]:
+        weighted_sums = resample_weights @ flat_totals
+        values = statistic(weighted_sums.reshape(-1, *total_shape))
+        influence = np.zeros((len(resample_weights), cluster_count))
+        for total_index in np.flatnonzero(flat_totals.any(axis=0)):
+            step = 1e-4 * np.abs(flat_totals[:, total_index]).max()
+            moved_sums = weighted_sums.copy()
+            moved_sums[:, total_index] += step
             influence += np.outer(
-                (statistic(moved.reshape(-1, *shape)) - values) / step, flat[:, column]
+                (statistic(moved_sums.reshape(-1, *total_shape)) - values) / step,
+                flat_totals[:, total_index],
             )
-        return values[:, None], np.sqrt((influence**2 * w).sum(axis=1))[:, None]
+        return values[:, None], np.sqrt((influence**2 * resample_weights).sum(axis=1))[:, None]
 
-    low, high = t_interval(measured, weights, share=share)
+    low, high = t_interval(value_and_error, weights, share=share)
     return float(low[0]), float(high[0])
 
 
@@ -284,20 +313,25 @@ def t_interval(
     if share:
         sample_moments = _arcsine_root(*sample_moments)
         resample_moments = _arcsine_root(*resample_moments)
-    (centre,), (error,) = sample_moments
+    (centre,), (standard_error,) = sample_moments
     ends = np.full((2, len(centre)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (resample_moments[0] - centre) / np.where(
-            resample_moments[1] > LEAST_ERROR * error, resample_moments[1], error
+        t_ratios = (resample_moments[0] - centre) / np.where(
+            resample_moments[1] > LEAST_RELATIVE_ERROR * standard_error,
+            resample_moments[1],
+            standard_error,
         )
-    for column in (
-        np.flatnonzero(np.isfinite(centre) & (error > ROUNDING * np.abs(centre)))
+    for value_index in (
+        np.flatnonzero(np.isfinite(centre) & (standard_error > RELATIVE_ROUNDING * np.abs(centre)))
         if clusters > 1
         else ()
     ):
-        finite_ratios = ratios[np.isfinite(ratios[:, column]), column]
+        finite_ratios = t_ratios[np.isfinite(t_ratios[:, value_index]), value_index]
         if len(finite_ratios):
-            ends[::-1, column] = centre[column] - np.quantile(finite_ratios, TAILS) * error[column]
+            ends[::-1, value_index] = (
+                centre[value_index]
+                - np.quantile(finite_ratios, TAIL_PROBABILITIES) * standard_error[value_index]
+            )
     if share:
         ends = np.sin(np.clip(ends, 0.0, np.pi / 2)) ** 2
     return ends[0], ends[1]
@@ -322,29 +356,31 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple
     equal, both ends are that value. Efron (1987); equal to scipy.stats.bootstrap's on the same
     resamples.
     """
-    n = weights.shape[1]
-    if n < 2:
+    cluster_count = weights.shape[1]
+    if cluster_count < 2:
         return np.nan, np.nan
     replicates = value_of(weights)
     replicates = replicates[np.isfinite(replicates)]
-    value = float(value_of(np.ones((1, n)))[0])
+    value = float(value_of(np.ones((1, cluster_count)))[0])
     if not len(replicates) or not np.isfinite(value):
         return np.nan, np.nan
-    without = value_of(1.0 - np.eye(n))
+    leave_one_out_values = value_of(1.0 - np.eye(cluster_count))
     deviations = (
-        np.nanmean(without) - without[np.isfinite(without)]
-        if np.isfinite(without).any()
+        np.nanmean(leave_one_out_values) - leave_one_out_values[np.isfinite(leave_one_out_values)]
+        if np.isfinite(leave_one_out_values).any()
         else np.zeros(1)
     )
-    spread = float((deviations**2).sum()) ** 1.5
-    acceleration = float((deviations**3).sum()) / (6 * spread) if spread > 0 else 0.0
-    below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
+    cubed_spread = float((deviations**2).sum()) ** 1.5
+    acceleration = float((deviations**3).sum()) / (6 * cubed_spread) if cubed_spread > 0 else 0.0
+    share_below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
     # all replicates on one side: the bias cannot be estimated
-    if not 0 < below < 1:
+    if not 0 < share_below < 1:
         return float(replicates.min()), float(replicates.max())
-    bias = float(ndtri(below))
-    normal = bias + ndtri(np.array(TAILS))
-    low, high = np.quantile(replicates, ndtr(bias + normal / (1 - acceleration * normal)))
+    bias = float(ndtri(share_below))
+    shifted_quantiles = bias + ndtri(np.array(TAIL_PROBABILITIES))
+    low, high = np.quantile(
+        replicates, ndtr(bias + shifted_quantiles / (1 - acceleration * shifted_quantiles))
+    )
     return float(low), float(high)
 
 
@@ -355,19 +391,23 @@ def resampled_quantile(values: NDArray[Any], weights: Floats, share: float) -> F
     Equal to np.quantile of the values written out as often as they are counted (linear
     interpolation), without writing them out.
     """
-    order = np.argsort(values, kind="stable")
-    ascending = np.asarray(values, dtype=np.float64)[order]
+    value_order = np.argsort(values, kind="stable")
+    ascending = np.asarray(values, dtype=np.float64)[value_order]
     # (B, v): how many lie at or below each value
-    counted = np.cumsum(weights[:, order], axis=1)
-    total = counted[:, -1] if len(ascending) else np.zeros(len(weights))
+    cumulative_counts = np.cumsum(weights[:, value_order], axis=1)
+    total_counts = cumulative_counts[:, -1] if len(ascending) else np.zeros(len(weights))
     if not len(ascending):
         return np.full(len(weights), np.nan)
-    position = share * np.maximum(total - 1, 0)
-    below = ascending[
-        np.minimum((counted <= np.floor(position)[:, None]).sum(axis=1), len(ascending) - 1)
+    position = share * np.maximum(total_counts - 1, 0)
+    lower_values = ascending[
+        np.minimum(
+            (cumulative_counts <= np.floor(position)[:, None]).sum(axis=1), len(ascending) - 1
+        )
     ]
-    above = ascending[
-        np.minimum((counted <= np.ceil(position)[:, None]).sum(axis=1), len(ascending) - 1)
+    upper_values = ascending[
+        np.minimum(
+            (cumulative_counts <= np.ceil(position)[:, None]).sum(axis=1), len(ascending) - 1
+        )
     ]
-    quantile = below + (above - below) * (position - np.floor(position))
-    return np.where(total > 0, quantile, np.nan)
+    quantile = lower_values + (upper_values - lower_values) * (position - np.floor(position))
+    return np.where(total_counts > 0, quantile, np.nan)

@@ -47,10 +47,10 @@ def frequencies(kernel: Kernel, count: int, columns: int, rng: np.random.Generat
     normal.  R&W section 4.2.1. Source: Rahimi & Recht, *Random features for large-scale kernel
     machines* (2007), algorithm 1.
     """
-    normal = rng.standard_normal((count, columns))
+    normal_draws = rng.standard_normal((count, columns))
     if kernel is squared_exponential:
-        return normal
-    return np.asarray(normal / np.sqrt(rng.chisquare(5, count) / 5.0)[:, None])
+        return normal_draws
+    return np.asarray(normal_draws / np.sqrt(rng.chisquare(5, count) / 5.0)[:, None])
 
 
 KERNELS: Mapping[str, Kernel] = {"matern52": matern52, "squared-exponential": squared_exponential}

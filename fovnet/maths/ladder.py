@@ -18,10 +18,10 @@ Runs of known height do not add up along the edges: all pairs (b, e) would be O(
 height term is never positive, so the plain ladder, which is cheap, gives an upper bound of the
 weight of all paths through an event (a path begins, steps up or ends, at an edge).  An event whose
 bound lies below the weight of a known path is not part of the best path; and the events whose
-bounds add up to less than SLIGHT of that path's weight are negligible in any sum.  The same holds
+bounds add up to less than NEGLIGIBLE_SHARE of that path's weight are negligible in any sum.  The same holds
 for runs so much higher or lower than usual that no evidence can compensate.  Only pairs of the
 remaining events within that distance are evaluated: the best path is exact, and a sum lacks at most
-SLIGHT of itself.  If the slices carry no evidence, many pairs remain: this costs time, not
+NEGLIGIBLE_SHARE of itself.  If the slices carry no evidence, many pairs remain: this costs time, not
 accuracy.
 """
 
@@ -41,13 +41,13 @@ from fovnet.maths.plain_runs import PlainRuns
 
 States = NDArray[np.int64]
 
-LEAST_MM = 1e-3
+LEAST_SD_MM = 1e-3
 """Lower bound of the standard deviation of a height."""
-SLIGHT = 1e-9
+NEGLIGIBLE_SHARE = 1e-9
 """Largest weight of all paths left out of a sum, as a share of it."""
-BLOCK = 64
+BLOCK_BEGINS = 64
 """Edges whose runs are evaluated together: few enough for the cache, many enough for numpy."""
-ROUNDING = 1e-9
+RELATIVE_ROUNDING = 1e-9
 """Relative rounding error of a bound, a sum of up to thousands of numbers; no path is left out
 because of it."""
 
@@ -61,11 +61,11 @@ class Height:
 
     def whole(self, mm: Floats) -> Floats:
         """Log-evidence of the heights of whole runs; 0 at the mean."""
-        return np.asarray(-0.5 * ((mm - self.mean_mm) / max(self.sd_mm, LEAST_MM)) ** 2)
+        return np.asarray(-0.5 * ((mm - self.mean_mm) / max(self.sd_mm, LEAST_SD_MM)) ** 2)
 
     def cut(self, mm: Floats) -> Floats:
         """Log-evidence of the heights of runs that may be cut off; near 0 for short ones."""
-        return np.asarray(log_ndtr((self.mean_mm - mm) / max(self.sd_mm, LEAST_MM)))
+        return np.asarray(log_ndtr((self.mean_mm - mm) / max(self.sd_mm, LEAST_SD_MM)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Ladder:
         return Evidence.of(self.fits, self.beside, self.toll)
 
     @property
-    def _plain(self) -> PlainRuns:
+    def _plain_runs(self) -> PlainRuns:
         return PlainRuns(self._evidence.sums)
 
     def best(self, between: Rungs | None = None) -> tuple[States, float]:
@@ -97,15 +97,15 @@ class Ladder:
 
         Of paths `between`, for unknown heights only, there are none with fewer slices than rungs.
         """
-        plain = self._plain
+        plain_runs = self._plain_runs
         evidence = self._evidence
         if not self.heights:
-            return chain_recursion.best(plain, evidence, between)
-        path_weight = self.path_weight(chain_recursion.best(plain, evidence)[0])
-        bounds = chain_recursion.crossings(plain, evidence, np.maximum)
-        least = path_weight - bounds.total - ROUNDING * max(1.0, abs(path_weight))
-        likely = _LikelyEvents.above(bounds, least, -least)
-        return chain_recursion.best(self._runs_between(likely), evidence)
+            return chain_recursion.best(plain_runs, evidence, between)
+        path_weight = self.path_weight(chain_recursion.best(plain_runs, evidence)[0])
+        bounds = chain_recursion.crossings(plain_runs, evidence, np.maximum)
+        least_weight = path_weight - bounds.total - RELATIVE_ROUNDING * max(1.0, abs(path_weight))
+        likely_events = _LikelyEvents.above(bounds, least_weight, -least_weight)
+        return chain_recursion.best(self._runs_between(likely_events), evidence)
 
     def crossings(self, good_path: States | None = None) -> Crossings:
         """Where paths begin, step up and end, over all paths, each weighted by the exponential of
@@ -138,47 +138,49 @@ class Ladder:
         heights."""
         evidence = self._evidence
         edges_mm = self._edges_mm
-        changes = np.flatnonzero(np.diff(states)) + 1
-        begins = np.concatenate([[0], changes])
-        ends = np.concatenate([changes, [len(states)]])
+        change_edges = np.flatnonzero(np.diff(states)) + 1
+        begin_edges = np.concatenate([[0], change_edges])
+        end_edges = np.concatenate([change_edges, [len(states)]])
         runs = [
-            (int(states[b]) - 1, b, e)
-            for b, e in zip(begins, ends, strict=True)
-            if 1 <= states[b] <= evidence.rungs
+            (int(states[begin_edge]) - 1, begin_edge, end_edge)
+            for begin_edge, end_edge in zip(begin_edges, end_edges, strict=True)
+            if 1 <= states[begin_edge] <= evidence.rungs
         ]
         if not runs:
             return float(evidence.below[-1])
-        _, first_edge, _ = runs[0]
-        _, _, last_edge = runs[-1]
-        tolls = evidence.toll * (len(runs) - 1)
-        total = evidence.below[first_edge] + evidence.above[last_edge] - tolls
-        for number, (rung, b, e) in enumerate(runs):
-            total += evidence.sums[e, rung] - evidence.sums[b, rung]
+        _, lowest_edge, _ = runs[0]
+        _, _, highest_edge = runs[-1]
+        toll_cost = evidence.toll * (len(runs) - 1)
+        log_weight = evidence.below[lowest_edge] + evidence.above[highest_edge] - toll_cost
+        for run_index, (rung, begin_edge, end_edge) in enumerate(runs):
+            log_weight += evidence.sums[end_edge, rung] - evidence.sums[begin_edge, rung]
             if (height := self.heights[rung]) is not None:
-                run_mm = edges_mm[e] - edges_mm[b]
-                is_whole = 0 < number < len(runs) - 1
-                total += float(height.whole(run_mm) if is_whole else height.cut(run_mm))
-        return float(total)
+                run_mm = edges_mm[end_edge] - edges_mm[begin_edge]
+                is_whole = 0 < run_index < len(runs) - 1
+                log_weight += float(height.whole(run_mm) if is_whole else height.cut(run_mm))
+        return float(log_weight)
 
     def _runs(self, good_path: States | None) -> PlainRuns | _RunsOfKnownHeight:
-        """The runs without which a sum over all paths loses at most SLIGHT of itself."""
+        """The runs without which a sum over all paths loses at most NEGLIGIBLE_SHARE of itself."""
         if not self.heights:
-            return self._plain
-        bounds = chain_recursion.crossings(self._plain, self._evidence, np.logaddexp)
-        path = self.best()[0] if good_path is None else good_path
+            return self._plain_runs
+        bounds = chain_recursion.crossings(self._plain_runs, self._evidence, np.logaddexp)
+        reference_path = self.best()[0] if good_path is None else good_path
         # log-weight of one path, where all plain ones weigh 1
-        path_weight = self.path_weight(path) - bounds.total
-        events = np.sort(
+        path_weight = self.path_weight(reference_path) - bounds.total
+        sorted_events = np.sort(
             np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()])
         )
-        negligible = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(path_weight))
-        least = float(events[min(negligible, len(events) - 1)])
+        negligible_count = np.searchsorted(
+            np.cumsum(np.exp(sorted_events)), 0.5 * NEGLIGIBLE_SHARE * np.exp(path_weight)
+        )
+        least_event = float(sorted_events[min(negligible_count, len(sorted_events) - 1)])
         # a rung's runs, either kind, weigh no more than 1 together
-        slack = np.log(4.0 * len(self.heights) / SLIGHT) - path_weight
-        return self._runs_between(_LikelyEvents.above(bounds, least, slack))
+        slack = np.log(4.0 * len(self.heights) / NEGLIGIBLE_SHARE) - path_weight
+        return self._runs_between(_LikelyEvents.above(bounds, least_event, slack))
 
     def _runs_between(self, likely: _LikelyEvents) -> _RunsOfKnownHeight:
-        return _RunsOfKnownHeight(self._plain, self._edges_mm, self.heights, likely)
+        return _RunsOfKnownHeight(self._plain_runs, self._edges_mm, self.heights, likely)
 
     @property
     def _edges_mm(self) -> Floats:
@@ -203,20 +205,20 @@ class _LikelyEvents:
     slack: float
 
     @classmethod
-    def above(cls, bounds: Crossings, least: float, slack: float) -> _LikelyEvents:
-        """The events whose bound is at least `least`."""
-        never = np.full((1, bounds.begins.shape[1]), -np.inf)
-        leaves = np.vstack([bounds.borders, never])
+    def above(cls, bounds: Crossings, least_weight: float, slack: float) -> _LikelyEvents:
+        """The events whose bound is at least `least_weight`."""
+        no_border = np.full((1, bounds.begins.shape[1]), -np.inf)
+        leave_bounds = np.vstack([bounds.borders, no_border])
 
-        def likely_edges(rows: Floats) -> list[Edges]:
-            return [np.flatnonzero(row >= least) for row in rows]
+        def likely_edges(bounds_by_rung: Floats) -> list[Edges]:
+            return [np.flatnonzero(rung_bounds >= least_weight) for rung_bounds in bounds_by_rung]
 
         return cls(
             begins=likely_edges(bounds.begins),
-            enters=likely_edges(np.vstack([never, bounds.borders])),
+            enters=likely_edges(np.vstack([no_border, bounds.borders])),
             ends=likely_edges(bounds.ends),
-            leaves=likely_edges(leaves),
-            outer=likely_edges(np.maximum(bounds.ends, leaves)),
+            leaves=likely_edges(leave_bounds),
+            outer=likely_edges(np.maximum(bounds.ends, leave_bounds)),
             slack=max(0.0, slack),
         )
 
@@ -231,86 +233,131 @@ class _RunsOfKnownHeight:
     likely: _LikelyEvents
 
     def sum_to_ends(
-        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
+        self, rung: int, first_weights: Floats, inner_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         if self.heights[rung] is None:
-            return self.plain.sum_to_ends(rung, first, inner, add)
-        begins = self.likely.begins[rung]
-        enters = self.likely.enters[rung]
-        last = np.full(len(self.edges_mm), -np.inf)
-        onward = np.full(len(self.edges_mm), -np.inf)
-        for b, e, weights in self._blocks(rung, begins, self.likely.outer[rung]):
-            sums = reduce_by(add, first[b, None] + weights, axis=0)
-            last[e] = add(last[e], sums)
-            onward[e] = add(onward[e], sums)
-        for b, e, weights in self._blocks(rung, enters, self.likely.ends[rung]):
-            last[e] = add(last[e], reduce_by(add, inner[b, None] + weights, axis=0))
-        for b, e, weights in self._blocks(rung, enters, self.likely.leaves[rung], whole=True):
-            onward[e] = add(onward[e], reduce_by(add, inner[b, None] + weights, axis=0))
-        return last, onward
+            return self.plain.sum_to_ends(rung, first_weights, inner_weights, add)
+        begin_edges = self.likely.begins[rung]
+        enter_edges = self.likely.enters[rung]
+        last_weights = np.full(len(self.edges_mm), -np.inf)
+        onward_weights = np.full(len(self.edges_mm), -np.inf)
+        for begin_block, end_block, run_weights in self._weighed_blocks(
+            rung, begin_edges, self.likely.outer[rung]
+        ):
+            end_weights = reduce_by(add, first_weights[begin_block, None] + run_weights, axis=0)
+            last_weights[end_block] = add(last_weights[end_block], end_weights)
+            onward_weights[end_block] = add(onward_weights[end_block], end_weights)
+        for begin_block, end_block, run_weights in self._weighed_blocks(
+            rung, enter_edges, self.likely.ends[rung]
+        ):
+            last_weights[end_block] = add(
+                last_weights[end_block],
+                reduce_by(add, inner_weights[begin_block, None] + run_weights, axis=0),
+            )
+        for begin_block, end_block, run_weights in self._weighed_blocks(
+            rung, enter_edges, self.likely.leaves[rung], is_whole=True
+        ):
+            onward_weights[end_block] = add(
+                onward_weights[end_block],
+                reduce_by(add, inner_weights[begin_block, None] + run_weights, axis=0),
+            )
+        return last_weights, onward_weights
 
     def sum_from_begins(
-        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+        self, rung: int, last_weights: Floats, onward_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         if self.heights[rung] is None:
-            return self.plain.sum_from_begins(rung, last, onward, add)
-        begins = self.likely.begins[rung]
-        enters = self.likely.enters[rung]
-        first = np.full(len(self.edges_mm), -np.inf)
-        inner = np.full(len(self.edges_mm), -np.inf)
-        outer = add(last, onward)
-        for b, e, weights in self._blocks(rung, begins, self.likely.outer[rung]):
-            first[b] = reduce_by(add, weights + outer[e], axis=1)
-        for b, e, weights in self._blocks(rung, enters, self.likely.ends[rung]):
-            inner[b] = reduce_by(add, weights + last[e], axis=1)
-        for b, e, weights in self._blocks(rung, enters, self.likely.leaves[rung], whole=True):
-            inner[b] = add(inner[b], reduce_by(add, weights + onward[e], axis=1))
-        return first, inner
+            return self.plain.sum_from_begins(rung, last_weights, onward_weights, add)
+        begin_edges = self.likely.begins[rung]
+        enter_edges = self.likely.enters[rung]
+        first_weights = np.full(len(self.edges_mm), -np.inf)
+        inner_weights = np.full(len(self.edges_mm), -np.inf)
+        outer_weights = add(last_weights, onward_weights)
+        for begin_block, end_block, run_weights in self._weighed_blocks(
+            rung, begin_edges, self.likely.outer[rung]
+        ):
+            first_weights[begin_block] = reduce_by(
+                add, run_weights + outer_weights[end_block], axis=1
+            )
+        for begin_block, end_block, run_weights in self._weighed_blocks(
+            rung, enter_edges, self.likely.ends[rung]
+        ):
+            inner_weights[begin_block] = reduce_by(
+                add, run_weights + last_weights[end_block], axis=1
+            )
+        for begin_block, end_block, run_weights in self._weighed_blocks(
+            rung, enter_edges, self.likely.leaves[rung], is_whole=True
+        ):
+            inner_weights[begin_block] = add(
+                inner_weights[begin_block],
+                reduce_by(add, run_weights + onward_weights[end_block], axis=1),
+            )
+        return first_weights, inner_weights
 
     def runs_to(
-        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+        self,
+        rung: int,
+        end_edge: int,
+        first_weights: Floats,
+        inner_weights: Floats,
+        leads_onward: bool,
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        first, inner = self.plain.runs_to(rung, e, first, inner, onward)
+        first_weights, inner_weights = self.plain.runs_to(
+            rung, end_edge, first_weights, inner_weights, leads_onward
+        )
         height = self.heights[rung]
         if height is None:
-            return first, inner
-        run_mm = self.edges_mm[e] - self.edges_mm[:e]
-        cut = height.cut(run_mm)
-        return first + cut, inner + (height.whole(run_mm) if onward else cut)
+            return first_weights, inner_weights
+        run_mm = self.edges_mm[end_edge] - self.edges_mm[:end_edge]
+        cut_evidence = height.cut(run_mm)
+        return first_weights + cut_evidence, inner_weights + (
+            height.whole(run_mm) if leads_onward else cut_evidence
+        )
 
-    def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+    def weights(self, rung: int, begin_edges: Edges, end_edges: Edges) -> tuple[Floats, Floats]:
         """See `chain_recursion.WeighedRuns`."""
-        run_weights, _ = self.plain.weights(rung, b, e)
+        run_weights, _ = self.plain.weights(rung, begin_edges, end_edges)
         height = self.heights[rung]
         if height is None:
             return run_weights, run_weights
-        run_mm = self.edges_mm[e] - self.edges_mm[b]
+        run_mm = self.edges_mm[end_edges] - self.edges_mm[begin_edges]
         return run_weights + height.cut(run_mm), run_weights + height.whole(run_mm)
 
-    def _blocks(
-        self, rung: int, begins: Edges, ends: Edges, whole: bool = False
+    def _weighed_blocks(
+        self, rung: int, begin_edges: Edges, end_edges: Edges, is_whole: bool = False
     ) -> Iterator[tuple[Edges, Edges, Floats]]:
         """(b, e, log-weights (b, e)) of the runs of a rung between these edges, seen whole or not,
-        BLOCK beginnings at a time.
+        BLOCK_BEGINS beginnings at a time.
 
         Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x
         standard deviations off the mean.
         """
         height = self.heights[rung]
         assert height is not None
-        off_mm = max(height.sd_mm, LEAST_MM) * np.sqrt(2.0 * self.likely.slack) + LEAST_MM
-        shortest_mm = height.mean_mm - off_mm if whole else 0.0
-        log_evidence = height.whole if whole else height.cut
-        sums = self.plain.sums[:, rung]
+        greatest_offset_mm = (
+            max(height.sd_mm, LEAST_SD_MM) * np.sqrt(2.0 * self.likely.slack) + LEAST_SD_MM
+        )
+        shortest_mm = height.mean_mm - greatest_offset_mm if is_whole else 0.0
+        height_evidence = height.whole if is_whole else height.cut
+        rung_sums = self.plain.sums[:, rung]
         edges_mm = self.edges_mm
-        for number in range(0, len(begins), BLOCK):
-            b = begins[number : number + BLOCK]
-            range_mm = [edges_mm[b[0]] + shortest_mm, edges_mm[b[-1]] + height.mean_mm + off_mm]
-            e = ends[slice(*np.searchsorted(edges_mm[ends], range_mm))]
-            if len(e):
-                run_mm = edges_mm[e] - edges_mm[b, None]
-                weights = sums[e] - sums[b, None] + log_evidence(run_mm)
-                yield b, e, np.where(b[:, None] < e, weights, -np.inf)
+        for block_start in range(0, len(begin_edges), BLOCK_BEGINS):
+            begin_block = begin_edges[block_start : block_start + BLOCK_BEGINS]
+            range_mm = [
+                edges_mm[begin_block[0]] + shortest_mm,
+                edges_mm[begin_block[-1]] + height.mean_mm + greatest_offset_mm,
+            ]
+            end_block = end_edges[slice(*np.searchsorted(edges_mm[end_edges], range_mm))]
+            if len(end_block):
+                run_mm = edges_mm[end_block] - edges_mm[begin_block, None]
+                run_weights = (
+                    rung_sums[end_block] - rung_sums[begin_block, None] + height_evidence(run_mm)
+                )
+                yield (
+                    begin_block,
+                    end_block,
+                    np.where(begin_block[:, None] < end_block, run_weights, -np.inf),
+                )

@@ -30,10 +30,10 @@ def negative_log_likelihood(outputs: Floats, y: Floats) -> tuple[Floats, Floats]
     """Loss (M,), the rows' mean of ½ log s² + (y - μ)²/2s², and its gradient (M, n, 2) in the
     outputs."""
     mean, variance = moments(outputs)
-    gap = mean - y
-    loss = 0.5 * (np.log(variance) + gap**2 / variance).mean(axis=1)
-    of_variance = 0.5 * (1.0 - gap**2 / variance) / variance * expit(outputs[..., 1])
-    return loss, np.stack([gap / variance, of_variance], axis=-1) / len(y)
+    residual = mean - y
+    loss = 0.5 * (np.log(variance) + residual**2 / variance).mean(axis=1)
+    scale_gradient = 0.5 * (1.0 - residual**2 / variance) / variance * expit(outputs[..., 1])
+    return loss, np.stack([residual / variance, scale_gradient], axis=-1) / len(y)
 
 
 def mixture_moments(mean: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:

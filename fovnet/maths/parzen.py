@@ -19,12 +19,12 @@ from scipy.special import ndtr
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-REMEMBERED = 25
+REMEMBERED_COUNT = 25
 """Newest observations of full weight; the weight of older ones falls to 1/n."""
-PRIOR = 1.0
+PRIOR_WEIGHT = 1.0
 """Weight of the prior; an observation has 1."""
-MIDDLE = 0.5  # mean of the prior on [0, 1]
-WIDTH = 1.0  # its standard deviation
+PRIOR_MEAN = 0.5  # mean of the prior on [0, 1]
+PRIOR_DEVIATION = 1.0  # its standard deviation
 
 
 class Estimate(Protocol):
@@ -52,8 +52,8 @@ class Mixture:
         1)."""
         values_inside = np.zeros(0)
         while len(values_inside) < count:
-            component = rng.choice(len(self.weights), 4 * count, p=self.weights)
-            values = rng.normal(self.means[component], self.deviations[component])
+            component_index = rng.choice(len(self.weights), 4 * count, p=self.weights)
+            values = rng.normal(self.means[component_index], self.deviations[component_index])
             values_inside = np.concatenate(
                 [values_inside, values[(values >= 0.0) & (values < 1.0)]]
             )
@@ -63,20 +63,26 @@ class Mixture:
         """(L,) log probability of each of the places of an axis: of all values that are nearer to
         it than to the others."""
         levels, level_of_place = np.unique(places, return_inverse=True)
-        edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
-        below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
-        mass = np.diff(below) / (below[-1] - below[0])
+        level_edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
+        probability_below = (
+            ndtr((level_edges[:, None] - self.means) / self.deviations) @ self.weights
+        )
+        level_probability = np.diff(probability_below) / (
+            probability_below[-1] - probability_below[0]
+        )
         # 0 between places that are all but equal
-        return np.asarray(np.log(np.maximum(mass, 1e-300))[level_of_place])
+        return np.asarray(np.log(np.maximum(level_probability, 1e-300))[level_of_place])
 
     def log_density(self, values: Floats) -> Floats:
         """The prior is a component, so that the density is nowhere 0."""
-        inside = self.weights @ (
+        probability_inside = self.weights @ (
             ndtr((1.0 - self.means) / self.deviations) - ndtr(-self.means / self.deviations)
         )
-        z = (values[:, None] - self.means) / self.deviations
-        height = np.exp(-0.5 * z**2) / (np.sqrt(2.0 * np.pi) * self.deviations)
-        return np.asarray(np.log(height @ self.weights / inside))
+        standardised_values = (values[:, None] - self.means) / self.deviations
+        component_densities = np.exp(-0.5 * standardised_values**2) / (
+            np.sqrt(2.0 * np.pi) * self.deviations
+        )
+        return np.asarray(np.log(component_densities @ self.weights / probability_inside))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,30 +108,35 @@ def mixture(places: Floats) -> Mixture:
     Equal places keep the order of time: with forgetting, hyperopt's order depends on the sort of
     the machine.
     """
-    n = len(places)
-    order = np.argsort(places, kind="stable")
-    prior_index = int(np.searchsorted(places[order], MIDDLE, side="right" if n == 1 else "left"))
-    means = np.insert(places[order], prior_index, MIDDLE)
-    weights = np.insert(forgetting(n)[order], prior_index, PRIOR)
+    place_count = len(places)
+    place_order = np.argsort(places, kind="stable")
+    prior_index = int(
+        np.searchsorted(
+            places[place_order], PRIOR_MEAN, side="right" if place_count == 1 else "left"
+        )
+    )
+    means = np.insert(places[place_order], prior_index, PRIOR_MEAN)
+    weights = np.insert(forgetting(place_count)[place_order], prior_index, PRIOR_WEIGHT)
     gaps = np.diff(means)
     widths = (
         np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
-        if n != 1
-        else np.full(2, WIDTH / 2)
+        if place_count != 1
+        else np.full(2, PRIOR_DEVIATION / 2)
     )
-    deviations = np.clip(widths, WIDTH / min(100, n + 2), WIDTH)
-    deviations[prior_index] = WIDTH
+    deviations = np.clip(widths, PRIOR_DEVIATION / min(100, place_count + 2), PRIOR_DEVIATION)
+    deviations[prior_index] = PRIOR_DEVIATION
     return Mixture(weights / weights.sum(), means, deviations)
 
 
 def shares(levels: Integers, count: int) -> Shares:
-    """The share of each of `count` categories among the observations, PRIOR added to each."""
-    weights = np.bincount(levels, weights=forgetting(len(levels)), minlength=count) + PRIOR
+    """The share of each of `count` categories among the observations, PRIOR_WEIGHT added to
+    each."""
+    weights = np.bincount(levels, weights=forgetting(len(levels)), minlength=count) + PRIOR_WEIGHT
     return Shares(weights / weights.sum())
 
 
 def forgetting(n: int) -> Floats:
     """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for
     the oldest."""
-    ramp = np.linspace(1.0 / n, 1.0, n - REMEMBERED) if n > REMEMBERED else np.zeros(0)
+    ramp = np.linspace(1.0 / n, 1.0, n - REMEMBERED_COUNT) if n > REMEMBERED_COUNT else np.zeros(0)
     return np.concatenate([ramp, np.ones(n - len(ramp))])

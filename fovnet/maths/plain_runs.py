@@ -21,31 +21,38 @@ class PlainRuns:
     sums: Floats
 
     def sum_to_ends(
-        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
+        self, rung: int, first_weights: Floats, inner_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        sums = self.sums[:, rung]
-        begins = add.accumulate(add(first, inner)[:-1] - sums[:-1])
-        ends = np.concatenate([[-np.inf], sums[1:] + begins])
-        return ends, ends
+        rung_sums = self.sums[:, rung]
+        begin_weights = add.accumulate(add(first_weights, inner_weights)[:-1] - rung_sums[:-1])
+        end_weights = np.concatenate([[-np.inf], rung_sums[1:] + begin_weights])
+        return end_weights, end_weights
 
     def sum_from_begins(
-        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+        self, rung: int, last_weights: Floats, onward_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        sums = self.sums[:, rung]
-        ends = add.accumulate((add(last, onward)[1:] + sums[1:])[::-1])[::-1]
-        begins = np.concatenate([ends - sums[:-1], [-np.inf]])
-        return begins, begins
+        rung_sums = self.sums[:, rung]
+        end_weights = add.accumulate((add(last_weights, onward_weights)[1:] + rung_sums[1:])[::-1])[
+            ::-1
+        ]
+        begin_weights = np.concatenate([end_weights - rung_sums[:-1], [-np.inf]])
+        return begin_weights, begin_weights
 
     def runs_to(
-        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+        self,
+        rung: int,
+        end_edge: int,
+        first_weights: Floats,
+        inner_weights: Floats,
+        leads_onward: bool,
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        run_weights = self.sums[e, rung] - self.sums[:e, rung]
-        return first[:e] + run_weights, inner[:e] + run_weights
+        run_weights = self.sums[end_edge, rung] - self.sums[:end_edge, rung]
+        return first_weights[:end_edge] + run_weights, inner_weights[:end_edge] + run_weights
 
-    def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+    def weights(self, rung: int, begin_edges: Edges, end_edges: Edges) -> tuple[Floats, Floats]:
         """See `chain_recursion.WeighedRuns`."""
-        run_weights = self.sums[e, rung] - self.sums[b, rung]
+        run_weights = self.sums[end_edges, rung] - self.sums[begin_edges, rung]
         return run_weights, run_weights

@@ -27,10 +27,10 @@ def reflection(normal: Floats) -> Floats:
 def directions(basis: Floats, rng: np.random.Generator) -> Floats:
     """(2n, n): the columns of a basis (n, n) in a random order, each scaled to a largest component
     of ±1, and with its negative, either first."""
-    columns = (basis / np.abs(basis).max(axis=0)).T
-    pairs = [
-        sign * columns[j]
-        for j in rng.permutation(len(columns))
+    scaled_columns = (basis / np.abs(basis).max(axis=0)).T
+    signed_columns = [
+        sign * scaled_columns[column_index]
+        for column_index in rng.permutation(len(scaled_columns))
         for sign in rng.permutation([1.0, -1.0])
     ]
-    return np.array(pairs).reshape(-1, len(columns))
+    return np.array(signed_columns).reshape(-1, len(scaled_columns))

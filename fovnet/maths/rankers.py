@@ -62,11 +62,13 @@ class DeepSet:
         self, values: tuple[list[Floats], list[Floats]], gradient: Floats
     ) -> tuple[Floats, Floats]:
         """The gradients in the parameters of both, given that in the code (1, 1, C)."""
-        latent, coded = values
-        of_whole, first = backward(self.whole, coded, gradient)
-        pooled = first @ self.whole.views[0][0].swapaxes(1, 2)
-        spread = np.broadcast_to(pooled / max(1, latent[0].shape[-2]), latent[-1].shape)
-        return backward(self.each, latent, spread)[0], of_whole
+        row_values, code_values = values
+        whole_gradient, first_layer_gradient = backward(self.whole, code_values, gradient)
+        pooled_gradient = first_layer_gradient @ self.whole.views[0][0].swapaxes(1, 2)
+        row_gradient = np.broadcast_to(
+            pooled_gradient / max(1, row_values[0].shape[-2]), row_values[-1].shape
+        )
+        return backward(self.each, row_values, row_gradient)[0], whole_gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +120,16 @@ class Ranker:
         values = forward(
             self.members, _with_code(None if task_values is None else task_values[1][-1], batch.x)
         )
-        member_gradient, first = backward(self.members, values, batch.slope(values[-1]))
+        member_gradient, first_layer_gradient = backward(
+            self.members, values, batch.slope(values[-1])
+        )
         if self.task is None or task_values is None:
             return [member_gradient]
-        weights = self.members.views[0][0][:, :CODE]
-        of_code = (first.sum(axis=1, keepdims=True) @ weights.swapaxes(1, 2)).mean(
-            axis=0, keepdims=True
-        )
-        return [member_gradient, *self.task.backward(task_values, of_code)]
+        code_weights = self.members.views[0][0][:, :CODE]
+        code_gradient = (
+            first_layer_gradient.sum(axis=1, keepdims=True) @ code_weights.swapaxes(1, 2)
+        ).mean(axis=0, keepdims=True)
+        return [member_gradient, *self.task.backward(task_values, code_gradient)]
 
 
 def _with_code(code: Floats | None, x: Floats) -> Floats:
@@ -142,8 +146,8 @@ def train(
     The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change
     the scores of 40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
     """
-    steps = [Adam(part.flat) for part in ranker.parts]
+    optimisers = [Adam(network.flat) for network in ranker.parts]
     for epoch in range(epochs):
-        now = cosine(epoch, epochs, rate, rate_end)
-        for adam, gradient in zip(steps, ranker.gradients(batch()), strict=True):
-            adam.step(gradient, now)
+        current_rate = cosine(epoch, epochs, rate, rate_end)
+        for optimiser, gradient in zip(optimisers, ranker.gradients(batch()), strict=True):
+            optimiser.step(gradient, current_rate)

@@ -53,13 +53,13 @@ class Pairs:
         expected from the area: DeLong's placements summed by cluster (Obuchowski, *Biometrics* 53
         (1997) 567-578).
         """
-        won = weights @ self.wins
+        won_pairs = weights @ self.wins
         positives = (weights @ self.positives)[:, None]
         negatives = (weights @ self.negatives)[:, None]
         pairs = np.where(positives * negatives > 0, positives * negatives, np.nan)
-        area = (won * weights).sum(axis=1, keepdims=True) / pairs
-        expected = area * (self.positives * negatives + self.negatives * positives)
-        influence = (won + weights @ self.wins.T - expected) / pairs
+        area = (won_pairs * weights).sum(axis=1, keepdims=True) / pairs
+        expected_pairs = area * (self.positives * negatives + self.negatives * positives)
+        influence = (won_pairs + weights @ self.wins.T - expected_pairs) / pairs
         return area, np.sqrt((influence**2 * weights).sum(axis=1, keepdims=True))
 
 
@@ -67,18 +67,22 @@ def pairs_of(
     scores: Floats, positive: NDArray[np.bool_], cluster: NDArray[np.int64], clusters: int
 ) -> Pairs:
     """The pairs of observations (s,) by their clusters, numbered from 0."""
-    levels, rank = np.unique(scores, return_inverse=True)
+    levels, level_index = np.unique(scores, return_inverse=True)
     if len(levels) > LEVELS:
-        rank = ((rankdata(scores) - 1) * LEVELS / len(scores)).astype(np.int64)
-    size = min(len(levels), LEVELS)
-    cell = cluster * size + rank
-    high, low = (
-        np.bincount(cell[is_class], minlength=clusters * size).reshape(clusters, size)
+        level_index = ((rankdata(scores) - 1) * LEVELS / len(scores)).astype(np.int64)
+    level_count = min(len(levels), LEVELS)
+    cell_of_observation = cluster * level_count + level_index
+    positive_counts, negative_counts = (
+        np.bincount(cell_of_observation[is_class], minlength=clusters * level_count).reshape(
+            clusters, level_count
+        )
         for is_class in (positive, ~positive)
     )
-    reached = np.cumsum(low, axis=1) - low / 2  # negatives below, and half of those tied
+    negatives_reached = (
+        np.cumsum(negative_counts, axis=1) - negative_counts / 2
+    )  # negatives below, and half of those tied
     return Pairs(
-        high.astype(np.float64) @ reached.T,
-        high.sum(axis=1).astype(np.float64),
-        low.sum(axis=1).astype(np.float64),
+        positive_counts.astype(np.float64) @ negatives_reached.T,
+        positive_counts.sum(axis=1).astype(np.float64),
+        negative_counts.sum(axis=1).astype(np.float64),
     )

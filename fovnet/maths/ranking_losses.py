@@ -25,19 +25,20 @@ SHARPNESS = 4.0
 """Of the levels in `list_net`: the best place is then wanted e⁴ times as probable as the last."""
 
 
-def tie_starts(y: Floats | Integers) -> Integers:
-    """`first` of a sorted list of losses (n,), or of a part of another `first`."""
-    return np.searchsorted(y, y, side="left")
+def tie_starts(losses: Floats | Integers) -> Integers:
+    """(n,) index of the first place of each place's tie, from a sorted list of losses (n,), or from
+    a part of another list of such indices."""
+    return np.searchsorted(losses, losses, side="left")
 
 
-def weights(kind: str, first: Integers) -> Floats:
-    """`c` by the kind of weighting, "one", "linear", "inverse" or "log"; the places of a tie share
-    their mean."""
-    places = np.arange(1.0, len(first) + 1.0)
-    weight_of_place = WEIGHTS[kind](places)
-    total = np.bincount(first, weight_of_place)
-    count = np.bincount(first)
-    return np.asarray(total[first] / count[first])
+def weights(weighting: str, first_of_tie: Integers) -> Floats:
+    """(n,) weight of each place by a weighting, "one", "linear", "inverse" or "log"; the places of
+    a tie share their mean."""
+    places = np.arange(1.0, len(first_of_tie) + 1.0)
+    weight_of_place = WEIGHTS[weighting](places)
+    weight_sum_by_tie = np.bincount(first_of_tie, weight_of_place)
+    place_count_by_tie = np.bincount(first_of_tie)
+    return np.asarray(weight_sum_by_tie[first_of_tie] / place_count_by_tie[first_of_tie])
 
 
 WEIGHTS: Mapping[str, Callable[[Floats], Floats]] = {
@@ -48,56 +49,70 @@ WEIGHTS: Mapping[str, Callable[[Floats], Floats]] = {
 }
 
 
-def list_mle(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
-    """Σⱼ cⱼ (log Qⱼ - sⱼ), Qⱼ the sum of exp(s) from the first place of j's ties to the last: with
-    weights of one, minus the log likelihood of the order under Plackett and Luce.
+def list_mle(
+    scores: Floats, place_weights: Floats, first_of_tie: Integers
+) -> tuple[Floats, Floats]:
+    """Loss (M,) and gradient (M, n): Σⱼ cⱼ (log Qⱼ - sⱼ), Qⱼ the sum of exp(s) from the first place
+    of j's ties to the last; s are the scores (M, n), c the place weights (n,).
+
+    With weights of one, it is minus the log likelihood of the order under Plackett and Luce.
 
     Sums of exponentials are accumulated as logarithms both ways, so that scores of ±700 and longer
     spans are safe. Sources: Xia et al., *Listwise approach to learning to rank* (2008); ties:
     Breslow, *J. R. Stat. Soc. B* 34 (1972) 216-217.
     """
-    log_q = np.logaddexp.accumulate(s[:, ::-1], axis=1)[:, ::-1]
-    loss = (c * (log_q[:, first] - s)).sum(axis=1)
-    shared = np.bincount(first, c, minlength=len(c))
-    log_shared = np.log(shared, out=np.full(len(c), -np.inf), where=shared > 0.0)
-    reached = np.logaddexp.accumulate(log_shared - log_q, axis=1)
-    return loss, np.exp(s + reached) - c
+    log_exp_sum_to_last = np.logaddexp.accumulate(scores[:, ::-1], axis=1)[:, ::-1]
+    loss = (place_weights * (log_exp_sum_to_last[:, first_of_tie] - scores)).sum(axis=1)
+    tie_weight = np.bincount(first_of_tie, place_weights, minlength=len(place_weights))
+    log_tie_weight = np.log(
+        tie_weight, out=np.full(len(place_weights), -np.inf), where=tie_weight > 0.0
+    )
+    log_weight_before = np.logaddexp.accumulate(log_tie_weight - log_exp_sum_to_last, axis=1)
+    return loss, np.exp(scores + log_weight_before) - place_weights
 
 
-def rank_net(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
-    """The mean of log(1 + exp(sⱼ - sᵢ)) over all pairs of places with i better than j; 0 if all are
-    tied.
+def rank_net(
+    scores: Floats, place_weights: Floats, first_of_tie: Integers
+) -> tuple[Floats, Floats]:
+    """Loss (M,) and gradient (M, n): the mean of log(1 + exp(sⱼ - sᵢ)) over all pairs of places
+    with i better than j, s being the scores (M, n); 0 if all are tied.
 
     Source: Burges et al., *Learning to rank using gradient descent* (2005).
     """
-    better = (first[:, None] < first[None, :]) / max(
-        1, int((first[:, None] < first[None, :]).sum())
+    pair_weight = (first_of_tie[:, None] < first_of_tie[None, :]) / max(
+        1, int((first_of_tie[:, None] < first_of_tie[None, :]).sum())
     )
-    over = s[:, None, :] - s[:, :, None]  # [:, i, j]: sⱼ - sᵢ
-    wrong = better * expit(over)
-    return (better * np.logaddexp(0.0, over)).sum(axis=(1, 2)), wrong.sum(axis=1) - wrong.sum(
-        axis=2
-    )
+    score_excess = scores[:, None, :] - scores[:, :, None]  # [:, i, j]: sⱼ - sᵢ
+    misorder_weight = pair_weight * expit(score_excess)
+    return (pair_weight * np.logaddexp(0.0, score_excess)).sum(axis=(1, 2)), misorder_weight.sum(
+        axis=1
+    ) - misorder_weight.sum(axis=2)
 
 
-def list_net(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
-    """The cross-entropy of the softmax of the scores, given that of SHARPNESS times the levels.
+def list_net(
+    scores: Floats, place_weights: Floats, first_of_tie: Integers
+) -> tuple[Floats, Floats]:
+    """Loss (M,) and gradient (M, n): the cross-entropy of the softmax of the scores (M, n), given
+    that of SHARPNESS times the levels.
 
     Source: Cao et al., *Learning to rank: from pairwise approach to listwise approach* (2007).
     """
-    target = softmax(SHARPNESS * levels(first))
-    return -(target * log_softmax(s, axis=1)).sum(axis=1), softmax(s, axis=1) - target
+    target_shares = softmax(SHARPNESS * levels(first_of_tie))
+    return -(target_shares * log_softmax(scores, axis=1)).sum(axis=1), softmax(
+        scores, axis=1
+    ) - target_shares
 
 
-def point(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
-    """The mean squared distance of the scores to the levels."""
-    gap = s - levels(first)
-    return (gap**2).mean(axis=1), 2.0 * gap / len(first)
+def point(scores: Floats, place_weights: Floats, first_of_tie: Integers) -> tuple[Floats, Floats]:
+    """Loss (M,) and gradient (M, n): the mean squared distance of the scores (M, n) to the
+    levels."""
+    distance_to_level = scores - levels(first_of_tie)
+    return (distance_to_level**2).mean(axis=1), 2.0 * distance_to_level / len(first_of_tie)
 
 
-def levels(first: Integers) -> Floats:
-    """`level` of each place."""
-    return np.asarray(1.0 - first / len(first))
+def levels(first_of_tie: Integers) -> Floats:
+    """(n,) level of each place: 1 for the best, falling evenly with the first place of its tie."""
+    return np.asarray(1.0 - first_of_tie / len(first_of_tie))
 
 
 LOSSES: Mapping[str, Loss] = {"list": list_mle, "pair": rank_net, "net": list_net, "point": point}

@@ -28,9 +28,9 @@ LEAST_DISTANCE = 0.12
 is uninformative."""
 
 
-LONE = 0.1
+GREATEST_LONE_SHARE = 0.1
 """Share of the slices that may be outliers."""
-DETOUR = 6.0
+LEAST_DETOUR_STEPS = 6.0
 """The detour over an outlier, in mean steps: at most 6 for evenly spread slices."""
 
 
@@ -42,27 +42,35 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
     if len(probabilities) < LEAST_SLICES:
         return 0.0
     probabilities = without_lone(probabilities)
-    s = len(probabilities)
-    ranked = np.sort(probabilities, axis=0)
-    any_two = float((2.0 * np.arange(s) - s + 1) @ ranked.sum(axis=1)) / (s * (s - 1))
-    neighbours = min(
-        float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (s - lag))
+    slice_count = len(probabilities)
+    sorted_by_class = np.sort(probabilities, axis=0)
+    mean_distance = float(
+        (2.0 * np.arange(slice_count) - slice_count + 1) @ sorted_by_class.sum(axis=1)
+    ) / (slice_count * (slice_count - 1))
+    neighbour_distance = min(
+        float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (slice_count - lag))
         for lag in (1, 2)
     )
-    return neighbours / max(any_two, LEAST_DISTANCE)
+    return neighbour_distance / max(mean_distance, LEAST_DISTANCE)
 
 
 def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than
-    past it by more than DETOUR mean steps."""
-    path = probabilities
+    """(s - m, k) the slices without the m <= ⌈s GREATEST_LONE_SHARE⌉ outliers: the path over one is
+    longer than past it by more than LEAST_DETOUR_STEPS mean steps."""
+    kept_slices = probabilities
     mean_step = float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
-    for _ in range(ceil(LONE * len(probabilities))):
-        steps = np.abs(np.diff(path, axis=0)).sum(axis=1)
-        across = np.abs(path[2:] - path[:-2]).sum(axis=1)
-        detour = np.concatenate([steps[:1], steps[:-1] + steps[1:] - across, steps[-1:]])
-        loneliest = int(np.argmax(detour))
-        if detour[loneliest] <= DETOUR * mean_step:
+    for _ in range(ceil(GREATEST_LONE_SHARE * len(probabilities))):
+        step_distances = np.abs(np.diff(kept_slices, axis=0)).sum(axis=1)
+        skip_distances = np.abs(kept_slices[2:] - kept_slices[:-2]).sum(axis=1)
+        detour_by_slice = np.concatenate(
+            [
+                step_distances[:1],
+                step_distances[:-1] + step_distances[1:] - skip_distances,
+                step_distances[-1:],
+            ]
+        )
+        loneliest_index = int(np.argmax(detour_by_slice))
+        if detour_by_slice[loneliest_index] <= LEAST_DETOUR_STEPS * mean_step:
             break
-        path = np.delete(path, loneliest, axis=0)
-    return path
+        kept_slices = np.delete(kept_slices, loneliest_index, axis=0)
+    return kept_slices

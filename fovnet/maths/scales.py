@@ -44,16 +44,21 @@ class Scales:
         is 0.6, or 1.3 for a category of several columns, whose levels may all be alike.  A level's
         scale has its median at 1, with a log-deviation of 1.5.
         """
-        columns = np.bincount(axis)
-        d = len(columns)
+        columns_by_axis = np.bincount(axis)
+        axis_count = len(columns_by_axis)
         level = np.full(len(axis), -1) if level is None else level
-        share = np.hstack(
-            [axis[:, None] == np.arange(d), level[:, None] == np.arange(level.max(initial=-1) + 1)]
+        is_column_of_scale = np.hstack(
+            [
+                axis[:, None] == np.arange(axis_count),
+                level[:, None] == np.arange(level.max(initial=-1) + 1),
+            ]
         )
-        levels = share.shape[1] - d
-        centre = np.concatenate([np.full(d, np.log(0.39 * np.sqrt(d))), np.zeros(levels)])
-        width = np.concatenate([np.where(columns > 1, 1.3, 0.6), np.full(levels, 1.5)])
-        return cls(share.astype(np.float64), centre, width, d)
+        level_count = is_column_of_scale.shape[1] - axis_count
+        centre = np.concatenate(
+            [np.full(axis_count, np.log(0.39 * np.sqrt(axis_count))), np.zeros(level_count)]
+        )
+        width = np.concatenate([np.where(columns_by_axis > 1, 1.3, 0.6), np.full(level_count, 1.5)])
+        return cls(is_column_of_scale.astype(np.float64), centre, width, axis_count)
 
     @classmethod
     def plain(cls, d: int) -> Scales:

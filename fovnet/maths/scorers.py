@@ -40,15 +40,17 @@ class Layers:
     @cached_property
     def views(self) -> tuple[tuple[Floats, Floats], ...]:
         """Weights and biases of each layer, which share their memory with `flat`."""
-        pairs = []
-        begin = 0
+        layer_views = []
+        weight_begin = 0
         for inputs, outputs in pairwise(self.widths):
-            middle = begin + inputs * outputs
-            end = begin + (inputs + 1) * outputs
-            weights = self.flat[:, begin:middle].reshape(-1, inputs, outputs)
-            pairs.append((weights, self.flat[:, middle:end].reshape(-1, 1, outputs)))
-            begin = end
-        return tuple(pairs)
+            bias_begin = weight_begin + inputs * outputs
+            layer_end = weight_begin + (inputs + 1) * outputs
+            weights = self.flat[:, weight_begin:bias_begin].reshape(-1, inputs, outputs)
+            layer_views.append(
+                (weights, self.flat[:, bias_begin:layer_end].reshape(-1, 1, outputs))
+            )
+            weight_begin = layer_end
+        return tuple(layer_views)
 
 
 def size_of(widths: tuple[int, ...]) -> int:
@@ -60,8 +62,10 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
     """The inputs and the values (M, n, width) of each layer; the last are the outputs."""
     values = [x]
     for weights, biases in layers.views:
-        into = values[-1] if len(values) == 1 else np.maximum(values[-1], 0.0, out=values[-1])
-        values.append(np.matmul(into, weights))
+        layer_inputs = (
+            values[-1] if len(values) == 1 else np.maximum(values[-1], 0.0, out=values[-1])
+        )
+        values.append(np.matmul(layer_inputs, weights))
         values[-1] += biases
     return values
 
@@ -70,13 +74,13 @@ def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Fl
     """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of
     `forward`; and that in the first layer's values before its ReLU (M, n, width)."""
     gradients = Layers(layers.widths, np.empty_like(layers.flat))
-    for i in reversed(range(len(layers.views))):
-        of_weights, of_biases = gradients.views[i]
-        np.matmul(values[i].swapaxes(-1, -2), gradient, out=of_weights)
-        gradient.sum(axis=1, keepdims=True, out=of_biases)
-        if i:
-            gradient = np.matmul(gradient, layers.views[i][0].swapaxes(1, 2))
-            gradient *= values[i] > 0.0
+    for layer_index in reversed(range(len(layers.views))):
+        weight_gradient, bias_gradient = gradients.views[layer_index]
+        np.matmul(values[layer_index].swapaxes(-1, -2), gradient, out=weight_gradient)
+        gradient.sum(axis=1, keepdims=True, out=bias_gradient)
+        if layer_index:
+            gradient = np.matmul(gradient, layers.views[layer_index][0].swapaxes(1, 2))
+            gradient *= values[layer_index] > 0.0
     return gradients.flat, gradient
 
 
@@ -106,11 +110,11 @@ class Adam:
     def step(self, gradient: Floats, rate: float) -> None:
         """One step against the gradient, of the parameters' shape."""
         self.steps += 1
-        slow, slower = self.decay
-        self.mean += (1.0 - slow) * (gradient - self.mean)
-        self.square += (1.0 - slower) * (gradient * gradient - self.square)
-        root = np.sqrt(self.square / (1.0 - slower**self.steps)) + self.least
-        self.parameters -= rate / (1.0 - slow**self.steps) * self.mean / root
+        mean_decay, square_decay = self.decay
+        self.mean += (1.0 - mean_decay) * (gradient - self.mean)
+        self.square += (1.0 - square_decay) * (gradient * gradient - self.square)
+        deviation = np.sqrt(self.square / (1.0 - square_decay**self.steps)) + self.least
+        self.parameters -= rate / (1.0 - mean_decay**self.steps) * self.mean / deviation
 
 
 def cosine(step: int, steps: int, begin: float, end: float) -> float:

@@ -28,20 +28,22 @@ def elliptical_slices(
 ) -> Floats:
     """Samples (count, D) of a chain from `start`, every `thinning`-th of it; `start` must be
     possible."""
-    x = start
-    height = log_likelihood(start)
+    point = start
+    log_likelihood_at_point = log_likelihood(start)
     samples = np.empty((count, len(start)))
     for step in range(count * thinning):
-        x, height = _slice(log_likelihood, x, height, mean, width, rng)
+        point, log_likelihood_at_point = _draw_on_ellipse(
+            log_likelihood, point, log_likelihood_at_point, mean, width, rng
+        )
         if (step + 1) % thinning == 0:
-            samples[step // thinning] = x
+            samples[step // thinning] = point
     return samples
 
 
-def _slice(
+def _draw_on_ellipse(
     log_likelihood: Callable[[Floats], float],
-    x: Floats,
-    height: float,
+    current_point: Floats,
+    current_log_likelihood: float,
     mean: Floats,
     width: Floats,
     rng: np.random.Generator,
@@ -51,15 +53,19 @@ def _slice(
 
     The bracket of angles shrinks towards x itself, which lies above the level, so the loop ends.
     """
-    other = width * rng.standard_normal(len(x))
-    level = height + np.log1p(-rng.random())  # log of a number in (0, 1]
+    prior_draw = width * rng.standard_normal(len(current_point))
+    least_log_likelihood = current_log_likelihood + np.log1p(
+        -rng.random()
+    )  # log of a number in (0, 1]
     angle = rng.uniform(0.0, 2.0 * np.pi)
-    low = angle - 2.0 * np.pi
-    high = angle
+    least_angle = angle - 2.0 * np.pi
+    greatest_angle = angle
     while True:
-        point = mean + (x - mean) * np.cos(angle) + other * np.sin(angle)
-        value = log_likelihood(point)
-        if value > level or angle == 0.0:
-            return point, value
-        low, high = (angle, high) if angle < 0.0 else (low, angle)
-        angle = rng.uniform(low, high)
+        candidate = mean + (current_point - mean) * np.cos(angle) + prior_draw * np.sin(angle)
+        candidate_log_likelihood = log_likelihood(candidate)
+        if candidate_log_likelihood > least_log_likelihood or angle == 0.0:
+            return candidate, candidate_log_likelihood
+        least_angle, greatest_angle = (
+            (angle, greatest_angle) if angle < 0.0 else (least_angle, angle)
+        )
+        angle = rng.uniform(least_angle, greatest_angle)

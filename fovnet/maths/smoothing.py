@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-SLIGHT = 1e-17
+NEGLIGIBLE_WEIGHT = 1e-17
 """A smaller weight is lost in rounding beside the slice's own weight of 1."""
 
 
@@ -25,18 +25,18 @@ def smooth_along_body(
     """
     if sigma_mm < 1e-3:
         return probabilities
-    weight = np.ones(len(z_mm))
-    blurred = probabilities.astype(np.float64, copy=True)
+    weight_sums = np.ones(len(z_mm))
+    weighted_sums = probabilities.astype(np.float64, copy=True)
     for step in range(1, len(z_mm)):
         pair_weights = np.exp(-0.5 * ((z_mm[step:] - z_mm[:-step]) / sigma_mm) ** 2)
-        if pair_weights.max() < SLIGHT:
+        if pair_weights.max() < NEGLIGIBLE_WEIGHT:
             # z_mm ascends: pairs farther apart weigh less still
             break
-        weight[step:] += pair_weights
-        weight[:-step] += pair_weights
-        blurred[step:] += pair_weights[:, None] * probabilities[:-step]
-        blurred[:-step] += pair_weights[:, None] * probabilities[step:]
-    return np.asarray(blurred / weight[:, None])
+        weight_sums[step:] += pair_weights
+        weight_sums[:-step] += pair_weights
+        weighted_sums[step:] += pair_weights[:, None] * probabilities[:-step]
+        weighted_sums[:-step] += pair_weights[:, None] * probabilities[step:]
+    return np.asarray(weighted_sums / weight_sums[:, None])
 
 
 def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
@@ -56,14 +56,14 @@ def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
 
     Kadane's algorithm: Bentley (1984), Programming pearls: algorithm design techniques.
     """
-    best = (0, -1, 0.0)
-    running = 0.0
+    best_run = (0, -1, 0.0)
+    running_sum = 0.0
     start = 0
     for index, value in enumerate(gain):
-        if running <= 0:
-            running = 0.0
+        if running_sum <= 0:
+            running_sum = 0.0
             start = index
-        running += float(value)
-        if running > best[2]:
-            best = (start, index, running)
-    return best
+        running_sum += float(value)
+        if running_sum > best_run[2]:
+            best_run = (start, index, running_sum)
+    return best_run

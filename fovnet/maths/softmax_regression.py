@@ -43,27 +43,36 @@ def refit(
     σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps
     its weights.
     """
-    spread = np.sqrt(np.maximum(weights @ features**2 - (weights @ features) ** 2, 0.0))
-    moves = spread > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))
-    scaled = features[:, moves] / spread[moves]
-    fixed = scores(features, initial_layer)
-    k = len(initial_layer[1])
+    deviations = np.sqrt(np.maximum(weights @ features**2 - (weights @ features) ** 2, 0.0))
+    is_varying = deviations > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))
+    scaled_features = features[:, is_varying] / deviations[is_varying]
+    initial_scores = scores(features, initial_layer)
+    class_count = len(initial_layer[1])
 
-    def loss(change: Floats) -> tuple[float, Floats]:
-        by_feature = change[:-k].reshape(k, -1)
-        bias = change[-k:]
-        log_p = log_softmax(fixed + scaled @ by_feature.T + bias, axis=1)
+    def loss(weight_changes: Floats) -> tuple[float, Floats]:
+        feature_changes = weight_changes[:-class_count].reshape(class_count, -1)
+        bias_changes = weight_changes[-class_count:]
+        log_p = log_softmax(
+            initial_scores + scaled_features @ feature_changes.T + bias_changes, axis=1
+        )
         # of the cross-entropy in the scores
-        error = weights[:, None] * (np.exp(log_p) - targets)
+        score_gradient = weights[:, None] * (np.exp(log_p) - targets)
         gradient = np.concatenate(
-            [(error.T @ scaled + 2 * ridge * by_feature).ravel(), error.sum(axis=0)]
+            [
+                (score_gradient.T @ scaled_features + 2 * ridge * feature_changes).ravel(),
+                score_gradient.sum(axis=0),
+            ]
         )
         return float(
-            -weights @ (targets * log_p).sum(axis=1) + ridge * (by_feature**2).sum()
+            -weights @ (targets * log_p).sum(axis=1) + ridge * (feature_changes**2).sum()
         ), gradient
 
-    start = np.zeros(k * scaled.shape[1] + k)
-    optimum = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
-    changed = initial_layer[0].copy()
-    changed[:, moves] += optimum[:-k].reshape(k, -1) / spread[moves]
-    return changed, initial_layer[1] + optimum[-k:]
+    zero_changes = np.zeros(class_count * scaled_features.shape[1] + class_count)
+    best_changes = minimize(
+        loss, zero_changes, jac=True, method="L-BFGS-B", options={"maxiter": steps}
+    ).x
+    changed_weights = initial_layer[0].copy()
+    changed_weights[:, is_varying] += (
+        best_changes[:-class_count].reshape(class_count, -1) / deviations[is_varying]
+    )
+    return changed_weights, initial_layer[1] + best_changes[-class_count:]

@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 
 SIGMAS = np.array([0.05, 0.1, 0.2])
 """From a nearly exact estimate to one with an error of a fifth; equally likely a priori."""
-LIMITS = 241
+LIMIT_COUNT = 241
 """Values of the limit in the table."""
-CURVE = 161
+CURVE_POINTS = 161
 """Points at which the curve is computed; it is linear between them."""
 
 
@@ -34,21 +34,26 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
     Prior: the limit lies above all estimates with probability 1/2, otherwise uniformly between
     them.
     """
-    low = float(estimate.min())
-    high = float(estimate.max())
-    limit = np.linspace(low - SIGMAS[-1], high + 3.0 * SIGMAS[-1], LIMITS)[:, None]
+    least_estimate = float(estimate.min())
+    greatest_estimate = float(estimate.max())
+    limits = np.linspace(
+        least_estimate - SIGMAS[-1], greatest_estimate + 3.0 * SIGMAS[-1], LIMIT_COUNT
+    )[:, None]
     prior = np.where(
-        limit <= high, np.log(0.5 / (limit <= high).sum()), np.log(0.5 / (limit > high).sum())
+        limits <= greatest_estimate,
+        np.log(0.5 / (limits <= greatest_estimate).sum()),
+        np.log(0.5 / (limits > greatest_estimate).sum()),
     )
-    side = np.where(fits, 1.0, -1.0)
+    outcome_sign = np.where(fits, 1.0, -1.0)
     log_likelihood = np.stack(
-        [log_ndtr(side * (limit - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1
+        [log_ndtr(outcome_sign * (limits - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1
     )
-    log_weight = prior + log_likelihood  # (LIMITS, SIGMAS)
-    weight = np.exp(log_weight - logsumexp(log_weight))
-    curve_estimates = np.linspace(low, high, CURVE)
+    log_weight = prior + log_likelihood  # (LIMIT_COUNT, SIGMAS)
+    weights = np.exp(log_weight - logsumexp(log_weight))
+    curve_estimates = np.linspace(least_estimate, greatest_estimate, CURVE_POINTS)
     curve = sum(
-        ndtr((limit - curve_estimates) / sigma).T @ weight[:, j] for j, sigma in enumerate(SIGMAS)
+        ndtr((limits - curve_estimates) / sigma).T @ weights[:, sigma_index]
+        for sigma_index, sigma in enumerate(SIGMAS)
     )
     return np.asarray(
         np.clip(np.interp(estimate, curve_estimates, np.minimum.accumulate(curve)), 1e-12, 1.0)

@@ -53,13 +53,13 @@ VIEWS: tuple[View, ...] = tuple(
 
 def move_view(view: View, move: Move) -> View:
     """The view of a picture after a move."""
-    transposed, *reversed_ = move
+    transposed, *reversals = move
     axes = view[::-1] if transposed else view
-    rows, columns = (
-        (axis, -sign if turned else sign)
-        for (axis, sign), turned in zip(axes, reversed_, strict=True)
+    row_axis, column_axis = (
+        (axis, -sign if is_reversed else sign)
+        for (axis, sign), is_reversed in zip(axes, reversals, strict=True)
     )
-    return rows, columns
+    return row_axis, column_axis
 
 
 def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
@@ -75,24 +75,26 @@ def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
     )
 
 
-def _runs(turn: tuple[Axis, ...]) -> int:
+def _direction_of_third_axis(turn: tuple[Axis, ...]) -> int:
     """The direction of the third axis, as an index in RUNS."""
     axis, sign = turn[2]
     return 4 if axis == ACROSS else (1 - axis) * 2 + 2 + (sign < 0)
 
 
-_ALL = [
+_ALL_TURNS = [
     tuple(zip(axes, signs, strict=True))
     for axes in permutations(range(3))
     for signs in product((1, -1), repeat=3)
 ]
 # of orientations that look alike, the first
-_FIRST = {views_of_planes(turn): _runs(turn) for turn in reversed(_ALL)}
+_DIRECTION_BY_VIEWS = {
+    views_of_planes(turn): _direction_of_third_axis(turn) for turn in reversed(_ALL_TURNS)
+}
 
-TURNS: NDArray[np.int64] = np.array(list(reversed(_FIRST)))
+TURNS: NDArray[np.int64] = np.array(list(reversed(_DIRECTION_BY_VIEWS)))
 """(24, 3) the view of each plane, for every distinguishable turn; the first is the identity."""
 
-ALONG: NDArray[np.int64] = np.array(list(reversed(_FIRST.values())))
+ALONG: NDArray[np.int64] = np.array(list(reversed(_DIRECTION_BY_VIEWS.values())))
 """(24,) the direction of the third axis, as an index in RUNS."""
 
 SOURCES: tuple[tuple[int, int], ...] = tuple(

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ def half_ranked(scores: Floats) -> Target:
     arXiv:2408.11527, section 3.2.
     """
     # halved: the mean of two losses of 1e308 would overflow
-    middle = float(np.median(scores / 2))
-    good = scores / 2 <= middle
+    median = float(np.median(scores / 2))
+    is_better = scores / 2 <= median
     # equal values are exactly 0 here; a mean of theirs need not be one of them
-    above, half = _small(scores[good] / 2 - middle)
-    spread = float(np.sqrt(np.mean(above**2)))
+    better_distances, scale = _scale_below_half(scores[is_better] / 2 - median)
+    better_spread = float(np.sqrt(np.mean(better_distances**2)))
     # if not, the better half is one value, and only ranks remain
-    distances = spread > 0.0
+    has_distances = better_spread > 0.0
     quantile = (_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
-    warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
-    warped[good] = above
-    return _standard_target(scores, warped, 2 * half if distances else None)
+    warped = (better_spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
+    warped[is_better] = better_distances
+    return _standard_target(scores, warped, 2 * scale if has_distances else None)
 
 
 def rank_normal(scores: Floats) -> Target:
@@ -77,18 +77,18 @@ def rank_normal(scores: Floats) -> Target:
 
 def raw(scores: Floats) -> Target:
     """The scores themselves, centred and scaled."""
-    small, half = _small(scores / 2 - float(np.median(scores / 2)))
-    return _standard_target(scores, small, 2 * half)
+    scaled_distances, scale = _scale_below_half(scores / 2 - float(np.median(scores / 2)))
+    return _standard_target(scores, scaled_distances, 2 * scale)
 
 
 def _ranks(scores: Floats) -> Floats:
     """1 for the lowest to n for the highest; ties share their mean rank.  Equal to
     scipy.stats.rankdata, whose import takes 30 MB."""
-    _, group, count = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - 0.5 * (count - 1.0))[group])
+    _, group_of_score, count_by_group = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count_by_group) - 0.5 * (count_by_group - 1.0))[group_of_score])
 
 
-def _small(scores: Floats) -> tuple[Floats, float]:
+def _scale_below_half(scores: Floats) -> tuple[Floats, float]:
     """Numbers below 1/2, and the power of two that they were divided by: exact but for the scale,
     so that sums and squares of 1e300 are not infinite, nor those of 1e-300 zero."""
     scale = float(np.ldexp(1.0, min(int(np.frexp(np.abs(scores).max(initial=0.0))[1]) + 1, 1023)))
@@ -97,12 +97,14 @@ def _small(scores: Floats) -> tuple[Floats, float]:
 
 def _standard_target(scores: Floats, warped: Floats, scale: float | None) -> Target:
     """The target of warped values that are scores divided by `scale`; None for ranks."""
-    giant = float(np.abs(warped).max(initial=0.0)) or 1.0
-    small = warped / giant
-    deviation = float(small.std())
+    greatest_value = float(np.abs(warped).max(initial=0.0)) or 1.0
+    scaled_values = warped / greatest_value
+    deviation = float(scaled_values.std())
     # equal scores hold no distances
-    unit = min(deviation * giant * scale, LARGEST) if scale and deviation else None
-    return Target(scores, np.asarray((small - small.mean()) / (deviation or 1.0)), unit)
+    unit = min(deviation * greatest_value * scale, LARGEST_FLOAT) if scale and deviation else None
+    return Target(
+        scores, np.asarray((scaled_values - scaled_values.mean()) / (deviation or 1.0)), unit
+    )
 
 
 TARGETS: Mapping[str, Callable[[Floats], Target]] = {

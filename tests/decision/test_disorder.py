@@ -14,7 +14,7 @@ from hypothesis.strategies import integers
 from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
 from fovnet.decision.confidence_bar import SURE_ENOUGH
 from fovnet.decision.fitting.objective import Example
-from fovnet.decision.fitting.tuning import FALSE_ALARMS, tune
+from fovnet.decision.fitting.tuning import FALSE_ALARM_SHARE, tune
 from fovnet.decision.rule import Rule
 from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
@@ -116,10 +116,10 @@ def test_the_bars_are_exceeded_as_seldom_as_stated(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=2.5) for seed in range(40)]
     found = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3])[0]
     answers = [decide(example.probabilities, example.z_mm, DEFAULT, found) for example in examples]
-    assert np.mean([answer.flipped for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
+    assert np.mean([answer.flipped for answer in answers]) <= FALSE_ALARM_SHARE + 1 / len(examples)
     assert np.mean(
         [answer.misfit > found.usual_misfit for answer in answers]
-    ) <= FALSE_ALARMS + 1 / len(examples)
+    ) <= FALSE_ALARM_SHARE + 1 / len(examples)
     turned = [
         decide(example.probabilities[::-1], example.z_mm, DEFAULT, found) for example in examples
     ]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, lists
 from scipy.stats import binom
 
-from fovnet.maths.betting import CAUTION, chance_of_reaching
+from fovnet.maths.betting import GREATEST_STAKE_SHARE, chance_of_reaching
 
 LIMIT, LEVEL, STUDIES = 0.05, 0.1, 2000
 
@@ -32,9 +32,9 @@ def test_without_a_fault_the_wealth_grows_by_what_may_be_staked() -> None:
     p = chance_of_reaching(LIMIT, np.zeros(60))
     assert (
         (1 - LIMIT) ** 60
-        < (1 + CAUTION * LIMIT / (1 - LIMIT)) ** -60
+        < (1 + GREATEST_STAKE_SHARE * LIMIT / (1 - LIMIT)) ** -60
         <= p
-        < 1.1 * (1 + CAUTION * LIMIT / (1 - LIMIT)) ** -60
+        < 1.1 * (1 + GREATEST_STAKE_SHARE * LIMIT / (1 - LIMIT)) ** -60
     )
 
 

@@ -5,22 +5,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fovnet.maths.gradients import BINS, CELL, QUIET, histograms, move_histograms
+from fovnet.maths.gradients import BINS, CELL_PIXELS, NOISE_ENERGY, histograms, move_histograms
 from fovnet.maths.turns import MOVES
 
 
 def by_hand(picture):
     """(rows, columns, BINS) of one picture, a vote at a time, then divided by the cells about it."""
     h, w = picture.shape
-    votes = np.zeros((h // CELL, w // CELL, BINS))
+    votes = np.zeros((h // CELL_PIXELS, w // CELL_PIXELS, BINS))
     for y in range(h):
         for x in range(w):
             down = picture[y + 1, x] - picture[y - 1, x] if 0 < y < h - 1 else 0.0
             across = picture[y, x + 1] - picture[y, x - 1] if 0 < x < w - 1 else 0.0
             at = (np.arctan2(down, across) % np.pi) / np.pi * BINS
             low = int(at)
-            votes[y // CELL, x // CELL, low % BINS] += np.hypot(across, down) * (1 - (at - low))
-            votes[y // CELL, x // CELL, (low + 1) % BINS] += np.hypot(across, down) * (at - low)
+            votes[y // CELL_PIXELS, x // CELL_PIXELS, low % BINS] += np.hypot(across, down) * (
+                1 - (at - low)
+            )
+            votes[y // CELL_PIXELS, x // CELL_PIXELS, (low + 1) % BINS] += np.hypot(
+                across, down
+            ) * (at - low)
     made = np.zeros_like(votes)
     for i, j in np.ndindex(votes.shape[:2]):
         about = sum(
@@ -28,14 +32,18 @@ def by_hand(picture):
             for a in range(max(0, i - 1), min(len(votes), i + 2))
             for b in range(max(0, j - 1), min(votes.shape[1], j + 2))
         )
-        made[i, j] = votes[i, j] / np.sqrt(about / 9 + QUIET)
+        made[i, j] = votes[i, j] / np.sqrt(about / 9 + NOISE_ENERGY)
     return made
 
 
 @given(seed=st.integers(0, 999), rows=st.integers(1, 3), columns=st.integers(1, 3))
 @settings(max_examples=15)
 def test_every_pixel_votes_for_the_two_nearest_directions(seed, rows, columns):
-    picture = np.random.default_rng(seed).random((rows * CELL, columns * CELL)).astype(np.float32)
+    picture = (
+        np.random.default_rng(seed)
+        .random((rows * CELL_PIXELS, columns * CELL_PIXELS))
+        .astype(np.float32)
+    )
     np.testing.assert_allclose(
         histograms(picture[None])[0], by_hand(picture.astype(float)), rtol=1e-3, atol=1e-4
     )

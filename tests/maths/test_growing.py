@@ -9,7 +9,7 @@ from scipy.linalg import cholesky
 from scipy.spatial.distance import cdist
 
 from fovnet.maths import gp
-from fovnet.maths.growing import BLOCK, Growing
+from fovnet.maths.growing import BLOCK_ROWS, Growing
 from fovnet.maths.kernels import KERNELS, matern52
 from fovnet.maths.scales import Scales
 
@@ -34,9 +34,9 @@ def test_the_factor_grown_by_a_thousand_rows_is_the_one_computed_at_once(settled
     assert np.abs(L - whole).max() < 1e-9
 
 
-@pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, 3 * BLOCK + 5])
+@pytest.mark.parametrize("n", [1, BLOCK_ROWS - 1, BLOCK_ROWS, 3 * BLOCK_ROWS + 5])
 def test_mean_and_variance_are_those_of_the_textbook(n: int) -> None:
-    growing, rng = process(400, n, settled=2 * BLOCK), np.random.default_rng(n)
+    growing, rng = process(400, n, settled=2 * BLOCK_ROWS), np.random.default_rng(n)
     rows, y = rng.permutation(400)[:n], rng.normal(size=n)
     mean, variance = growing.posterior(rows, y, rows[:0])
     expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta)
@@ -48,7 +48,7 @@ def test_mean_and_variance_are_those_of_the_textbook(n: int) -> None:
 def test_the_covariance_of_some_rows_is_that_of_the_textbook_and_its_diagonal_the_variance(
     pending: int,
 ) -> None:
-    growing, rng = process(300, 9, settled=BLOCK), np.random.default_rng(9)
+    growing, rng = process(300, 9, settled=BLOCK_ROWS), np.random.default_rng(9)
     order, y = rng.permutation(300), rng.normal(size=60)
     known, running, points = order[:60], order[60 : 60 + pending], order[50:90]
     covariance = growing.covariance(known, running, points)
@@ -124,7 +124,7 @@ def test_the_textbook_agrees_for_every_kernel(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("asked", [1, 3, 4, 7, 16, 24, 25, 48, 96, 97, 100, 128, 255, 256, 299])
-@pytest.mark.parametrize("settled", [0, 2 * BLOCK])
+@pytest.mark.parametrize("settled", [0, 2 * BLOCK_ROWS])
 @pytest.mark.parametrize("pending", [0, 3])
 def test_asked_about_the_first_rows_only_it_answers_as_about_all(
     settled: int, pending: int, asked: int

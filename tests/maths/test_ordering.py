@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
-from fovnet.maths.ordering import PASSES, neighbour_ratio, passes
+from fovnet.maths.ordering import PASS_COUNTS, neighbour_ratio, passes
 
 
 @given(integers(0, 10**6), integers(3, 6), integers(1, 4))
@@ -30,7 +30,7 @@ def test_nothing_speaks_against_too_few_or_equal_things() -> None:
     assert neighbour_ratio(np.ones((10, 3))) == 0
 
 
-@pytest.mark.parametrize("number", PASSES)
+@pytest.mark.parametrize("number", PASS_COUNTS)
 @given(seed=integers(0, 10**6), s=integers(16, 60), first=integers(0, 3))
 def test_a_smooth_course_taken_in_passes_is_told_from_one_in_its_order(
     number: int, seed: int, s: int, first: int

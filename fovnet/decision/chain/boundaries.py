@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fovnet.maths.chain_recursion import Crossings, Floats
 from fovnet.regions import NONE
 
-SHARE = 0.9
+INTERVAL_COVERAGE = 0.9
 """Coverage of an interval: of the posterior, and of true borders."""
 
 
@@ -40,25 +40,35 @@ def boundaries(
     label_agrees  (s,) whether the slice's labels agree with the path; a border beside a slice that
              does not is left out
     stretch       factor on the half-widths of the posterior's intervals; each half spans at least
-             SHARE of the way to the next slice's centre
+             INTERVAL_COVERAGE of the way to the next slice's centre
     """
-    names = (NONE, *chain, NONE)
+    region_names = (NONE, *chain, NONE)
     borders = []
     is_border = (np.diff(states) != 0) & label_agrees[:-1] & label_agrees[1:]
-    for edge in (np.flatnonzero(is_border) + 1).tolist():
-        below = int(states[edge - 1])
-        above = int(states[edge])
-        if below == 0:
-            log_weights = crossings.begins[above - 1]
-        elif above > len(chain):
-            log_weights = crossings.ends[below - 1]
+    for edge_index in (np.flatnonzero(is_border) + 1).tolist():
+        rung_below = int(states[edge_index - 1])
+        rung_above = int(states[edge_index])
+        if rung_below == 0:
+            log_weights = crossings.begins[rung_above - 1]
+        elif rung_above > len(chain):
+            log_weights = crossings.ends[rung_below - 1]
         else:
-            log_weights = crossings.borders[below - 1]
+            log_weights = crossings.borders[rung_below - 1]
         low_mm, high_mm = interval(log_weights, z_mm)
-        mm = float(edges_mm[edge])
-        down_mm = max(SHARE * (mm - z_mm[edge - 1]), stretch * (mm - low_mm))
-        up_mm = max(SHARE * (z_mm[edge] - mm), stretch * (high_mm - mm))
-        border = Boundary(names[below], names[above], mm, float(mm - down_mm), float(mm + up_mm))
+        border_mm = float(edges_mm[edge_index])
+        lower_half_mm = max(
+            INTERVAL_COVERAGE * (border_mm - z_mm[edge_index - 1]), stretch * (border_mm - low_mm)
+        )
+        upper_half_mm = max(
+            INTERVAL_COVERAGE * (z_mm[edge_index] - border_mm), stretch * (high_mm - border_mm)
+        )
+        border = Boundary(
+            region_names[rung_below],
+            region_names[rung_above],
+            border_mm,
+            float(border_mm - lower_half_mm),
+            float(border_mm + upper_half_mm),
+        )
         borders.append(border)
     return tuple(borders)
 
@@ -71,7 +81,11 @@ def interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
     interpolation.
     """
     inner_weights = log_weights[1:-1]
-    weights = np.exp(inner_weights - inner_weights.max())
-    share = np.concatenate([[0.0], np.cumsum(weights)])
-    low_mm, high_mm = np.interp([(1 - SHARE) / 2, (1 + SHARE) / 2], share / share[-1], z_mm)
+    relative_weights = np.exp(inner_weights - inner_weights.max())
+    cumulative_weights = np.concatenate([[0.0], np.cumsum(relative_weights)])
+    low_mm, high_mm = np.interp(
+        [(1 - INTERVAL_COVERAGE) / 2, (1 + INTERVAL_COVERAGE) / 2],
+        cumulative_weights / cumulative_weights[-1],
+        z_mm,
+    )
     return float(low_mm), float(high_mm)

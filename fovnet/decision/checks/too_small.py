@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
-from fovnet.decision.confidence_bar import FALSE_ALARMS
+from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.planes import extents_mm
 
-SMALLER = 0.75
+SMALLEST_EXTENT_SHARE = 0.75
 """Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a
 tenth of people's size, were labelled spine with high confidence."""
 
@@ -21,12 +21,16 @@ def measure(volume: DecidedVolume) -> float:
 
 
 def fit(extents_mm: Sequence[float]) -> float:
-    """SMALLER times the smallest of n extents, in mm; 0 if too few.
+    """SMALLEST_EXTENT_SHARE times the smallest of n extents, in mm; 0 if too few.
 
     A new volume is below the smallest with probability 1/(n + 1), which may not exceed
-    FALSE_ALARMS.
+    FALSE_ALARM_SHARE.
     """
-    return SMALLER * min(extents_mm) if FALSE_ALARMS * (len(extents_mm) + 1) >= 1 else 0.0
+    return (
+        SMALLEST_EXTENT_SHARE * min(extents_mm)
+        if FALSE_ALARM_SHARE * (len(extents_mm) + 1) >= 1
+        else 0.0
+    )
 
 
 def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Reason
 from fovnet.decision.checks.percent import below
-from fovnet.decision.confidence_bar import FALSE_ALARMS, floor
+from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE, floor
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.planes import states_axes
@@ -39,12 +39,13 @@ def measure(volume: DecidedVolume) -> Axes | None:
 
 
 def fit(axes_of_volumes: Sequence[Axes]) -> float:
-    """The probability that FALSE_ALARMS of the volumes whose headers state their axes fall below.
+    """The probability that FALSE_ALARM_SHARE of the volumes whose headers state their axes fall
+    below.
 
     At most MOST_UPRIGHT; 0 if there are too few.
     """
     uprights = np.array([axes.bearing.upright for axes in axes_of_volumes if axes.stated])
-    return min(MOST_UPRIGHT, floor(uprights, FALSE_ALARMS))
+    return min(MOST_UPRIGHT, floor(uprights, FALSE_ALARM_SHARE))
 
 
 def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:

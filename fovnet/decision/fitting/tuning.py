@@ -4,15 +4,15 @@ results are reported.
     temperature                   the maximum-likelihood one on the validation slices
     sigma_mm, side_threshold, chain_share_in_side, border_toll, heights
                                   in turn, each minimising the loss of `objective.py` given the
-                                  others, until nothing changes or SWEEPS are done; ties go to the
-                                  least smoothing and the lowest toll; heights are those of the
+                                  others, until nothing changes or GREATEST_SWEEP_COUNT are done;
+                                  ties go to the least smoothing and the lowest toll; heights are those of the
                                   training split times a width, or none
     evidence_mm                   the one that minimises the negative log-likelihood of the decided
                                   slices' stated confidences
     usual_misfit, usual_roughness, flipped_gain
-                                  the quantiles that FALSE_ALARMS of the volumes exceed, within
+                                  the quantiles that FALSE_ALARM_SHARE of the volumes exceed, within
                                   bounds
-    interval_stretch              such that SHARE of the borders lie in their intervals
+    interval_stretch              such that INTERVAL_COVERAGE of the borders lie in their intervals
 
 The members are weighted before (member_weights.py); when to abstain is settled afterwards
 (thresholds.py).
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import best_temperature
-from fovnet.decision.chain.boundaries import SHARE
+from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE
 from fovnet.decision.chain.spans import (
     Decision,
     decide,
@@ -37,24 +37,24 @@ from fovnet.decision.chain.spans import (
     outline,
     predicted_class,
 )
-from fovnet.decision.confidence_bar import FALSE_ALARMS
+from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
 from fovnet.decision.fitting.objective import Example, border_errors, loss
 from fovnet.decision.rule import Rule
 from fovnet.maths.ladder import Height
 from fovnet.regions import NONE, Vocabulary
 
 Floats = NDArray[np.float64]
-BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
-CHAIN_SHARES_IN_SIDE = (0.02, 0.05, 0.1, 0.2)
-SWEEPS = 2
-LEAST_SEEN = 5
+BORDER_TOLL_CANDIDATES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+CHAIN_SHARE_CANDIDATES = (0.02, 0.05, 0.1, 0.2)
+GREATEST_SWEEP_COUNT = 2
+LEAST_WHOLE_VOLUMES = 5
 """Fewest volumes showing a whole region for which its usual height is estimated."""
-EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
-LEAST_GAIN = 0.4
-LEAST_MISFIT = 0.1
+EVIDENCE_CANDIDATES_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
+LEAST_FLIPPED_GAIN = 0.4
+LEAST_USUAL_MISFIT = 0.1
 """Lower bounds of flipped_gain and usual_misfit: few volumes or very good networks would give bars
 that a body with little evidence exceeds."""
-ROUGHNESS = (0.7, 0.9)
+USUAL_ROUGHNESS_BOUNDS = (0.7, 0.9)
 """Bounds of usual_roughness: a random order has 1 ± 0.1, a body in thick slices up to 0.5."""
 
 
@@ -86,27 +86,31 @@ def tune(
         heights_for=heights_for,
     )
     volumes = TuningVolumes(examples, vocabulary)
-    rule, candidates = volumes.best_pair(rule, sigmas_mm, thresholds)
-    usual = [
+    rule, pair_results = volumes.best_pair(rule, sigmas_mm, thresholds)
+    heights_by_width = [
         tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights)
         for width in widths
     ]
-    for sweep in range(SWEEPS):
+    for sweep in range(GREATEST_SWEEP_COUNT):
         rule_before = rule
         rule = volumes.best(
-            [replace(rule, heights=heights) for heights in dict.fromkeys([(), *usual])]
+            [replace(rule, heights=heights) for heights in dict.fromkeys([(), *heights_by_width])]
         )
         rule = volumes.best(
-            [replace(rule, chain_share_in_side=share) for share in CHAIN_SHARES_IN_SIDE]
+            [
+                replace(rule, chain_share_in_side=chain_share)
+                for chain_share in CHAIN_SHARE_CANDIDATES
+            ]
         )
-        rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
-        if rule == rule_before or sweep == SWEEPS - 1:
+        rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLL_CANDIDATES])
+        if rule == rule_before or sweep == GREATEST_SWEEP_COUNT - 1:
             break
         rule, _ = volumes.best_pair(rule, sigmas_mm, thresholds)
     rule = min(
-        (replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=volumes.negative_log_likelihood
+        (replace(rule, evidence_mm=evidence_mm) for evidence_mm in EVIDENCE_CANDIDATES_MM),
+        key=volumes.negative_log_likelihood,
     )
-    return volumes.with_bars(rule), candidates
+    return volumes.with_bars(rule), pair_results
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +122,11 @@ class TuningVolumes:
 
     def loss(self, rule: Rule) -> float:
         """The loss of the rule's decisions, as `objective.py` defines it."""
-        return self._loss(self._labels(rule))
+        return self._loss_of_labels(self._decide_labels(rule))
 
     def slice_error(self, rule: Rule) -> float:
         """Share of all slices for which the rule's predicted class is wrong."""
-        return self._slice_error(self._labels(rule))
+        return self._slice_error_of_labels(self._decide_labels(rule))
 
     def best(self, candidates: Sequence[Rule]) -> Rule:
         """The candidate with the least loss; the first of equals."""
@@ -132,21 +136,21 @@ class TuningVolumes:
         self, rule: Rule, sigmas_mm: Sequence[float], thresholds: Sequence[float]
     ) -> tuple[Rule, list[dict[str, float]]]:
         """The rule with the pair of smoothing and side region threshold of least loss, and the
-        results of every pair; ties: least smoothing."""
+        results of every pair, a row each; ties: least smoothing."""
         candidates = []
-        rows = []
+        results = []
         for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
             candidate = replace(rule, sigma_mm=sigma_mm, side_threshold=threshold)
-            labels = self._labels(candidate)
-            row = {
+            labels = self._decide_labels(candidate)
+            result = {
                 "sigma_mm": sigma_mm,
                 "side_threshold": threshold,
-                "loss": self._loss(labels),
-                "slice_error": self._slice_error(labels),
+                "loss": self._loss_of_labels(labels),
+                "slice_error": self._slice_error_of_labels(labels),
             }
             candidates.append(candidate)
-            rows.append(row)
-        return candidates[int(np.argmin([row["loss"] for row in rows]))], rows
+            results.append(result)
+        return candidates[int(np.argmin([result["loss"] for result in results]))], results
 
     def negative_log_likelihood(self, rule: Rule) -> float:
         """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
@@ -165,24 +169,30 @@ class TuningVolumes:
         rule = replace(rule, interval_stretch=1.0)
         narrowest_rule = replace(rule, interval_stretch=0.0)
         decisions = [self._decide(example, rule) for example in self.examples]
-        narrowest = [self._decide(example, narrowest_rule) for example in self.examples]
-        volumes = zip(self.examples, decisions, narrowest, strict=True)
-        stretches = np.array([needed for volume in volumes for needed in self._stretches(*volume)])
+        narrowest_decisions = [self._decide(example, narrowest_rule) for example in self.examples]
+        decided_volumes = zip(self.examples, decisions, narrowest_decisions, strict=True)
+        needed_stretches = np.array(
+            [
+                needed_stretch
+                for volume in decided_volumes
+                for needed_stretch in self._needed_stretches(*volume)
+            ]
+        )
         roughness = _false_alarm_quantile([decision.roughness for decision in decisions])
         misfit = _false_alarm_quantile([decision.misfit for decision in decisions])
         flipped_gain = _false_alarm_quantile([decision.flipped_gain for decision in decisions])
         stretch = 1.0
-        if len(stretches):
-            stretch = float(np.quantile(stretches, SHARE, method="higher"))
+        if len(needed_stretches):
+            stretch = float(np.quantile(needed_stretches, INTERVAL_COVERAGE, method="higher"))
         return replace(
             rule,
-            usual_roughness=float(np.clip(roughness, *ROUGHNESS)),
-            usual_misfit=max(LEAST_MISFIT, misfit),
-            flipped_gain=max(LEAST_GAIN, flipped_gain),
+            usual_roughness=float(np.clip(roughness, *USUAL_ROUGHNESS_BOUNDS)),
+            usual_misfit=max(LEAST_USUAL_MISFIT, misfit),
+            flipped_gain=max(LEAST_FLIPPED_GAIN, flipped_gain),
             interval_stretch=stretch,
         )
 
-    def _labels(self, rule: Rule) -> list[NDArray[np.bool_]]:
+    def _decide_labels(self, rule: Rule) -> list[NDArray[np.bool_]]:
         return [
             outline(
                 example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm
@@ -190,18 +200,18 @@ class TuningVolumes:
             for example in self.examples
         ]
 
-    def _loss(self, decided: Sequence[NDArray[np.bool_]]) -> float:
+    def _loss_of_labels(self, decided: Sequence[NDArray[np.bool_]]) -> float:
         edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in self.examples]
         truths = [example.truth for example in self.examples]
         return loss(decided, truths, edges_mm, len(self.vocabulary.chain))
 
-    def _slice_error(self, decided: Sequence[NDArray[np.bool_]]) -> float:
-        n = len(self.vocabulary.chain)
-        hits = [
-            are_right(predicted_class(labels, n), example.truth)
+    def _slice_error_of_labels(self, decided: Sequence[NDArray[np.bool_]]) -> float:
+        chain_region_count = len(self.vocabulary.chain)
+        is_right_by_example = [
+            are_right(predicted_class(labels, chain_region_count), example.truth)
             for labels, example in zip(decided, self.examples, strict=True)
         ]
-        return float(1.0 - np.concatenate(hits).mean())
+        return float(1.0 - np.concatenate(is_right_by_example).mean())
 
     def _decide(self, example: Example, rule: Rule) -> Decision:
         return decide(
@@ -213,36 +223,44 @@ class TuningVolumes:
             example.edges_mm,
         )
 
-    def _stretches(self, example: Example, decision: Decision, narrowest: Decision) -> list[float]:
+    def _needed_stretches(
+        self, example: Example, decision: Decision, narrowest_decision: Decision
+    ) -> list[float]:
         """Error of each border that is both predicted and true, over the half-width of its interval
         on the true border's side: the stretch that it needs.
 
-        `decision` has the intervals with a stretch of 1, `narrowest` those with 0, the smallest
-        possible: a border within the latter needs no stretch, and counts as 0.
+        `decision` has the intervals with a stretch of 1, `narrowest_decision` those with 0, the
+        smallest possible: a border within the latter needs no stretch, and counts as 0.
         """
         chain = self.vocabulary.chain
-        names = (*chain, NONE)
+        region_names = (*chain, NONE)
         edges_mm = outer_edges(example.z_mm, example.edges_mm)
-        errors = border_errors(decision.decided, example.truth, edges_mm, len(chain))
+        error_mm_by_border = border_errors(decision.decided, example.truth, edges_mm, len(chain))
         stretches = []
-        for border, narrow in zip(decision.boundaries, narrowest.boundaries, strict=True):
-            error = errors.get((names.index(border.below), names.index(border.above)))
-            if error is None:
+        for border, narrowest_border in zip(
+            decision.boundaries, narrowest_decision.boundaries, strict=True
+        ):
+            border_error_mm = error_mm_by_border.get(
+                (region_names.index(border.below), region_names.index(border.above))
+            )
+            if border_error_mm is None:
                 continue
-            if error > 0:
-                half_mm = border.mm - border.low_mm
-                least_mm = narrow.mm - narrow.low_mm
+            if border_error_mm > 0:
+                interval_half_mm = border.mm - border.low_mm
+                narrowest_half_mm = narrowest_border.mm - narrowest_border.low_mm
             else:
-                half_mm = border.high_mm - border.mm
-                least_mm = narrow.high_mm - narrow.mm
-            is_outside = abs(error) > least_mm
-            stretches.append(abs(error) / max(half_mm, 1e-9) if is_outside else 0.0)
+                interval_half_mm = border.high_mm - border.mm
+                narrowest_half_mm = narrowest_border.high_mm - narrowest_border.mm
+            is_outside = abs(border_error_mm) > narrowest_half_mm
+            stretches.append(
+                abs(border_error_mm) / max(interval_half_mm, 1e-9) if is_outside else 0.0
+            )
         return stretches
 
 
 def _false_alarm_quantile(values: Sequence[float]) -> float:
-    """The quantile that FALSE_ALARMS of the values exceed, linearly interpolated."""
-    return float(np.quantile(values, 1.0 - FALSE_ALARMS))
+    """The quantile that FALSE_ALARM_SHARE of the values exceed, linearly interpolated."""
+    return float(np.quantile(values, 1.0 - FALSE_ALARM_SHARE))
 
 
 def usual_heights(
@@ -251,24 +269,33 @@ def usual_heights(
     """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k))
     that show it between its neighbours.
 
-    None for a region that fewer than LEAST_SEEN volumes show whole, and for the outermost two,
-    which have only one neighbour.  The standard deviation is the predictive one of a new body, √(1
-    + 1/n) times the sample's.
+    None for a region that fewer than LEAST_WHOLE_VOLUMES volumes show whole, and for the outermost
+    two, which have only one neighbour.  The standard deviation is the predictive one of a new body,
+    √(1 + 1/n) times the sample's.
     """
-    heights_mm: list[list[float]] = [[] for _ in vocabulary.chain]
+    heights_mm_by_rung: list[list[float]] = [[] for _ in vocabulary.chain]
     for z_mm, truth in volumes:
         lower_mm, upper_mm = edges(z_mm)
-        for rung in range(1, len(heights_mm) - 1):
-            rows = np.flatnonzero(truth[:, rung])
-            if len(rows) and truth[: rows[0], rung - 1].any() and truth[rows[-1] :, rung + 1].any():
-                heights_mm[rung].append(float(upper_mm[rows[-1]] - lower_mm[rows[0]]))
-    return tuple(_height_of_new_body(mm) for mm in heights_mm)
+        for rung in range(1, len(heights_mm_by_rung) - 1):
+            shown_slices = np.flatnonzero(truth[:, rung])
+            if (
+                len(shown_slices)
+                and truth[: shown_slices[0], rung - 1].any()
+                and truth[shown_slices[-1] :, rung + 1].any()
+            ):
+                heights_mm_by_rung[rung].append(
+                    float(upper_mm[shown_slices[-1]] - lower_mm[shown_slices[0]])
+                )
+    return tuple(_height_of_new_body(mm) for mm in heights_mm_by_rung)
 
 
-def _height_of_new_body(mm: Sequence[float]) -> Height | None:
-    if len(mm) < LEAST_SEEN:
+def _height_of_new_body(heights_mm: Sequence[float]) -> Height | None:
+    if len(heights_mm) < LEAST_WHOLE_VOLUMES:
         return None
-    return Height(float(np.mean(mm)), float(np.std(mm, ddof=1) * np.sqrt(1 + 1 / len(mm))))
+    return Height(
+        float(np.mean(heights_mm)),
+        float(np.std(heights_mm, ddof=1) * np.sqrt(1 + 1 / len(heights_mm))),
+    )
 
 
 def are_right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:

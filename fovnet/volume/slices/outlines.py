@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.gradients import BINS, CELL, histograms
+from fovnet.maths.gradients import BINS, CELL_PIXELS, histograms
 from fovnet.volume.slices.resizing import SIDE
 
 BRIGHT = 0.98  # quantile of the central pixels that is scaled to 1
 # of 255, least value scaled to 1: a picture without brighter pixels is noise, and is not amplified
 DARKEST = 20.0
 WIDTH = SIDE // 2
-SHAPE = (2, WIDTH // CELL, WIDTH // CELL, BINS)
+SHAPE = (2, WIDTH // CELL_PIXELS, WIDTH // CELL_PIXELS, BINS)
 
 
 def outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:

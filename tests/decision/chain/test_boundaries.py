@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
-from fovnet.decision.chain.boundaries import SHARE, interval
+from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE, interval
 from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
 from fovnet.decision.rule import Rule
 from fovnet.maths.chain_recursion import Crossings
@@ -33,8 +33,8 @@ def test_the_interval_holds_its_share_of_borders_drawn_between_the_slices(
         low, high = interval(np.log(np.concatenate([[0.0], share, [0.0]])), z_mm)
     at = rng.choice(s - 1, p=share, size=20_000)
     drawn = rng.uniform(z_mm[at], z_mm[at + 1])
-    assert (drawn < low).mean() == pytest.approx((1 - SHARE) / 2, abs=0.01)
-    assert (drawn > high).mean() == pytest.approx((1 - SHARE) / 2, abs=0.01)
+    assert (drawn < low).mean() == pytest.approx((1 - INTERVAL_COVERAGE) / 2, abs=0.01)
+    assert (drawn > high).mean() == pytest.approx((1 - INTERVAL_COVERAGE) / 2, abs=0.01)
 
 
 def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() -> None:
@@ -61,7 +61,7 @@ def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() 
         at = int(rng.choice(s - 1, p=chance / chance.sum()))
         held.append(kind[0].low_mm <= rng.uniform(z_mm[at], z_mm[at + 1]) <= kind[0].high_mm)
     assert len(held) > 350
-    assert np.mean(held) == pytest.approx(SHARE, abs=0.05)
+    assert np.mean(held) == pytest.approx(INTERVAL_COVERAGE, abs=0.05)
 
 
 def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies) -> None:
@@ -140,8 +140,8 @@ def test_the_interval_of_a_border_is_the_middle_of_where_all_paths_have_it(
     for border in decide(p, z_mm, TWO, Rule(sigma_mm=0.0)).boundaries:
         with np.errstate(divide="ignore"):
             low, high = interval(np.log(weights[border.below, border.above]), z_mm)
-        assert border.low_mm == pytest.approx(min(low, border.mm - SHARE * 5.0))
-        assert border.high_mm == pytest.approx(max(high, border.mm + SHARE * 5.0))
+        assert border.low_mm == pytest.approx(min(low, border.mm - INTERVAL_COVERAGE * 5.0))
+        assert border.high_mm == pytest.approx(max(high, border.mm + INTERVAL_COVERAGE * 5.0))
 
 
 @pytest.mark.parametrize("stretch", [0.01, 1.0])
@@ -160,8 +160,8 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
     between = [one for one in found if NONE not in (one.below, one.above)]
     assert [(one.below, one.above) for one in between] == list(pairwise(DEFAULT.chain))
     for one in between:
-        assert one.mm - one.low_mm == pytest.approx(SHARE * 2.5, abs=0.5)
-        assert one.high_mm - one.mm == pytest.approx(SHARE * 2.5, abs=0.5)
+        assert one.mm - one.low_mm == pytest.approx(INTERVAL_COVERAGE * 2.5, abs=0.5)
+        assert one.high_mm - one.mm == pytest.approx(INTERVAL_COVERAGE * 2.5, abs=0.5)
 
 
 @settings(max_examples=100)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from fovnet.decision.chain.boundaries import SHARE
+from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE
 from fovnet.decision.chain.spans import decide, outer_edges, predicted_class
 from fovnet.decision.fitting.objective import Example, border_errors, loss
 from fovnet.decision.fitting.tuning import (
-    BORDER_TOLLS,
-    EVIDENCE_MM,
-    LEAST_GAIN,
-    LEAST_MISFIT,
-    LEAST_SEEN,
-    ROUGHNESS,
+    BORDER_TOLL_CANDIDATES,
+    EVIDENCE_CANDIDATES_MM,
+    LEAST_FLIPPED_GAIN,
+    LEAST_USUAL_MISFIT,
+    LEAST_WHOLE_VOLUMES,
+    USUAL_ROUGHNESS_BOUNDS,
     TuningVolumes,
     are_right,
     tune,
@@ -72,7 +72,9 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
     heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
     rule, _ = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights)
     loss_of = TuningVolumes(examples, DEFAULT).loss
-    assert loss_of(rule) <= min(loss_of(replace(rule, border_toll=toll)) for toll in BORDER_TOLLS)
+    assert loss_of(rule) <= min(
+        loss_of(replace(rule, border_toll=toll)) for toll in BORDER_TOLL_CANDIDATES
+    )
     assert loss_of(rule) < loss_of(replace(rule, sigma_mm=60.0))
     assert loss_of(rule) <= loss_of(
         Rule(temperature=rule.temperature, sigma_mm=6.0, border_toll=1.0)
@@ -134,7 +136,7 @@ def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(
             np.concatenate([answer.confidence for answer in answers]).clip(1e-3, 1 - 1e-3),
         )
 
-    losses = {mm: log_loss_of(mm) for mm in EVIDENCE_MM}
+    losses = {mm: log_loss_of(mm) for mm in EVIDENCE_CANDIDATES_MM}
     assert losses[rule.evidence_mm] == min(losses.values()) < losses[1.0] - 0.01
 
 
@@ -145,9 +147,9 @@ def test_bars_are_no_lower_than_where_a_body_merely_short_of_evidence_would_exce
     that."""
     rule = TuningVolumes([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT).with_bars(Rule())
     assert (rule.usual_misfit, rule.usual_roughness, rule.flipped_gain) == (
-        LEAST_MISFIT,
-        ROUGHNESS[0],
-        LEAST_GAIN,
+        LEAST_USUAL_MISFIT,
+        USUAL_ROUGHNESS_BOUNDS[0],
+        LEAST_FLIPPED_GAIN,
     )
 
 
@@ -167,7 +169,7 @@ def test_of_the_borders_that_are_predicted_and_true_nine_in_ten_or_more_lie_in_t
                 error = true[names.index(border.below), names.index(border.above)]
                 if error is not None:
                     held.append(border.low_mm - 1e-6 <= border.mm - error <= border.high_mm + 1e-6)
-        assert len(held) >= 12 and np.mean(held) >= SHARE
+        assert len(held) >= 12 and np.mean(held) >= INTERVAL_COVERAGE
 
 
 def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodies: Bodies) -> None:
@@ -232,7 +234,7 @@ def test_usual_heights_are_those_of_regions_seen_between_two_others() -> None:
     assert pelvis.sd_mm == pytest.approx(np.std(seen, ddof=1) * np.sqrt(1 + 1 / 5))
     assert [height for height in heights if height] == [pelvis]
     assert not any(
-        usual_heights([stack_of((100, mm, 50)) for mm in seen[: LEAST_SEEN - 1]], DEFAULT)
+        usual_heights([stack_of((100, mm, 50)) for mm in seen[: LEAST_WHOLE_VOLUMES - 1]], DEFAULT)
     )
 
 
