@@ -29,10 +29,16 @@ from fovnet.machine.locks import share_folder, take_lock
 from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text, write_tsv
 from fovnet.report.pages import answers_folder, covering, predictions
-from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, ShardSettings, option
+from fovnet.volume.sources.shard_settings import (
+    DEFAULTS,
+    SETTING_NAMES,
+    SETTINGS_IN_ROWS,
+    ShardSettings,
+    option,
+)
 from fovnet.volume.sources.shards import (
-    FOLDER,
-    SURVEY,
+    SHARD_FOLDER,
+    SURVEY_FILE,
     ShardSurvey,
     read_list,
     read_survey,
@@ -105,7 +111,7 @@ def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
     covered, and "out-foreign" for a file that is not fovnet's.
     """
     _refuse_foreign_survey(folder)
-    if not (folder / FOLDER / SURVEY).exists():
+    if not (folder / SHARD_FOLDER / SURVEY_FILE).exists():
         return options
     return read_survey(folder).settings.updated(options)
 
@@ -114,7 +120,7 @@ def _refuse_foreign_survey(folder: Path) -> None:
     """Raises ConfigError "out-foreign" if another program's JSON has the survey's name; a damaged
     one beside lists of shards is fovnet's, and `read_survey` says what to do."""
     if not any(shard_list(folder, 0).parent.glob("shard-*.jsonl")):
-        refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
+        refuse_foreign(folder / SHARD_FOLDER / SURVEY_FILE, is_our_json)
 
 
 def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
@@ -194,7 +200,7 @@ def write_shard_rows(
         "shard": number,
         "model": identity,
         "list": checksum(shard_list(folder, number)),
-        "settings": {name: settings.facts[name] for name in IN_ANSWERS},
+        "settings": {name: settings.facts[name] for name in SETTINGS_IN_ROWS},
     }
     lines = [json.dumps(first_line), *(rows.line for rows in volumes)]
     return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in lines))
@@ -269,7 +275,7 @@ def _refuse_unanswered(
 ) -> None:
     if not unanswered_shards:
         return
-    told_by_name = {name: settings.facts[name] for name in IN_ANSWERS}
+    told_by_name = {name: settings.facts[name] for name in SETTINGS_IN_ROWS}
     options_in_words = "".join(
         f", {option(name, value)}" for name, value in told_by_name.items() if value is not None
     )
@@ -312,7 +318,7 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
 
 
 def _told_in_words(settings: ShardSettings, names: Collection[str]) -> str:
-    return " ".join(option(name, settings.facts[name]) for name in IN_ANSWERS if name in names)
+    return " ".join(option(name, settings.facts[name]) for name in SETTINGS_IN_ROWS if name in names)
 
 
 def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings | None:
@@ -325,7 +331,7 @@ def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings
         if stated_origin != (__version__, identity, checksum(shard_list(folder, number))):
             return None
         return ShardSettings.of(
-            dict.fromkeys(NAMES) | {name: first_line["settings"][name] for name in IN_ANSWERS}
+            dict.fromkeys(SETTING_NAMES) | {name: first_line["settings"][name] for name in SETTINGS_IN_ROWS}
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -27,13 +27,13 @@ from fovnet.volume.volume import Volume
 VOXEL_BYTES = 4  # of float32, in which a volume is held
 # of a volume: 512 × 512 × 2048 voxels, 1 GB as int16; half the budget of a batch
 MOST_BYTES = 2**31
-UNUSABLE = 64  # unusable frames after which the others are not tried
+MAX_UNUSABLE_FRAMES = 64  # unusable frames after which the others are not tried
 # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
-DIMMEST = 0.05
+LEAST_BRIGHTNESS_RATIO = 0.05
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16  # the limit of NRRD
-LEFT_BYTES = 4096  # after the voxels; padding to a page adds fewer
+MAX_LEFTOVER_BYTES = 4096  # after the voxels; padding to a page adds fewer
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,10 @@ def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[st
 
     Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or
     plane, and not of whole frames: the header then states too small a grid, and planes may be
-    sheared.  Less than LEFT_BYTES, or an unknown number (None), is accepted.
+    sheared.  Less than MAX_LEFTOVER_BYTES, or an unknown number (None), is accepted.
     """
     frame_bytes = math.prod(grid.sizes[: grid.frame_axes]) * grid.dtype.itemsize
-    if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):
+    if rest_bytes is None or rest_bytes < max(MAX_LEFTOVER_BYTES, frame_bytes // max(grid.shape)):
         return ()
     if rest_bytes % frame_bytes:
         raise VolumeError(
@@ -139,23 +139,26 @@ def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[st
 
 
 def stored_type(
-    path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]
+    path: Path,
+    type_code: int,
+    dtype_by_code: Mapping[int, str],
+    refusal_by_code: Mapping[int, tuple[str, str]],
 ) -> np.dtype[Any]:
-    """The dtype of a format's type code `kind`.  Raises VolumeError with the code and words of
-    `refused`, or "volume-corrupt"."""
-    if kind in refused:
-        code, what = refused[kind]
+    """The dtype of a format's type code `type_code`.  Raises VolumeError with the code and words of
+    `refusal_by_code`, or "volume-corrupt"."""
+    if type_code in refusal_by_code:
+        error_code, description = refusal_by_code[type_code]
         raise VolumeError(
-            code,
-            f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.",
+            error_code,
+            f"{path}: the voxels are {description} (type {type_code}), not MR intensities. Give the MR volume itself.",
         )
-    if kind not in types:
+    if type_code not in dtype_by_code:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: the header's type is {kind}; one of {', '.join(map(str, types))} wanted. "
+            f"{path}: the header's type is {type_code}; one of {', '.join(map(str, dtype_by_code))} wanted. "
             "Export it again.",
         )
-    return np.dtype(types[kind])
+    return np.dtype(dtype_by_code[type_code])
 
 
 def read_grid(
@@ -173,31 +176,33 @@ def read_grid(
     A file of one frame is read to its end, where a checksum may be.  Raises VolumeError as `first_usable`,
     and for what follows one frame as `rest_notes`.
     """
-    count = math.prod(grid.sizes) // math.prod(grid.shape)
-    frame = first_usable(path, frames(path, stream, grid), count)
-    notes = (*notes, *frame.notes)
+    frame_count = math.prod(grid.sizes) // math.prod(grid.shape)
+    usable_frame = first_usable(path, frames(path, stream, grid), frame_count)
+    notes = (*notes, *usable_frame.notes)
     if math.prod(grid.sizes[grid.frame_axes :]) == 1:
         rest_bytes = drain(stream)
         if not tagged:
             notes += rest_notes(path, grid, rest_bytes)
-    return Volume(frame.voxels, vox_to_ras, str(path), notes)
+    return Volume(usable_frame.voxels, vox_to_ras, str(path), notes)
 
 
 def frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDArray[np.float32]]:
     """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it
     is requested."""
-    block = grid.sizes[: grid.frame_axes]
+    block_shape = grid.sizes[: grid.frame_axes]
     for _ in range(math.prod(grid.sizes[grid.frame_axes :])):
-        voxels = np.empty(math.prod(block), np.float32)
-        position = 0
-        for stored in stored_numbers(path, stream, math.prod(block), grid.dtype):
-            voxels[position : position + len(stored)] = intensities(stored, grid)
-            position += len(stored)
-        spatial_first = np.moveaxis(voxels.reshape(block, order="F"), grid.spatial, (0, 1, 2))
-        for index in np.ndindex(*spatial_first.shape[3:]):
-            frame = spatial_first[(..., *index)]
+        voxels = np.empty(math.prod(block_shape), np.float32)
+        filled_count = 0
+        for stored_piece in stored_numbers(path, stream, math.prod(block_shape), grid.dtype):
+            voxels[filled_count : filled_count + len(stored_piece)] = intensities(
+                stored_piece, grid
+            )
+            filled_count += len(stored_piece)
+        spatial_first = np.moveaxis(voxels.reshape(block_shape, order="F"), grid.spatial, (0, 1, 2))
+        for frame_index in np.ndindex(*spatial_first.shape[3:]):
+            frame = spatial_first[(..., *frame_index)]
             # of interleaved ones a view would keep all in memory
-            yield frame.copy(order="K") if index else frame
+            yield frame.copy(order="K") if frame_index else frame
         del voxels, spatial_first, frame  # else they are in memory together with the next frame
 
 
@@ -215,57 +220,59 @@ class UsableFrame(NamedTuple):
 
 
 def first_usable(
-    path: Path, frames_in_order: Iterable[NDArray[np.float32]], count: int
+    path: Path, frames_in_order: Iterable[NDArray[np.float32]], frame_count: int
 ) -> UsableFrame:
-    """The first usable of `count` frames.  A frame with less than 5 % of the next one's brightness
+    """The first usable of `frame_count` frames.  A frame with less than 5 % of the next one's brightness
     is taken for noise or nearly empty, and the next is used instead.
 
     One more frame is read than is returned.  Raises the VolumeError of the first frame if none of
-    the first UNUSABLE is usable: 260 KB of zeros may unpack to millions of frames.
+    the first MAX_UNUSABLE_FRAMES is usable: 260 KB of zeros may unpack to millions of frames.
     """
-    choice: UsableFrame | None = None
+    chosen_frame: UsableFrame | None = None
     first_fault: VolumeError | None = None
     frames_left = iter(frames_in_order)
-    for number in range(1, count + 1):
+    for frame_number in range(1, frame_count + 1):
         try:
             frame = next(frames_left)
         except (VolumeError, EOFError, *DAMAGED):
-            if choice is None:
+            if chosen_frame is None:
                 raise
             break  # damage after the chosen frame does not matter
-        frame_brightness = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0
-        note = f"frame {number} of {count}, the first usable one"
-        if choice is not None:
-            if choice.brightness >= DIMMEST * frame_brightness:
+        frame_brightness = brightness(lattice(frame, A_GLANCE)) if frame_count > 1 else 0.0
+        note = f"frame {frame_number} of {frame_count}, the first usable one"
+        if chosen_frame is not None:
+            if chosen_frame.brightness >= LEAST_BRIGHTNESS_RATIO * frame_brightness:
                 break
-            ratio = choice.brightness / frame_brightness
+            ratio_to_next = chosen_frame.brightness / frame_brightness
             note = (
-                f"frame {number} of {count}; the one before is {ratio:.1%} as bright, perhaps noise or "
-                "nearly empty"
+                f"frame {frame_number} of {frame_count}; the one before is {ratio_to_next:.1%} as bright, "
+                "perhaps noise or nearly empty"
             )
         try:
             voxels, notes = usable_voxels(str(path), frame)
         except VolumeError as fault:
-            if choice is not None:
+            if chosen_frame is not None:
                 break
             first_fault = first_fault or fault
-            if number == UNUSABLE:
+            if frame_number == MAX_UNUSABLE_FRAMES:
                 break
         else:
-            choice = UsableFrame(voxels, (note, *notes) if count > 1 else notes, frame_brightness)
-    if choice is None:
+            chosen_frame = UsableFrame(
+                voxels, (note, *notes) if frame_count > 1 else notes, frame_brightness
+            )
+    if chosen_frame is None:
         assert first_fault is not None  # no size is 0, so there was a frame
         raise first_fault
-    return choice
+    return chosen_frame
 
 
 def brightness(sample: NDArray[np.float32]) -> float:
     """The 99.5th percentile of the absolute difference from the median, over the finite values of a
     sample (m,); 0 if there are none."""
-    finite = sample[np.abs(sample) <= LARGEST]
-    if not finite.size:
+    finite_values = sample[np.abs(sample) <= LARGEST]
+    if not finite_values.size:
         return 0.0
-    return float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE))
+    return float(np.percentile(np.abs(finite_values - np.median(finite_values)), CLIP_PERCENTILE))
 
 
 def intensities(stored: NDArray[Any], grid: StoredGrid) -> NDArray[np.float32]:

@@ -24,12 +24,12 @@ from fovnet.volume.volume import NO_AXIS, Volume
 MAX_TILT_DEG = 20.0  # default limit above which a volume is resampled
 TILT_WORTH_A_NOTE_DEG = 5.0  # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
 # voxels of a resampled grid: 2 GiB as float32. A rotated cube takes at most 4.63 times its own
-MOST_STRAIGHT = 2**29
-# a resampled grid of more voxels than so many times the volume's own, and than FEW, gets larger ones
-IN_PROPORTION = 5
-FEW = 2**24
+MAX_STRAIGHT_VOXELS = 2**29
+# a resampled grid of more voxels than so many times the volume's own, and than FEW_VOXELS, gets larger ones
+MAX_VOXEL_GROWTH = 5
+FEW_VOXELS = 2**24
 # if the last grid line is this close to the volume's edge, no further one is added
-MATTERS_MM = 1e-3
+LEAST_UNCOVERED_MM = 1e-3
 
 
 def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
@@ -41,18 +41,18 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Where no
     point of that grid lies in the volume, or all are alike, it is too thin for that, and stays as
     it is: a single slice fills no space.  Raises VolumeError "volume-too-large" if the grid would
-    have more than MOST_STRAIGHT voxels, before memory is allocated.
+    have more than MAX_STRAIGHT_VOXELS voxels, before memory is allocated.
     """
     canonical = closest_canonical(volume)
     tilt = tilt_deg(canonical.vox_to_ras)
     if tilt > max_tilt_deg:
-        oblique = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
-        straight = None if min(volume.voxels.shape) == 1 else _straighten(canonical)
-        if straight is None or np.ptp(straight.voxels) <= NARROWEST:
-            note = f"{oblique}, and too thin to be resampled: cut along the volume's own slices"
+        tilt_phrase = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
+        straightened = None if min(volume.voxels.shape) == 1 else _straighten(canonical)
+        if straightened is None or np.ptp(straightened.voxels) <= NARROWEST:
+            note = f"{tilt_phrase}, and too thin to be resampled: cut along the volume's own slices"
             return replace(canonical, notes=(*volume.notes, note))
-        note = f"{oblique}: resampled on a grid along the scanner axes"
-        return replace(straight, notes=(*volume.notes, note))
+        note = f"{tilt_phrase}: resampled on a grid along the scanner axes"
+        return replace(straightened, notes=(*volume.notes, note))
     if tilt > TILT_WORTH_A_NOTE_DEG:
         note = (
             f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
@@ -77,8 +77,8 @@ def closest_canonical(volume: Volume) -> Volume:
     voxels = orientations.apply_orientation(volume.voxels, orientation)  # type: ignore[no-untyped-call]
     images = volume.images
     if images is not None:
-        axis, sign = orientation[images.axis]
-        images = images.reorient(int(axis), sign < 0)
+        image_axis, direction_sign = orientation[images.axis]
+        images = images.reorient(int(image_axis), direction_sign < 0)
     return replace(volume, voxels=voxels, vox_to_ras=vox_to_ras + 0.0, images=images)
 
 
@@ -91,35 +91,35 @@ def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     directions = np.round(directions, 6) + 0.0  # float32 in a header has seven digits
-    leading = directions[np.argmax(directions != 0, axis=0), np.arange(3)]
-    sign = np.where(leading < 0, -1.0, 1.0)
-    positive_directions = directions * sign
-    order = np.lexsort(-positive_directions[::-1])
+    first_cosines = directions[np.argmax(directions != 0, axis=0), np.arange(3)]
+    axis_signs = np.where(first_cosines < 0, -1.0, 1.0)
+    positive_directions = directions * axis_signs
+    sorted_axes = np.lexsort(-positive_directions[::-1])
     sorted_affine = np.eye(4)
-    sorted_affine[:3, :3] = positive_directions[:, order]
+    sorted_affine[:3, :3] = positive_directions[:, sorted_axes]
     orientation = np.empty((3, 2))
-    orientation[order] = orientations.io_orientation(sorted_affine)  # type: ignore[no-untyped-call]
-    orientation[:, 1] *= sign
+    orientation[sorted_axes] = orientations.io_orientation(sorted_affine)  # type: ignore[no-untyped-call]
+    orientation[:, 1] *= axis_signs
     return orientation
 
 
 def _straighten(canonical: Volume) -> Volume:
     """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and
     spacings."""
-    shape = np.asarray(canonical.voxels.shape)
-    axes = canonical.vox_to_ras[:3, :3]
-    spacing, sides = straight_grid(axes, shape)
-    if spacing is None:
+    stored_shape = np.asarray(canonical.voxels.shape)
+    stored_axes = canonical.vox_to_ras[:3, :3]
+    straight_spacing, straight_sides = straight_grid(stored_axes, stored_shape)
+    if straight_spacing is None:
         raise VolumeError(
             "volume-too-large",
-            f"{canonical.source}: oblique, and {times(f'{side:.0f}' for side in sides)} voxels along "
+            f"{canonical.source}: oblique, and {times(f'{side:.0f}' for side in straight_sides)} voxels along "
             "the scanner axes; the limit is "
-            f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.",
+            f"{MAX_STRAIGHT_VOXELS:,}. Check the affine, or resample it to voxels of even size.",
         )
-    straight_shape = sides.astype(int)
+    straight_shape = straight_sides.astype(int)
     # Index to index about the two centres: the origin is not involved, so its rounding cannot move a voxel.
-    straight_to_stored = np.linalg.solve(axes, np.diag(spacing))
-    offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
+    straight_to_stored = np.linalg.solve(stored_axes, np.diag(straight_spacing))
+    offset = (stored_shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
     voxels = ndimage.affine_transform(
         np.ascontiguousarray(canonical.voxels),
         straight_to_stored,
@@ -130,9 +130,9 @@ def _straighten(canonical: Volume) -> Volume:
         cval=window(canonical.voxels)[0],
         prefilter=False,
     )
-    centre = canonical.vox_to_ras @ np.append((shape - 1) / 2, 1.0)
-    vox_to_ras = np.diag([*spacing, 1.0])
-    vox_to_ras[:3, 3] = np.round(centre[:3] - spacing * (straight_shape - 1) / 2, 6)
+    centre_ras = canonical.vox_to_ras @ np.append((stored_shape - 1) / 2, 1.0)
+    vox_to_ras = np.diag([*straight_spacing, 1.0])
+    vox_to_ras[:3, 3] = np.round(centre_ras[:3] - straight_spacing * (straight_shape - 1) / 2, 6)
     images = canonical.images and replace(canonical.images, axis=NO_AXIS)
     return replace(
         canonical,
@@ -151,17 +151,17 @@ def straight_grid(
 
     The spacings are the volume's own, unless the grid then had out of proportion many voxels: of
     plates 0.05 mm thin and metres wide nearly all of it is empty.  The smallest are widened then.
-    None, and the sides with the own spacings, above MOST_STRAIGHT voxels.
+    None, and the sides with the own spacings, above MAX_STRAIGHT_VOXELS voxels.
     """
     spacing = np.linalg.norm(axes, axis=0)
     extent_mm = np.abs(axes) @ (shape - 1)
 
     def sides() -> NDArray[np.float64]:
-        return np.asarray(np.ceil((extent_mm - MATTERS_MM) / spacing).clip(0) + 1)
+        return np.asarray(np.ceil((extent_mm - LEAST_UNCOVERED_MM) / spacing).clip(0) + 1)
 
-    if not sides().prod() <= MOST_STRAIGHT:
+    if not sides().prod() <= MAX_STRAIGHT_VOXELS:
         return None, sides()
-    while sides().prod() > max(IN_PROPORTION * float(shape.prod()), FEW):
+    while sides().prod() > max(MAX_VOXEL_GROWTH * float(shape.prod()), FEW_VOXELS):
         spacing = np.maximum(spacing, 1.1 * spacing.min())
     return spacing, sides()
 
@@ -170,6 +170,6 @@ def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> 
     """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes;
     0 if there are too many."""
     orientation = closest_axes(vox_to_ras)
-    order = orientation[:, 0].argsort()
-    spacing, sides = straight_grid(vox_to_ras[:3, :3][:, order], np.asarray(shape)[order])
+    axis_order = orientation[:, 0].argsort()
+    spacing, sides = straight_grid(vox_to_ras[:3, :3][:, axis_order], np.asarray(shape)[axis_order])
     return 0 if spacing is None else int(sides.prod())

@@ -28,7 +28,7 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.machine.locks import lock_folder
 from fovnet.records import read_json
 from fovnet.report.pages.covering import MARK
-from fovnet.volume.sources.shard_settings import IN_ANSWERS, NAMES, ShardSettings
+from fovnet.volume.sources.shard_settings import SETTING_NAMES, SETTINGS_IN_ROWS, ShardSettings
 from fovnet.volume.sources.shards import read_survey, shard_list
 
 
@@ -106,7 +106,9 @@ def sharded(archive: Path, out: Path, model: Path, *words: object, each: int = 3
 
 def contents(out: Path) -> dict[str, bytes]:
     """All files but the lists."""
-    files = (path for path in out.rglob("*") if path.is_file() and shards.FOLDER not in path.parts)
+    files = (
+        path for path in out.rglob("*") if path.is_file() and shards.SHARD_FOLDER not in path.parts
+    )
     return {str(path.relative_to(out)): path.read_bytes() for path in files}
 
 
@@ -281,14 +283,14 @@ def words_of(verb: str, *path: str) -> set[str]:
 def test_every_option_of_predict_is_of_a_step_or_a_setting_of_the_whole() -> None:
     """A new option that is in neither list would be forgotten by the steps."""
     asked = words_of("predict")
-    assert asked == {*NAMES, *OF_A_STEP} and not set(NAMES) & set(OF_A_STEP)
-    assert words_of("shard", "survey") == {*NAMES, "paths", "out_folder", "volumes"}
+    assert asked == {*SETTING_NAMES, *OF_A_STEP} and not set(SETTING_NAMES) & set(OF_A_STEP)
+    assert words_of("shard", "survey") == {*SETTING_NAMES, "paths", "out_folder", "volumes"}
     for step, own in (("answer", {"number"}), ("merge", set())):
-        assert words_of("shard", step) - {*OF_A_STEP} - own <= set(NAMES)
-    assert {*IN_ANSWERS, "model"} <= words_of("shard", "answer")
+        assert words_of("shard", step) - {*OF_A_STEP} - own <= set(SETTING_NAMES)
+    assert {*SETTINGS_IN_ROWS, "model"} <= words_of("shard", "answer")
     places = {"paths", "answers", "volumes_per_shard"}
-    assert set(Prediction.model_fields) == {*NAMES, *OF_A_STEP, *places} - {"out_folder"}
-    assert OTHER.keys() == set(NAMES), "each setting is tried below"
+    assert set(Prediction.model_fields) == {*SETTING_NAMES, *OF_A_STEP, *places} - {"out_folder"}
+    assert OTHER.keys() == set(SETTING_NAMES), "each setting is tried below"
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +326,7 @@ def refusal_of(*words: object) -> ConfigError:
     return fault
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SETTING_NAMES)
 def test_a_setting_told_to_the_survey_holds_for_every_step_and_the_next_survey(
     name: str, two_volumes: Path, two_models: list[Path], tmp_path: Path
 ) -> None:
@@ -348,7 +350,7 @@ def test_a_setting_told_to_the_survey_holds_for_every_step_and_the_next_survey(
     )
 
 
-@pytest.mark.parametrize("name", ["model", *IN_ANSWERS])
+@pytest.mark.parametrize("name", ["model", *SETTINGS_IN_ROWS])
 def test_shards_answered_otherwise_are_not_merged(
     name: str, two_volumes: Path, two_models: list[Path], tmp_path: Path
 ) -> None:

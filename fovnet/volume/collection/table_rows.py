@@ -20,7 +20,7 @@ from fovnet.volume.collection.table_lines import (
     Line,
     lacking_range,
 )
-from fovnet.volume.sources.discovery import LONGEST
+from fovnet.volume.sources.discovery import MAX_ID_BYTES
 from fovnet.words import did_you_mean, near_spelling
 
 NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
@@ -73,7 +73,7 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
 
 def names_a_file(volume_id: str) -> bool:
     """Whether a volume_id is valid as a file name, since output files are named after it."""
-    return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= LONGEST
+    return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= MAX_ID_BYTES
 
 
 def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
@@ -84,7 +84,7 @@ def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
         if line.cells.get(column) == ""
     ]
     if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
-        valid = f"at most {LONGEST} bytes, no slash, no dot at the start"
+        valid = f"at most {MAX_ID_BYTES} bytes, no slash, no dot at the start"
         row_faults.append(line.fault("volume_id", f"becomes a file name: {valid}"))
     if "\0" in line.cells.get("path", ""):
         row_faults.append(

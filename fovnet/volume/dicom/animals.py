@@ -16,20 +16,22 @@ from typing import Any
 from fovnet.volume.dicom.header import getter, text, values_of
 
 NOTE = "an animal, by its header: the regions are those of people"
-UNCLEAR = "its header names a species or breed that is not known: the regions are those of people"
+UNCLEAR_NOTE = (
+    "its header names a species or breed that is not known: the regions are those of people"
+)
 # Homo sapiens in SNOMED CT, SNOMED RT, NCBI taxonomy
 PEOPLE_CODES = frozenset({"337915000", "L-85B00", "9606"})
 # unknown twice, other, not applicable
-NO_CODES = frozenset({"261665006", "R-41198", "74964007", "385432009"})
+CODES_OF_NOTHING = frozenset({"261665006", "R-41198", "74964007", "385432009"})
 # what stands for people as a whole; ages and peoples that programs write into species and breed
-PEOPLE = re.compile(
+PEOPLE_WORDS = re.compile(
     r"((HUMANS?|HOMO( SAPIENS){0,2}|PERSON|PEOPLE|MENSCH(LICH)?|MAN|WOMAN|HUMAIN|HOMME|UMANO"
     r"|HUMANO|HOMBRE"
     r"|MUJER|HOMEM|MENS|MÄNNISKA|MENNESKE|IHMINEN|CZŁOWIEK|ЧЕЛОВЕК|ヒト|人|人类|人類|사람|ADULT|CHILD|INFANT"
     r"|NEONATE|NEWBORN|PATIENT|MALE|FEMALE|CAUCASIAN|WHITE|BLACK|ASIAN|AFRICAN|HISPANIC|MIXED) ?)+"
 )
 # what stands where nothing is known, and what is no body
-UNKNOWN = re.compile(
+UNKNOWN_WORDS = re.compile(
     r"|[\W_\d]+|NA|N A|UNKNOWN|NONE|NULL|ANON\w*|UNSPECIFIED|OTHER|NOT (APPLICABLE|KNOWN"
     r"|SPECIFIED|GIVEN)"
     r"|(\w+ )*PHANTOM( \w+)*"
@@ -63,9 +65,9 @@ ANIMAL_WORDS = re.compile(
     r"|ZEBRAFISH|FROG|XENOPUS|AMPHIBIAN|BATS?|DOLPHIN|SEAL|ELEPHANT|TIGER|LION|WOLF|FOX|BEAR)\b"
 )
 # strains of laboratories
-STRAIN = re.compile(r"(C57|BALB|DBA|C3H|CBA|FVB|NOD|SCID|F344|SHR|129)\w*( .*)?")
-DESCRIPTIONS = ("PatientSpeciesDescription", "PatientBreedDescription", "StrainDescription")
-SEQUENCES = ("PatientSpeciesCodeSequence", "PatientBreedCodeSequence", "StrainCodeSequence")
+STRAIN_WORDS = re.compile(r"(C57|BALB|DBA|C3H|CBA|FVB|NOD|SCID|F344|SHR|129)\w*( .*)?")
+DESCRIPTION_KEYWORDS = ("PatientSpeciesDescription", "PatientBreedDescription", "StrainDescription")
+SEQUENCE_KEYWORDS = ("PatientSpeciesCodeSequence", "PatientBreedCodeSequence", "StrainCodeSequence")
 
 
 def is_animal(get: Callable[[str], Any]) -> bool:
@@ -81,10 +83,10 @@ def is_animal(get: Callable[[str], Any]) -> bool:
     codes = _species_codes(get)
     if codes & PEOPLE_CODES:
         return False
-    if codes - NO_CODES:
+    if codes - CODES_OF_NOTHING:
         return True
     return any(
-        ANIMAL_WORDS.search(words) or STRAIN.fullmatch(words) for words in _descriptions(get)
+        ANIMAL_WORDS.search(words) or STRAIN_WORDS.fullmatch(words) for words in _descriptions(get)
     )
 
 
@@ -92,17 +94,23 @@ def has_unclear_species(get: Callable[[str], Any]) -> bool:
     """Whether the header names a species, breed or strain that is on no list here."""
     if _species_codes(get) & PEOPLE_CODES:
         return False
-    return any(not PEOPLE.fullmatch(words) for words in _descriptions(get))
+    return any(not PEOPLE_WORDS.fullmatch(words) for words in _descriptions(get))
 
 
 def _species_codes(get: Callable[[str], Any]) -> frozenset[str]:
-    items = map(getter, values_of(get("PatientSpeciesCodeSequence")))
-    return frozenset(text(code("CodeValue")).upper() for code in items) - {""}
+    code_lookups = map(getter, values_of(get("PatientSpeciesCodeSequence")))
+    return frozenset(text(look_up("CodeValue")).upper() for look_up in code_lookups) - {""}
 
 
 def _descriptions(get: Callable[[str], Any]) -> list[str]:
     """The words of species, breed and strain, as capitals; those that tell nothing are left out."""
-    values = [get(key) for key in DESCRIPTIONS]
-    values += [getter(item)("CodeMeaning") for key in SEQUENCES for item in values_of(get(key))]
-    words = (" ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split()) for value in values)
-    return [description for description in words if not UNKNOWN.fullmatch(description)]
+    values = [get(keyword) for keyword in DESCRIPTION_KEYWORDS]
+    values += [
+        getter(item)("CodeMeaning")
+        for keyword in SEQUENCE_KEYWORDS
+        for item in values_of(get(keyword))
+    ]
+    descriptions = (
+        " ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split()) for value in values
+    )
+    return [description for description in descriptions if not UNKNOWN_WORDS.fullmatch(description)]

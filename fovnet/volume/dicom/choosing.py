@@ -17,7 +17,7 @@ from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.volume.dicom.uids import difference
 from fovnet.words import several
 
-MOST_LISTED = 6  # most series listed in a message
+MAX_LISTED = 6  # most series listed in a message
 CODE_BY_KIND = {
     "no-pixels": "volume-no-pixels",
     "colour": "volume-rgb",
@@ -74,10 +74,10 @@ def choose_series(path: Path) -> SeriesChoice:
     if series_id:
         series = find_series(place, series_id)
         if series is None:
-            listing = _listing(place, survey(place))
+            listing = _describe_series_listing(place, survey(place))
             raise VolumeError("volume-series", f"{path}: no such series in {place}. {listing}")
         if series.kind and series.kind not in INCLUDABLE:
-            raise VolumeError(_code(series), f"{path}: {series.reason}. Give an MR series.")
+            raise VolumeError(_error_code(series), f"{path}: {series.reason}. Give an MR series.")
         return SeriesChoice(str(path), series, 0)
     contents = survey(place)
     if len(contents.readable) == 1:
@@ -86,7 +86,7 @@ def choose_series(path: Path) -> SeriesChoice:
         raise VolumeError(
             "volume-several",
             f"{path}: {len(contents.readable)} volumes. Name one of them. "
-            f"{_listing(place, contents)}",
+            f"{_describe_series_listing(place, contents)}",
         )
     raise _refusal_of_place(place, contents)
 
@@ -94,11 +94,11 @@ def choose_series(path: Path) -> SeriesChoice:
 def _refusal_of_place(place: Path, contents: DicomSurvey) -> VolumeError:
     """The refusal of a place without a readable volume."""
     if contents.series:
-        codes = {_code(series) for series in contents.series}
-        code = codes.pop() if len(codes) == 1 else "volume-set-aside"
-        remedy = _remedy(place, contents.series)
-        listing = _listing(place, contents)
-        return VolumeError(code, f"{place}: nothing to read by default. {remedy} {listing}")
+        codes = {_error_code(series) for series in contents.series}
+        error_code = codes.pop() if len(codes) == 1 else "volume-set-aside"
+        remedy = _remedy_for_set_aside(place, contents.series)
+        listing = _describe_series_listing(place, contents)
+        return VolumeError(error_code, f"{place}: nothing to read by default. {remedy} {listing}")
     if contents.unread:
         return _refusal_of_objects(place, contents.unread)
     return _refusal_without_dicom(place)
@@ -106,13 +106,13 @@ def _refusal_of_place(place: Path, contents: DicomSurvey) -> VolumeError:
 
 def _refusal_of_objects(place: Path, unread: Sequence[Unread]) -> VolumeError:
     """The refusal of a place all of whose objects cannot be used."""
-    first, *others = unread
-    if not others:
-        return first.fault
+    first_entry, *other_entries = unread
+    if not other_entries:
+        return first_entry.fault
     return VolumeError(
-        first.fault.code,
+        first_entry.fault.code,
         f"{place}: none of {len(unread)} objects can be used; the first: "
-        f"{first.fault.sentence} Nor: {_names(others)}.",
+        f"{first_entry.fault.sentence} Nor: {_list_names(other_entries)}.",
     )
 
 
@@ -123,26 +123,26 @@ def _refusal_without_dicom(place: Path) -> VolumeError:
             if is_packed(path):
                 sentence = f"{path}: a DICOM file packed with gzip. {GUNZIP}"
                 return VolumeError("volume-format", sentence)
-        fault = "no DICOM image in this folder"
-    elif document := kind_of_document(place):
-        fault = f"this is {document}, not an archive of images"
+        sentence_start = "no DICOM image in this folder"
+    elif document_kind := kind_of_document(place):
+        sentence_start = f"this is {document_kind}, not an archive of images"
     else:
-        fault = "no DICOM image in this archive"
+        sentence_start = "no DICOM image in this archive"
     return VolumeError(
         "volume-no-dicom",
-        f"{place}: {fault}. Name a volume, or the folder that holds the series.",
+        f"{place}: {sentence_start}. Name a volume, or the folder that holds the series.",
     )
 
 
-def _remedy(place: Path, groups: Sequence[Series]) -> str:
+def _remedy_for_set_aside(place: Path, groups: Sequence[Series]) -> str:
     """What to do where every group of images is set aside."""
-    codes = {_code(series) for series in groups}
+    codes = {_error_code(series) for series in groups}
     if codes == {"volume-single"}:
-        firsts = [series.frames[0] for series in groups]
-        level = _level_of_own_uids(firsts)
-        if level:
+        first_frames = [series.frames[0] for series in groups]
+        uid_level = _level_of_own_uids(first_frames)
+        if uid_level:
             return (
-                f"Each image has a {level} UID of its own, and {difference(firsts)}. If they are "
+                f"Each image has a {uid_level} UID of its own, and {difference(first_frames)}. If they are "
                 "one stack, give them one StudyInstanceUID and SeriesInstanceUID, and one value "
                 "of what differs."
             )
@@ -156,14 +156,14 @@ def _remedy(place: Path, groups: Sequence[Series]) -> str:
     return "Give an MR series of several images."
 
 
-def _level_of_own_uids(firsts: Sequence[Frame]) -> str:
+def _level_of_own_uids(first_frames: Sequence[Frame]) -> str:
     """ "series" or "study", if as many images as make a stack have a UID of that level each; else
     empty."""
-    if len(firsts) < LEAST_IMAGES:
+    if len(first_frames) < LEAST_IMAGES:
         return ""
-    if len({first.facts.series_uid for first in firsts}) == len(firsts):
+    if len({frame.facts.series_uid for frame in first_frames}) == len(first_frames):
         return "series"
-    if len({first.facts.study_uid for first in firsts}) == len(firsts):
+    if len({frame.facts.study_uid for frame in first_frames}) == len(first_frames):
         return "study"
     return ""
 
@@ -178,35 +178,37 @@ def _remedy_of_single_file(groups: Sequence[Series]) -> str:
     return "None of its frames is a volume by itself; give a stack of slices."
 
 
-def _names(unread: Sequence[Unread]) -> str:
-    """The names of the members or files, at most MOST_LISTED."""
+def _list_names(unread: Sequence[Unread]) -> str:
+    """The names of the members or files, at most MAX_LISTED."""
     items = [entry.item for entry in unread]
-    names = ", ".join(item.member or item.path.name for item in items[:MOST_LISTED])
+    names = ", ".join(item.member or item.path.name for item in items[:MAX_LISTED])
     return names + _and_more(len(items))
 
 
 def _and_more(count: int) -> str:
-    return f" and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
+    return f" and {count - MAX_LISTED} more" if count > MAX_LISTED else ""
 
 
-def _code(series: Series) -> str:
+def _error_code(series: Series) -> str:
     if series.kind == "modality" and series.frames[0].facts.modality == "CT":
         return "volume-ct"
     return CODE_BY_KIND[series.kind]
 
 
-def _listing(place: Path, contents: DicomSurvey) -> str:
+def _describe_series_listing(place: Path, contents: DicomSurvey) -> str:
     """The series of a place, listed for a message, and the number of objects that could not be
     used."""
-    lines = []
-    for series in contents.series[:MOST_LISTED]:
-        first = series.frames[0]
-        size = f"{several(len(series.frames), 'image')} of {first.columns} × {first.rows}"
+    series_phrases = []
+    for series in contents.series[:MAX_LISTED]:
+        first_frame = series.frames[0]
+        size = (
+            f"{several(len(series.frames), 'image')} of {first_frame.columns} × {first_frame.rows}"
+        )
         reason = f": {series.reason}" if series.kind else ""
-        lines.append(f"{address(place, series.id)} ({size}{reason})")
+        series_phrases.append(f"{address(place, series.id)} ({size}{reason})")
     listing = "There is none."
-    if lines:
-        listing = f"There are: {', '.join(lines)}{_and_more(len(contents.series))}."
+    if series_phrases:
+        listing = f"There are: {', '.join(series_phrases)}{_and_more(len(contents.series))}."
     if contents.unread:
         listing += f" {several(len(contents.unread), 'object')} could not be used."
     return listing

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from pydicom.uid import UID
 
 ENDED_REASON = "the decoder ended"
-UNSUPPORTED = "no decoder"
-DECOMPRESS = "Decompress the series with its archive's tools, or gdcmconv --raw."
-PACKAGES = Path(__file__).resolve().parents[3]  # where fovnet lies
-CONTAINERS = (8, 16, 32)  # bits that a decoded pixel may take
+UNSUPPORTED_REASON = "no decoder"
+DECOMPRESS_HINT = "Decompress the series with its archive's tools, or gdcmconv --raw."
+PACKAGE_PARENT = Path(__file__).resolve().parents[3]  # where fovnet lies
+CONTAINER_BITS = (8, 16, 32)  # bits that a decoded pixel may take
 UNSUPPORTED_WORDS = re.compile(
     r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*"
 )
@@ -64,7 +64,7 @@ class Decoder:
         "volume-corrupt" if they cannot be decoded, or the child crashes; MemoryError if the child
         ran out of memory, or was killed by SIGKILL, as a system short of memory does.
         """
-        child = self._child or self._begin()
+        child = self._child or self._start_child()
         assert child.stdin is not None and child.stdout is not None
         request = {
             "path": str(item.path.absolute()),
@@ -76,38 +76,40 @@ class Decoder:
             child.stdin.flush()
             planes = []
             for _ in indices:
-                answer = json.loads(child.stdout.readline() or json.dumps({"why": ENDED_REASON}))
-                if "why" in answer:
-                    raise ValueError(answer["why"])
-                stored = np.frombuffer(child.stdout.read(answer["bytes"]), dtype=answer["dtype"])
-                planes.append(stored.reshape(answer["shape"]))
+                response = json.loads(child.stdout.readline() or json.dumps({"why": ENDED_REASON}))
+                if "why" in response:
+                    raise ValueError(response["why"])
+                stored_values = np.frombuffer(
+                    child.stdout.read(response["bytes"]), dtype=response["dtype"]
+                )
+                planes.append(stored_values.reshape(response["shape"]))
         except (ValueError, OSError) as fault:
-            ended = isinstance(fault, OSError) or str(fault) == ENDED_REASON
-            is_killed = ended and _exit_status(child) == -signal.SIGKILL
+            has_ended = isinstance(fault, OSError) or str(fault) == ENDED_REASON
+            is_killed = has_ended and _exit_status(child) == -signal.SIGKILL
             self.close()
             if is_killed or str(fault) == MemoryError.__name__:
                 raise MemoryError(str(fault)) from fault
-            if str(fault) == UNSUPPORTED:
+            if str(fault) == UNSUPPORTED_REASON:
                 raise VolumeError(
                     "volume-transfer-syntax",
                     f"{item}: no decoder here reads this variant of its transfer syntax. "
-                    f"{DECOMPRESS}",
+                    f"{DECOMPRESS_HINT}",
                 ) from fault
-            why = type(fault).__name__
+            reason = type(fault).__name__
             if isinstance(fault, ValueError) and len(str(fault)) < 60:
-                why = str(fault)
+                reason = str(fault)
             raise VolumeError(
                 "volume-corrupt",
-                f"{item}: the compressed pixel data cannot be decoded ({why}). Copy it again, or "
+                f"{item}: the compressed pixel data cannot be decoded ({reason}). Copy it again, or "
                 "decompress it elsewhere (gdcmconv --raw).",
             ) from fault
         return planes
 
-    def _begin(self) -> subprocess.Popen[bytes]:
+    def _start_child(self) -> subprocess.Popen[bytes]:
         # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be
         # installed in PYTHONPATH
         folders = [
-            str(PACKAGES),
+            str(PACKAGE_PARENT),
             *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
         ]
         self._child = subprocess.Popen(
@@ -142,41 +144,45 @@ def _exit_status(child: subprocess.Popen[bytes]) -> int | None:
 
 def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
     """The child's loop: answers requests until the input ends; stderr goes to a file, which
-    `_respond` searches for messages of damage."""
+    `_decode_request` searches for messages of damage."""
     with tempfile.TemporaryFile() as stderr:
         os.dup2(stderr.fileno(), 2)
-        for line in requests:
-            _respond(json.loads(line), responses)
+        for request_line in requests:
+            _decode_request(json.loads(request_line), responses)
             responses.flush()
 
 
-def _respond(request: dict[str, Any], responses: IO[bytes]) -> None:
+def _decode_request(request: dict[str, Any], responses: IO[bytes]) -> None:
     """Writes each plane of one object, or the reason why it cannot be decoded."""
     from pydicom.pixels.utils import pixel_array
 
     add_plugins()
     dataset = None
     for index in request["indices"]:
-        stderr_bytes = os.fstat(2).st_size
+        stderr_start = os.fstat(2).st_size
         try:
             with without_warnings():
                 dataset = dataset or read_dataset(
                     DicomObject(Path(request["path"]), request["member"]), with_pixels=True
                 )
-                stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
+                stored_values = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:  # decoders raise any exception for data they cannot decode
-            why = UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__
-            responses.write(_json_line({"why": why}))
+            reason = UNSUPPORTED_REASON if _is_unsupported(fault) else type(fault).__name__
+            responses.write(_json_line({"why": reason}))
             return
-        if DAMAGE_WORDS.search(os.pread(2, 1 << 16, stderr_bytes)):
+        if DAMAGE_WORDS.search(os.pread(2, 1 << 16, stderr_start)):
             responses.write(_json_line({"why": "the decoder says they are damaged"}))
             return
-        facts = {"shape": stored.shape, "dtype": stored.dtype.str, "bytes": stored.nbytes}
-        responses.write(_json_line(facts) + stored.tobytes())
+        response = {
+            "shape": stored_values.shape,
+            "dtype": stored_values.dtype.str,
+            "bytes": stored_values.nbytes,
+        }
+        responses.write(_json_line(response) + stored_values.tobytes())
 
 
-def _json_line(answer: dict[str, Any]) -> bytes:
-    return json.dumps(answer).encode() + b"\n"
+def _json_line(response: dict[str, Any]) -> bytes:
+    return json.dumps(response).encode() + b"\n"
 
 
 def _is_unsupported(fault: Exception) -> bool:
@@ -249,12 +255,12 @@ def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
     import gdcm
     from pydicom.uid import JPEGExtended12Bit
 
-    stored = 12
-    allocated = 16
+    stored_bits = 12
+    allocated_bits = 16
     if runner.transfer_syntax != JPEGExtended12Bit:
-        stored = runner.get_option("j2k_precision", runner.bits_stored)
-        allocated = next(bits for bits in CONTAINERS if stored <= bits)
-        runner.set_option("bits_allocated", allocated)
+        stored_bits = runner.get_option("j2k_precision", runner.bits_stored)
+        allocated_bits = next(bits for bits in CONTAINER_BITS if stored_bits <= bits)
+        runner.set_option("bits_allocated", allocated_bits)
     fragments = gdcm.SequenceOfFragments.New()
     fragment = gdcm.Fragment()
     fragment.SetByteStringValue(encoded)
@@ -268,10 +274,12 @@ def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
     image.SetPhotometricInterpretation(
         gdcm.PhotometricInterpretation(gdcm.PhotometricInterpretation.MONOCHROME2)
     )
-    syntax = gdcm.TransferSyntax.GetTSType(str.__str__(runner.transfer_syntax))
-    image.SetTransferSyntax(gdcm.TransferSyntax(syntax))
+    gdcm_syntax = gdcm.TransferSyntax.GetTSType(str.__str__(runner.transfer_syntax))
+    image.SetTransferSyntax(gdcm.TransferSyntax(gdcm_syntax))
     image.SetPixelFormat(
-        gdcm.PixelFormat(1, allocated, stored, stored - 1, runner.pixel_representation)
+        gdcm.PixelFormat(
+            1, allocated_bits, stored_bits, stored_bits - 1, runner.pixel_representation
+        )
     )
     return bytes(image.GetBuffer().encode("utf-8", "surrogateescape"))  # GDCM gives char* as str
 

@@ -43,7 +43,7 @@ class Demographics:
     def of(cls, facts: ObjectFacts) -> Demographics:
         """What these facts say."""
         age = age_years(facts.age)
-        study_year = _year(facts.study_date)
+        study_year = _decimal_year(facts.study_date)
         birth_year = None
         if age is not None and study_year is not None:
             birth_year = study_year - age
@@ -100,8 +100,8 @@ class Demographics:
             return abs(self.birth_year - other.birth_year) > SAME_BIRTH_YEARS
         if self.age is None or other.age is None:
             return False
-        limit = SAME_BIRTH_YEARS if self.is_placeholder else UNDATED_YEARS
-        return abs(self.age - other.age) > limit
+        limit_years = SAME_BIRTH_YEARS if self.is_placeholder else UNDATED_YEARS
+        return abs(self.age - other.age) > limit_years
 
     def _is_confirmed(self, other: Demographics) -> bool:
         """Whether two spellings of one PatientID are of one person by birth date, or two words of
@@ -118,9 +118,9 @@ def age_years(written: str) -> float | None:
     return int(match[1]) * AGE_UNITS[match[2]] if match else None
 
 
-def _year(written: str) -> float | None:
+def _decimal_year(date_text: str) -> float | None:
     """A date with or without separators as a year with a fraction; None for anything else."""
-    digits = re.sub(r"[-./]", "", written)
+    digits = re.sub(r"[-./]", "", date_text)
     if not re.fullmatch(r"\d{8}", digits):
         return None
     try:

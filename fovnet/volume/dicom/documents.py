@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from pathlib import PurePath
 
-MEMBERS = tuple(
+MEMBER_PATTERNS = tuple(
     (re.compile(names), kind)
     for names, kind in (
         (r"\[Content_Types\]\.xml|_rels/\.rels", "an Office document"),
@@ -37,15 +37,15 @@ def document_kind(members: Collection[str]) -> str:
     an archive of images."""
     if members and all(name.endswith(".npy") for name in members):
         return "a file of NumPy arrays"
-    return next((kind for names, kind in MEMBERS if any(map(names.fullmatch, members))), "")
+    return next((kind for names, kind in MEMBER_PATTERNS if any(map(names.fullmatch, members))), "")
 
 
 def is_document(name: str, opening: bytes) -> bool:
     """Whether a zip archive is a document, from its name and first bytes alone: those name its
     first member."""
-    length = int.from_bytes(opening[26:28], "little")
+    name_length = int.from_bytes(opening[26:28], "little")
     return has_document_suffix(name) or bool(
-        document_kind([opening[30 : 30 + length].decode("utf-8", "replace")])
+        document_kind([opening[30 : 30 + name_length].decode("utf-8", "replace")])
     )
 
 

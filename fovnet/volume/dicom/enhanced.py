@@ -22,7 +22,7 @@ from fovnet.volume.dicom.header import (
 from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.value_types import restore_types
 
-GROUPS = (
+GROUP_KEYWORDS = (
     # attributes that a conversion from a classic series could not assign to a group; later groups
     # take precedence
     "UnassignedSharedConvertedAttributesSequence",
@@ -40,7 +40,9 @@ GROUPS = (
     "CardiacSynchronizationSequence",
     "TemporalPositionSequence",
 )
-NESTED_GROUPS = ("DiffusionGradientDirectionSequence",)  # nested in a group, with one item as well
+NESTED_GROUP_KEYWORDS = (
+    "DiffusionGradientDirectionSequence",
+)  # nested in a group, with one item as well
 OBJECT_KEYWORDS = (
     "SOPInstanceUID",
     "SOPClassUID",
@@ -65,22 +67,24 @@ def enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list
     """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number
     of functional groups."""
     groups_by_frame = dataset.PerFrameFunctionalGroupsSequence
-    declared = whole_number(getter(dataset)("NumberOfFrames")) or 1
-    if len(groups_by_frame) != declared:
+    declared_count = whole_number(getter(dataset)("NumberOfFrames")) or 1
+    if len(groups_by_frame) != declared_count:
         raise VolumeError(
             "volume-corrupt",
-            f"{item}: {declared} frames, and functional groups for {len(groups_by_frame)}. Export "
+            f"{item}: {declared_count} frames, and functional groups for {len(groups_by_frame)}. Export "
             "it again.",
         )
     shared_groups = values_of(dataset.get("SharedFunctionalGroupsSequence"))
     shared_values = _flatten_groups(shared_groups[0]) if shared_groups else {}
     get = getter(dataset)
-    object_values = {key: value for key in OBJECT_KEYWORDS if (value := get(key)) is not None}
+    object_values = {
+        keyword: value for keyword in OBJECT_KEYWORDS if (value := get(keyword)) is not None
+    }
     frames = []
-    for number, groups in enumerate(groups_by_frame, start=1):
+    for frame_number, groups in enumerate(groups_by_frame, start=1):
         get = getter(_flatten_groups(groups), shared_values, object_values)
-        frame = make_frame(item, facts, get, number)
-        frames.append(replace(frame, instance=number))
+        frame = make_frame(item, facts, get, frame_number)
+        frames.append(replace(frame, instance=frame_number))
     return frames
 
 
@@ -88,16 +92,18 @@ def _flatten_groups(groups: Any) -> dict[str, Any]:
     """The elements of the first item of each functional group, and of sequences nested in it, by
     keyword; later groups take precedence."""
     value_by_keyword: dict[str, Any] = {}
-    items = _first_items(groups, GROUPS)
-    nested = [inner for item in items for inner in _first_items(item, NESTED_GROUPS)]
-    for item in items + nested:
+    items = _first_items(groups, GROUP_KEYWORDS)
+    nested_items = [
+        nested_item for item in items for nested_item in _first_items(item, NESTED_GROUP_KEYWORDS)
+    ]
+    for item in items + nested_items:
         restore_types(item)
         get = getter(item)
-        for key in (element.keyword for element in item):
-            if key and (value := get(key)) is not None:
-                value_by_keyword[CLASSIC_KEYWORDS.get(key, key)] = value
+        for keyword in (element.keyword for element in item):
+            if keyword and (value := get(keyword)) is not None:
+                value_by_keyword[CLASSIC_KEYWORDS.get(keyword, keyword)] = value
     return value_by_keyword
 
 
-def _first_items(groups: Any, names: Sequence[str]) -> list[Any]:
-    return [sequence[0] for name in names if (sequence := groups.get(name))]
+def _first_items(groups: Any, keywords: Sequence[str]) -> list[Any]:
+    return [sequence[0] for keyword in keywords if (sequence := groups.get(keyword))]

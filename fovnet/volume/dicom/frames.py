@@ -31,7 +31,7 @@ from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_f
 from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
 from fovnet.volume.dicom.source import DicomObject
 
-MR_IMAGES = (
+MR_IMAGE_CLASSES = (
     "1.2.840.10008.5.1.4.1.1.4",
     "1.2.840.10008.5.1.4.1.1.4.1",
     "1.2.840.10008.5.1.4.1.1.4.4",
@@ -63,43 +63,45 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `read_frames`."""
     with without_warnings():
         get = getter(dataset)
-        facts = _facts(get)
-        if not facts.has_pixels and facts.sop_class in MR_IMAGES:
+        facts = _object_facts(get)
+        if not facts.has_pixels and facts.sop_class in MR_IMAGE_CLASSES:
             raise VolumeError(
                 "volume-truncated",
                 f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it "
                 "again.",
             )
-        number = whole_number(get("NumberOfFrames"))
-        if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
+        frame_count = whole_number(get("NumberOfFrames"))
+        if text(get("NumberOfFrames")) and not 1 <= frame_count <= 1_000_000:
             raise VolumeError(
-                "volume-corrupt", f"{item}: {number} frames are impossible. Export it again."
+                "volume-corrupt", f"{item}: {frame_count} frames are impossible. Export it again."
             )
         if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
             return enhanced_frames(item, dataset, facts)
-        frame = make_frame(item, facts, get, 1 if number > 1 else 0)
+        frame = make_frame(item, facts, get, 1 if frame_count > 1 else 0)
         if is_mosaic(frame):
             return mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
             return grid_frames(frame, dataset)
-        if number > 1 and facts.modality == "MR" and not facts.is_captured:
+        if frame_count > 1 and facts.modality == "MR" and not facts.is_captured:
             raise VolumeError(
                 "volume-geometry",
-                f"{item}: {number} frames without functional groups that place each of them. "
+                f"{item}: {frame_count} frames without functional groups that place each of them. "
                 "Export it as an enhanced or as a classic series.",
             )
         return [frame]
 
 
-def _facts(get: Callable[[str], Any]) -> ObjectFacts:
-    samples = whole_number(get("SamplesPerPixel"))
+def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
+    samples_per_pixel = whole_number(get("SamplesPerPixel"))
     photometric = text(get("PhotometricInterpretation")).upper()
-    is_grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and samples in (0, 1)
+    is_grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and samples_per_pixel in (0, 1)
     description = " ".join(
-        text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")
+        text(get(keyword)) for keyword in ("SeriesDescription", "ProtocolName", "SequenceName")
     )
-    manufacturer = (text(get("Manufacturer")).upper().split() or [""])[0]
-    dates = [text(get(key)) for key in ("StudyDate", "SeriesDate", "AcquisitionDate")]
+    manufacturer_word = (text(get("Manufacturer")).upper().split() or [""])[0]
+    dates_by_preference = [
+        text(get(keyword)) for keyword in ("StudyDate", "SeriesDate", "AcquisitionDate")
+    ]
     birth_date = text(get("PatientBirthDate"))
     return ObjectFacts(
         patient_id=text(get("PatientID")),
@@ -113,17 +115,19 @@ def _facts(get: Callable[[str], Any]) -> ObjectFacts:
         has_burned_in_text=text(get("BurnedInAnnotation")).upper() == "YES",
         is_captured=_is_captured(get),
         description=description.upper(),
-        manufacturer=MANUFACTURERS.get(manufacturer, ""),
+        manufacturer=MANUFACTURERS.get(manufacturer_word, ""),
         field_strength=real_number(get("MagneticFieldStrength")),
         body_part=text(get("BodyPartExamined")),
         birthday=birthday_of(birth_date),
         name=name_of(text(get("PatientName"))),
-        protocol=tuple(" ".join(map(text, values_of(get(key)))) for key in PROTOCOL_KEYWORDS),
-        acquisition_times=tuple(text(get(key)) for key in TIME_KEYWORDS),
+        protocol=tuple(
+            " ".join(map(text, values_of(get(keyword)))) for keyword in PROTOCOL_KEYWORDS
+        ),
+        acquisition_times=tuple(text(get(keyword)) for keyword in TIME_KEYWORDS),
         is_animal=is_animal(get),
         sex=text(get("PatientSex")).upper(),
         age=text(get("PatientAge")),
-        study_date=next(filter(None, dates), ""),
+        study_date=next(filter(None, dates_by_preference), ""),
         has_unclear_species=has_unclear_species(get),
         born_on_new_year=is_new_year(birth_date),
     )
@@ -137,7 +141,7 @@ def _is_captured(get: Callable[[str], Any]) -> bool:
     """
     if not text(get("ConversionType")):
         return False
-    if text(get("SOPClassUID")) not in MR_IMAGES:
+    if text(get("SOPClassUID")) not in MR_IMAGE_CLASSES:
         return True
     has_position = bool(vector(get("ImagePositionPatient"), 3))
     if not has_position and get("PerFrameFunctionalGroupsSequence") is None:

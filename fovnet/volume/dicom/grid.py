@@ -60,29 +60,34 @@ class ImageGrid:
 def stack_positions(source: str, frames: Sequence[Frame]) -> StackPositions:
     """The positions of the images.  Raises VolumeError "volume-geometry" if a position, orientation
     or pixel size is missing or invalid."""
-    axes = _axes(source, frames[0])
-    missing = sum(frame.position is None for frame in frames)
-    if missing:
+    axes = _image_axes(source, frames[0])
+    missing_count = sum(frame.position is None for frame in frames)
+    if missing_count:
         raise VolumeError(
             "volume-geometry",
-            f"{source}: {missing} of {len(frames)} images have no ImagePositionPatient, so "
+            f"{source}: {missing_count} of {len(frames)} images have no ImagePositionPatient, so "
             "nothing says where they lie. Export the series again with its geometry.",
         )
-    spacing = frames[0].spacing_mm
-    if spacing is None or min(spacing) <= 0:
+    spacing_mm = frames[0].spacing_mm
+    if spacing_mm is None or min(spacing_mm) <= 0:
         fault = "no PixelSpacing"
-        if spacing is not None:
-            fault = f"a PixelSpacing of {spacing[0]:g} × {spacing[1]:g} mm"
+        if spacing_mm is not None:
+            fault = f"a PixelSpacing of {spacing_mm[0]:g} × {spacing_mm[1]:g} mm"
         raise VolumeError(
             "volume-geometry",
             f"{source}: {fault}; two numbers above 0 are wanted. Export the series again.",
         )
     positions = np.asarray([frame.position for frame in frames], dtype=np.float64)
-    along = positions @ axes[2]
-    order = np.argsort(np.round(along / SAME_PLACE_MM), kind="stable")
-    across = (positions - positions[order[0]])[order] @ axes[:2].T
+    depths_mm = positions @ axes[2]
+    depth_order = np.argsort(np.round(depths_mm / SAME_PLACE_MM), kind="stable")
+    shifts_mm = (positions - positions[depth_order[0]])[depth_order] @ axes[:2].T
     return StackPositions(
-        order, along[order], across, axes, positions[order[0]], (spacing[0], spacing[1])
+        depth_order,
+        depths_mm[depth_order],
+        shifts_mm,
+        axes,
+        positions[depth_order[0]],
+        (spacing_mm[0], spacing_mm[1]),
     )
 
 
@@ -95,19 +100,19 @@ def distinct_images(
     Raises VolumeError "volume-doubled" if images at one position differ, and no attribute separates
     them.
     """
-    indices = [0]
-    labels = position_labels(positions.along)
+    kept_indices = [0]
+    place_labels = position_labels(positions.along)
     for index in range(1, len(planes)):
-        if labels[index] > labels[indices[-1]]:
-            indices.append(index)
-        elif not np.array_equal(planes[index], planes[indices[-1]]):
+        if place_labels[index] > place_labels[kept_indices[-1]]:
+            kept_indices.append(index)
+        elif not np.array_equal(planes[index], planes[kept_indices[-1]]):
             raise VolumeError(
                 "volume-doubled",
-                f"{source}: {len(planes)} images at {labels.max() + 1} positions; those at "
+                f"{source}: {len(planes)} images at {place_labels.max() + 1} positions; those at "
                 f"{positions.along[index]:.2f} mm along the normal differ, and no attribute tells "
                 "them apart. Separate the volumes into folders.",
             )
-    return np.asarray(indices)
+    return np.asarray(kept_indices)
 
 
 def regular_grid(source: str, planes: NDArray[np.float32], positions: StackPositions) -> ImageGrid:
@@ -127,7 +132,7 @@ def regular_grid(source: str, planes: NDArray[np.float32], positions: StackPosit
     )
 
 
-def _axes(source: str, frame: Frame) -> NDArray[np.float64]:
+def _image_axes(source: str, frame: Frame) -> NDArray[np.float64]:
     """(3, 3) unit vectors: direction of growing column, of growing row, normal."""
     if frame.orientation is None:
         raise VolumeError(
@@ -163,86 +168,92 @@ def _straighten(
     A tilted gantry shifts every image against the one before; each is interpolated (bilinear) onto
     a plane that covers them all.
     """
-    per_px = np.asarray(positions.spacing_mm[::-1])
+    mm_per_px = np.asarray(positions.spacing_mm[::-1])
     # (n, 2) pixels along rows, along columns
-    shift_px = positions.across / per_px
+    shift_px = positions.across / mm_per_px
     if np.abs(shift_px).max() <= SAME_LINE_PX:
         return planes, np.zeros(2), ()
     thickness_mm = positions.along[-1] - positions.along[0]
-    tilt = float(np.degrees(np.arctan2(np.linalg.norm(positions.across[-1]), thickness_mm)))
+    tilt_deg = float(np.degrees(np.arctan2(np.linalg.norm(positions.across[-1]), thickness_mm)))
     lowest_px = np.floor(shift_px.min(axis=0))
     size_px = np.ceil(shift_px.max(axis=0) - lowest_px).astype(int) + np.asarray(
         planes.shape[:0:-1]
     )
-    spread = float((size_px / planes.shape[:0:-1]).max())
-    if tilt > MAX_GANTRY_TILT_DEG or spread > MAX_SPREAD:
+    spread_ratio = float((size_px / planes.shape[:0:-1]).max())
+    if tilt_deg > MAX_GANTRY_TILT_DEG or spread_ratio > MAX_SPREAD:
         largest_mm = np.abs(positions.across).max()
         raise VolumeError(
             "volume-tilt",
             f"{source}: the images are shifted against each other by up to {largest_mm:.1f} mm, "
-            f"{tilt:.1f}° from a right-angled stack (limit {MAX_GANTRY_TILT_DEG:g}°). Reformat "
+            f"{tilt_deg:.1f}° from a right-angled stack (limit {MAX_GANTRY_TILT_DEG:g}°). Reformat "
             "the series.",
         )
-    fill = float(planes.min())
-    upright = np.stack(
+    fill_value = float(planes.min())
+    upright_planes = np.stack(
         [
             ndimage.affine_transform(
                 plane,
                 np.ones(2),
-                (lowest_px - offset)[::-1],
+                (lowest_px - plane_shift)[::-1],
                 tuple(size_px[::-1]),
                 order=1,
                 mode="constant",
-                cval=fill,
+                cval=fill_value,
             )
-            for plane, offset in zip(planes, shift_px, strict=True)
+            for plane, plane_shift in zip(planes, shift_px, strict=True)
         ]
     )
     note = (
         f"images shifted against each other by up to {np.abs(positions.across).max():.1f} mm (tilt "
-        f"{tilt:.1f}°): moved upright"
+        f"{tilt_deg:.1f}°): moved upright"
     )
-    return upright, lowest_px * per_px, (note,)
+    return upright_planes, lowest_px * mm_per_px, (note,)
 
 
 def _space_evenly(
-    source: str, planes: NDArray[np.float32], along: NDArray[np.float64]
+    source: str, planes: NDArray[np.float32], depths_mm: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], float, NDArray[np.int64], tuple[str, ...]]:
     """(planes, step in mm, nearest image of each, notes): unchanged if evenly spaced, else
     interpolated at about the median distance."""
-    count = len(along)
-    if count == 1:
+    image_count = len(depths_mm)
+    if image_count == 1:
         note = "a single image: 1 mm is taken for its thickness"
         return planes, 1.0, np.zeros(1, dtype=np.int64), (note,)
-    mean_mm = float(along[-1] - along[0]) / (count - 1)
-    off_mm = float(np.abs(along - along[0] - mean_mm * np.arange(count)).max())
-    if off_mm <= EVEN_SHARE * mean_mm:
-        note = f"positions off a regular grid by up to {off_mm:.2f} mm"
-        notes = (note,) if off_mm > 0.01 * mean_mm else ()
-        return planes, mean_mm, np.arange(count), notes
-    gaps = np.diff(along)
-    usual_mm = float(np.median(gaps))
-    widest_gap = int(gaps.argmax())
-    if gaps[widest_gap] > MAX_GAP_RATIO * usual_mm or count < 4:
-        numbers = f"images {widest_gap + 1} and {widest_gap + 2}"
-        fault = f"{numbers} along the normal lie {gaps[widest_gap]:.2f} mm apart"
+    mean_mm = float(depths_mm[-1] - depths_mm[0]) / (image_count - 1)
+    largest_deviation_mm = float(
+        np.abs(depths_mm - depths_mm[0] - mean_mm * np.arange(image_count)).max()
+    )
+    if largest_deviation_mm <= EVEN_SHARE * mean_mm:
+        note = f"positions off a regular grid by up to {largest_deviation_mm:.2f} mm"
+        notes = (note,) if largest_deviation_mm > 0.01 * mean_mm else ()
+        return planes, mean_mm, np.arange(image_count), notes
+    gaps_mm = np.diff(depths_mm)
+    usual_mm = float(np.median(gaps_mm))
+    widest_gap = int(gaps_mm.argmax())
+    if gaps_mm[widest_gap] > MAX_GAP_RATIO * usual_mm or image_count < 4:
+        neighbours = f"images {widest_gap + 1} and {widest_gap + 2}"
+        fault = f"{neighbours} along the normal lie {gaps_mm[widest_gap]:.2f} mm apart"
         raise VolumeError(
             "volume-gaps",
             f"{source}: {fault}, the others usually {usual_mm:.2f} mm (limit {MAX_GAP_RATIO:g} "
             "times that, of four images or more). Copy the missing images.",
         )
-    steps = max(1, round(float(along[-1] - along[0]) / usual_mm))
-    step_mm = float(along[-1] - along[0]) / steps
-    places_mm = along[0] + step_mm * np.arange(steps + 1)
-    image_below = np.clip(np.searchsorted(along, places_mm, side="right") - 1, 0, count - 2)
-    share = ((places_mm - along[image_below]) / gaps[image_below]).astype(np.float32)[:, None, None]
-    nearest = np.abs(places_mm[:, None] - along).argmin(axis=1)
+    step_count = max(1, round(float(depths_mm[-1] - depths_mm[0]) / usual_mm))
+    step_mm = float(depths_mm[-1] - depths_mm[0]) / step_count
+    places_mm = depths_mm[0] + step_mm * np.arange(step_count + 1)
+    image_below = np.clip(
+        np.searchsorted(depths_mm, places_mm, side="right") - 1, 0, image_count - 2
+    )
+    share_above = ((places_mm - depths_mm[image_below]) / gaps_mm[image_below]).astype(np.float32)[
+        :, None, None
+    ]
+    nearest = np.abs(places_mm[:, None] - depths_mm).argmin(axis=1)
     note = (
-        f"images {gaps.min():.2f} to {gaps.max():.2f} mm apart (usually {usual_mm:.2f}): "
+        f"images {gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm apart (usually {usual_mm:.2f}): "
         f"interpolated at {step_mm:.2f} mm"
     )
     return (
-        planes[image_below] * (1 - share) + planes[image_below + 1] * share,
+        planes[image_below] * (1 - share_above) + planes[image_below + 1] * share_above,
         step_mm,
         nearest,
         (note,),

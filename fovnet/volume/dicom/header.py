@@ -85,8 +85,8 @@ PRIVATE_ELEMENTS = {
 }
 """(group, element in its block, private creator of the block): each file assigns the block, of 0x10
 to 0x1F (DICOM PS3.5, 7.8.1)."""
-BLOCKS = range(0x10, 0x20)  # the standard allows 240; scanners and archives use a few
-SHORT_BYTES = 64  # bytes of an attribute that names a volume
+PRIVATE_BLOCKS = range(0x10, 0x20)  # the standard allows 240; scanners and archives use a few
+MAX_SHORT_BYTES = 64  # bytes of an attribute that names a volume
 # struct formats of binary elements that are stored as raw bytes (UN)
 STRUCT_FORMATS = {"philips_b": "f", "ge_component": "h"}
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
@@ -224,7 +224,7 @@ def read_short_values(item: DicomObject) -> dict[int, bytes]:
     return {
         int(tag): value
         for tag, value in values
-        if isinstance(value, bytes) and len(value) <= SHORT_BYTES
+        if isinstance(value, bytes) and len(value) <= MAX_SHORT_BYTES
     }
 
 
@@ -328,9 +328,9 @@ def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
     component = text(get("ComplexImageComponent")).upper()
     if component in GE_COMPONENTS:
         return component
-    number = whole_number(get("ge_component"))
-    if text(get("ge_component")) and 0 < number < 4:
-        return GE_COMPONENTS[number]
+    component_number = whole_number(get("ge_component"))
+    if text(get("ge_component")) and 0 < component_number < 4:
+        return GE_COMPONENTS[component_number]
     return next((COMPONENTS[part] for part in image_type[2:] if part in COMPONENTS), "MAGNITUDE")
 
 
@@ -342,7 +342,7 @@ def getter(*layers: Any) -> Callable[[str], Any]:
         for layer in layers:
             try:
                 is_private = keyword in PRIVATE_ELEMENTS
-                value = _private(layer, keyword) if is_private else layer.get(keyword)
+                value = _private_value(layer, keyword) if is_private else layer.get(keyword)
             except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
             if value is not None and value != "":
@@ -352,15 +352,16 @@ def getter(*layers: Any) -> Callable[[str], Any]:
     return get
 
 
-def _private(layer: Any, keyword: str) -> Any:
+def _private_value(layer: Any, keyword: str) -> Any:
     """The value of a private element, in the block of its private creator, else in block 0x10 if
     that has no creator; decoded if its VR was lost on the way (UN)."""
     group, element_number, creator = PRIVATE_ELEMENTS[keyword]
     block = next(
-        (block for block in BLOCKS if _private_creator(layer, group, block) == creator), None
+        (block for block in PRIVATE_BLOCKS if _private_creator(layer, group, block) == creator),
+        None,
     )
-    if block is None and not _private_creator(layer, group, BLOCKS[0]):
-        block = BLOCKS[0]
+    if block is None and not _private_creator(layer, group, PRIVATE_BLOCKS[0]):
+        block = PRIVATE_BLOCKS[0]
     if block is None:
         return None
     value = _value_of_element(layer.get(group << 16 | block << 8 | element_number))
@@ -372,8 +373,10 @@ def _private(layer: Any, keyword: str) -> Any:
         # an element that lost its VR is in implicit little endian: PS3.5, 6.2.2
         return convert_SQ(value, True, True)
     if keyword in STRUCT_FORMATS:
-        order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
-        return struct.unpack_from(order + STRUCT_FORMATS[keyword], value)[0]
+        byte_order = (
+            "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
+        )
+        return struct.unpack_from(byte_order + STRUCT_FORMATS[keyword], value)[0]
     return value.decode("ascii", "replace").split("\\")
 
 
@@ -414,12 +417,12 @@ def real_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _scale_number(value: Any, absent: float) -> float:
-    """The first value as a number, `absent` if there is none, NaN if it is not a number: without it
+def _scale_number(value: Any, default: float) -> float:
+    """The first value as a number, `default` if there is none, NaN if it is not a number: without it
     the intensities are not known."""
-    written = text(next(iter(values_of(value)), None))
+    value_text = text(next(iter(values_of(value)), None))
     try:
-        return float(written) if written else absent
+        return float(value_text) if value_text else default
     except ValueError:
         return math.nan
 
@@ -447,10 +450,10 @@ def _comparable_value(value: Any) -> str:
 
 
 def _b_value(get: Callable[[str], Any]) -> str:
-    for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
-        number = real_number(get(key))
-        if number is not None:
-            return f"{number % 1e5:.0f}"  # GE adds a multiple of 10^5 to some
+    for keyword in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
+        b_value = real_number(get(keyword))
+        if b_value is not None:
+            return f"{b_value % 1e5:.0f}"  # GE adds a multiple of 10^5 to some
     return ""
 
 
@@ -468,7 +471,7 @@ def _tags_to_read() -> list[Any]:
     tags: list[Any] = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
     # pydicom finds VRs by the elements that name the creators of blocks
     for group in {group for group, *_ in PRIVATE_ELEMENTS.values()}:
-        tags += [group << 16 | block for block in BLOCKS]
+        tags += [group << 16 | block for block in PRIVATE_BLOCKS]
     for group, element, _ in PRIVATE_ELEMENTS.values():
-        tags += [group << 16 | block << 8 | element for block in BLOCKS]
+        tags += [group << 16 | block << 8 | element for block in PRIVATE_BLOCKS]
     return tags

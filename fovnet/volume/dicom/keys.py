@@ -23,19 +23,19 @@ from fovnet.volume.dicom.positions import (
 )
 
 # distinguished in a series: a radial one has 100; comparing 8,000 would take too long
-MOST_DIRECTIONS = 256
+MAX_DIRECTIONS = 256
 # difference of a direction cosine, 0.6°: in one acquisition it is in the sixth digit
-SAME_DIRECTION = 0.01
-SIZE = ("matrix size", "pixel spacing", "orientation")
-NAMES = (*SIZE, *(name for name, _ in VOLUME_ATTRIBUTES), "series number")
+MAX_COSINE_DIFFERENCE = 0.01
+SIZE_ATTRIBUTES = ("matrix size", "pixel spacing", "orientation")
+KEY_ATTRIBUTES = (*SIZE_ATTRIBUTES, *(name for name, _ in VOLUME_ATTRIBUTES), "series number")
 COUNTING_ATTRIBUTES = ("echo", "temporal position")  # some programs write the slice number there
-PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))
+PACKAGE_ATTRIBUTES = (("stack",), ("temporal position",), ("stack", "temporal position"))
 """Attributes that may tell slices acquired together from the others of their volume."""
-OVER_TIME = ("echo", "stack", "temporal position", "b-value")
+ATTRIBUTES_OVER_TIME = ("echo", "stack", "temporal position", "b-value")
 NO_NUMBER = ""
 
 Key = tuple[str, ...]
-"""Values of the attributes NAMES, in this order; the last is empty where the number of the series
+"""Values of the attributes KEY_ATTRIBUTES, in this order; the last is empty where the number of the series
 separates nothing."""
 
 
@@ -43,11 +43,11 @@ def keys_of(frames: Sequence[Frame]) -> list[Key]:
     """For each image the values that all images of its volume share; values that are not the
     volume's own are blanked."""
     directions: list[Frame] = []
-    keys = [_apart(frame, directions) for frame in frames]
+    keys = [_key_of_image(frame, directions) for frame in frames]
     keys = [(*key, number) for key, number in zip(keys, _series_numbers(frames, keys), strict=True)]
-    for names in PACKAGES:
-        _blank_packages(frames, keys, [NAMES.index(name) for name in names])
-    _blank_counts(frames, keys, [NAMES.index(name) for name in COUNTING_ATTRIBUTES])
+    for names in PACKAGE_ATTRIBUTES:
+        _blank_packages(frames, keys, [KEY_ATTRIBUTES.index(name) for name in names])
+    _blank_counts(frames, keys, [KEY_ATTRIBUTES.index(name) for name in COUNTING_ATTRIBUTES])
     return keys
 
 
@@ -55,7 +55,9 @@ def same_direction(frame: Frame, other: Frame) -> bool:
     """Whether both images have an orientation, and it is the same."""
     if frame.orientation is None or other.orientation is None:
         return False
-    return bool(np.abs(np.subtract(frame.orientation, other.orientation)).max() < SAME_DIRECTION)
+    return bool(
+        np.abs(np.subtract(frame.orientation, other.orientation)).max() < MAX_COSINE_DIFFERENCE
+    )
 
 
 def series_number(frame: Frame) -> str:
@@ -64,31 +66,33 @@ def series_number(frame: Frame) -> str:
     return (number.lstrip("0") or "0") if number.isdigit() else number
 
 
-def _apart(frame: Frame, directions: list[Frame]) -> Key:
+def _key_of_image(frame: Frame, directions: list[Frame]) -> Key:
     """The values of an image, without the number of its series; `directions` collects the
     orientations found so far."""
-    size = f"{frame.rows}x{frame.columns}"
-    spacing = "none"
+    matrix_size = f"{frame.rows}x{frame.columns}"
+    spacing_text = "none"
     if frame.spacing_mm is not None:
-        spacing = "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
+        spacing_text = "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
     attributes = [value for _, value in frame.volume_attributes]
-    return (size, spacing, _direction_text(frame, directions), *attributes)
+    return (matrix_size, spacing_text, _direction_text(frame, directions), *attributes)
 
 
 def _direction_text(frame: Frame, directions: list[Frame]) -> str:
     """The orientation of an image in words, with its number among `directions`, which it joins."""
     if frame.orientation is None:
         return "none"
-    matches = (
-        number for number, direction in enumerate(directions) if same_direction(direction, frame)
+    matching_numbers = (
+        direction_number
+        for direction_number, direction in enumerate(directions)
+        if same_direction(direction, frame)
     )
-    number = next(matches, len(directions))
-    if number == len(directions) < MOST_DIRECTIONS:
+    direction_number = next(matching_numbers, len(directions))
+    if direction_number == len(directions) < MAX_DIRECTIONS:
         directions.append(frame)
-    if number == len(directions):
+    if direction_number == len(directions):
         return "in many ways"
-    cosines = (f"{cosine + 0.0:.1f}" for cosine in directions[number].orientation or ())
-    return "\\".join(cosines) + f"#{number}"
+    cosines = (f"{cosine + 0.0:.1f}" for cosine in directions[direction_number].orientation or ())
+    return "\\".join(cosines) + f"#{direction_number}"
 
 
 def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
@@ -96,31 +100,33 @@ def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
     empty."""
     numbers = [series_number(frame) for frame in frames]
     kept_numbers = [NO_NUMBER] * len(frames)
-    for indices in _group_alike(keys, [NAMES.index(name) for name in OVER_TIME]):
+    for indices in _group_alike(
+        keys, [KEY_ATTRIBUTES.index(name) for name in ATTRIBUTES_OVER_TIME]
+    ):
         group = [frames[index] for index in indices]
-        parts = group_by_key(group, [numbers[index] for index in indices])
-        if len(parts) > 1 and _are_series(parts):
+        frames_by_number = group_by_key(group, [numbers[index] for index in indices])
+        if len(frames_by_number) > 1 and _are_series(frames_by_number):
             for index in indices:
                 kept_numbers[index] = numbers[index]
     return kept_numbers
 
 
-def _are_series(parts: dict[str, list[Frame]]) -> bool:
+def _are_series(frames_by_number: dict[str, list[Frame]]) -> bool:
     """Whether the images of each series number make volumes of their own.
 
     Not if the numbers change within one volume: from slice to slice, or because some were removed.
     """
-    frames = [frame for part in parts.values() for frame in part]
+    frames = [frame for part in frames_by_number.values() for frame in part]
     if is_stack(frames):
-        return NO_NUMBER not in parts and all(map(is_stack, parts.values()))
-    if NO_NUMBER in parts:
+        return NO_NUMBER not in frames_by_number and all(map(is_stack, frames_by_number.values()))
+    if NO_NUMBER in frames_by_number:
         most_images = most_at_one_place(frames)
         return all(
             spans_places(part, evenly=True)
             and (most_images == 1 or most_at_one_place(part) < most_images)
-            for part in parts.values()
+            for part in frames_by_number.values()
         )
-    return any(map(spans_places, parts.values()))
+    return any(map(spans_places, frames_by_number.values()))
 
 
 def _blank_packages(frames: Sequence[Frame], keys: list[Key], columns: Sequence[int]) -> None:
@@ -131,16 +137,18 @@ def _blank_packages(frames: Sequence[Frame], keys: list[Key], columns: Sequence[
         packages = list(group_by_key(group, [keys[index] for index in indices]).values())
         if len(packages) > 1 and is_even(group, missing=_are_packages_woven(packages)):
             for index in indices:
-                keys[index] = _blank(keys[index], columns)
+                keys[index] = _blank_columns(keys[index], columns)
 
 
 def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
     """Whether the slices of each package lie between those of every other."""
-    placed = positions_in_frame([frame for package in packages for frame in package])
-    if placed is None:
+    positions = positions_in_frame([frame for package in packages for frame in package])
+    if positions is None:
         return False
-    along = np.split(placed[:, 2], np.cumsum([len(package) for package in packages])[:-1])
-    return are_woven(along)
+    depths_by_package = np.split(
+        positions[:, 2], np.cumsum([len(package) for package in packages])[:-1]
+    )
+    return are_woven(depths_by_package)
 
 
 def _blank_counts(frames: Sequence[Frame], keys: list[Key], columns: Sequence[int]) -> None:
@@ -153,13 +161,13 @@ def _blank_counts(frames: Sequence[Frame], keys: list[Key], columns: Sequence[in
         ]
         if counting_columns and is_stack([frames[index] for index in indices]):
             for index in indices:
-                keys[index] = _blank(keys[index], counting_columns)
+                keys[index] = _blank_columns(keys[index], counting_columns)
 
 
 def _group_alike(keys: Sequence[Key], columns: Collection[int]) -> Iterable[list[int]]:
     """The indices of the images that differ in none but these places of their keys, by group."""
-    return group_by_key(range(len(keys)), [_blank(key, columns) for key in keys]).values()
+    return group_by_key(range(len(keys)), [_blank_columns(key, columns) for key in keys]).values()
 
 
-def _blank(key: Key, columns: Collection[int]) -> Key:
+def _blank_columns(key: Key, columns: Collection[int]) -> Key:
     return tuple("" if column in columns else value for column, value in enumerate(key))

@@ -36,48 +36,52 @@ from fovnet.volume.dicom.positions import (
 MOST_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
 # as `EVEN`, where places alone tell stacks apart: scanners write them to 0.1 %, and coarse grids
 # lie in noise
-SAME_GRID = 0.02
-LEAST_BY_PLACES = 4  # images of a stack then: three of six odd places are even by chance
-MOST_TRIED = 4  # longest progressions from the first image that are tried
-LONGEST_PERIOD = 8  # gaps, after which the gaps of a mixture of grids repeat
+SAME_GRID_SHARE = 0.02
+LEAST_IMAGES_BY_PLACE = 4  # images of a stack then: three of six odd places are even by chance
+MAX_PROGRESSIONS_TRIED = 4  # longest progressions from the first image that are tried
+MAX_PERIOD_GAPS = 8  # gaps, after which the gaps of a mixture of grids repeat
 LEAST_PERIODS = 3  # fewer may be chance
 
 
 def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     """What tells the stacks of a mixture apart, and their images; ("", [frames]) for one stack, and
     for a mixture that cannot be parted."""
-    one_stack = "", [frames]
+    unparted = "", [frames]
     positions = positions_in_frame(frames)
     if positions is None or len(frames) < 2 * LEAST_IMAGES:
-        return one_stack
-    order = positions[:, 2].argsort(kind="stable")
-    numbers = [frames[index].instance for index in order]
-    ordered = [frames[index] for index in order]
+        return unparted
+    index_order = positions[:, 2].argsort(kind="stable")
+    numbers = [frames[index].instance for index in index_order]
+    ordered = [frames[index] for index in index_order]
     if recurring_numbers(frames):
-        name = "image numbers that recur"
-        search = _StackSearch(ordered, positions[order], numbers, EVEN_SHARE, LEAST_IMAGES)
+        what_differs = "image numbers that recur"
+        search = _StackSearch(ordered, positions[index_order], numbers, EVEN_SHARE, LEAST_IMAGES)
         stacks = search.stacks(range(len(frames)), MOST_STACKS)
     else:
-        name = "grids of positions"
-        along = positions[order, 2]
-        if is_even(frames, missing=True) or _lacks_images(along, numbers):
-            return one_stack
-        has_two_at_most = _is_counted(numbers) and not _alternates(along, numbers)
+        what_differs = "grids of positions"
+        depths_mm = positions[index_order, 2]
+        if is_even(frames, missing=True) or _lacks_images(depths_mm, numbers):
+            return unparted
+        holds_two_at_most = _is_monotonic(numbers) and not _alternates(depths_mm, numbers)
         ranks = list(range(len(frames)))
-        search = _StackSearch(ordered, positions[order], ranks, SAME_GRID, LEAST_BY_PLACES)
-        stacks = search.stacks(range(len(frames)), 2 if has_two_at_most else MOST_STACKS)
-        if stacks and not are_woven([positions[order[stack], 2] for stack in stacks]):
-            return one_stack
-    if not stacks or _repeats_places(position_labels(positions[order, 2]), stacks):
-        return one_stack
-    return name, [[frames[index] for index in np.sort(order[stack])] for stack in stacks]
+        search = _StackSearch(
+            ordered, positions[index_order], ranks, SAME_GRID_SHARE, LEAST_IMAGES_BY_PLACE
+        )
+        stacks = search.stacks(range(len(frames)), 2 if holds_two_at_most else MOST_STACKS)
+        if stacks and not are_woven([positions[index_order[stack], 2] for stack in stacks]):
+            return unparted
+    if not stacks or _repeats_places(position_labels(positions[index_order, 2]), stacks):
+        return unparted
+    return what_differs, [
+        [frames[index] for index in np.sort(index_order[stack])] for stack in stacks
+    ]
 
 
-def _repeats_places(labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
+def _repeats_places(place_labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
     """Whether most places of one of the stacks are places of the others: a pass that was broken
     off."""
-    shared = np.bincount(labels)[labels] > 1
-    return any(2 * np.count_nonzero(shared[stack]) > len(stack) for stack in stacks)
+    is_shared_place = np.bincount(place_labels)[place_labels] > 1
+    return any(2 * np.count_nonzero(is_shared_place[stack]) > len(stack) for stack in stacks)
 
 
 def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
@@ -85,11 +89,11 @@ def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
     frames of one object, and where a number stands in place of none."""
     if any(frame.number or frame.tile for frame in frames):
         return []
-    counts = Counter(
+    image_counts = Counter(
         (frame.instance, frame.volume_attributes) for frame in frames if frame.instance
     )
-    recurring = sorted({number for (number, _), count in counts.items() if count > 1})
-    if len(recurring) < LEAST_IMAGES or max(counts.values()) > MOST_STACKS:
+    recurring = sorted({number for (number, _), count in image_counts.items() if count > 1})
+    if len(recurring) < LEAST_IMAGES or max(image_counts.values()) > MOST_STACKS:
         return []
     return recurring
 
@@ -107,13 +111,13 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
         )
         fault = f"{evidence}, and the images are not evenly spaced"
     elif positions is not None and len(frames) >= 2 * LEAST_IMAGES:
-        order = positions[:, 2].argsort(kind="stable")
-        along = positions[order, 2]
-        if not _alternates(along, [frames[index].instance for index in order]):
+        index_order = positions[:, 2].argsort(kind="stable")
+        depths_mm = positions[index_order, 2]
+        if not _alternates(depths_mm, [frames[index].instance for index in index_order]):
             return
-        gaps_mm = np.diff(along)
-        widths = f"{gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm"
-        fault = f"the gaps between the images alternate regularly ({widths})"
+        gaps_mm = np.diff(depths_mm)
+        gap_range = f"{gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm"
+        fault = f"the gaps between the images alternate regularly ({gap_range})"
     else:
         return
     raise VolumeError(
@@ -123,44 +127,49 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     )
 
 
-def _is_counted(numbers: Sequence[int]) -> bool:
+def _is_monotonic(numbers: Sequence[int]) -> bool:
     """Whether the numbers rise or fall along the normal, or are all the same and tell nothing."""
     steps = np.sign(np.diff(numbers))
     return bool((steps == steps[0]).all())
 
 
-def _lacks_images(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
+def _lacks_images(depths_mm: NDArray[np.float64], numbers: Sequence[int]) -> bool:
     """Whether every gap is one, two or three times the smallest, at no regular distance, and the
     numbers do not contradict that images are missing."""
-    return _times(along) is not None and _is_counted(numbers) and not _alternates(along, numbers)
+    return (
+        _gap_multiples(depths_mm) is not None
+        and _is_monotonic(numbers)
+        and not _alternates(depths_mm, numbers)
+    )
 
 
-def _times(along: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def _gap_multiples(depths_mm: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Each gap as a multiple of the smallest; None if some are none, or wider than three, or images
     share a place."""
-    gaps = np.diff(along)
-    if gaps.min() < SAME_PLACE_MM:
+    gaps_mm = np.diff(depths_mm)
+    if gaps_mm.min() < SAME_PLACE_MM:
         return None
-    times: NDArray[np.float64] = gaps / gaps.min()
-    deviation = np.abs(times - np.rint(times))
-    if not (times.max() <= MAX_GAP_RATIO and deviation.max() <= EVEN_SHARE):
+    gap_ratios: NDArray[np.float64] = gaps_mm / gaps_mm.min()
+    deviation = np.abs(gap_ratios - np.rint(gap_ratios))
+    if not (gap_ratios.max() <= MAX_GAP_RATIO and deviation.max() <= EVEN_SHARE):
         return None
-    return np.rint(times).astype(np.int64)
+    return np.rint(gap_ratios).astype(np.int64)
 
 
-def _alternates(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
+def _alternates(depths_mm: NDArray[np.float64], numbers: Sequence[int]) -> bool:
     """Whether multiples of the smallest gap recur with a period where two grids may overlap, from
     the first of the smallest gaps to the last; not if the image numbers are missing there too."""
-    times = _times(along)
-    if times is None or np.array_equal(np.abs(np.diff(numbers)), times):
+    gap_multiples = _gap_multiples(depths_mm)
+    if gap_multiples is None or np.array_equal(np.abs(np.diff(numbers)), gap_multiples):
         return False
-    smallest = np.flatnonzero(times == 1)
-    woven = times[smallest[0] : smallest[-1] + 1]
-    if np.count_nonzero(woven > 1) <= MISSING_SHARE * len(woven):
+    smallest_gap_indices = np.flatnonzero(gap_multiples == 1)
+    woven_multiples = gap_multiples[smallest_gap_indices[0] : smallest_gap_indices[-1] + 1]
+    if np.count_nonzero(woven_multiples > 1) <= MISSING_SHARE * len(woven_multiples):
         return False
-    periods = range(2, min(LONGEST_PERIOD, len(woven) // LEAST_PERIODS) + 1)
+    periods = range(2, min(MAX_PERIOD_GAPS, len(woven_multiples) // LEAST_PERIODS) + 1)
     return any(
-        np.count_nonzero(woven[period:] != woven[:-period]) <= MISSING_SHARE * len(woven)
+        np.count_nonzero(woven_multiples[period:] != woven_multiples[:-period])
+        <= MISSING_SHARE * len(woven_multiples)
         for period in periods
     )
 
@@ -185,7 +194,7 @@ class _StackSearch:
         if most_stacks == 1:
             return []
         longest_first = sorted(self._progressions(indices), key=len, reverse=True)
-        for stack in longest_first[:MOST_TRIED]:
+        for stack in longest_first[:MAX_PROGRESSIONS_TRIED]:
             stack_indices = set(stack)
             further_stacks = self.stacks(
                 [index for index in indices if index not in stack_indices], most_stacks - 1
@@ -219,30 +228,36 @@ class _StackSearch:
         stack = [indices[0], second]
         step = self.placed[second] - self.placed[indices[0]]
         numbers = {self.numbers[index] for index in stack}
-        along = self.placed[np.asarray(indices), 2]
-        following: int | None = second
-        while following is not None:
-            following = None
-            for times in range(1, longest_step + 1):
-                place = self.placed[stack[-1]] + times * step
-                following = self._nearest(indices, along, place, self.tolerance * step[2], numbers)
-                if following is not None:
-                    stack.append(following)
-                    numbers.add(self.numbers[following])
+        depths_mm = self.placed[np.asarray(indices), 2]
+        next_index: int | None = second
+        while next_index is not None:
+            next_index = None
+            for step_count in range(1, longest_step + 1):
+                expected_place = self.placed[stack[-1]] + step_count * step
+                next_index = self._nearest(
+                    indices, depths_mm, expected_place, self.tolerance * step[2], numbers
+                )
+                if next_index is not None:
+                    stack.append(next_index)
+                    numbers.add(self.numbers[next_index])
                     break
         return stack
 
     def _nearest(
         self,
         indices: Sequence[int],
-        along: NDArray[np.float64],
+        depths_mm: NDArray[np.float64],
         place: NDArray[np.float64],
         within_mm: float,
         numbers: set[int],
     ) -> int | None:
         """The image nearest to a place, of another number than these; None if none is so near."""
-        start, stop = np.searchsorted(along, [place[2] - within_mm, place[2] + within_mm])
+        start, stop = np.searchsorted(depths_mm, [place[2] - within_mm, place[2] + within_mm])
         candidates = [index for index in indices[start:stop] if self.numbers[index] not in numbers]
-        off_mm = {index: float(np.abs(self.placed[index] - place).max()) for index in candidates}
-        nearest = min(candidates, key=lambda index: off_mm[index], default=None)
-        return nearest if nearest is not None and off_mm[nearest] <= within_mm else None
+        distance_mm_by_index = {
+            index: float(np.abs(self.placed[index] - place).max()) for index in candidates
+        }
+        nearest = min(candidates, key=lambda index: distance_mm_by_index[index], default=None)
+        return (
+            nearest if nearest is not None and distance_mm_by_index[nearest] <= within_mm else None
+        )

@@ -3,7 +3,7 @@ write them.
 
 Siemens: the position in the header is that of the mosaic's corner, as if the large image were one
 slice with the same centre; the corner of a slice lies half the difference of the two sizes further
-in.  Number and normal of the slices are in the private CSA header (nibabel reads it). UIH ("GRID"):
+in.  Number and normal of the slices are in the private CSA header (nibabel reads it). UIH ("GRID_TYPES"):
 a private sequence has an item for each tile, with the standard's own ImagePositionPatient of that
 slice.  Twenty slices lie in five columns and four rows, where Siemens leaves a fifth row empty.
 Sources: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic"
@@ -31,7 +31,7 @@ from fovnet.volume.dicom.header import (
     whole_number,
 )
 
-GRID = {"VFRAME", "GRID"}
+GRID_TYPES = {"VFRAME", "GRID"}
 
 
 def is_mosaic(frame: Frame) -> bool:
@@ -46,7 +46,7 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     SpacingBetweenSlices, with a note. Raises VolumeError "volume-mosaic" if geometry or CSA header
     is missing or damaged, or does not fit the image.
     """
-    slices, normal = _csa(frame, dataset)
+    slice_count, normal = _read_csa(frame, dataset)
     step_mm = real_number(getter(dataset)("SpacingBetweenSlices")) or 0.0
     if (
         frame.orientation is None
@@ -59,30 +59,31 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
             f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing "
             "between slices. Export it again with its geometry.",
         )
-    tiles = math.ceil(math.sqrt(slices))
-    rows, columns = _tile(frame, slices, tiles)
+    tiles_down = math.ceil(math.sqrt(slice_count))
+    rows, columns = _tile_size(frame, slice_count, tiles_down)
     along_row = np.asarray(frame.orientation[:3])
     along_column = np.asarray(frame.orientation[3:])
     margins_mm = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
     first_position = (
         np.asarray(frame.position) + along_row * margins_mm[1] + along_column * margins_mm[0]
     )
-    note = (
-        f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
-    )
-    return _cut(
+    note = f"mosaic of {slice_count} slices, {step_mm:g} mm apart as its header says: it holds one position"
+    return _cut_tiles(
         frame,
         rows,
         columns,
-        [tuple(map(float, first_position + index * step_mm * normal)) for index in range(slices)],
+        [
+            tuple(map(float, first_position + index * step_mm * normal))
+            for index in range(slice_count)
+        ],
         note,
     )
 
 
 def is_grid(frame: Frame, dataset: Any) -> bool:
     """Whether it is a UIH grid, perhaps one that has lost its private sequence."""
-    return len(_items(dataset)) > 1 or (
-        frame.position is None and bool(GRID & set(frame.image_type))
+    return len(_grid_items(dataset)) > 1 or (
+        frame.position is None and bool(GRID_TYPES & set(frame.image_type))
     )
 
 
@@ -92,7 +93,9 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not
     fit the image.
     """
-    item_positions = [vector(getter(item)("ImagePositionPatient"), 3) for item in _items(dataset)]
+    item_positions = [
+        vector(getter(item)("ImagePositionPatient"), 3) for item in _grid_items(dataset)
+    ]
     positions = [position for position in item_positions if position is not None]
     if not positions or len(positions) < len(item_positions):
         raise VolumeError(
@@ -101,10 +104,10 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
             "that places its slices. Export it with its private attributes, or convert the "
             "original with dcm2niix.",
         )
-    rows, columns = _tile(
+    rows, columns = _tile_size(
         frame, len(positions), math.ceil(len(positions) / math.ceil(math.sqrt(len(positions))))
     )
-    return _cut(
+    return _cut_tiles(
         frame,
         rows,
         columns,
@@ -113,24 +116,29 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     )
 
 
-def _items(dataset: Any) -> tuple[Any, ...]:
+def _grid_items(dataset: Any) -> tuple[Any, ...]:
     return tuple(item for item in values_of(getter(dataset)("uih_slices")) if hasattr(item, "get"))
 
 
-def _tile(frame: Frame, slices: int, down: int) -> tuple[int, int]:
-    """(rows, columns) of a tile, if as many as `down` lie one above the other.  Raises VolumeError
+def _tile_size(frame: Frame, slice_count: int, tiles_down: int) -> tuple[int, int]:
+    """(rows, columns) of a tile, if as many as `tiles_down` lie one above the other.  Raises VolumeError
     "volume-mosaic"."""
-    across = math.ceil(math.sqrt(slices))
-    if frame.rows % down or frame.columns % across or not frame.rows or not frame.columns:
+    tiles_across = math.ceil(math.sqrt(slice_count))
+    if (
+        frame.rows % tiles_down
+        or frame.columns % tiles_across
+        or not frame.rows
+        or not frame.columns
+    ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: {slices} slices need {down} × {across} tiles, which {frame.rows} × "
+            f"{frame.item}: {slice_count} slices need {tiles_down} × {tiles_across} tiles, which {frame.rows} × "
             f"{frame.columns} pixels do not divide into. Export it again.",
         )
-    return frame.rows // down, frame.columns // across
+    return frame.rows // tiles_down, frame.columns // tiles_across
 
 
-def _cut(
+def _cut_tiles(
     frame: Frame, rows: int, columns: int, positions: Sequence[Vector], note: str
 ) -> list[Frame]:
     """A Frame for each tile, row by row."""
@@ -139,7 +147,7 @@ def _cut(
         (name, frame.sop_uid if name == "temporal position" else value)
         for name, value in frame.volume_attributes
     )
-    across = frame.columns // columns
+    tiles_across = frame.columns // columns
     return [
         replace(
             frame,
@@ -149,23 +157,23 @@ def _cut(
             number=0,
             position=position,
             notes=(note,),
-            tile=(index // across * rows, index % across * columns),
+            tile=(index // tiles_across * rows, index % tiles_across * columns),
         )
         for index, position in enumerate(positions)
     ]
 
 
-def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
+def _read_csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
     """(number of slices, normal (3,) towards the next slice) from the private header."""
     with warnings.catch_warnings():
         # nibabel warns on import that its DICOM readers are experimental
         warnings.simplefilter("ignore")
         from nibabel.nicom import csareader
-    reader: Any = csareader
+    csa_reader: Any = csareader
     try:
-        header = reader.read(bytes(getter(dataset)("csa")))
-        slices = whole_number(reader.get_n_mosaic(header))
-        normal = np.asarray(reader.get_slice_normal(header), dtype=np.float64)
+        csa_header = csa_reader.read(bytes(getter(dataset)("csa")))
+        slice_count = whole_number(csa_reader.get_n_mosaic(csa_header))
+        normal = np.asarray(csa_reader.get_slice_normal(csa_header), dtype=np.float64)
     except Exception as fault:
         # missing or arbitrary bytes: the reader may raise any exception
         raise VolumeError(
@@ -174,13 +182,13 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
             "nothing says how many slices it holds. Export it from the scanner again.",
         ) from fault
     if (
-        not 1 <= slices <= 4096
+        not 1 <= slice_count <= 4096
         or normal.shape != (3,)
         or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2
     ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: {slices} slices along {np.round(normal, 3)} are impossible. Export it "
+            f"{frame.item}: {slice_count} slices along {np.round(normal, 3)} are impossible. Export it "
             "again.",
         )
-    return slices, normal / np.linalg.norm(normal)
+    return slice_count, normal / np.linalg.norm(normal)

@@ -26,7 +26,7 @@ CHANGING_ATTRIBUTES = (
     "content time",
     "gradient direction",
 )
-REASON = "the same slices once more, of another time point under a series UID of its own"
+REPEAT_REASON = "the same slices once more, of another time point under a series UID of its own"
 
 
 def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
@@ -34,35 +34,36 @@ def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
     and count as of its family."""
     distinct_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
     whole_by_id: dict[str, Series] = {}  # by the id of a later time point
-    for series in sorted((group for group in groups if not group.kind), key=_moment):
+    for series in sorted((group for group in groups if not group.kind), key=_first_moment):
         distinct = distinct_by_acquisition.setdefault(_acquisition(series.frames[0]), [])
-        earlier = [other for other in distinct if _is_repeat(series, other, same_slices)]
-        if earlier:
-            whole_by_id[series.id] = earlier[0]
+        earlier_repeats = [other for other in distinct if _is_repeat(series, other, same_slices)]
+        if earlier_repeats:
+            whole_by_id[series.id] = earlier_repeats[0]
         else:
             distinct.append(series)
     # a time point that was broken off may be the first
     for distinct in distinct_by_acquisition.values():
         for series in distinct:
-            longer = [other for other in distinct if _is_repeat(series, other, some_slices)]
-            if longer:
-                whole_by_id[series.id] = max(longer, key=lambda other: len(other.frames))
+            longer_series = [other for other in distinct if _is_repeat(series, other, some_slices)]
+            if longer_series:
+                whole_by_id[series.id] = max(longer_series, key=lambda other: len(other.frames))
     repeat_counts = Counter(group.id for group in whole_by_id.values())
     return [
-        _describe(series, whole_by_id.get(series.id), repeat_counts[series.id]) for series in groups
+        _describe_series(series, whole_by_id.get(series.id), repeat_counts[series.id])
+        for series in groups
     ]
 
 
 def _is_repeat(
-    series: Series, other: Series, shows: Callable[[Sequence[Frame], Sequence[Frame]], bool]
+    series: Series, other: Series, shows_slices: Callable[[Sequence[Frame], Sequence[Frame]], bool]
 ) -> bool:
-    return _is_another_moment(series, other) and shows(series.frames, other.frames)
+    return _is_another_moment(series, other) and shows_slices(series.frames, other.frames)
 
 
-def _describe(series: Series, earlier: Series | None, repeat_count: int) -> Series:
+def _describe_series(series: Series, earlier: Series | None, repeat_count: int) -> Series:
     if earlier is not None:
         return replace(
-            series, kind="repeat", reason=REASON, family=earlier.family, whose=earlier.whose
+            series, kind="repeat", reason=REPEAT_REASON, family=earlier.family, whose=earlier.whose
         )
     note = f"the first of {repeat_count + 1} time points, each with a series UID of its own"
     return replace(series, notes=(*series.notes, note)) if repeat_count else series
@@ -98,15 +99,15 @@ class Moment(NamedTuple):
     instance: int
 
 
-def _moment(series: Series) -> Moment:
+def _first_moment(series: Series) -> Moment:
     """That of the first image."""
-    first = series.frames[0]
-    attributes = (*first.volume_attributes, *first.doubtful_attributes)
+    first_frame = series.frames[0]
+    attributes = (*first_frame.volume_attributes, *first_frame.doubtful_attributes)
     return Moment(
-        real_number(dict(first.volume_attributes)["temporal position"]) or 0.0,
-        first.facts.acquisition_times,
+        real_number(dict(first_frame.volume_attributes)["temporal position"]) or 0.0,
+        first_frame.facts.acquisition_times,
         tuple(value for name, value in attributes if name in CHANGING_ATTRIBUTES),
-        first.instance,
+        first_frame.instance,
     )
 
 
@@ -115,8 +116,8 @@ def _is_another_moment(series: Series, earlier: Series) -> bool:
     evidence."""
     if series.family == earlier.family:
         return False
-    moment = _moment(series)
-    earlier_moment = _moment(earlier)
+    moment = _first_moment(series)
+    earlier_moment = _first_moment(earlier)
     if series_number(series.frames[0]):
         return moment != earlier_moment
     return moment.temporal_position != earlier_moment.temporal_position

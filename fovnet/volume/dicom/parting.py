@@ -50,18 +50,18 @@ class Part(NamedTuple):
 def part_volumes(frames: list[Frame]) -> list[Part]:
     """The volumes among `frames`, which are in the order of their numbers, as far as they can be
     separated."""
-    divisions: tuple[Callable[[list[Frame]], Iterable[Part]], ...] = (
+    division_steps: tuple[Callable[[list[Frame]], Iterable[Part]], ...] = (
         _part_in_plane,
         _part_doubled,
         _part_along_normal,
         _part_mixture,
     )
     parts = [Part((), (), frames)]
-    for divide in divisions:
+    for divide in division_steps:
         parts = [
-            Part(part.values + inner.values, part.names + inner.names, inner.frames)
+            Part(part.values + inner_part.values, part.names + inner_part.names, inner_part.frames)
             for part in parts
-            for inner in divide(part.frames)
+            for inner_part in divide(part.frames)
         ]
     return parts
 
@@ -73,10 +73,10 @@ def _part_in_plane(frames: list[Frame]) -> list[Part]:
     field_size_mm = field_mm(frames[0])
     if positions is None or field_size_mm is None:
         return [Part((), (), frames)]
-    rows, columns = (
+    row_clusters, column_clusters = (
         clusters(positions[:, axis], BESIDE_SHARE * field_size_mm[axis]).tolist() for axis in (0, 1)
     )
-    groups = group_by_key(frames, zip(rows, columns, strict=True))
+    groups = group_by_key(frames, zip(row_clusters, column_clusters, strict=True))
     if len(groups) == 1 or min(map(len, groups.values())) < LEAST_IMAGES:
         return [Part((), (), frames)]
     return [
@@ -92,13 +92,19 @@ def _part_along_normal(frames: list[Frame]) -> list[Part]:
     If images are missing, so are their numbers: then all stay together, and are refused as having
     gaps.
     """
-    along = positions_along(frames)
-    if along is None or len(frames) < 2 * LEAST_IMAGES or most_at_one_place(frames) > 1:
+    depths_mm = positions_along(frames)
+    if depths_mm is None or len(frames) < 2 * LEAST_IMAGES or most_at_one_place(frames) > 1:
         return [Part((), (), frames)]
-    labels = clusters(along, MAX_GAP_RATIO * float(np.median(np.diff(np.sort(along)))))
+    stack_labels = clusters(
+        depths_mm, MAX_GAP_RATIO * float(np.median(np.diff(np.sort(depths_mm))))
+    )
     stacks = [
-        [frame for frame, number in zip(frames, labels, strict=True) if number == label]
-        for label in range(labels.max() + 1)
+        [
+            frame
+            for frame, frame_label in zip(frames, stack_labels, strict=True)
+            if frame_label == label
+        ]
+        for label in range(stack_labels.max() + 1)
     ]
     if (
         len(stacks) == 1
@@ -136,8 +142,10 @@ def _is_run(numbers: list[int]) -> bool:
 def _differ_in_one(stacks: list[list[Frame]]) -> bool:
     """Whether some attribute has one value in each stack, and a different one in every stack."""
     for index in range(len(DOUBTFUL_ATTRIBUTES)):
-        values = [{frame.doubtful_attributes[index][1] for frame in stack} for stack in stacks]
-        if max(map(len, values)) == 1 and len(set.union(*values)) == len(stacks):
+        values_by_stack = [
+            {frame.doubtful_attributes[index][1] for frame in stack} for stack in stacks
+        ]
+        if max(map(len, values_by_stack)) == 1 and len(set.union(*values_by_stack)) == len(stacks):
             return True
     return False
 
@@ -153,25 +161,29 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
         yield Part((), names, frames)
         return
     for index, (name, _) in enumerate(DOUBTFUL_ATTRIBUTES):
-        parts = group_by_key(frames, (frame.doubtful_attributes[index][1] for frame in frames))
+        frames_by_value = group_by_key(
+            frames, (frame.doubtful_attributes[index][1] for frame in frames)
+        )
         # At most as many parts as images per position, or overlapping stations: an attribute may
         # differ from slice to slice of one volume.
-        if 1 < len(parts) <= most_images:
-            is_separating = max(map(most_at_one_place, parts.values())) < most_images
+        if 1 < len(frames_by_value) <= most_images:
+            is_separating = max(map(most_at_one_place, frames_by_value.values())) < most_images
         else:
-            is_separating = len(parts) > 1 and _are_stations(frames, list(parts.values()))
+            is_separating = len(frames_by_value) > 1 and _are_stations(
+                frames, list(frames_by_value.values())
+            )
         if is_separating:
-            yield from _part_further(parts, (*names, name))
+            yield from _part_further(frames_by_value, (*names, name))
             return
-    if runs := _runs(frames, most_images):
+    if runs := _split_into_runs(frames, most_images):
         run_names = (*names, "order of the image numbers")
         yield from (Part((f"run {index}",), run_names, run) for index, run in enumerate(runs))
         return
     attribute, groups = _part_by_any_attribute(frames)
     if groups:
-        parts = {f"part {number}": group for number, group in enumerate(groups)}
-        yield from _part_further(parts, (*names, attribute))
-    elif turns := _turns(frames, most_images):
+        frames_by_value = {f"part {number}": group for number, group in enumerate(groups)}
+        yield from _part_further(frames_by_value, (*names, attribute))
+    elif turns := _split_into_turns(frames, most_images):
         turn_names = (*names, "order of the images at each position")
         yield from (Part((f"turn {index}",), turn_names, turn) for index, turn in enumerate(turns))
     else:
@@ -188,35 +200,40 @@ def _part_further(groups: Mapping[str, list[Frame]], names: tuple[str, ...]) -> 
 def _are_stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
     """Whether each part has exactly one image at every position of the group from its own first to
     its last."""
-    along = positions_along(frames)
-    if along is None or min(map(len, parts)) < LEAST_IMAGES:
+    depths_mm = positions_along(frames)
+    if depths_mm is None or min(map(len, parts)) < LEAST_IMAGES:
         return False
-    labels = dict(zip(map(id, frames), position_labels(along).tolist(), strict=True))
-    places_by_part = [{labels[id(frame)] for frame in part} for part in parts]
+    label_by_frame_id = dict(zip(map(id, frames), position_labels(depths_mm).tolist(), strict=True))
+    places_by_part = [{label_by_frame_id[id(frame)] for frame in part} for part in parts]
     return all(
         len(part) == len(part_places) == max(part_places) - min(part_places) + 1
         for part, part_places in zip(parts, places_by_part, strict=True)
     )
 
 
-def _runs(frames: list[Frame], repeats: int) -> list[list[Frame]]:
+def _split_into_runs(frames: list[Frame], images_per_place: int) -> list[list[Frame]]:
     """The volumes by image number: stored one after another, or all images of a position before
     those of the next, as a cine is; empty if neither order fits."""
-    along = positions_along(frames)
-    length = len(frames) // repeats
+    depths_mm = positions_along(frames)
+    run_length = len(frames) // images_per_place
     if (
-        along is None
-        or length * repeats != len(frames)
-        or length < 2
+        depths_mm is None
+        or run_length * images_per_place != len(frames)
+        or run_length < 2
         or len({frame.instance for frame in frames}) != len(frames)
     ):
         return []
-    labels = position_labels(along)
-    if all(sorted(run) == list(range(length)) for run in labels.reshape(repeats, length).tolist()):
-        return [frames[start : start + length] for start in range(0, len(frames), length)]
-    by_place = labels.reshape(length, repeats)
-    if (by_place == by_place[:, :1]).all() and len(np.unique(by_place[:, 0])) == length:
-        return [frames[start::repeats] for start in range(repeats)]
+    place_labels = position_labels(depths_mm)
+    if all(
+        sorted(run) == list(range(run_length))
+        for run in place_labels.reshape(images_per_place, run_length).tolist()
+    ):
+        return [frames[start : start + run_length] for start in range(0, len(frames), run_length)]
+    labels_by_place = place_labels.reshape(run_length, images_per_place)
+    if (labels_by_place == labels_by_place[:, :1]).all() and len(
+        np.unique(labels_by_place[:, 0])
+    ) == run_length:
+        return [frames[start::images_per_place] for start in range(images_per_place)]
     return []
 
 
@@ -227,65 +244,70 @@ def _part_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]
     Label and control images of perfusion, for example.  Headers are read whole for it, where all
     else has failed.
     """
-    along = positions_along(frames)
+    depths_mm = positions_along(frames)
     if (
-        along is None
+        depths_mm is None
         or not spans_places(frames, evenly=True)
         or any(frame.number or frame.tile for frame in frames)
     ):
         return "", []
-    labels = position_labels(along)
-    place_count = labels.max() + 1
+    place_labels = position_labels(depths_mm)
+    place_count = place_labels.max() + 1
     headers = [read_short_values(frame.item) for frame in frames]
     for tag in sorted(set.intersection(*map(set, headers))):
         indices_by_value = group_by_key(range(len(frames)), (header[tag] for header in headers))
         if not 1 < len(indices_by_value) <= len(frames) // place_count:
             continue
         groups = list(indices_by_value.values())
-        counts = [np.bincount(labels[indices], minlength=place_count) for indices in groups]
-        if all(np.ptp(count_by_place) == 0 for count_by_place in counts):
+        counts_by_group = [
+            np.bincount(place_labels[indices], minlength=place_count) for indices in groups
+        ]
+        if all(np.ptp(count_by_place) == 0 for count_by_place in counts_by_group):
             name = f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})"
             return name, [[frames[index] for index in indices] for indices in groups]
     return "", []
 
 
-def _turns(frames: list[Frame], repeats: int) -> list[list[Frame]]:
+def _split_into_turns(frames: list[Frame], images_per_place: int) -> list[list[Frame]]:
     """The first images of all positions, the second ones, ... by number, else by time; empty unless
     every position has as many images.
 
     Some scanners number the images of a series at random.  Volumes that agree in every attribute
     are repetitions of one.
     """
-    along = positions_along(frames)
-    if along is None or not spans_places(frames, evenly=True):
+    depths_mm = positions_along(frames)
+    if depths_mm is None or not spans_places(frames, evenly=True):
         return []
-    images_by_place = group_by_key(frames, position_labels(along).tolist())
-    for order in ORDERS:
-        if all(len(set(map(order, images))) == repeats for images in images_by_place.values()):
-            ordered = (sorted(images, key=order) for images in images_by_place.values())
-            turns = zip(*ordered, strict=True)
+    images_by_place = group_by_key(frames, position_labels(depths_mm).tolist())
+    for sort_key in SORT_KEYS:
+        if all(
+            len(set(map(sort_key, images))) == images_per_place
+            for images in images_by_place.values()
+        ):
+            sorted_places = (sorted(images, key=sort_key) for images in images_by_place.values())
+            turns = zip(*sorted_places, strict=True)
             return [
-                _note_turn(sorted(turn, key=ORDERS[0]), number, repeats)
+                _with_turn_note(sorted(turn, key=SORT_KEYS[0]), number, images_per_place)
                 for number, turn in enumerate(turns, start=1)
             ]
     return []
 
 
-def _note_turn(turn: list[Frame], number: int, repeats: int) -> list[Frame]:
-    ordinal = "the first" if number == 1 else f"number {number}"
+def _with_turn_note(turn: list[Frame], turn_number: int, images_per_place: int) -> list[Frame]:
+    ordinal = "the first" if turn_number == 1 else f"number {turn_number}"
     note = (
-        f"{ordinal} of {repeats} images at each position, by image number or time: no known "
+        f"{ordinal} of {images_per_place} images at each position, by image number or time: no known "
         "attribute tells them apart"
     )
     return [replace(turn[0], notes=(*turn[0].notes, note)), *turn[1:]]
 
 
-def _time(frame: Frame, name: str) -> float:
+def _time_of(frame: Frame, name: str) -> float:
     return real_number(dict(frame.doubtful_attributes)[name]) or 0.0
 
 
-ORDERS: tuple[Callable[[Frame], float], ...] = (
+SORT_KEYS: tuple[Callable[[Frame], float], ...] = (
     lambda frame: frame.instance,
-    lambda frame: _time(frame, "acquisition time"),
-    lambda frame: _time(frame, "content time"),
+    lambda frame: _time_of(frame, "acquisition time"),
+    lambda frame: _time_of(frame, "content time"),
 )

@@ -24,7 +24,7 @@ from fovnet.volume.dicom.header import Frame, ObjectFacts
 # minutes
 MOST_PEOPLE = 64
 # letters that NFKD does not decompose
-LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})
+PLAIN_BY_LETTER = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})
 
 PLACEHOLDER = re.compile(
     r"|0|9+|1234\d*|X+|(ANON|PSEUDO|DE ?IDENT|DE ?PERSON)[A-Z]*|UNKNOWN|NONE|NULL|NIL|N ?A|NAN"
@@ -55,7 +55,7 @@ PersonImages = tuple[Person, list[Frame]]
 def birthday_of(written: str) -> str:
     """A digest of the digits of a complete date; empty for anything else."""
     digits = re.sub(r"\D", "", written)
-    return _digest(digits) if len(digits) == 8 and digits.strip("0") else ""
+    return _short_digest(digits) if len(digits) == 8 and digits.strip("0") else ""
 
 
 @functools.lru_cache(maxsize=256)
@@ -63,17 +63,17 @@ def name_of(written: str) -> frozenset[str]:
     """A digest of each word of a name, ignoring case, accents, umlauts written with e, and
     separators; initials are left out if there are longer words, unless those stand for a name that
     was removed (Anonymous^A)."""
-    plain = "".join(
+    plain_letters = "".join(
         letter
         for letter in unicodedata.normalize("NFKD", written)
         if not unicodedata.combining(letter)
     ).casefold()
-    plain = plain.translate(LETTERS)
-    words = re.findall(r"[^\W_]+", plain)
-    long = [word for word in words if len(word) > 1]
-    if all(PLACEHOLDER.fullmatch(word.upper()) for word in long):
-        long = words
-    return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in long)
+    plain_letters = plain_letters.translate(PLAIN_BY_LETTER)
+    words = re.findall(r"[^\W_]+", plain_letters)
+    long_words = [word for word in words if len(word) > 1]
+    if all(PLACEHOLDER.fullmatch(word.upper()) for word in long_words):
+        long_words = words
+    return frozenset(_short_digest(re.sub("(?<=[aou])e", "", word)) for word in long_words)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -91,7 +91,7 @@ def is_new_year(written: str) -> bool:
 
 def differing_attributes(frames: Sequence[Frame]) -> list[str]:
     """The patient attributes, in words, by which some of the images contradict others."""
-    people = list(dict.fromkeys(_person(frame.facts) for frame in frames))[:MOST_PEOPLE]
+    people = list(dict.fromkeys(_person_of_facts(frame.facts) for frame in frames))[:MOST_PEOPLE]
     people_by_attribute = {
         "PatientID": [Person(patient_id=person.patient_id) for person in people],
         "birth date": [Person(birthday=person.birthday) for person in people],
@@ -100,7 +100,7 @@ def differing_attributes(frames: Sequence[Frame]) -> list[str]:
     return [
         attribute
         for attribute, persons in people_by_attribute.items()
-        if not all(_agree(person, other) for person, other in combinations(persons, 2))
+        if not all(_agrees_with(person, other) for person, other in combinations(persons, 2))
     ]
 
 
@@ -134,15 +134,17 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
     agrees with any: such images join the only person they agree with, and are kept apart if there
     are several. Beyond MOST_PEOPLE each spelling is a person.
     """
-    images_of = group_by_key(frames, (_person(frame.facts) for frame in frames))
-    if len(images_of) > MOST_PEOPLE:
-        return list(images_of.items())
+    images_by_spelling = group_by_key(frames, (_person_of_facts(frame.facts) for frame in frames))
+    if len(images_by_spelling) > MOST_PEOPLE:
+        return list(images_by_spelling.items())
     people: list[PersonImages] = []
     unclear: list[PersonImages] = []
-    for spelling in sorted(images_of, key=_most_known_first):
-        images = images_of[spelling]
-        matches = [index for index, (person, _) in enumerate(people) if _agree(person, spelling)]
-        if _agrees_with_strangers(spelling, images_of):
+    for spelling in sorted(images_by_spelling, key=_most_known_first):
+        images = images_by_spelling[spelling]
+        matches = [
+            index for index, (person, _) in enumerate(people) if _agrees_with(person, spelling)
+        ]
+        if _agrees_with_strangers(spelling, images_by_spelling):
             unclear.append((spelling, images))
         elif not matches:
             people.append((spelling, images))
@@ -150,7 +152,7 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
             unclear.append((spelling, images))
         else:
             person, earlier_images = people[matches[0]]
-            people[matches[0]] = _join(person, spelling), earlier_images + images
+            people[matches[0]] = _join_spellings(person, spelling), earlier_images + images
     return people + unclear
 
 
@@ -162,11 +164,11 @@ def _most_known_first(person: Person) -> tuple[int, int, str, str, list[str]]:
 
 def _agrees_with_strangers(spelling: Person, spellings: Iterable[Person]) -> bool:
     """Whether two that do not agree with each other both agree with this one."""
-    friends = [other for other in spellings if _agree(spelling, other)]
-    return not all(_agree(*pair) for pair in combinations(friends, 2))
+    agreeing_spellings = [other for other in spellings if _agrees_with(spelling, other)]
+    return not all(_agrees_with(*pair) for pair in combinations(agreeing_spellings, 2))
 
 
-def _join(person: Person, other: Person) -> Person:
+def _join_spellings(person: Person, other: Person) -> Person:
     """The person with what another spelling adds."""
     return Person(
         person.patient_id or other.patient_id,
@@ -178,11 +180,13 @@ def _join(person: Person, other: Person) -> Person:
 def digest_of(person: Person, frames: Sequence[Frame]) -> str:
     """A digest for a person that does not depend on file paths: of the UID, number and position of
     their first image, and of the patient attributes only if that has no UID."""
-    first = min(frames, key=lambda frame: (frame.instance, frame.sop_uid, frame.number, frame.item))
-    identity = [first.sop_uid, str(first.instance), str(first.position)]
-    if not first.sop_uid:
-        identity += [person.patient_id, person.birthday, *sorted(person.name)]
-    return hashlib.sha256("\n".join(identity).encode()).hexdigest()
+    first_frame = min(
+        frames, key=lambda frame: (frame.instance, frame.sop_uid, frame.number, frame.item)
+    )
+    identity_parts = [first_frame.sop_uid, str(first_frame.instance), str(first_frame.position)]
+    if not first_frame.sop_uid:
+        identity_parts += [person.patient_id, person.birthday, *sorted(person.name)]
+    return hashlib.sha256("\n".join(identity_parts).encode()).hexdigest()
 
 
 def folder_of(frame: Frame) -> tuple[str, str]:
@@ -193,15 +197,15 @@ def folder_of(frame: Frame) -> tuple[str, str]:
     return str(frame.item.path.parent), ""
 
 
-def _digest(word: str) -> str:
+def _short_digest(word: str) -> str:
     return hashlib.sha256(word.encode(errors="replace")).hexdigest()[:12]
 
 
-def _person(facts: ObjectFacts) -> Person:
+def _person_of_facts(facts: ObjectFacts) -> Person:
     return Person(facts.patient_id, facts.birthday, facts.name)
 
 
-def _agree(person: Person, other: Person) -> bool:
+def _agrees_with(person: Person, other: Person) -> bool:
     """Whether all attributes given in both agree."""
     patient_id = spelling_of(person.patient_id)
     other_id = spelling_of(other.patient_id)
@@ -221,15 +225,15 @@ def _group_by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
 def _join_folders(frames: Sequence[Frame]) -> list[list[Frame]]:
     """The images by groups of folders; folders are joined unless different images in them have the
     same number."""
-    groups: list[tuple[Numbers, list[Frame]]] = []
+    groups: list[tuple[UidsByNumber, list[Frame]]] = []
     for folder in _group_by_folder(frames):
-        numbers: Numbers = {}
+        numbers: UidsByNumber = {}
         for frame in folder:
             if frame.instance:
                 key = frame.instance, frame.volume_attributes
                 numbers.setdefault(key, set()).add(frame.sop_uid)
         for group_numbers, images in groups:
-            if not _collide(group_numbers, numbers):
+            if not _have_numbers_of_others(group_numbers, numbers):
                 for number, uids in numbers.items():
                     group_numbers.setdefault(number, set()).update(uids)
                 images.extend(folder)
@@ -239,13 +243,14 @@ def _join_folders(frames: Sequence[Frame]) -> list[list[Frame]]:
     return [images for _, images in groups]
 
 
-Numbers = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]
+UidsByNumber = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]
 """UIDs of the images with each number and value of `Frame.volume_attributes`: images of different
 echoes may have the same numbers."""
 
 
-def _collide(numbers: Numbers, others: Numbers) -> bool:
+def _have_numbers_of_others(numbers: UidsByNumber, other_numbers: UidsByNumber) -> bool:
     """Whether a number occurs in both with no UID in common, so that the images are not copies."""
     return any(
-        number in numbers and not (numbers[number] & uids) - {""} for number, uids in others.items()
+        number in numbers and not (numbers[number] & uids) - {""}
+        for number, uids in other_numbers.items()
     )

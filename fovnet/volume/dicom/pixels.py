@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
-from fovnet.volume.dicom.decoding import DECOMPRESS, Decoder, add_plugins
+from fovnet.volume.dicom.decoding import DECOMPRESS_HINT, Decoder, add_plugins
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import (
     Frame,
@@ -32,7 +32,7 @@ from fovnet.volume.dicom.header import (
 )
 from fovnet.volume.dicom.source import DicomObject, believable
 
-BITS = (8, 16, 32)
+READABLE_BITS = (8, 16, 32)
 
 
 def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
@@ -42,22 +42,24 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     "volume-corrupt", "volume-photometric", "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
-    by_item = group_by_key(range(len(frames)), (frame.item for frame in frames))
+    indices_by_item = group_by_key(range(len(frames)), (frame.item for frame in frames))
     is_inverted = np.zeros(len(frames), dtype=bool)
     is_padding = np.zeros(planes.shape, dtype=bool)
     with closing(Decoder()) as decoder:
-        for item, indices in by_item.items():
+        for item, indices in indices_by_item.items():
             dataset = read_dataset(item, with_pixels=True)
             _refuse_pixels(item, dataset)
             photometric = text(getter(dataset)("PhotometricInterpretation")).upper()
             is_inverted[indices] = photometric == "MONOCHROME1"
-            limits = _padding_limits(dataset)
-            images = [frames[index] for index in indices]
-            stored_planes = _stored_planes(item, dataset, images, decoder)
-            for index, stored in zip(indices, stored_planes, strict=True):
-                planes[index] = _rescale(stored, frames[index])
-                if limits:
-                    is_padding[index] = (stored >= limits[0]) & (stored <= limits[1])
+            padding_limits = _padding_limits(dataset)
+            frames_of_item = [frames[index] for index in indices]
+            stored_planes = _stored_planes(item, dataset, frames_of_item, decoder)
+            for index, stored_plane in zip(indices, stored_planes, strict=True):
+                planes[index] = _rescale(stored_plane, frames[index])
+                if padding_limits:
+                    is_padding[index] = (stored_plane >= padding_limits[0]) & (
+                        stored_plane <= padding_limits[1]
+                    )
     _refuse_mixed_photometric(source, int(is_inverted.sum()), len(frames))
     if is_inverted.any():
         planes = planes.max() + planes.min() - planes
@@ -95,28 +97,32 @@ def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
 def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = getter(dataset)
-    bits = whole_number(get("BitsAllocated"))
-    stored = whole_number(get("BitsStored"))
+    allocated_bits = whole_number(get("BitsAllocated"))
+    stored_bits = whole_number(get("BitsStored"))
     highest_bit = whole_number(get("HighBit"))
     photometric = text(get("PhotometricInterpretation")).upper()
-    samples = whole_number(get("SamplesPerPixel"))
-    if not any(key in dataset for key in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")):
+    samples_per_pixel = whole_number(get("SamplesPerPixel"))
+    if not any(
+        keyword in dataset for keyword in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
+    ):
         raise VolumeError(
             "volume-truncated",
             f"{item}: a header without pixel data. Copy it again from its origin.",
         )
-    if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples != 1:
+    if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples_per_pixel != 1:
         raise VolumeError(
             "volume-rgb",
-            f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). "
+            f"{item}: {samples_per_pixel} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). "
             "Give the series the colours were made from.",
         )
     if "PixelData" in dataset and (
-        bits not in BITS or not 1 < stored <= bits or highest_bit != stored - 1
+        allocated_bits not in READABLE_BITS
+        or not 1 < stored_bits <= allocated_bits
+        or highest_bit != stored_bits - 1
     ):
         raise VolumeError(
             "volume-bits",
-            f"{item}: {stored} bits stored of {bits} allocated, highest {highest_bit}; 8, 16 or 32 "
+            f"{item}: {stored_bits} bits stored of {allocated_bits} allocated, highest {highest_bit}; 8, 16 or 32 "
             "allocated with the highest stored bit at the end are read. Export it again.",
         )
 
@@ -131,8 +137,8 @@ def _stored_planes(
     if is_mosaic:  # all tiles are cut from one large image
         indices = [None]
     if "PixelData" in dataset:
-        refuse = _refuse_unbelievable if syntax.is_compressed else _refuse_length
-        refuse(item, dataset)
+        refuse_size = _refuse_unbelievable if syntax.is_compressed else _refuse_length
+        refuse_size(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
         planes = decoder.planes(item, indices)
     else:
@@ -172,7 +178,9 @@ def _refuse_unbelievable(item: DicomObject, dataset: Any) -> None:
 def _bytes_of_pixels(dataset: Any) -> int:
     """How many bytes the pixels take, uncompressed, by the header."""
     get = getter(dataset)
-    rows, columns, bits = (whole_number(get(key)) for key in ("Rows", "Columns", "BitsAllocated"))
+    rows, columns, bits = (
+        whole_number(get(keyword)) for keyword in ("Rows", "Columns", "BitsAllocated")
+    )
     return rows * columns * max(1, whole_number(get("NumberOfFrames"))) * bits // 8
 
 
@@ -186,10 +194,10 @@ def _decode_here(item: DicomObject, dataset: Any, index: int | None) -> NDArray[
     except MemoryError:
         raise
     except Exception as fault:  # damaged data: pydicom may raise any exception
-        why = f"the pixel data cannot be decoded ({type(fault).__name__})"
+        sentence = f"the pixel data cannot be decoded ({type(fault).__name__})"
         raise VolumeError(
             "volume-corrupt",
-            f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
+            f"{item}: {sentence}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
         ) from fault
 
 
@@ -208,12 +216,12 @@ def _refuse_syntax(item: DicomObject, dataset: Any) -> Any:
         if not decoder.is_available:
             raise NotImplementedError("no decoder")
     except Exception as fault:
-        name = "that is no UID"
+        syntax_name = "that is no UID"
         if re.fullmatch(r"[0-9.]{1,64}", str(syntax)):
-            name = text(getattr(syntax, "name", syntax))
+            syntax_name = text(getattr(syntax, "name", syntax))
         raise VolumeError(
             "volume-transfer-syntax",
-            f"{item}: the transfer syntax {name} has no decoder here. {DECOMPRESS}",
+            f"{item}: the transfer syntax {syntax_name} has no decoder here. {DECOMPRESS_HINT}",
         ) from fault
     return syntax
 
@@ -227,9 +235,9 @@ def set_transfer_syntax(dataset: Any) -> None:
     if text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
         return
     is_implicit, is_little = dataset.original_encoding
-    syntax = ExplicitVRLittleEndian if is_little else ExplicitVRBigEndian
+    explicit_syntax = ExplicitVRLittleEndian if is_little else ExplicitVRBigEndian
     dataset.file_meta = FileMetaDataset()
-    dataset.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian if is_implicit else syntax
+    dataset.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian if is_implicit else explicit_syntax
 
 
 def _refuse_length(item: DicomObject, dataset: Any) -> None:
@@ -245,9 +253,9 @@ def _refuse_length(item: DicomObject, dataset: Any) -> None:
 def _padding_limits(dataset: Any) -> tuple[float, float] | None:
     """(low, high) of the stored values that are padding; None if the header states none."""
     get = getter(dataset)
-    value = real_number(get("PixelPaddingValue"))
-    if value is None:
+    padding_value = real_number(get("PixelPaddingValue"))
+    if padding_value is None:
         return None
-    limit = real_number(get("PixelPaddingRangeLimit"))
-    other = value if limit is None else limit
-    return min(value, other), max(value, other)
+    range_limit = real_number(get("PixelPaddingRangeLimit"))
+    range_end = padding_value if range_limit is None else range_limit
+    return min(padding_value, range_end), max(padding_value, range_end)

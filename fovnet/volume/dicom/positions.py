@@ -34,14 +34,17 @@ def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
 def positions_in_frame(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
     """(n, 3) position of each image along rows, columns and normal of the first, in mm; None if any
     has no position."""
-    axes = frames[0].orientation
-    if axes is None or any(frame.position is None for frame in frames):
+    orientation = frames[0].orientation
+    if orientation is None or any(frame.position is None for frame in frames):
         return None
-    rows = np.asarray(axes[:3])
-    columns = np.asarray(axes[3:])
+    row_direction = np.asarray(orientation[:3])
+    column_direction = np.asarray(orientation[3:])
     lps_mm = np.asarray([frame.position for frame in frames], dtype=np.float64)
     positions: NDArray[np.float64]
-    positions = lps_mm @ np.stack([rows, columns, np.cross(rows, columns)]).T
+    positions = (
+        lps_mm
+        @ np.stack([row_direction, column_direction, np.cross(row_direction, column_direction)]).T
+    )
     return positions
 
 
@@ -53,16 +56,16 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
     same number of images, neighbours less than 0.5 mm apart, spread over less than half the
     distance to the other positions.
     """
-    ordered = np.sort(along)
-    gaps = np.sort(np.maximum(np.diff(ordered), SAME_PLACE_MM))
-    is_jump = (gaps[1:] > MAX_GAP_RATIO * gaps[:-1]) & (gaps[:-1] < REPEATED_MM)
-    for index in reversed(np.flatnonzero(is_jump).tolist()):
-        labels = clusters(along, float(gaps[index]))
-        sizes = np.bincount(labels)
-        if len(sizes) < LEAST_IMAGES or not sizes.min() == sizes.max() > 1:
+    sorted_mm = np.sort(along)
+    gaps_mm = np.sort(np.maximum(np.diff(sorted_mm), SAME_PLACE_MM))
+    is_jump = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (gaps_mm[:-1] < REPEATED_MM)
+    for jump_index in reversed(np.flatnonzero(is_jump).tolist()):
+        labels = clusters(along, float(gaps_mm[jump_index]))
+        cluster_sizes = np.bincount(labels)
+        if len(cluster_sizes) < LEAST_IMAGES or not cluster_sizes.min() == cluster_sizes.max() > 1:
             continue
-        spreads = np.ptp(ordered.reshape(len(sizes), -1), axis=1)
-        if spreads.max() < gaps[index + 1] / 2:
+        cluster_spreads_mm = np.ptp(sorted_mm.reshape(len(cluster_sizes), -1), axis=1)
+        if cluster_spreads_mm.max() < gaps_mm[jump_index + 1] / 2:
             return labels
     return clusters(along, SAME_PLACE_MM)
 
@@ -70,11 +73,11 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
 def is_stack(frames: Sequence[Frame]) -> bool:
     """Whether at least three images lie at distinct positions along the normal, with at most two
     missing in a row."""
-    along = positions_along(frames)
-    if along is None or len(frames) < LEAST_IMAGES or most_at_one_place(frames) > 1:
+    depths_mm = positions_along(frames)
+    if depths_mm is None or len(frames) < LEAST_IMAGES or most_at_one_place(frames) > 1:
         return False
-    gaps = np.diff(np.sort(along))
-    return bool(gaps.max() <= MAX_GAP_RATIO * np.median(gaps))
+    gaps_mm = np.diff(np.sort(depths_mm))
+    return bool(gaps_mm.max() <= MAX_GAP_RATIO * np.median(gaps_mm))
 
 
 def is_even(frames: Sequence[Frame], *, missing: bool, within: float = EVEN_SHARE) -> bool:
@@ -97,25 +100,27 @@ def is_even(frames: Sequence[Frame], *, missing: bool, within: float = EVEN_SHAR
 def are_woven(stacks: Sequence[NDArray[np.float64]]) -> bool:
     """Whether the places of each stack, (n,) in mm along the normal, lie between those of every
     other."""
-    return bool(max(along.min() for along in stacks) < min(along.max() for along in stacks))
+    return bool(
+        max(depths_mm.min() for depths_mm in stacks) < min(depths_mm.max() for depths_mm in stacks)
+    )
 
 
 def spans_places(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
     """Whether the images lie at three places or more along the normal; `evenly`: as many at each,
     and with at most two missing in a row."""
-    along = positions_along(frames)
-    if along is None:
+    depths_mm = positions_along(frames)
+    if depths_mm is None:
         return False
-    labels = position_labels(along)
-    counts = np.bincount(labels)
-    gaps = np.diff(along[np.unique(labels, return_index=True)[1]])
-    if len(counts) < LEAST_IMAGES:
+    place_labels = position_labels(depths_mm)
+    image_counts = np.bincount(place_labels)
+    gaps_mm = np.diff(depths_mm[np.unique(place_labels, return_index=True)[1]])
+    if len(image_counts) < LEAST_IMAGES:
         return False
     if not evenly:
         return True
-    if counts.min() < counts.max():
+    if image_counts.min() < image_counts.max():
         return False
-    return not gaps.max() > MAX_GAP_RATIO * np.median(gaps)
+    return not gaps_mm.max() > MAX_GAP_RATIO * np.median(gaps_mm)
 
 
 def field_mm(frame: Frame) -> tuple[float, float] | None:
@@ -128,13 +133,15 @@ def field_mm(frame: Frame) -> tuple[float, float] | None:
 
 def most_at_one_place(frames: Sequence[Frame]) -> int:
     """The most images at one position along the normal; 1 without positions."""
-    along = positions_along(frames)
-    return 1 if along is None else int(np.bincount(position_labels(along)).max())
+    depths_mm = positions_along(frames)
+    return 1 if depths_mm is None else int(np.bincount(position_labels(depths_mm)).max())
 
 
 def clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
     """(n,) the number of each value's cluster, ascending; clusters are more than `gap` apart."""
-    order = np.argsort(values, kind="stable")
-    labels = np.empty(len(values), dtype=np.int64)
-    labels[order] = np.concatenate([[0], np.cumsum(np.diff(values[order]) > gap)])
-    return labels
+    value_order = np.argsort(values, kind="stable")
+    cluster_labels = np.empty(len(values), dtype=np.int64)
+    cluster_labels[value_order] = np.concatenate(
+        [[0], np.cumsum(np.diff(values[value_order]) > gap)]
+    )
+    return cluster_labels

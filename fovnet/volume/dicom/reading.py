@@ -56,8 +56,8 @@ def volume_of(choice: SeriesChoice) -> Volume:
         raise
     except Exception as fault:
         # damaged data raise any; its message is left out, as it may quote the header
-        damaged = f"{choice.path}: damaged DICOM ({type(fault).__name__}). Export it again."
-        raise VolumeError("volume-corrupt", damaged) from fault
+        sentence = f"{choice.path}: damaged DICOM ({type(fault).__name__}). Export it again."
+        raise VolumeError("volume-corrupt", sentence) from fault
 
 
 def _stack_images(source: str, series: Series) -> Volume:
@@ -72,30 +72,32 @@ def _stack_images(source: str, series: Series) -> Volume:
     refuse_size(source, shape)
     positions = stack_positions(source, frames)
     refuse_mixture(source, frames)
-    ordered = [frames[index] for index in positions.order]
-    planes = planes_of(source, ordered)
-    distinct = distinct_images(source, planes, positions)
+    ordered_frames = [frames[index] for index in positions.order]
+    planes = planes_of(source, ordered_frames)
+    distinct_indices = distinct_images(source, planes, positions)
     notes = list(series.notes)
-    identical_count = len(series.copies) - len(series.cut) + len(frames) - len(distinct)
+    identical_count = len(series.copies) - len(series.cut) + len(frames) - len(distinct_indices)
     if identical_count:
         notes.append(f"{several(identical_count, 'doubled image')} left out: identical")
     if series.cut:
         notes.append(f"{several(len(series.cut), 'doubled image')} left out: cut short")
-    if len(distinct) < len(frames):
-        planes = planes[distinct]
-        ordered = [ordered[index] for index in distinct]
+    if len(distinct_indices) < len(frames):
+        planes = planes[distinct_indices]
+        ordered_frames = [ordered_frames[index] for index in distinct_indices]
         positions = replace(
             positions,
-            order=distinct,
-            along=positions.along[distinct],
-            across=positions.across[distinct],
+            order=distinct_indices,
+            along=positions.along[distinct_indices],
+            across=positions.across[distinct_indices],
         )
     grid = regular_grid(source, planes, positions)
     refuse_affine(source, grid.vox_to_ras)
     voxels, intensity_notes = usable_voxels(source, grid.voxels)
-    nearest = [ordered[index] for index in grid.nearest]
+    nearest_frames = [ordered_frames[index] for index in grid.nearest]
     images = Images(
-        2, tuple(frame.sop_uid for frame in nearest), tuple(frame.number for frame in nearest)
+        2,
+        tuple(frame.sop_uid for frame in nearest_frames),
+        tuple(frame.number for frame in nearest_frames),
     )
     return Volume(
         voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *intensity_notes), images=images

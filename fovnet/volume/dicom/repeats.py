@@ -47,9 +47,9 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
         positions[:, 2] - other_positions[index_after - 1, 2]
         < other_positions[index_after, 2] - positions[:, 2]
     )
-    nearest = index_after - is_nearer_before
-    return len(set(nearest.tolist())) == len(group) and _lie_together(
-        positions, other_positions[nearest], group[0]
+    nearest_index = index_after - is_nearer_before
+    return len(set(nearest_index.tolist())) == len(group) and _lie_together(
+        positions, other_positions[nearest_index], group[0]
     )
 
 
@@ -63,9 +63,11 @@ def _look_alike(frame: Frame, other: Frame) -> bool:
 
 
 def _lie_together(
-    positions: NDArray[np.float64], other_positions: NDArray[np.float64], first: Frame
+    positions: NDArray[np.float64], other_positions: NDArray[np.float64], first_frame: Frame
 ) -> bool:
     """Whether images (n, 3), in mm along rows, columns and normal, are pairs of one place each."""
     shift_mm = np.abs(positions - other_positions).max(axis=0)
-    is_beside = any(shift_mm[:2] > SHIFT_SHARE * np.asarray(field_mm(first) or (np.inf, np.inf)))
+    is_beside = any(
+        shift_mm[:2] > SHIFT_SHARE * np.asarray(field_mm(first_frame) or (np.inf, np.inf))
+    )
     return bool(shift_mm[2] < REPEATED_MM) and not is_beside

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from fovnet.volume.dicom.animals import NOTE as ANIMAL
-from fovnet.volume.dicom.animals import UNCLEAR
+from fovnet.volume.dicom.animals import UNCLEAR_NOTE
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.keys import NAMES, Key, keys_of, series_number
+from fovnet.volume.dicom.keys import KEY_ATTRIBUTES, Key, keys_of, series_number
 from fovnet.volume.dicom.parting import part_volumes
 from fovnet.volume.dicom.people import (
     differing_attributes,
@@ -79,11 +79,11 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
     their series UID; so are the images of each person if several share a series UID, or have none,
     as after careless pseudonymisation.
     """
-    groups = [series for images in by_series(frames) for series in _of_one_uid(images)]
+    groups = [series for images in by_series(frames) for series in _series_of_uid(images)]
     return sorted(
         groups,
         key=lambda series: (
-            int(_digits(series.frames[0].facts.series_number)),
+            int(_sortable_number(series.frames[0].facts.series_number)),
             series.frames[0].facts.series_uid,
             series.frames[0].instance,
             series.id,
@@ -91,35 +91,35 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
     )
 
 
-SHARED_UID = "its series UID is that of another patient's images too"
+SHARED_UID_NOTE = "its series UID is that of another patient's images too"
 SPELLINGS_NOTE = "its PatientID is written in several ways (leading zeros, case, blanks)"
-UNIDENTIFIED = (
+UNIDENTIFIED_NOTE = (
     "its series UID is also that of images in another folder, numbered alike, and neither names "
     "its patient"
 )
 
 
-def _of_one_uid(frames: list[Frame]) -> list[Series]:
+def _series_of_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
     notes: list[str] = []
     if len(shares) > 1 and frames[0].facts.series_uid:
-        note = UNIDENTIFIED
+        people_note = UNIDENTIFIED_NOTE
         if any(is_identified(person) for person, _ in shares):
-            note = f"{SHARED_UID}, by {', '.join(differing_attributes(frames))}"
-        notes.append(note)
-    if joining := note_on_joining(frames):
-        notes.append(joining)
+            people_note = f"{SHARED_UID_NOTE}, by {', '.join(differing_attributes(frames))}"
+        notes.append(people_note)
+    if joining_note := note_on_joining(frames):
+        notes.append(joining_note)
     taken_ids: set[str] = set()
     groups: list[Series] = []
-    by_digest = [(digest_of(person, images), images) for person, images in shares]
-    for digest, images in sorted(by_digest, key=lambda pair: pair[0]):
+    images_with_digest = [(digest_of(person, images), images) for person, images in shares]
+    for digest, images in sorted(images_with_digest, key=lambda pair: pair[0]):
         spellings = {frame.facts.patient_id for frame in images} - {""}
-        own_notes = list(notes)
+        person_notes = list(notes)
         if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1:
-            own_notes.append(SPELLINGS_NOTE)
-        share = PersonShare(digest, len(shares) > 1, tuple(own_notes))
-        groups += _volumes(images, share, taken_ids)
+            person_notes.append(SPELLINGS_NOTE)
+        share = PersonShare(digest, len(shares) > 1, tuple(person_notes))
+        groups += _series_of_person(images, share, taken_ids)
     return groups
 
 
@@ -133,7 +133,7 @@ class PersonShare:
     notes: tuple[str, ...]
 
 
-def _volumes(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> list[Series]:
+def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend
     on the person; new ids are added to `taken_ids`."""
     frames, copies, cut_items = _without_copies(
@@ -141,38 +141,42 @@ def _volumes(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> li
     )
     images_by_key = group_by_key(frames, keys_of(frames))
     differing_names = [
-        name for index, name in enumerate(NAMES) if len({key[index] for key in images_by_key}) > 1
+        name
+        for index, name in enumerate(KEY_ATTRIBUTES)
+        if len({key[index] for key in images_by_key}) > 1
     ]
-    versions = {key: _versions(images) for key, images in images_by_key.items()}
-    parts = [(key, part) for key, (first, *_) in versions.items() for part in part_volumes(first)]
-    differing_names += sorted({name for _, part in parts for name in part.names})
+    versions_by_key = {key: _versions(images) for key, images in images_by_key.items()}
+    keyed_parts = [
+        (key, part) for key, (first, *_) in versions_by_key.items() for part in part_volumes(first)
+    ]
+    differing_names += sorted({name for _, part in keyed_parts for name in part.names})
     notes = [_species_note(frames[0]), *share.notes]
     groups: list[Series] = []
-    for number, (key, part) in enumerate(parts, start=1):
+    for part_number, (key, part) in enumerate(keyed_parts, start=1):
         images = tuple(part.frames)
-        note = ""
-        if len(parts) > 1:
-            count = f"volume {number} of {len(parts)} of its series"
-            note = f"{count}, told apart by {', '.join(differing_names)}"
-        left_out = [item for frame in images for item in copies.pop(_image_id(frame), ())]
+        number_note = ""
+        if len(keyed_parts) > 1:
+            which_volume = f"volume {part_number} of {len(keyed_parts)} of its series"
+            number_note = f"{which_volume}, told apart by {', '.join(differing_names)}"
+        copies_left_out = [item for frame in images for item in copies.pop(_image_id(frame), ())]
         kind, reason = kind_of(images)
-        digits, *other_digits = _ids(images[0], key, part.values, share, taken_ids)
-        taken_ids.add(digits)
+        series_id, *other_ids = _possible_ids(images[0], key, part.values, share, taken_ids)
+        taken_ids.add(series_id)
         groups.append(
             Series(
-                id=digits,
+                id=series_id,
                 frames=images,
                 kind=kind,
                 reason=reason,
-                copies=tuple(left_out),
-                cut=tuple(item for item in left_out if item in cut_items),
-                notes=tuple(filter(None, (*notes, note))) + images[0].notes,
-                beside=tuple(other_digits),
+                copies=tuple(copies_left_out),
+                cut=tuple(item for item in copies_left_out if item in cut_items),
+                notes=tuple(filter(None, (*notes, number_note))) + images[0].notes,
+                beside=tuple(other_ids),
                 whose=share.whose,
                 family=_family(frames[0], key),
             )
         )
-    for key, (_, *other_versions) in versions.items():
+    for key, (_, *other_versions) in versions_by_key.items():
         family = _family(frames[0], key)
         for version in other_versions:
             groups.append(_other_version(tuple(version), key, family, share, taken_ids))
@@ -184,7 +188,7 @@ def _volumes(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> li
 def _species_note(frame: Frame) -> str:
     if frame.facts.is_animal:
         return ANIMAL
-    return UNCLEAR if frame.facts.has_unclear_species else ""
+    return UNCLEAR_NOTE if frame.facts.has_unclear_species else ""
 
 
 def _other_version(
@@ -198,17 +202,17 @@ def _other_version(
     kind, reason = kind_of(images)
     if kind in ("", "single"):
         kind = "repeat"
-        reason = VERSION
-    alone = replace(share, of_several=False)
-    digits, *_ = _ids(images[0], key, (VERSION,), alone, taken_ids)
-    return Series(digits, images, kind, reason, whose=share.whose, family=family)
+        reason = OTHER_VERSION_REASON
+    share_alone = replace(share, of_several=False)
+    series_id, *_ = _possible_ids(images[0], key, (OTHER_VERSION_REASON,), share_alone, taken_ids)
+    return Series(series_id, images, kind, reason, whose=share.whose, family=family)
 
 
-def _family(first: Frame, key: Key) -> str:
-    return "\n".join((first.facts.series_uid or str(first.item.path.parent), key[-1]))
+def _family(first_frame: Frame, key: Key) -> str:
+    return "\n".join((first_frame.facts.series_uid or str(first_frame.item.path.parent), key[-1]))
 
 
-VERSION = "another version of images that are read from another folder"
+OTHER_VERSION_REASON = "another version of images that are read from another folder"
 
 
 def _versions(frames: list[Frame]) -> list[list[Frame]]:
@@ -222,47 +226,51 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
         frames, ((_image_id(frame), frame.instance, frame.position) for frame in frames)
     )
     image_counts = Counter(map(folder_of, frames))
-    chosen: list[Frame] = []
+    chosen_frames: list[Frame] = []
     others_by_folder: dict[tuple[str, str], list[Frame]] = {}
     for versions in versions_by_image.values():
         folders = [folder_of(frame) for frame in versions]
         best_folder = min(folders, key=lambda folder: (-image_counts[folder], folder))
         for frame, folder in zip(versions, folders, strict=True):
             if not frame.sop_uid or folder == best_folder:
-                chosen.append(frame)
+                chosen_frames.append(frame)
             else:
                 others_by_folder.setdefault(folder, []).append(frame)
-    return [chosen, *others_by_folder.values()]
+    return [chosen_frames, *others_by_folder.values()]
 
 
 def _set_repeats_aside(groups: list[Series], differing_names: list[str]) -> list[Series]:
     """The groups; of those that show the same slices at another time, echo or b-value, all but the
     first get the kind "repeat", and those that show only some of them."""
-    distinct: list[Series] = []
+    distinct_series: list[Series] = []
     result = []
-    readable = [series for series in groups if not series.kind]
-    names = " or ".join(name for name in differing_names if name not in LOOK_ATTRIBUTES)
+    readable_series = [series for series in groups if not series.kind]
+    differing_phrase = " or ".join(name for name in differing_names if name not in LOOK_ATTRIBUTES)
     for series in groups:
         reason = ""
         if not series.kind:
-            if _repeats(series, distinct, same_slices):
-                reason = f"the same slices once more, of another {names}"
-            elif _repeats(series, readable, some_slices):
-                reason = f"some of the same slices once more, of another {names}: broken off"
+            if _repeats_any(series, distinct_series, same_slices):
+                reason = f"the same slices once more, of another {differing_phrase}"
+            elif _repeats_any(series, readable_series, some_slices):
+                reason = (
+                    f"some of the same slices once more, of another {differing_phrase}: broken off"
+                )
             else:
-                distinct.append(series)
+                distinct_series.append(series)
         result.append(replace(series, kind="repeat", reason=reason) if reason else series)
     return result
 
 
-def _repeats(
+def _repeats_any(
     series: Series,
-    others: Iterable[Series],
-    shows: Callable[[Sequence[Frame], Sequence[Frame]], bool],
+    other_series: Iterable[Series],
+    shows_slices: Callable[[Sequence[Frame], Sequence[Frame]], bool],
 ) -> bool:
     """Whether a series shows slices of another one of its family."""
     return any(
-        series.family == other.family and shows(series.frames, other.frames) for other in others
+        series.family == earlier_series.family
+        and shows_slices(series.frames, earlier_series.frames)
+        for earlier_series in other_series
     )
 
 
@@ -286,12 +294,19 @@ def _without_copies(
     originals: list[Frame] = []
     copies: dict[ImageId, list[DicomObject]] = {}
     cut_items: set[DicomObject] = set()
-    agree = functools.cache(_is_one_beginning)  # an object with a thousand frames is read once
-    size = functools.cache(_size)
+    is_one_beginning = functools.cache(
+        _is_one_beginning
+    )  # an object with a thousand frames is read once
+    byte_count = functools.cache(_byte_count)
     for frame in frames:
         index_by_item = items_by_image.setdefault(_image_id(frame), {}) if frame.sop_uid else {}
         same_item = next(
-            (item for item in index_by_item if item == frame.item or agree(item, frame.item)), None
+            (
+                item
+                for item in index_by_item
+                if item == frame.item or is_one_beginning(item, frame.item)
+            ),
+            None,
         )
         if same_item is None:
             index_by_item[frame.item] = len(originals)
@@ -299,12 +314,12 @@ def _without_copies(
             continue
         copy_item = frame.item
         whole_item = same_item
-        if same_item != frame.item and size(frame.item) > size(same_item):
+        if same_item != frame.item and byte_count(frame.item) > byte_count(same_item):
             index_by_item[frame.item] = index_by_item.pop(same_item)
             originals[index_by_item[frame.item]] = frame
             copy_item = same_item
             whole_item = frame.item
-        if size(copy_item) < size(whole_item):
+        if byte_count(copy_item) < byte_count(whole_item):
             cut_items.add(copy_item)
         copies.setdefault(_image_id(frame), []).append(copy_item)
     return originals, copies, cut_items
@@ -312,41 +327,41 @@ def _without_copies(
 
 def _is_one_beginning(item: DicomObject, other: DicomObject) -> bool:
     """Whether one of two objects is the beginning of the other."""
-    with open_object(item) as file, open_object(other) as another:
+    with open_object(item) as file, open_object(other) as other_file:
         content = file.read()
-        other_content = another.read()
+        other_content = other_file.read()
     return content.startswith(other_content) or other_content.startswith(content)
 
 
-def _size(item: DicomObject) -> int:
+def _byte_count(item: DicomObject) -> int:
     with open_object(item) as file:
         return int(file.seek(0, 2))
 
 
-def _ids(
-    first: Frame, key: Key, part_values: Key, share: PersonShare, taken_ids: Collection[str]
+def _possible_ids(
+    first_frame: Frame, key: Key, part_values: Key, share: PersonShare, taken_ids: Collection[str]
 ) -> list[str]:
     """The id, then those that it has where images of another person, or of another series, lie
     under the same UID too."""
-    *values, number = key
-    numbers = [[number]] if number else [[], [series_number(first)]]
-    digests = [[share.whose]] if share.of_several else [[], [share.whose]]
+    *key_values, number = key
+    number_choices = [[number]] if number else [[], [series_number(first_frame)]]
+    digest_choices = [[share.whose]] if share.of_several else [[], [share.whose]]
     return [
-        _id(first, (*values, *part_values, *number_words, *digest_words), taken_ids)
-        for number_words, digest_words in product(numbers, digests)
+        _new_id(first_frame, (*key_values, *part_values, *number_words, *digest_words), taken_ids)
+        for number_words, digest_words in product(number_choices, digest_choices)
     ]
 
 
-def _id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
+def _new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
     """Twelve hex digits that are not in `taken_ids`."""
-    number = 0
+    attempt_count = 0
     while True:
-        words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(number)]
+        words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(attempt_count)]
         digits = hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
         if digits not in taken_ids:
             return digits
-        number += 1
+        attempt_count += 1
 
 
-def _digits(number: str) -> str:
+def _sortable_number(number: str) -> str:
     return number if number.isascii() and number.isdigit() and len(number) < 18 else "0"

@@ -28,7 +28,7 @@ MAX_OBJECT = 2 * 2**30  # bytes of one member: the largest enhanced objects seen
 MAX_DEFLATED = 2**29  # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
 MAX_RATIO = 100
-ANY_RATIO = 2**26
+BYTES_OF_ANY_RATIO = 2**26
 AT_ONCE_BYTES = 2**26  # bytes up to which a member is unpacked for its header, too
 PIECE_BYTES = 2**20
 DICOM_SUFFIXES = (".dcm", ".ima")
@@ -40,10 +40,10 @@ OTHER_VOLUMES = (
 )
 # fmt: on
 ZIP_MAGIC = b"PK"
-ENCRYPTED = 1
-LINK = 0o120000
-DEFLATED = b"1.2.840.10008.1.2.1.99"
-DIRECTORY = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
+ENCRYPTED_FLAG = 1
+LINK_MODE = 0o120000
+DEFLATED_UID = b"1.2.840.10008.1.2.1.99"
+DICOMDIR_CLASS = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
 GUNZIP = "Unpack it with gunzip, a folder of such files with gunzip -r."
 OPENING_BYTES = 1024  # bytes that hold the file meta information: about 350 are usual
 # VRs with two reserved bytes and a length of four
@@ -77,8 +77,12 @@ class Unread:
 def begins_like_dicom(opening: bytes) -> bool:
     """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble,
     group 0008 or (0002,0000) at byte 0."""
-    bare = opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00")
-    return has_preamble(opening) or bare or opening[:6] == b"\x02\x00\x00\x00UL"
+    begins_with_group = opening[:2] == b"\x08\x00" and opening[2:4] in (
+        b"\x00\x00",
+        b"\x05\x00",
+        b"\x08\x00",
+    )
+    return has_preamble(opening) or begins_with_group or opening[:6] == b"\x02\x00\x00\x00UL"
 
 
 def packs_dicom(opening: bytes) -> bool:
@@ -88,7 +92,7 @@ def packs_dicom(opening: bytes) -> bool:
 
 def is_packed(path: Path) -> bool:
     """Whether a file called .gz holds a DICOM file."""
-    return path.suffix.lower() == ".gz" and packs_dicom(_opening(path))
+    return path.suffix.lower() == ".gz" and packs_dicom(_read_opening(path))
 
 
 def items_of(place: Path) -> Iterator[DicomObject | Unread]:
@@ -99,8 +103,8 @@ def items_of(place: Path) -> Iterator[DicomObject | Unread]:
     if place.is_dir():
         yield from (DicomObject(path) for path in files_under(place) if looks_like_dicom(path))
     elif is_archive(place):
-        facts = place.stat()
-        yield from _members(place, facts.st_size, facts.st_mtime_ns)
+        file_status = place.stat()
+        yield from _cached_members(place, file_status.st_size, file_status.st_mtime_ns)
     else:
         yield DicomObject(place)
 
@@ -135,17 +139,17 @@ def is_closed(folder: Path) -> bool:
 
 def looks_like_dicom(path: Path) -> bool:
     """Whether a file's suffix or first bytes are those of DICOM."""
-    return path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(_opening(path))
+    return path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(_read_opening(path))
 
 
 def is_archive(path: Path) -> bool:
     """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM
     file."""
-    opening = _opening(path)
+    opening = _read_opening(path)
     return opening.startswith(ZIP_MAGIC) and not has_preamble(opening)
 
 
-def _opening(path: Path) -> bytes:
+def _read_opening(path: Path) -> bytes:
     """The first bytes of a regular file; none if it is no such file, or cannot be read.  A pipe is
     never opened: that could block for ever."""
     if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder)
@@ -203,7 +207,7 @@ def refuse_directory(item: DicomObject, file: BinaryIO) -> None:
     opening = file.read(OPENING_BYTES)
     file.seek(0)
     if (
-        DIRECTORY in opening[: _end_of_meta(opening)]
+        DICOMDIR_CLASS in opening[: _end_of_meta(opening)]
         or PurePosixPath(item.member or item.path).name.upper() == "DICOMDIR"
     ):
         raise VolumeError(
@@ -218,16 +222,18 @@ def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
     out of all proportion, before pydicom unpacks all of it."""
     opening = file.read(1 << 16)
     file.seek(0)
-    if DEFLATED not in opening or not has_preamble(opening):
+    if DEFLATED_UID not in opening or not has_preamble(opening):
         return
     most_bytes = min(MAX_DEFLATED, believable(file.seek(0, os.SEEK_END)))
     file.seek(_end_of_meta(opening))
-    inflate = zlib.decompressobj(wbits=-15)
-    length_bytes = 0
+    decompressor = zlib.decompressobj(wbits=-15)
+    unpacked_bytes = 0
     try:
-        while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:
-            length_bytes += len(inflate.decompress(piece, 1 << 20))
-            if length_bytes > most_bytes:
+        while (
+            piece := decompressor.unconsumed_tail or file.read(1 << 16)
+        ) and not decompressor.eof:
+            unpacked_bytes += len(decompressor.decompress(piece, 1 << 20))
+            if unpacked_bytes > most_bytes:
                 raise VolumeError(
                     "volume-too-large",
                     f"{item}: the deflated object unpacks to more than {most_bytes:,} bytes. "
@@ -240,12 +246,12 @@ def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
     file.seek(0)
 
 
-def believable(packed: int) -> int:
+def believable(packed_bytes: int) -> int:
     """The most bytes to which so many packed ones are believed to unpack."""
-    return max(ANY_RATIO, MAX_RATIO * packed)
+    return max(BYTES_OF_ANY_RATIO, MAX_RATIO * packed_bytes)
 
 
-def _archive(path: Path) -> zipfile.ZipFile:
+def _open_archive(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except OSError:
@@ -268,11 +274,11 @@ def _archive(path: Path) -> zipfile.ZipFile:
 def _open_archive_once(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
     """An open archive, so that its directory is read once for all members: reading 5,000 entries
     5,000 times would take minutes."""
-    return _archive(path)
+    return _open_archive(path)
 
 
 @lru_cache(maxsize=4)
-def _members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject | Unread, ...]:
+def _cached_members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject | Unread, ...]:
     """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot
     be read from an archive.
 
@@ -294,14 +300,14 @@ def kind_of_document(path: Path) -> str:
     """What an archive is if not one of images, "an Office document" for example; "" also for one
     that cannot be opened."""
     try:
-        with _archive(path) as archive:
+        with _open_archive(path) as archive:
             return document_kind(archive.namelist())
     except (OSError, VolumeError):
         return ""
 
 
 def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
-    with _archive(path) as archive:
+    with _open_archive(path) as archive:
         members = [
             member
             for member in archive.infolist()
@@ -318,12 +324,12 @@ def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
         for member in sorted(members, key=lambda member: member.filename):
             if count_by_name[member.filename] > 1:
                 continue
-            entry = _member(archive, member, DicomObject(path, member.filename))
+            entry = _identify_member(archive, member, DicomObject(path, member.filename))
             if entry is not None:
                 yield entry
 
 
-def _member(
+def _identify_member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: DicomObject
 ) -> DicomObject | Unread | None:
     """A member of an archive by its name and first bytes; None for what is neither DICOM nor
@@ -335,7 +341,7 @@ def _member(
         sentence = (
             "not packed with deflate, and with its method 3 KB may unpack to gigabytes at once"
         )
-        return _unread(
+        return _unread_member(
             item, "volume-archive-method", f"{sentence}. Unpack it, and name the folder."
         )
     try:
@@ -349,19 +355,19 @@ def _member(
         sentence = "an archive in an archive. Unpack the outer one."
         if is_document(name, opening):
             return None
-        return _unread(item, "volume-archive-nested", sentence)
+        return _unread_member(item, "volume-archive-nested", sentence)
     if packs_dicom(opening):
         sentence = (
             "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
         )
-        return _unread(item, "volume-archive-format", sentence)
+        return _unread_member(item, "volume-archive-format", sentence)
     if name.lower().endswith(OTHER_VOLUMES):
         sentence = "only DICOM is read from archives. Unpack it, and name the folder."
-        return _unread(item, "volume-archive-format", sentence)
+        return _unread_member(item, "volume-archive-format", sentence)
     return None
 
 
-def _unread(item: DicomObject, code: str, sentence: str) -> Unread:
+def _unread_member(item: DicomObject, code: str, sentence: str) -> Unread:
     return Unread(item, VolumeError(code, f"{item}: {sentence}"))
 
 
@@ -377,16 +383,16 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
             f"{MAX_MEMBERS:,} and {most_bytes:,}. Unpack it, and name the folder.",
         )
     for member in members:
-        if member.flag_bits & ENCRYPTED:
+        if member.flag_bits & ENCRYPTED_FLAG:
             raise VolumeError(
                 "volume-archive-encrypted",
                 f"{path}: the archive is encrypted. Unpack it with its password first.",
             )
-        parts = PurePosixPath(member.filename.replace("\\", "/"))
+        member_path = PurePosixPath(member.filename.replace("\\", "/"))
         if (
-            parts.is_absolute()
-            or ".." in parts.parts
-            or member.external_attr >> 16 & 0o170000 == LINK
+            member_path.is_absolute()
+            or ".." in member_path.parts
+            or member.external_attr >> 16 & 0o170000 == LINK_MODE
         ):
             raise VolumeError(
                 "volume-archive-path",
@@ -399,8 +405,8 @@ def _open_member(item: DicomObject, whole: bool) -> BinaryIO:
     """A member's bytes, never more than the archive's directory states: a longer one is damaged or
     malicious."""
     try:
-        facts = item.path.stat()
-        archive = _open_archive_once(item.path, facts.st_size, facts.st_mtime_ns)
+        file_status = item.path.stat()
+        archive = _open_archive_once(item.path, file_status.st_size, file_status.st_mtime_ns)
         member = archive.getinfo(item.member)
         most_bytes = min(MAX_OBJECT, believable(member.compress_size))
         if member.file_size > most_bytes:

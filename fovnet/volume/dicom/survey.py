@@ -60,7 +60,7 @@ def survey(
     with _LOCK:
         _REMEMBERED[place] = remembered
         _REMEMBERED.move_to_end(place)
-        while len(_REMEMBERED) > MOST_REMEMBERED:
+        while len(_REMEMBERED) > MAX_REMEMBERED:
             _REMEMBERED.popitem(last=False)
     return remembered.survey
 
@@ -92,10 +92,10 @@ def file_stamp(path: Path) -> tuple[int, int]:
     """(size, modification time in ns) of a file, which show whether it has changed; (-1, -1) if
     they cannot be read."""
     try:
-        facts = path.stat()
+        file_status = path.stat()
     except (OSError, ValueError):
         return -1, -1
-    return facts.st_size, facts.st_mtime_ns
+    return file_status.st_size, file_status.st_mtime_ns
 
 
 def survey_items(
@@ -104,24 +104,24 @@ def survey_items(
     """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
     unread = [entry for entry in items if isinstance(entry, Unread)]
-    for count, item in enumerate(items, start=1):
+    for item_number, item in enumerate(items, start=1):
         if progress is not None:
-            progress(count, len(items))
+            progress(item_number, len(items))
         if isinstance(item, DicomObject):
             try:
                 frames += read_frames(item)
             except Exception as fault:  # invalid header values may raise any exception
-                unread.append(Unread(item, _refusal(item, fault)))
+                unread.append(Unread(item, _refusal_of_object(item, fault)))
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
-        series, refused = _group_series(frames)
+        series, refused_items = _group_series(frames)
     lost_objects = [entry for entry in unread if not entry.is_directory]
     if not frames and not lost_objects:
         lost_objects = unread  # a DICOMDIR matters if it is alone
-    return DicomSurvey(tuple(series), (*lost_objects, *refused))
+    return DicomSurvey(tuple(series), (*lost_objects, *refused_items))
 
 
-def _refusal(item: DicomObject, fault: Exception) -> VolumeError:
+def _refusal_of_object(item: DicomObject, fault: Exception) -> VolumeError:
     """Why an object could not be used."""
     match fault:
         case VolumeError():
@@ -158,7 +158,7 @@ def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
 
 
 Stamp = tuple[int, int, int]
-MOST_REMEMBERED = 4
+MAX_REMEMBERED = 4
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _stamp(path: str) -> Stamp:
     """Mode, size and modification time in ns; of a file, folder or archive that cannot be asked,
     -1."""
     try:
-        facts = os.stat(path)  # noqa: PTH116
+        file_status = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):
         return -1, -1, -1
-    return facts.st_mode, facts.st_size, facts.st_mtime_ns
+    return file_status.st_mode, file_status.st_size, file_status.st_mtime_ns

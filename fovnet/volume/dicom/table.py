@@ -29,8 +29,8 @@ ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
     """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the
     number of copies left out."""
-    frame = series.frames[0]
-    facts = frame.facts
+    first_frame = series.frames[0]
+    facts = first_frame.facts
     row = {
         "patient": short_hash(facts.patient_id),
         "study": short_hash(facts.study_uid),
@@ -39,8 +39,8 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
         "kind": series.kind or "volume",
         "images": len(series.frames),
         "copies": len(series.copies),
-        "rows": frame.rows,
-        "columns": frame.columns,
+        "rows": first_frame.rows,
+        "columns": first_frame.columns,
         "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
         "reason": series.reason or "; ".join(series.notes),
         "path": str(path),

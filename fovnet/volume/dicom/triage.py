@@ -18,7 +18,7 @@ INCLUDABLE: tuple[str, ...] = get_args(IncludableSeries)
 two groups."""
 
 MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
-CAPTURES = "1.2.840.10008.5.1.4.1.1.7"
+CAPTURE_CLASSES = "1.2.840.10008.5.1.4.1.1.7"
 # fmt: off
 NO_IMAGES = (
     "SR", "PR", "KO", "SEG", "REG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "FID", "RWV", "AU",
@@ -28,12 +28,12 @@ MODALITIES = (
     "CT", "PT", "NM", "US", "CR", "DX", "DR", "MG", "XA", "RF", "RG", "OT", "SC", "ES", "SM", "GM",
     "OP", "OPT", "XC", "IO", "PX", "BI", "BMD", "TG", "IVUS", "IVOCT",
 )
-COLOURS = (
+COLOUR_INTERPRETATIONS = (
     "RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT",
     "ARGB", "HSV", "CMYK",
 )
-SCREEN = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
-MAPS = {
+SCREEN_TYPES = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
+MAP_TYPES = {
     "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP",
     "MIN IP", "MIN_IP", "MAX IP", "MAX_IP", "PROJECTION IMAGE", "QUANTITY", "STD_DEVIATION",
     "STDDEV", "DIVISION", "SUBTRACT", "SUBTRACTION", "SUB", "CBF", "CBV", "RELCBF", "RELCBV",
@@ -41,22 +41,25 @@ MAPS = {
     "T2_MAP", "FIELD_MAP", "B0 MAP", "B1 MAP", "VELOCITY", "KTRANS",
 }
 # fmt: on
-PURPOSES = {"PERFUSION", "FMRI"}  # a map if the image is DERIVED; the purpose of an ORIGINAL image
+PURPOSE_TYPES = {
+    "PERFUSION",
+    "FMRI",
+}  # a map if the image is DERIVED; the purpose of an ORIGINAL image
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
-SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"
+SPECTRA_CLASS = "1.2.840.10008.5.1.4.1.1.4.2"
 MAP_DESCRIPTIONS = re.compile(
     r"\b(E?ADC|FA|COLFA|TENSOR|MIN?IP|MIPS?|SUB|SUBTRACTIONS?|CB[FV]|RCBV|MTT|TTP|KTRANS|"
     r"(T1|T2|T2S|R2|B0|B1) ?MAPS?)\b"
 )
-LOCALISERS = re.compile(
+LOCALISER_WORDS = re.compile(
     r"LOCALI[SZ]ERS?\b|LOKALI[SZ]ER|REPERAGE|\b(SCOUTS?|PLAN ?SCAN)\b|^(\d+ )?LOC\b|\bLOC$"
 )
-OVERVIEWS = re.compile(
+OVERVIEW_WORDS = re.compile(
     r"\b((?<!BONE )(?<!SKELETAL )(?<!MYELOMA )SURVEY|(3|THREE|TRI) ?(PLANE|PL))\b"
 )
 # most images of one plane: diagnostic series are called "survey" and "3 plane" too, overviews have
 # 3 to 15
-OVERVIEW_IMAGES = 25
+MAX_OVERVIEW_IMAGES = 25
 
 
 def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
@@ -64,19 +67,23 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
 
     Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE.
     """
-    first = frames[0]
-    facts = first.facts
-    if kind_and_reason := _no_mr_image(facts):
+    first_frame = frames[0]
+    facts = first_frame.facts
+    if kind_and_reason := _kind_without_mr_image(facts):
         return kind_and_reason
-    if SCREEN & set(first.image_type) or facts.is_captured or facts.sop_class.startswith(CAPTURES):
+    if (
+        SCREEN_TYPES & set(first_frame.image_type)
+        or facts.is_captured
+        or facts.sop_class.startswith(CAPTURE_CLASSES)
+    ):
         return "screenshot", "a secondary capture or a picture of a screen"
-    if facts.has_burned_in_text and first.orientation is None:
+    if facts.has_burned_in_text and first_frame.orientation is None:
         return "screenshot", "a picture with writing burned in, without a place in the scanner"
     description = " ".join(re.sub(r"[\W_]+", " ", facts.description).split())
-    is_overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(description)
-    if "LOCALIZER" in first.image_type or LOCALISERS.search(description) or is_overview:
+    is_overview = len(frames) <= MAX_OVERVIEW_IMAGES and OVERVIEW_WORDS.search(description)
+    if "LOCALIZER" in first_frame.image_type or LOCALISER_WORDS.search(description) or is_overview:
         return "localizer", "images for planning"
-    if kind_and_reason := _kind_of_computed(first, description):
+    if kind_and_reason := _kind_of_computed_image(first_frame, description):
         return kind_and_reason
     if len(frames) == 1:
         return "single", "a single image, no stack"
@@ -85,8 +92,8 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     return "", ""
 
 
-def _no_mr_image(facts: ObjectFacts) -> tuple[str, str] | None:
-    if facts.sop_class == SPECTRA:
+def _kind_without_mr_image(facts: ObjectFacts) -> tuple[str, str] | None:
+    if facts.sop_class == SPECTRA_CLASS:
         return "no-pixels", "spectra without MR images in them"
     if facts.modality in NO_IMAGES:
         return "no-pixels", f"{facts.modality} without MR images in it"
@@ -96,28 +103,30 @@ def _no_mr_image(facts: ObjectFacts) -> tuple[str, str] | None:
         return "modality", f"modality {facts.modality}, not MR"
     if facts.modality not in ("", "MR"):
         return "modality", "modality not known, not MR"
-    if not facts.modality and not facts.sop_class.startswith((MR_CLASSES, CAPTURES)):
+    if not facts.modality and not facts.sop_class.startswith((MR_CLASSES, CAPTURE_CLASSES)):
         return "modality", "modality not said, not MR"
     if facts.colour:
-        name = facts.colour if facts.colour in COLOURS else "several samples a pixel"
-        return "colour", f"colours ({name}), not MR intensities"
+        colour_name = (
+            facts.colour if facts.colour in COLOUR_INTERPRETATIONS else "several samples a pixel"
+        )
+        return "colour", f"colours ({colour_name}), not MR intensities"
     return None
 
 
-def _kind_of_computed(first: Frame, description: str) -> tuple[str, str] | None:
+def _kind_of_computed_image(first_frame: Frame, description: str) -> tuple[str, str] | None:
     """(kind, reason) of a map or projection, or of a phase, real or imaginary image; None for other
     images."""
-    is_derived = first.image_type[:1] == ("DERIVED",)
-    map_types = MAPS | PURPOSES if is_derived else MAPS
-    image_maps = sorted(map_types & set(first.image_type[2:]))
-    if image_maps:
-        return "derived", f"a derived image ({image_maps[0]})"
-    if first.facts.sop_class == MAP_CLASSES:
+    is_derived = first_frame.image_type[:1] == ("DERIVED",)
+    map_types = MAP_TYPES | PURPOSE_TYPES if is_derived else MAP_TYPES
+    maps_of_image = sorted(map_types & set(first_frame.image_type[2:]))
+    if maps_of_image:
+        return "derived", f"a derived image ({maps_of_image[0]})"
+    if first_frame.facts.sop_class == MAP_CLASSES:
         return "derived", "a parametric map"
-    match = MAP_DESCRIPTIONS.search(description) if is_derived else None
-    if match:
-        return "derived", f"a derived image ({match[0]})"
-    component = dict(first.volume_attributes)["component"]
+    map_word = MAP_DESCRIPTIONS.search(description) if is_derived else None
+    if map_word:
+        return "derived", f"a derived image ({map_word[0]})"
+    component = dict(first_frame.volume_attributes)["component"]
     if component == "MAGNITUDE":
         return None
     return "phase", f"the {component.lower()} part of a complex image"

@@ -23,7 +23,7 @@ from fovnet.volume.dicom.positions import (
     positions_in_frame,
     spans_places,
 )
-from fovnet.volume.dicom.triage import CAPTURES
+from fovnet.volume.dicom.triage import CAPTURE_CLASSES
 
 
 def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
@@ -36,20 +36,22 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
     images_by_uid = group_by_key(
         frames, ((*_study_and_kind(frame), frame.facts.series_uid) for frame in frames)
     )
-    stacks: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
+    groups_by_stack: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
     for images in images_by_uid.values():
         if images[0].facts.series_uid and _is_one_place(images):
-            stacks.setdefault(_stack_identity(images[0]), []).append(images)
+            groups_by_stack.setdefault(_stack_identity(images[0]), []).append(images)
         else:
             yield images
-    scattered_stacks: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
-    for groups in stacks.values():
+    groups_by_scattered_stack: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
+    for groups in groups_by_stack.values():
         if _is_stack([images[0] for images in groups]):
             yield [frame for images in groups for frame in images]
             continue
         for images in groups:
-            scattered_stacks.setdefault(_identity_without_uids(images[0]), []).append(images)
-    for groups in scattered_stacks.values():
+            groups_by_scattered_stack.setdefault(_identity_without_uids(images[0]), []).append(
+                images
+            )
+    for groups in groups_by_scattered_stack.values():
         if _is_scattered_stack([images[0] for images in groups]):
             yield [frame for images in groups for frame in images]
         else:
@@ -59,24 +61,26 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
 def note_on_joining(frames: Sequence[Frame]) -> str:
     """A note on images that were joined despite their UIDs; empty for images of one series UID and
     study."""
-    counts = {name: len(uids) for name, uids in _uids(frames).items()}
-    if counts["study"] == 1 and counts["frame of reference"] == 1:
-        if counts["series"] == 1:
+    uid_count_by_level = {level: len(uids) for level, uids in _uids_by_level(frames).items()}
+    if uid_count_by_level["study"] == 1 and uid_count_by_level["frame of reference"] == 1:
+        if uid_count_by_level["series"] == 1:
             return ""
         return (
-            f"joined from {counts['series']} series of one position each: every slice has a series "
+            f"joined from {uid_count_by_level['series']} series of one position each: every slice has a series "
             "UID of its own"
         )
-    levels = " and ".join(name for name, count in counts.items() if count > 1)
+    differing_levels = " and ".join(
+        level for level, count in uid_count_by_level.items() if count > 1
+    )
     return (
-        f"joined from {max(counts.values())} images of one position each: every slice has UIDs of "
-        f"its own ({levels})"
+        f"joined from {max(uid_count_by_level.values())} images of one position each: every slice has UIDs of "
+        f"its own ({differing_levels})"
     )
 
 
 def difference(frames: Sequence[Frame]) -> str:
     """Why images, of a UID each, are not one stack, in words for a message."""
-    values_of: dict[str, set[Hashable]] = {
+    values_by_attribute: dict[str, set[Hashable]] = {
         "PatientID": {spelling_of(frame.facts.patient_id) for frame in frames},
         "patient's name": {frame.facts.name for frame in frames},
         "patient's birth date": {frame.facts.birthday for frame in frames},
@@ -90,7 +94,7 @@ def difference(frames: Sequence[Frame]) -> str:
     }
     if positions_in_frame(frames) is None:
         return "some have no position or orientation"
-    differing = [name for name, values in values_of.items() if len(values) > 1]
+    differing = [name for name, values in values_by_attribute.items() if len(values) > 1]
     if differing:
         return f"they differ in {', '.join(differing)}"
     if not _is_stack(frames):
@@ -100,7 +104,7 @@ def difference(frames: Sequence[Frame]) -> str:
     return "some share a study or frame of reference UID, and others do not"
 
 
-def _uids(frames: Sequence[Frame]) -> dict[str, set[str]]:
+def _uids_by_level(frames: Sequence[Frame]) -> dict[str, set[str]]:
     """The UIDs of each kind."""
     return {
         "study": {frame.facts.study_uid for frame in frames},
@@ -110,12 +114,16 @@ def _uids(frames: Sequence[Frame]) -> dict[str, set[str]]:
 
 
 def _study_and_kind(frame: Frame) -> tuple[Hashable, ...]:
-    return (frame.facts.study_uid, *_kind(frame))
+    return (frame.facts.study_uid, *_image_kind(frame))
 
 
-def _kind(frame: Frame) -> tuple[Hashable, ...]:
+def _image_kind(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
-    return facts.modality, facts.is_captured or facts.sop_class.startswith(CAPTURES), facts.colour
+    return (
+        facts.modality,
+        facts.is_captured or facts.sop_class.startswith(CAPTURE_CLASSES),
+        facts.colour,
+    )
 
 
 def _stack_identity(frame: Frame) -> tuple[Hashable, ...]:
@@ -128,7 +136,7 @@ def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
     `header.PROTOCOL`."""
     facts = frame.facts
     return (
-        *_kind(frame),
+        *_image_kind(frame),
         spelling_of(facts.patient_id),
         facts.birthday,
         facts.name,
@@ -149,25 +157,25 @@ def _direction(frame: Frame) -> tuple[float, ...]:
 
 def _is_one_place(frames: list[Frame]) -> bool:
     """Whether all images lie in one plane and field of view."""
-    placed = positions_in_frame(frames)
-    if placed is None or np.ptp(placed, axis=0).max() >= REPEATED_MM:
+    positions = positions_in_frame(frames)
+    if positions is None or np.ptp(positions, axis=0).max() >= REPEATED_MM:
         return False
     return all(same_direction(frames[0], frame) for frame in frames)
 
 
 def _is_stack(slices: Sequence[Frame]) -> bool:
     """Whether these images of one UID each are evenly spaced, with as many at each position."""
-    placed = positions_in_frame(slices)
-    if placed is None or not spans_places(slices, evenly=True):
+    positions = positions_in_frame(slices)
+    if positions is None or not spans_places(slices, evenly=True):
         return False
-    firsts = np.unique(position_labels(placed[:, 2]), return_index=True)[1]
-    return is_even([slices[index] for index in firsts], missing=True)
+    first_indices = np.unique(position_labels(positions[:, 2]), return_index=True)[1]
+    return is_even([slices[index] for index in first_indices], missing=True)
 
 
 def _is_scattered_stack(slices: list[Frame]) -> bool:
     """As `_is_stack`, if each UID is the same in all images or another in each, and so are image
     numbers: two studies, or two positions of a patient on the table, are not joined."""
-    counts = [len(uids) for uids in _uids(slices).values()]
-    if not all(count in (1, len(slices)) for count in counts):
+    uid_counts = [len(uids) for uids in _uids_by_level(slices).values()]
+    if not all(count in (1, len(slices)) for count in uid_counts):
         return False
     return len({frame.instance for frame in slices}) == len(slices) and _is_stack(slices)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-LONG_TEXT = ("UT", "LT", "ST", "UC", "UR")  # a backslash in them separates nothing
-WORDS = ("AE", "AS", "CS", "DA", "DT", "LO", "PN", "SH", "TM", "UI")
-DECIMAL = "DS"
-WHOLE = ("IS", "US", "SS", "UL", "SL")
-BYTES = ("OB", "OW", "OD", "OF", "OL", "UN")
-BINARY = ("US", "SS", "UL", "SL", "FL", "FD")
-SIGNED_OR_NOT = "US or SS"
+LONG_TEXT_TYPES = ("UT", "LT", "ST", "UC", "UR")  # a backslash in them separates nothing
+WORD_TYPES = ("AE", "AS", "CS", "DA", "DT", "LO", "PN", "SH", "TM", "UI")
+DECIMAL_TYPE = "DS"
+WHOLE_NUMBER_TYPES = ("IS", "US", "SS", "UL", "SL")
+BYTE_TYPES = ("OB", "OW", "OD", "OF", "OL", "UN")
+BINARY_NUMBER_TYPES = ("US", "SS", "UL", "SL", "FL", "FD")
+EITHER_SIGN_TYPE = "US or SS"
 
 
 def restore_types(dataset: Any) -> None:
@@ -34,30 +34,36 @@ def restore_types(dataset: Any) -> None:
         dictionary_type = dictionary_VR(tag)
         if dictionary_type == element.VR:
             continue
-        _restore(dataset, element, "US" if dictionary_type == SIGNED_OR_NOT else dictionary_type)
+        _restore_element_type(
+            dataset, element, "US" if dictionary_type == EITHER_SIGN_TYPE else dictionary_type
+        )
 
 
-def _restore(dataset: Any, element: Any, dictionary_type: str) -> None:
-    is_text = element.VR in (*LONG_TEXT, *WORDS, DECIMAL, "IS")
-    is_bytes = element.VR in BYTES
-    if dictionary_type in (DECIMAL, "IS") and (is_text or is_bytes):
+def _restore_element_type(dataset: Any, element: Any, dictionary_type: str) -> None:
+    is_text = element.VR in (*LONG_TEXT_TYPES, *WORD_TYPES, DECIMAL_TYPE, "IS")
+    is_bytes = element.VR in BYTE_TYPES
+    if dictionary_type in (DECIMAL_TYPE, "IS") and (is_text or is_bytes):
         # a DS reads the whole numbers of an IS too
-        dataset[element.tag] = element._replace(VR=DECIMAL)
-    elif (dictionary_type in BINARY and is_bytes) or (
-        dictionary_type in WORDS and (is_bytes or element.VR in LONG_TEXT)
+        dataset[element.tag] = element._replace(VR=DECIMAL_TYPE)
+    elif (dictionary_type in BINARY_NUMBER_TYPES and is_bytes) or (
+        dictionary_type in WORD_TYPES and (is_bytes or element.VR in LONG_TEXT_TYPES)
     ):
         dataset[element.tag] = element._replace(VR=dictionary_type)
-    elif dictionary_type in BINARY and is_text:
-        _set_numbers(dataset, element, dictionary_type)
+    elif dictionary_type in BINARY_NUMBER_TYPES and is_text:
+        _set_binary_numbers(dataset, element, dictionary_type)
 
 
-def _set_numbers(dataset: Any, element: Any, dictionary_type: str) -> None:
+def _set_binary_numbers(dataset: Any, element: Any, dictionary_type: str) -> None:
     """The numbers of a text as binary numbers; what is no number stays as it is, and counts as
     missing."""
     words = element.value.decode("ascii", "replace").strip("\0 ").split("\\")
     try:
         numbers = [float(word) for word in words]
-        values = [int(number) for number in numbers] if dictionary_type in WHOLE else numbers
+        values = (
+            [int(number) for number in numbers]
+            if dictionary_type in WHOLE_NUMBER_TYPES
+            else numbers
+        )
         dataset.add_new(element.tag, dictionary_type, values[0] if len(values) == 1 else values)
     except (ValueError, OverflowError):
         return

@@ -47,14 +47,14 @@ SUFFIXES = (
 instead of ignored."""
 
 # a table blanks these, and would differ from the JSON
-CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
+CONTROL_CHARACTERS = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
 # bytes of a volume_id: <volume_id>.json and its temporary name must fit into the 255 of a file name
-LONGEST = 200
-RESERVED = ("found",)  # found.json lists the DICOM series
+MAX_ID_BYTES = 200
+RESERVED_IDS = ("found",)  # found.json lists the DICOM series
 # hidden folders of programs, which keep copies of what is seen
 PROGRAM_FOLDERS = (".git", ".datalad", ".snakemake", ".svn", ".hg", ".cache", ".Trashes")
-MOST_LOOKED_INTO = 100  # files of any other hidden folder
-ENDINGS = 5  # kinds of files that the refusal of a folder counts
+MAX_HIDDEN_FILES = 100  # files of any other hidden folder
+MAX_ENDINGS_SHOWN = 5  # kinds of files that the refusal of a folder counts
 
 
 class SeriesExtent(NamedTuple):
@@ -143,37 +143,37 @@ def find(
     unmounted disk.  Raises VolumeError "volumes-none" if no path has anything to read.
     """
     inquiry = _Inquiry(include, show_ids, progress)
-    kind_by_path = {path: file_kind(path) for path in _once(paths)}
-    named_dicom: dict[Path, list[Path]] = {}  # DICOM files given by name, by folder
+    kind_by_path = {path: file_kind(path) for path in _unique_paths(paths)}
+    dicom_by_folder: dict[Path, list[Path]] = {}  # DICOM files given by name, by folder
     for path, kind in kind_by_path.items():
         inquiry.source_by_path[path] = Source.of(kind)
         if _is_file_of_dicom(kind):
-            named_dicom.setdefault(path.parent, []).append(path)
+            dicom_by_folder.setdefault(path.parent, []).append(path)
     volumes: dict[Path, None] = {}
-    empty: list[Path] = []
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    empty_folders: list[Path] = []
+    row_by_key: dict[tuple[str, ...], dict[str, Any]] = {}
     extent_by_path: dict[Path, SeriesExtent] = {}
     passed: dict[Path, None] = {}
     for path, kind in kind_by_path.items():
-        siblings = named_dicom.get(path.parent, []) if _is_file_of_dicom(kind) else []
+        siblings = dicom_by_folder.get(path.parent, []) if _is_file_of_dicom(kind) else []
         if siblings and path != siblings[0]:
             continue  # handled with the first file of its folder
-        listing = _list(kind, siblings, inquiry)
+        listing = _list_path(kind, siblings, inquiry)
         passed.update(dict.fromkeys(listing.passed))
         extent_by_path |= listing.extent_by_path
-        rows |= {_row_key(row): row for row in listing.rows}
+        row_by_key |= {_row_key(row): row for row in listing.rows}
         if listing.volumes:
             volumes.update(dict.fromkeys(listing.volumes))
             continue
         if listing.rows or not kind.is_folder:
             volumes[path] = None  # refused by name
         elif path not in volumes and kind_by_path.keys().isdisjoint(path.parents):
-            empty.append(path)
+            empty_folders.append(path)
     if not volumes:
-        raise _nothing(list(kind_by_path), passed)
+        raise _refusal_of_nothing(list(kind_by_path), passed)
     return Discovery(
-        sources=[inquiry.source(path) for path in _once([*volumes, *empty])],
-        series=list(rows.values()),
+        sources=[inquiry.source(path) for path in _unique_paths([*volumes, *empty_folders])],
+        series=list(row_by_key.values()),
         passed=[path for path in passed if path not in volumes],
         extent_by_path=extent_by_path,
     )
@@ -184,7 +184,7 @@ def _is_file_of_dicom(kind: FileKind) -> bool:
     return kind.is_file and not kind.digits and _role(kind) == "DICOM"
 
 
-def _list(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _Listing:
+def _list_path(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _Listing:
     """What is under one of the paths given.
 
     siblings  the DICOM files of its folder that are given by name, if it is one of them
@@ -245,25 +245,25 @@ class PassedOver:
         return paths_by_kind
 
 
-def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
+def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     """The refusal of paths that have nothing to read: what there is, by kind, and one thing to try."""
     passed_over = PassedOver.of(passed)
     files = passed_over.files
     hidden = passed_over.hidden
     linked = passed_over.linked
-    contents = ""
+    contents_phrase = ""
     if files:
         verb = "is" if len(files) == 1 else "are"
-        contents = f"; there {verb} {count_endings(files)}"
+        contents_phrase = f"; there {verb} {count_endings(files)}"
     hints = [
         f"{several(len(paths_of_kind), 'file')}, {paths_of_kind[0].name} for example: {kind}. {remedy}"
         for (kind, remedy), paths_of_kind in passed_over.unread_images.items()
     ]
     if hidden:
-        number = several(len(hidden), "hidden file or folder", "hidden files or folders")
+        hidden_phrase = several(len(hidden), "hidden file or folder", "hidden files or folders")
         verb = "is" if len(hidden) == 1 else "are"
         hints.append(
-            f"{number} that may be or hold volumes {verb} passed over; name {hidden[0]} itself"
+            f"{hidden_phrase} that may be or hold volumes {verb} passed over; name {hidden[0]} itself"
         )
     if linked:
         hints.append(f"links to folders are not followed; name {linked[0]} itself")
@@ -271,18 +271,20 @@ def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     return VolumeError(
         "volumes-none",
         f"{', '.join(map(str, paths))}: no file that looks like a volume "
-        f"({', '.join(SUFFIXES)}){contents}; {hint}",
+        f"({', '.join(SUFFIXES)}){contents_phrase}; {hint}",
     )
 
 
 def count_endings(files: Sequence[Path]) -> str:
     """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without
     ending"."""
-    endings = Counter(_ending(path) for path in files)
-    counts = [f"{count:,} {ending}" for ending, count in endings.most_common(ENDINGS)]
-    if len(endings) > ENDINGS:
-        counts.append("...")
-    return f"{several(len(files), 'file')}: {', '.join(counts)}"
+    file_counts = Counter(_ending(path) for path in files)
+    count_phrases = [
+        f"{count:,} {ending}" for ending, count in file_counts.most_common(MAX_ENDINGS_SHOWN)
+    ]
+    if len(file_counts) > MAX_ENDINGS_SHOWN:
+        count_phrases.append("...")
+    return f"{several(len(files), 'file')}: {', '.join(count_phrases)}"
 
 
 def _ending(path: Path) -> str:
@@ -301,10 +303,10 @@ def _hides_volumes(hidden: Path) -> bool:
     if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
         return hidden.name.lower().endswith(SUFFIXES)
     files = (Path(parent, name) for parent, _, names in os.walk(hidden) for name in names)
-    return any(_role(file_kind(path)) for path in islice(files, MOST_LOOKED_INTO))
+    return any(_role(file_kind(path)) for path in islice(files, MAX_HIDDEN_FILES))
 
 
-def _once(paths: Iterable[Path]) -> list[Path]:
+def _unique_paths(paths: Iterable[Path]) -> list[Path]:
     """Each path once, in its first spelling; a link is a path of its own."""
     path_by_absolute: dict[str, Path] = {}
     for path in paths:
@@ -323,7 +325,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     volumes: list[Path] = []
     rows: list[dict[str, Any]] = []
     extent_by_path: dict[Path, SeriesExtent] = {}
-    items: list[DicomObject] = []
+    dicom_files: list[DicomObject] = []
     skipped_files: list[Path] = []
     archives_set_aside: list[Path] = []
     links: list[Path] = []
@@ -333,7 +335,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
         kind = file_kind(path)
         role = _role(kind)
         if role == "DICOM":
-            items.append(DicomObject(path))
+            dicom_files.append(DicomObject(path))
             continue
         if role == "":
             skipped_files.append(path)
@@ -356,13 +358,13 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
             volumes += listing.volumes or [path]
     # an archive that is called like DICOM is no object of the folder
     has_namesakes = any(path.name.lower().endswith((".dcm", ".ima")) for path in archives)
-    contents = (
-        survey_items(items, inquiry.progress)
+    dicom_survey = (
+        survey_items(dicom_files, inquiry.progress)
         if has_namesakes
-        else survey(folder, items, inquiry.progress)
+        else survey(folder, dicom_files, inquiry.progress)
     )
-    unread = [entry for entry in contents.unread if not (volumes and entry.is_directory)]
-    listing = _list_series(contents.series, unread, None, inquiry)
+    unread = [entry for entry in dicom_survey.unread if not (volumes and entry.is_directory)]
+    listing = _list_series(dicom_survey.series, unread, None, inquiry)
     if not any(split_address(path)[0] == folder for path in listing.volumes):
         forget(folder)  # a large tree whose series lie in folders of their own
     volume_names = {(path.parent, volume_name(path)) for path in volumes}
@@ -372,7 +374,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
         if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in volume_names
     ]
     volumes = sorted(volumes + listing.volumes)
-    if not volumes and not items:
+    if not volumes and not dicom_files:
         volumes = archives_set_aside
     return _Listing(
         volumes,
@@ -403,22 +405,22 @@ def _role(kind: FileKind) -> str:
 def _list_dicom(
     container: Path,
     inquiry: _Inquiry,
-    items: Sequence[DicomObject] | None = None,
+    dicom_objects: Sequence[DicomObject] | None = None,
     only: Collection[Path] = (),
 ) -> _Listing:
     """The series of an archive, a file, or the files `only` of a folder.  An archive that cannot be
     opened is a volume itself.
 
-    items  its objects, where they are known
+    dicom_objects  its objects, where they are known
     """
     try:
-        contents = survey(container, items, inquiry.progress)
+        dicom_survey = survey(container, dicom_objects, inquiry.progress)
     except Exception:  # a damaged archive may raise any: it is refused when it is read
         return _Listing([container])
     if not only:
-        return _list_series(contents.series, contents.unread, container, inquiry)
-    unread = [entry for entry in contents.unread if entry.item.path in only]
-    return _list_series(contents.series, unread, None, inquiry, only)
+        return _list_series(dicom_survey.series, dicom_survey.unread, container, inquiry)
+    unread = [entry for entry in dicom_survey.unread if entry.item.path in only]
+    return _list_series(dicom_survey.series, unread, None, inquiry, only)
 
 
 def _list_series(
@@ -434,13 +436,13 @@ def _list_series(
     only   only the series that these files belong to
     """
     listing = _Listing([entry.item.path for entry in unread if not entry.item.member])
-    folders = _folder_by_family(series_list)
+    folder_by_family = _folder_by_family(series_list)
     ids_by_home = _ids_by_home(series_list)
     for series in series_list:
         named_files = [path for path in sorted(_files(series)) if path in only]
         if only and not named_files:
             continue
-        home = container or folders[series.family, series.whose]
+        home = container or folder_by_family[series.family, series.whose]
         if named_files:  # these may be copies of files elsewhere
             home = named_files[0] if len(series.items) == 1 else named_files[0].parent
         is_alone = ids_by_home.get(home) == {series.id}
@@ -466,11 +468,14 @@ def _is_of_another_format(unread: Unread) -> bool:
 def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Path]:
     """By family and person, the folder with all files of that series, whatever volumes it was split
     into; a single file itself."""
-    files: dict[tuple[str, str], set[Path]] = {}
+    paths_by_family: dict[tuple[str, str], set[Path]] = {}
     for series in series_list:
-        paths = files.setdefault((series.family, series.whose), set())
-        paths.update(item.path for item in series.items)
-    return {family: Path(os.path.commonpath(paths)) for family, paths in files.items()}
+        family_paths = paths_by_family.setdefault((series.family, series.whose), set())
+        family_paths.update(item.path for item in series.items)
+    return {
+        family: Path(os.path.commonpath(family_paths))
+        for family, family_paths in paths_by_family.items()
+    }
 
 
 def _extent(series: Series) -> SeriesExtent:
@@ -510,7 +515,7 @@ def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
 def _homes(files: Collection[Path]) -> set[Path]:
     """Files, their folders, and all folders above."""
     folders = {path.parent for path in files}
-    return {*files, *folders, *(above for folder in folders for above in folder.parents)}
+    return {*files, *folders, *(ancestor for folder in folders for ancestor in folder.parents)}
 
 
 def name_volumes(
@@ -521,12 +526,12 @@ def name_volumes(
 
     id_by_path  volume_ids that paths, as text, had before and keep: the others are numbered beside them
     Names that differ only in case count as the same, since some file systems do not distinguish them; a name
-    longer than `LONGEST` is cut, so that `<volume_id>.json` and its temporary name fit into the 255 bytes of
+    longer than `MAX_ID_BYTES` is cut, so that `<volume_id>.json` and its temporary name fit into the 255 bytes of
     a file name.  Tabs and line ends become a blank, and blanks at the ends are removed, as in the cells of a
-    table; `RESERVED` are names of other files in the output folder.
+    table; `RESERVED_IDS` are names of other files in the output folder.
     """
-    number_by_name: Counter[str] = Counter(RESERVED)
-    ids_in_use = {*RESERVED, *(volume_id.casefold() for volume_id in id_by_path.values())}
+    number_by_name: Counter[str] = Counter(RESERVED_IDS)
+    ids_in_use = {*RESERVED_IDS, *(volume_id.casefold() for volume_id in id_by_path.values())}
     volume_ids = []
     for path in paths:
         if str(path) in id_by_path:
@@ -547,7 +552,7 @@ def name_volumes(
 
 def _plain_name(path: Path) -> str:
     """The name of a volume without suffix, cut, and without tabs and line ends."""
-    name = CONTROL.sub(" ", volume_name(path)).encode(errors="replace")[:LONGEST]
+    name = CONTROL_CHARACTERS.sub(" ", volume_name(path)).encode(errors="replace")[:MAX_ID_BYTES]
     return name.decode(errors="ignore").strip() or "volume"
 
 

@@ -14,7 +14,7 @@ from fovnet.volume.sources.kind import file_kind
 from fovnet.volume.sources.readers import READERS, guard, reader_of
 
 # largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
-THICKER = 1.5
+LEAST_THICKNESS_RATIO = 1.5
 SAME_PLACE_MM = 0.1  # two grids are the same if no pair of corners lies farther apart
 PLANES = ("sagittal", "coronal", "axial")
 
@@ -35,33 +35,37 @@ class VolumeGrid:
     @property
     def slices(self) -> int:
         """The number of slices from feet to head of the volume in its closest RAS order."""
-        return self.shape[self._axis(2)]
+        return self.shape[self._stored_axis(2)]
 
     @property
     def width_mm(self) -> float:
         """The field of view from left to right, in mm."""
-        across = self._axis(0)
-        return float(self.shape[across] * self.spacing_mm[across])
+        left_right_axis = self._stored_axis(0)
+        return float(self.shape[left_right_axis] * self.spacing_mm[left_right_axis])
 
     @property
     def plane(self) -> str:
         """The scan plane, perpendicular to the axis of the largest spacing; empty for nearly cubic
         voxels."""
-        thick = int(np.argmax(self.spacing_mm))
-        in_plane_mm = np.delete(self.spacing_mm, thick)
-        towards = int(closest_axes(self.vox_to_ras)[thick, 0])
-        return PLANES[towards] if self.spacing_mm[thick] >= THICKER * in_plane_mm.max() else ""
+        thick_axis = int(np.argmax(self.spacing_mm))
+        in_plane_mm = np.delete(self.spacing_mm, thick_axis)
+        ras_axis = int(closest_axes(self.vox_to_ras)[thick_axis, 0])
+        return (
+            PLANES[ras_axis]
+            if self.spacing_mm[thick_axis] >= LEAST_THICKNESS_RATIO * in_plane_mm.max()
+            else ""
+        )
 
     def is_same_as(self, other: VolumeGrid) -> bool:
         """Whether both have the same shape and the same corners, to 0.1 mm."""
         if self.shape != other.shape:
             return False
-        corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(self.shape) - 1)
-        difference = self.vox_to_ras - other.vox_to_ras
-        shifts_mm = corners @ difference[:3, :3].T + difference[:3, 3]
+        corner_indices = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(self.shape) - 1)
+        affine_difference = self.vox_to_ras - other.vox_to_ras
+        shifts_mm = corner_indices @ affine_difference[:3, :3].T + affine_difference[:3, 3]
         return bool(np.abs(shifts_mm).max() <= SAME_PLACE_MM)
 
-    def _axis(self, ras_axis: int) -> int:
+    def _stored_axis(self, ras_axis: int) -> int:
         return int(np.flatnonzero(closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])
 
 

@@ -22,9 +22,9 @@ from fovnet.errors import VolumeError
 
 NAME = "image"
 # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
-MOST_CHANNELS = 16
-WANTED = "give a path, a nibabel image, or a numpy array (i, j, k) with its affine"
-SCANNER = 1  # code of an affine: coordinates of the scanner
+MAX_CHANNELS = 16
+WANTED_INPUT = "give a path, a nibabel image, or a numpy array (i, j, k) with its affine"
+SCANNER_CODE = 1  # code of an affine: coordinates of the scanner
 
 
 @contextmanager
@@ -44,7 +44,8 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
         path = Path(folder) / f"{NAME}.nii"
         try:
             nibabel.save(
-                volume if isinstance(volume, SpatialImage) else _image(volume, affine), path
+                volume if isinstance(volume, SpatialImage) else _image_of_array(volume, affine),
+                path,
             )
         except (HeaderDataError, ImageFileError, TypeError, ValueError) as fault:
             raise VolumeError(
@@ -54,15 +55,15 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
         yield path
 
 
-def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
+def _image_of_array(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
     """The image of an array."""
     if not isinstance(array, np.ndarray):
-        raise VolumeError("volume-format", f"{type(array).__name__}: not a volume; {WANTED}.")
+        raise VolumeError("volume-format", f"{type(array).__name__}: not a volume; {WANTED_INPUT}.")
     if affine is None:
-        placed = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
+        remedy = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
         raise VolumeError(
             "volume-geometry",
-            f"the array {array.shape} has no affine, which says which way is up; {placed}.",
+            f"the array {array.shape} has no affine, which says which way is up; {remedy}.",
         )
     matrix = np.asarray(affine, dtype=np.float64)
     if matrix.shape != (4, 4):
@@ -71,41 +72,43 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
             f"the affine given is {matrix.shape}, but must be (4, 4): from indices to millimetres.",
         )
     header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
-    header.set_sform(matrix, SCANNER)  # type: ignore[no-untyped-call]
+    header.set_sform(matrix, SCANNER_CODE)  # type: ignore[no-untyped-call]
     header["pixdim"][1:4] = np.linalg.norm(matrix[:3, :3], axis=0)
     # NIfTI with two axes has no spacing of slices, and nibabel would write 1 for the affine's
-    array = _storable(array[..., np.newaxis] if array.ndim == 2 else array)
+    array = _as_storable_type(array[..., np.newaxis] if array.ndim == 2 else array)
     header.set_data_dtype(array.dtype)  # type: ignore[no-untyped-call]
     return nibabel.Nifti1Image(array, None, header)  # type: ignore[no-untyped-call]
 
 
-def _storable(array: NDArray[Any]) -> NDArray[Any]:
+def _as_storable_type(array: NDArray[Any]) -> NDArray[Any]:
     """The array in a type that NIfTI readers know: 64-bit integers, half floats and bits as
     float32."""
-    rare = array.dtype.kind == "b" or array.dtype in (np.int64, np.uint64, np.float16)
-    return array.astype(np.float32) if rare else array
+    is_rare_type = array.dtype.kind == "b" or array.dtype in (np.int64, np.uint64, np.float16)
+    return array.astype(np.float32) if is_rare_type else array
 
 
 def _refuse_channels_first(volume: Any) -> None:
     """Raises VolumeError "volume-format" for a tensor, with its array in words, and "volume-shape"
     for an array or image whose first axis seems to count channels."""
     shape = tuple(getattr(volume, "shape", ()))
-    index = f"[{', '.join('0' * (len(shape) - 3))}]" if _has_channels_first(shape) else ""
+    channel_index = f"[{', '.join('0' * (len(shape) - 3))}]" if _has_channels_first(shape) else ""
     if hasattr(volume, "detach"):  # torch.Tensor, and MetaTensor of MONAI
-        array = f"volume{index}.detach().cpu().numpy()"
+        array_expression = f"volume{channel_index}.detach().cpu().numpy()"
         raise VolumeError(
             "volume-format",
-            f"{type(volume).__name__} {shape}: a tensor, not a volume; {WANTED}: "
-            f"predict({array}, affine=...).",
+            f"{type(volume).__name__} {shape}: a tensor, not a volume; {WANTED_INPUT}: "
+            f"predict({array_expression}, affine=...).",
         )
-    if index and isinstance(volume, np.ndarray | SpatialImage):
-        channel = f"volume{index}"
+    if channel_index and isinstance(volume, np.ndarray | SpatialImage):
+        channel_expression = f"volume{channel_index}"
         if isinstance(volume, SpatialImage):
-            channel = f"nibabel.Nifti1Image(volume.dataobj{index}, volume.affine)"
+            channel_expression = (
+                f"nibabel.Nifti1Image(volume.dataobj{channel_index}, volume.affine)"
+            )
         raise VolumeError(
             "volume-shape",
             f"the {type(volume).__name__} {shape} has {shape[0]} first, which seems to count channels; "
-            f"(i, j, k) is wanted. Give one channel, {channel}, or of (i, j, k, frames) one frame.",
+            f"(i, j, k) is wanted. Give one channel, {channel_expression}, or of (i, j, k, frames) one frame.",
         )
 
 
@@ -117,4 +120,4 @@ def _has_channels_first(shape: tuple[int, ...]) -> bool:
     """
     if len(shape) <= 3 or 0 in shape:
         return False
-    return shape[0] == 1 or (shape[0] <= MOST_CHANNELS and shape[0] < min(shape[1:]))
+    return shape[0] == 1 or (shape[0] <= MAX_CHANNELS and shape[0] < min(shape[1:]))

@@ -86,10 +86,10 @@ def file_kind(path: Path) -> FileKind:
     """What stands at a path now.  A pipe is never opened: that could block for ever."""
     container, digits = split_address(path)
     try:
-        facts = container.stat()
+        file_status = container.stat()
     except (OSError, ValueError) as fault:  # ValueError: a null byte in the name
         return FileKind(path, container, digits, fault=fault)
-    kind = FileKind(path, container, digits, facts.st_mode, [place_of(facts)])
+    kind = FileKind(path, container, digits, file_status.st_mode, [place_of(file_status)])
     if kind.is_folder:
         return kind
     stored = b""
@@ -108,6 +108,11 @@ def file_kind(path: Path) -> FileKind:
     return replace(kind, stored=stored, opening=opening)
 
 
-def place_of(facts: os.stat_result) -> list[int]:
+def place_of(file_status: os.stat_result) -> list[int]:
     """Size, mtime, ctime and inode of a file, which change when it is changed or replaced."""
-    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
+    return [
+        file_status.st_size,
+        file_status.st_mtime_ns,
+        file_status.st_ctime_ns,
+        file_status.st_ino,
+    ]

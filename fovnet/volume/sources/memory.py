@@ -32,10 +32,10 @@ Header = tuple[tuple[int, ...], NDArray[np.float64]]
 MOST_VOXELS = MOST_BYTES // VOXEL_BYTES
 # measured: 4 whatever is stored, 9 with a next frame, 15 to 17 if oblique by 25° to 34°
 BYTES_PER_VOXEL = 18
-# of the voxels of a resampled grid beyond TWICE the volume's own: float32, once more if noise is made black
-STRAIGHT_TO_BYTES = 10
-TWICE = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
-HEADER_OF = {  # of the formats that can be oblique, besides DICOM
+# of the voxels of a resampled grid beyond FREE_GROWTH the volume's own: float32, once more if noise is made black
+BYTES_PER_STRAIGHT_VOXEL = 10
+FREE_GROWTH = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
+HEADER_READER_BY_FORMAT = {  # of the formats that can be oblique, besides DICOM
     "NIfTI": nifti.header_of,
     "NRRD": nrrd.header_of,
     "MetaImage": metaimage.header_of,
@@ -43,8 +43,8 @@ HEADER_OF = {  # of the formats that can be oblique, besides DICOM
     "Analyze": analyze.header_of,
 }
 # per byte of a compressed file of unknown grid: int16 unpacks about threefold, and its 2 bytes take 18
-PACKED_TO_BYTES = 27
-PLAIN_TO_BYTES = 18  # per byte of an uncompressed file: voxels of one byte, the smallest
+BYTES_PER_PACKED_BYTE = 27
+BYTES_PER_PLAIN_BYTE = 18  # per byte of an uncompressed file: voxels of one byte, the smallest
 LEAST_BYTES = 2**22  # 200 slices of 128 × 128, a decoded header, buffers
 
 BUDGET_BYTES = 2**32
@@ -79,16 +79,18 @@ def _bytes_by_digits(folder: Path, changed_ns: int) -> dict[str, int]:
     """Bytes of memory for each series of a folder, by the digits of its address, and for all under
     ""; cached for a batch of these series."""
     bytes_by_digits: dict[str, int] = {}
-    total = 0
+    total_bytes = 0
     for series in survey(folder).series:
         files = {item.path for item in series.items}
         file_bytes = sum(max(file_stamp(file)[0], 0) for file in files)
-        grid = _grid_voxels(partial(_series_header, series))
-        needed_bytes = max(PACKED_TO_BYTES * file_bytes, BYTES_PER_VOXEL * grid.stored)
-        needed_bytes += grid.straight_bytes
+        voxel_counts = _grid_voxels(partial(_series_header, series))
+        needed_bytes = max(
+            BYTES_PER_PACKED_BYTE * file_bytes, BYTES_PER_VOXEL * voxel_counts.stored
+        )
+        needed_bytes += voxel_counts.straight_bytes
         bytes_by_digits |= dict.fromkeys((series.id, *series.beside), needed_bytes)
-        total += needed_bytes
-    return bytes_by_digits | {"": total}
+        total_bytes += needed_bytes
+    return bytes_by_digits | {"": total_bytes}
 
 
 def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
@@ -99,28 +101,28 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
         named_series = find_series(container, digits) if digits else None
         series_list = survey(container).series if named_series is None else (named_series,)
         grids = [_grid_voxels(partial(_series_header, series)) for series in series_list]
-    elif format_name in HEADER_OF:
-        grids = [_grid_voxels(partial(HEADER_OF[format_name], source.path))]
+    elif format_name in HEADER_READER_BY_FORMAT:
+        grids = [_grid_voxels(partial(HEADER_READER_BY_FORMAT[format_name], source.path))]
     else:
         grids = []
     grid_bytes = BYTES_PER_VOXEL * sum(grid.stored for grid in grids)
     straight_bytes = sum(grid.straight_bytes for grid in grids)
     if format_name == "NIfTI":
         return grid_bytes + straight_bytes
-    bytes_a_byte = PACKED_TO_BYTES if source.is_packed else PLAIN_TO_BYTES
-    return max(grid_bytes, container.stat().st_size * bytes_a_byte) + straight_bytes
+    bytes_per_file_byte = BYTES_PER_PACKED_BYTE if source.is_packed else BYTES_PER_PLAIN_BYTE
+    return max(grid_bytes, container.stat().st_size * bytes_per_file_byte) + straight_bytes
 
 
 def _series_header(series: Series) -> Header:
     """The shape (columns, rows, images) and the affine of a series as if it were evenly spaced."""
-    first = series.frames[0]
-    stand = stack_positions("", series.frames)
-    images = len(stand.along)
-    slice_distance_mm = np.ptp(stand.along) / max(1, images - 1) or 1.0
-    row_mm, column_mm = stand.spacing_mm
+    first_frame = series.frames[0]
+    positions = stack_positions("", series.frames)
+    image_count = len(positions.along)
+    slice_distance_mm = np.ptp(positions.along) / max(1, image_count - 1) or 1.0
+    row_mm, column_mm = positions.spacing_mm
     vox_to_lps = np.eye(4)
-    vox_to_lps[:3, :3] = stand.axes.T * [column_mm, row_mm, slice_distance_mm]
-    return (first.columns, first.rows, images), LPS_TO_RAS @ vox_to_lps
+    vox_to_lps[:3, :3] = positions.axes.T * [column_mm, row_mm, slice_distance_mm]
+    return (first_frame.columns, first_frame.rows, image_count), LPS_TO_RAS @ vox_to_lps
 
 
 class GridVoxels(NamedTuple):
@@ -136,7 +138,7 @@ class GridVoxels(NamedTuple):
     @property
     def straight_bytes(self) -> int:
         """Memory for a grid along the scanner axes that is larger than the volume."""
-        return STRAIGHT_TO_BYTES * max(0, self.straight - TWICE * self.stored)
+        return BYTES_PER_STRAIGHT_VOXEL * max(0, self.straight - FREE_GROWTH * self.stored)
 
 
 def _grid_voxels(header: Callable[[], Header]) -> GridVoxels:

@@ -9,14 +9,14 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.source import GUNZIP, ZIP_MAGIC, begins_like_dicom, packs_dicom
 from fovnet.volume.unpacking import GZIP, regular_path, unpack_opening
 
-PACKED = "a DICOM file packed with gzip", GUNZIP
+PACKED_DICOM = "a DICOM file packed with gzip", GUNZIP
 PHILIPS = "one of a Philips PAR/REC pair", "Convert the pair to NIfTI with dcm2niix."
 AFNI = "one of an AFNI HEAD/BRIK pair", "Convert the pair to NIfTI with 3dAFNItoNIFTI."
 AFNI_HEADER = re.compile(rb"\s*type\s*=\s*(string|integer|float)-attribute")
 TAR = "a tar archive", "Unpack it with tar -xf, and name the folder."
 # by name: bzip2 unpacks blocks of 900 kB, not the first bytes alone
 PACKED_TAR = re.compile(r".*\.(tar\.(bz2|xz|zst|lzma|lz)|tbz2?|tb2|txz|tzst)")
-PACKERS = b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x5d\x00\x00", b"LZIP"
+PACKED_MAGICS = b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x5d\x00\x00", b"LZIP"
 BRUKER = (
     "images and parameters of Bruker ParaVision",
     "Export the study as DICOM in ParaVision, or convert its folder to NIfTI (brkraw, bruker2nifti).",
@@ -34,7 +34,7 @@ SUFFIXES = (
     BRUKER_EXPORT,
 )
 # fmt: on
-NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip")
+KINDS_WITHOUT_IMAGE = ("a text file", "of no known format", "a file packed twice with gzip")
 
 
 def unread_image(path: Path) -> tuple[str, str] | None:
@@ -51,9 +51,9 @@ def unread_image(path: Path) -> tuple[str, str] | None:
     except (OSError, VolumeError):
         return None
     if packs_dicom(opening):
-        return PACKED
+        return PACKED_DICOM
     kind_and_remedy = other_format(path, unpack_opening(opening) or opening)
-    return kind_and_remedy if kind_and_remedy[0] not in NO_IMAGES else None
+    return kind_and_remedy if kind_and_remedy[0] not in KINDS_WITHOUT_IMAGE else None
 
 
 def is_annexed(link: str) -> bool:
@@ -78,13 +78,13 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         or (name in BRUKER_NAMES and _is_beside_bruker(path))
     ):
         return BRUKER
-    if PACKED_TAR.fullmatch(name) and opening.startswith(PACKERS):
+    if PACKED_TAR.fullmatch(name) and opening.startswith(PACKED_MAGICS):
         return TAR
     for magic, kind, remedy in MAGICS:
         if opening.lstrip().startswith(magic):
             return kind, remedy
     if begins_like_dicom(opening):  # the DICOM reader does not claim it, so it is compressed
-        return PACKED
+        return PACKED_DICOM
     if opening[257:262] == b"ustar":
         return TAR
     if name.endswith((".mgz", ".mgh")):
@@ -104,23 +104,23 @@ def _is_beside_bruker(path: Path) -> bool:
     return any((path.parent / name).is_file() for name in ("acqp", "method", "visu_pars", "reco"))
 
 
-SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
-PICTURE = "Name the volume it was made from: a picture has no millimetres."
-ARRAY = "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."
+SAVE_REMEDY = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
+PICTURE_REMEDY = "Name the volume it was made from: a picture has no millimetres."
+ARRAY_REMEDY = "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."
 MINC_2 = "an HDF5 file (MINC 2, or MATLAB 7.3)"
 # fmt: off
 MAGICS = (
     (b"# === DATA DESCRIPTION FILE", *PHILIPS),
     (b"<PRIDE_V5", "one of a Philips XML/REC pair", "Export the series as DICOM, NIfTI or PAR/REC."),
-    (b"NRRD", "a damaged NRRD file", SAVE),
-    (b"ObjectType", "a damaged MetaImage file", SAVE),
-    (b"NDims", "a damaged MetaImage file", SAVE),
+    (b"NRRD", "a damaged NRRD file", SAVE_REMEDY),
+    (b"ObjectType", "a damaged MetaImage file", SAVE_REMEDY),
+    (b"NDims", "a damaged MetaImage file", SAVE_REMEDY),
     (b"\x89HDF", MINC_2, "Convert it to NIfTI (mnc2nii for MINC)."),
     (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
-    (b"\x89PNG", "a PNG picture", PICTURE),
-    (b"\xff\xd8\xff", "a JPEG picture", PICTURE),
+    (b"\x89PNG", "a PNG picture", PICTURE_REMEDY),
+    (b"\xff\xd8\xff", "a JPEG picture", PICTURE_REMEDY),
     (b"%PDF", "a PDF document", "Name the image itself."),
-    (b"\x93NUMPY", "a NumPy array", ARRAY),
+    (b"\x93NUMPY", "a NumPy array", ARRAY_REMEDY),
     (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
     (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
     (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),

@@ -50,7 +50,7 @@ class Reader:
     files_of: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
 
 
-def _by_opening(claims: Callable[[Path, bytes], bool]) -> Callable[[FileKind], bool]:
+def _claims_opening(claims: Callable[[Path, bytes], bool]) -> Callable[[FileKind], bool]:
     """The test of a format that asks for the name and the first bytes, unpacked."""
     return lambda kind: claims(kind.path, kind.opening)
 
@@ -62,24 +62,24 @@ READERS = (
     Reader(
         "NIfTI",
         ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2",
-        _by_opening(nifti.claims),
+        _claims_opening(nifti.claims),
         nifti.read,
         nifti.files_of,
     ),
-    Reader("NRRD", ".nrrd, .nhdr", _by_opening(nrrd.claims), nrrd.read, nrrd.files_of),
+    Reader("NRRD", ".nrrd, .nhdr", _claims_opening(nrrd.claims), nrrd.read, nrrd.files_of),
     Reader(
         "MetaImage",
         ".mha, .mhd",
-        _by_opening(metaimage.claims),
+        _claims_opening(metaimage.claims),
         metaimage.read,
         metaimage.files_of,
     ),
-    Reader("MGH", ".mgh, .mgz", _by_opening(mgh.claims), mgh.read),
-    Reader("GIPL", ".gipl, .gipl.gz", _by_opening(gipl.claims), gipl.read),
+    Reader("MGH", ".mgh, .mgz", _claims_opening(mgh.claims), mgh.read),
+    Reader("GIPL", ".gipl, .gipl.gz", _claims_opening(gipl.claims), gipl.read),
     Reader(
         "Analyze",
         ".hdr/.img with SPM's .mat",
-        _by_opening(analyze.claims),
+        _claims_opening(analyze.claims),
         analyze.read,
         analyze.files_of,
     ),
@@ -98,10 +98,10 @@ def reader_of(kind: FileKind) -> Reader:
         # a test may read more than the first bytes: the header beside an .img
         if guard(reader, kind.path, partial(reader.claims, kind)):
             return reader
-    seeming, remedy = other_format(kind.path, kind.opening)
+    seeming_kind, remedy = other_format(kind.path, kind.opening)
     formats = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError(
-        "volume-format", f"{kind.path}: this is {seeming}; fovnet reads {formats}. {remedy}"
+        "volume-format", f"{kind.path}: this is {seeming_kind}; fovnet reads {formats}. {remedy}"
     )
 
 
@@ -141,11 +141,11 @@ def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
             "volume-truncated", f"{path}: the file ends too early ({fault}). Copy it again."
         ) from fault
     except DAMAGED as fault:
-        raise _damage(path, fault) from fault
+        raise _refusal_of_damage(path, fault) from fault
     except MemoryError as fault:
         raise short_of_memory(path, "read it") from fault
     except OSError as fault:
-        raise _os_fault(path, fault) from fault
+        raise _refusal_of_os_fault(path, fault) from fault
     except Exception as fault:  # for damaged files the libraries may raise any exception
         raise VolumeError(
             "volume-corrupt", f"{path}: damaged {reader.name} ({fault}). Export it again."
@@ -177,7 +177,7 @@ def _refuse_unreadable(kind: FileKind) -> None:
             f"{path}: the gzip ends before anything can be unpacked. Copy it again.",
         ) from fault
     if isinstance(fault, OSError):
-        raise _os_fault(path, fault) from fault
+        raise _refusal_of_os_fault(path, fault) from fault
     if isinstance(fault, ValueError):  # a null byte in the name
         raise VolumeError(
             "volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path."
@@ -190,7 +190,7 @@ def _refuse_unreadable(kind: FileKind) -> None:
         )
 
 
-def _damage(path: Path, fault: Exception) -> VolumeError:
+def _refusal_of_damage(path: Path, fault: Exception) -> VolumeError:
     """The refusal of damaged compressed data, or of gzip followed by other bytes, which gunzip
     ignores with a warning."""
     with suppress(OSError, VolumeError):
@@ -205,7 +205,7 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
     )
 
 
-def _os_fault(path: Path, fault: OSError) -> VolumeError:
+def _refusal_of_os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
         container, hash_sign, digits = str(path).rpartition("#")
         if (
@@ -239,11 +239,13 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
             )
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):
-        part = Path(fault.filename or path).name
-        which = f"{path}:" if part == path.name else f"{path}: {part}, a part of it,"
+        missing_name = Path(fault.filename or path).name
+        subject = (
+            f"{path}:" if missing_name == path.name else f"{path}: {missing_name}, a part of it,"
+        )
         return VolumeError(
             "volume-permission",
-            f"{which} may not be read by this user. Change its permissions (chmod u+r), or those of "
+            f"{subject} may not be read by this user. Change its permissions (chmod u+r), or those of "
             "the folders above it (chmod u+rx).",
         )
     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"

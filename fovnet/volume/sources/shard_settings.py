@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 SHIPPED = "shipped"
-IN_ANSWERS = ("pictures", "pages", "faces")
+SETTINGS_IN_ROWS = ("pictures", "pages", "faces")
 """Settings that a shard's rows record beside the identity of its networks; the others make the
 list."""
 
@@ -40,7 +40,7 @@ class ShardSettings:
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> ShardSettings:
         """From `facts` as a survey keeps them.  Raises KeyError where one is missing."""
-        values = {name: facts[name] for name in NAMES}
+        values = {name: facts[name] for name in SETTING_NAMES}
         if values["include"] is not None:
             values["include"] = tuple(values["include"])
         return cls(**values)
@@ -48,7 +48,7 @@ class ShardSettings:
     @property
     def facts(self) -> dict[str, Any]:
         """Every setting by its name."""
-        return {name: getattr(self, name) for name in NAMES}
+        return {name: getattr(self, name) for name in SETTING_NAMES}
 
     def updated(self, changes: ShardSettings) -> ShardSettings:
         """These, but for those that `changes` has."""
@@ -67,15 +67,15 @@ class ShardSettings:
             yield name, value, other_value
 
 
-NAMES = tuple(setting.name for setting in fields(ShardSettings))
+SETTING_NAMES = tuple(setting.name for setting in fields(ShardSettings))
 DEFAULTS = ShardSettings(SHIPPED, (), show_ids=False, pictures=True, pages=True, faces=True)
 """What holds where nobody was told anything."""
 
 
 def option(name: str, value: Any) -> str:
     """A setting as an option of the command line: --no-faces, --model DIR."""
-    dashed = name.replace("_", "-")
+    dashed_name = name.replace("_", "-")
     if isinstance(value, bool):
-        return f"--{dashed}" if value else f"--no-{dashed}"
-    text = ",".join(value) if isinstance(value, tuple) else str(value)
-    return f"--{dashed} {text or repr('')}"
+        return f"--{dashed_name}" if value else f"--no-{dashed_name}"
+    value_text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return f"--{dashed_name} {value_text or repr('')}"

@@ -27,8 +27,8 @@ from fovnet.volume.sources.discovery import Discovery, SeriesExtent, name_volume
 from fovnet.volume.sources.shard_settings import ShardSettings
 from fovnet.words import first_few, several
 
-FOLDER = "shards"
-SURVEY = "survey.json"
+SHARD_FOLDER = "shards"
+SURVEY_FILE = "survey.json"
 VOLUME_BYTES = 2**23
 """Bytes that a volume counts beside its own: on one core 0.2 s for its networks, picture and page,
 and 0.025 s for each MB to be read.  By number alone, shards of large volumes would take thrice as
@@ -74,12 +74,12 @@ class ShardSurvey:
 
 def shard_list(folder: Path, number: int) -> Path:
     """The list of a shard's volumes in a folder of answers."""
-    return folder / FOLDER / f"shard-{number:04d}.jsonl"
+    return folder / SHARD_FOLDER / f"shard-{number:04d}.jsonl"
 
 
 def shard_rows(folder: Path, number: int) -> Path:
     """What its answers put into the tables."""
-    return folder / FOLDER / f"rows-{number:04d}.jsonl"
+    return folder / SHARD_FOLDER / f"rows-{number:04d}.jsonl"
 
 
 def read_list(folder: Path, number: int) -> list[ShardVolume]:
@@ -87,8 +87,8 @@ def read_list(folder: Path, number: int) -> list[ShardVolume]:
     list, or if it is damaged, and as `read_survey`."""
     path = shard_list(folder, number)
     try:
-        head, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        if head["shard"] != number:
+        header, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        if header["shard"] != number:
             raise ValueError("the list of another shard")
         return [ShardVolume(**line) for line in lines]
     except FileNotFoundError as fault:
@@ -109,13 +109,17 @@ def read_list(folder: Path, number: int) -> list[ShardVolume]:
 def read_survey(folder: Path) -> ShardSurvey:
     """What the survey left in a folder of answers.  Raises ConfigError "shard-unsurveyed" if
     nothing."""
-    path = folder / FOLDER / SURVEY
+    path = folder / SHARD_FOLDER / SURVEY_FILE
     try:
-        facts = read_json(path)
-        order = tuple((int(number), int(count)) for number, count in facts["order"])
-        settings = ShardSettings.of(facts["settings"])
+        stored_survey = read_json(path)
+        order = tuple((int(number), int(count)) for number, count in stored_survey["order"])
+        settings = ShardSettings.of(stored_survey["settings"])
         return ShardSurvey(
-            tuple(facts["shards"]), order, facts["volumes"], facts["bytes"], settings
+            tuple(stored_survey["shards"]),
+            order,
+            stored_survey["volumes"],
+            stored_survey["bytes"],
+            settings,
         )
     except FileNotFoundError as fault:
         raise ConfigError(
@@ -157,20 +161,20 @@ def cut(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
     """
     if not volumes:
         return []
-    budget = sum(volume.price for volume in volumes) / -(-len(volumes) // volumes_a_shard)
+    price_per_shard = sum(volume.price for volume in volumes) / -(-len(volumes) // volumes_a_shard)
     price_so_far = 0
-    bins = []  # of equal price; some may be empty
+    bin_numbers = []  # of equal price; some may be empty
     for volume in volumes:
-        bins.append(int((price_so_far + volume.price / 2) // budget))
+        bin_numbers.append(int((price_so_far + volume.price / 2) // price_per_shard))
         price_so_far += volume.price
-    shard_by_bin = {number: shard for shard, number in enumerate(dict.fromkeys(bins))}
-    return [shard_by_bin[number] for number in bins]
+    shard_by_bin = {number: shard for shard, number in enumerate(dict.fromkeys(bin_numbers))}
+    return [shard_by_bin[number] for number in bin_numbers]
 
 
 def read_lists(folder: Path) -> dict[int, list[ShardVolume]]:
     """The shards of earlier surveys in a folder of answers, by number.  Raises ConfigError as
     `read_list`."""
-    paths = sorted((folder / FOLDER).glob("shard-*.jsonl"))
+    paths = sorted((folder / SHARD_FOLDER).glob("shard-*.jsonl"))
     numbers = [int(path.stem.removeprefix("shard-")) for path in paths]
     return {number: read_list(folder, number) for number in numbers}
 
@@ -184,10 +188,12 @@ def assign_shards(
     """(shard, volume) of all volumes, in order: the earlier shard of a path, else a new one, from
     `first_number` on, as `cut`."""
     new_volumes = [volume for volume in volumes if volume.path not in shard_by_path]
-    cuts = cut(new_volumes, volumes_a_shard)
-    cut_by_path = dict(zip((volume.path for volume in new_volumes), cuts, strict=True))
+    cut_numbers = cut(new_volumes, volumes_a_shard)
+    cut_number_by_path = dict(
+        zip((volume.path for volume in new_volumes), cut_numbers, strict=True)
+    )
     for volume in volumes:
-        new_number = first_number + cut_by_path.get(volume.path, 0)
+        new_number = first_number + cut_number_by_path.get(volume.path, 0)
         yield shard_by_path.get(volume.path, new_number), volume
 
 
@@ -203,39 +209,43 @@ def write_survey(
     Raises ConfigError as `read_list`, "shard-archive-gone" where a path holds nothing any more, and
     "shard-path-missing" where one was never there.
     """
-    earlier_lists = read_lists(folder)
+    earlier_volumes_by_shard = read_lists(folder)
     shard_by_path = {
-        volume.path: number for number, volumes in earlier_lists.items() for volume in volumes
+        volume.path: number
+        for number, volumes in earlier_volumes_by_shard.items()
+        for volume in volumes
     }
-    _refuse_gone(discovery, shard_by_path)
+    _refuse_lost_archive(discovery, shard_by_path)
     id_by_path = {
-        volume.path: volume.volume_id for volumes in earlier_lists.values() for volume in volumes
+        volume.path: volume.volume_id
+        for volumes in earlier_volumes_by_shard.values()
+        for volume in volumes
     }
     volumes = list_volumes(discovery, id_by_path)
-    next_number = max(earlier_lists, default=-1) + 1
-    lists: dict[int, list[ShardVolume]] = {}
-    numbers = []
+    next_number = max(earlier_volumes_by_shard, default=-1) + 1
+    volumes_by_shard: dict[int, list[ShardVolume]] = {}
+    shard_numbers = []
     for number, volume in assign_shards(volumes, shard_by_path, volumes_a_shard, next_number):
-        numbers.append(number)
-        lists.setdefault(number, []).append(volume)
-    for number, volumes_of_shard in lists.items():
+        shard_numbers.append(number)
+        volumes_by_shard.setdefault(number, []).append(volume)
+    for number, volumes_of_shard in volumes_by_shard.items():
         _write_list(folder, number, volumes_of_shard)
-    for number in earlier_lists.keys() - lists.keys():
+    for number in earlier_volumes_by_shard.keys() - volumes_by_shard.keys():
         shard_list(folder, number).unlink(missing_ok=True)
         shard_rows(folder, number).unlink(missing_ok=True)
     survey = ShardSurvey(
-        shards=tuple(sorted(lists)),
-        order=tuple((number, len(list(run))) for number, run in groupby(numbers)),
+        shards=tuple(sorted(volumes_by_shard)),
+        order=tuple((number, len(list(run))) for number, run in groupby(shard_numbers)),
         volumes=len(volumes),
         bytes=sum(volume.bytes for volume in volumes),
         settings=settings,
     )
-    write_json(folder / FOLDER / SURVEY, {"each": volumes_a_shard, **asdict(survey)})
-    new_volumes = sum(volume.path not in shard_by_path for volume in volumes)
-    return survey, new_volumes, len(shard_by_path) + new_volumes - len(volumes)
+    write_json(folder / SHARD_FOLDER / SURVEY_FILE, {"each": volumes_a_shard, **asdict(survey)})
+    new_count = sum(volume.path not in shard_by_path for volume in volumes)
+    return survey, new_count, len(shard_by_path) + new_count - len(volumes)
 
 
-def _refuse_gone(discovery: Discovery, earlier_paths: Collection[str]) -> None:
+def _refuse_lost_archive(discovery: Discovery, earlier_paths: Collection[str]) -> None:
     """Raise ConfigError "shard-archive-gone" if a path that was given is missing or empty, to be
     refused as a volume, and held some in an earlier survey: its disk may not be mounted, and all
     shards would go.  Raise "shard-path-missing" if it is no earlier volume either: a whole archive
@@ -245,13 +255,13 @@ def _refuse_gone(discovery: Discovery, earlier_paths: Collection[str]) -> None:
         # is_file raises in a closed folder
         if is_series or os.path.isfile(source.path) or str(source.path) in earlier_paths:  # noqa: PTH113
             continue
-        below = sum(path.startswith(f"{source.path}{os.sep}") for path in earlier_paths)
-        if below:
+        lost_count = sum(path.startswith(f"{source.path}{os.sep}") for path in earlier_paths)
+        if lost_count:
             raise ConfigError(
                 "shard-archive-gone",
-                f"{source.path}: holds no volume any more, of {below:,} in the survey before; wanted is the "
+                f"{source.path}: holds no volume any more, of {lost_count:,} in the survey before; wanted is the "
                 "archive as it was, or grown; mount its disk, or, if they are meant to be gone, leave the "
-                f"path out, or remove the folder {FOLDER} of the answers.",
+                f"path out, or remove the folder {SHARD_FOLDER} of the answers.",
             )
         if not os.path.lexists(source.path):
             raise ConfigError(

@@ -101,13 +101,17 @@ class Source:
 
         Raises VolumeError as `read`.
         """
-        parts = guard(
+        checksums = guard(
             self.reader, self.path, lambda: [checksum(regular_path(file)) for file in self.files]
         )
         digits = split_address(self.path)[1]
         if digits:
-            parts.append(digits)
-        return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest()
+            checksums.append(digits)
+        return (
+            checksums[0]
+            if len(checksums) == 1
+            else hashlib.sha256("".join(checksums).encode()).hexdigest()
+        )
 
     @property
     def content(self) -> str | None:

@@ -27,7 +27,7 @@ from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, short_hash
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.discovery import find, name_volumes
-from fovnet.volume.sources.memory import LEAST_BYTES, PACKED_TO_BYTES, bytes_to_read
+from fovnet.volume.sources.memory import BYTES_PER_PACKED_BYTE, LEAST_BYTES, bytes_to_read
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read, source_of
 
@@ -470,7 +470,7 @@ def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write)
     sizes = [
         sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"
     ]
-    assert wanted == [PACKED_TO_BYTES * size for size in sizes]
+    assert wanted == [BYTES_PER_PACKED_BYTE * size for size in sizes]
     assert bytes_to_read(source_of(tmp_path)) - LEAST_BYTES == sum(wanted)
 
 

@@ -14,7 +14,13 @@ from hypothesis.strategies import floats, integers, sampled_from, tuples
 
 from fovnet.errors import VolumeError
 from fovnet.volume import orient
-from fovnet.volume.orient import FEW, IN_PROPORTION, MOST_STRAIGHT, straight_voxels, to_ras
+from fovnet.volume.orient import (
+    FEW_VOXELS,
+    MAX_STRAIGHT_VOXELS,
+    MAX_VOXEL_GROWTH,
+    straight_voxels,
+    to_ras,
+)
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.memory import BYTES_PER_VOXEL, LEAST_BYTES, bytes_to_read
 from fovnet.volume.sources.source import source_of
@@ -97,9 +103,13 @@ def test_a_straight_grid_covers_the_volume_and_is_never_out_of_proportion(
     own = np.asarray(sides)[np.argsort(orient.closest_axes(affine)[:, 0])]
     grid, voxels = orient.straight_grid(axes[:3, :3], own)
     if grid is None:
-        assert voxels.prod() > MOST_STRAIGHT and straight_voxels(affine, sides) == 0
+        assert voxels.prod() > MAX_STRAIGHT_VOXELS and straight_voxels(affine, sides) == 0
         return
-    assert voxels.prod() == straight_voxels(affine, sides) <= max(IN_PROPORTION * own.prod(), FEW)
+    assert (
+        voxels.prod()
+        == straight_voxels(affine, sides)
+        <= max(MAX_VOXEL_GROWTH * own.prod(), FEW_VOXELS)
+    )
     assert (grid >= np.linalg.norm(axes[:3, :3], axis=0) * (1 - 1e-12)).all()
     assert (grid * (voxels - 1) >= np.abs(axes[:3, :3]) @ (own - 1) - 1e-3).all()
 
