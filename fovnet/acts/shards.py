@@ -318,7 +318,9 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
 
 
 def _told_in_words(settings: ShardSettings, names: Collection[str]) -> str:
-    return " ".join(option(name, settings.facts[name]) for name in SETTINGS_IN_ROWS if name in names)
+    return " ".join(
+        option(name, settings.facts[name]) for name in SETTINGS_IN_ROWS if name in names
+    )
 
 
 def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings | None:
@@ -331,7 +333,8 @@ def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings
         if stated_origin != (__version__, identity, checksum(shard_list(folder, number))):
             return None
         return ShardSettings.of(
-            dict.fromkeys(SETTING_NAMES) | {name: first_line["settings"][name] for name in SETTINGS_IN_ROWS}
+            dict.fromkeys(SETTING_NAMES)
+            | {name: first_line["settings"][name] for name in SETTINGS_IN_ROWS}
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
