@@ -52,29 +52,29 @@ class Clock:
         are then exact, so that two workers free at the same time are so on every machine, whatever
         the order of addition.
         """
-        ends, now = self._run(predicted_seconds)
+        slot_ends, next_start = self._simulate(predicted_seconds)
         return SlotsInSight(
-            seen=tuple(slot for slot, end in enumerate(ends) if end <= now),
-            pending=tuple(slot for slot, end in enumerate(ends) if end > now),
+            seen=tuple(slot for slot, end in enumerate(slot_ends) if end <= next_start),
+            pending=tuple(slot for slot, end in enumerate(slot_ends) if end > next_start),
         )
 
     def ends(self, predicted_seconds: Sequence[float]) -> tuple[float, ...]:
         """The virtual time in seconds at which each slot ends."""
-        return tuple(end / 1e6 for end in self._run(predicted_seconds)[0])
+        return tuple(end / 1e6 for end in self._simulate(predicted_seconds)[0])
 
-    def _run(self, predicted_seconds: Sequence[float]) -> tuple[list[int], int]:
+    def _simulate(self, predicted_seconds: Sequence[float]) -> tuple[list[int], int]:
         """(end of each slot, start of the next one), in virtual microseconds."""
-        free_at = [0] * self.workers  # a heap: its head is the first worker free
-        ends: list[int] = []
+        worker_free_at = [0] * self.workers  # a heap: its head is the first worker free
+        slot_ends: list[int] = []
         all_ended = [0]  # all_ended[k]: when slots 0..k-1 are finished
         for slot, seconds in enumerate(predicted_seconds):
-            start = max(free_at[0], all_ended[self._awaited(slot)])
+            start = max(worker_free_at[0], all_ended[self._awaited_count(slot)])
             end = start + max(1, round(seconds * 1e6))
-            heapq.heapreplace(free_at, end)
-            ends.append(end)
+            heapq.heapreplace(worker_free_at, end)
+            slot_ends.append(end)
             all_ended.append(max(all_ended[-1], end))
-        return ends, max(free_at[0], all_ended[self._awaited(len(ends))])
+        return slot_ends, max(worker_free_at[0], all_ended[self._awaited_count(len(slot_ends))])
 
-    def _awaited(self, slot: int) -> int:
+    def _awaited_count(self, slot: int) -> int:
         """How many of the first slots must be finished before `slot` starts."""
         return 0 if slot < self.initial else slot - int(self.lead * slot)

@@ -31,7 +31,7 @@ from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 
-PRIOR = "prior.safetensors"
+PRIOR_FILE = "prior.safetensors"
 OTHER_PREDICTIONS = (
     "its search began with other predictions (predicted_seconds), which order its clock: restore the "
     "calibration.json that it began with, or the numbers of search.speed; or give another results folder to "
@@ -68,7 +68,7 @@ class Journal:
     ) -> None:
         """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one,
         and `ends_after` the number after which the search ends early, None if it does not."""
-        facts = {
+        header = {
             **self.search.identity,
             "trials": trials,
             "asked": asked,
@@ -76,7 +76,10 @@ class Journal:
             "notes": notes,
         }
         write_json(
-            self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed
+            self.folder / "search.json",
+            header,
+            settings=self.search.identity,
+            seed=self.search.seed,
         )
 
 
@@ -103,12 +106,12 @@ def lock_journal(folder: Path) -> Iterator[None]:
     with (folder / "owner.lock").open("a") as lock:
         try:
             take_lock(lock)
-        except BlockingIOError as taken:
+        except BlockingIOError as lock_error:
             raise SearchError(
                 "journal-owned",
                 f"{folder}: another process is searching or training here; wait for it, or give another "
                 "folder.",
-            ) from taken
+            ) from lock_error
         yield
 
 
@@ -120,15 +123,15 @@ def open_journal(folder: Path, search: Search) -> Journal:
         refuse_another_search(folder, search)
     # lost arrays are written again: the hashes in search.json match
     if not is_begun or not _holds_arrays(folder / "search.npz"):
-        memory = {} if search.memory is None else {"memory": search.memory}
+        memory_array = {} if search.memory is None else {"memory": search.memory}
         arrays = {
             "rows": search.space.rows,
             "predicted_seconds": search.predicted_seconds,
             "feasible": search.feasible,
         }
-        write_npz(folder / "search.npz", **arrays, **memory)
+        write_npz(folder / "search.npz", **arrays, **memory_array)
     if search.prior is not None:
-        write_prior(search.prior, folder / PRIOR)
+        write_prior(search.prior, folder / PRIOR_FILE)
     return Journal(folder, search)
 
 
@@ -143,8 +146,8 @@ def refuse_another_search(folder: Path, search: Search) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may
     differ."""
     header = read_header(folder)
-    later = dict.fromkeys(("candidates", "schedule", "polling", "ranking", "prior_sha256"))
-    for key, value in {**later, **search.identity}.items():
+    later_settings = dict.fromkeys(("candidates", "schedule", "polling", "ranking", "prior_sha256"))
+    for key, value in {**later_settings, **search.identity}.items():
         if header.get(key) != value:
             if key == "predicted_seconds_sha256":
                 raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
@@ -215,13 +218,13 @@ def read_search(folder: Path) -> Search:
     try:
         arrays = read_npz(folder / "search.npz")
         axes = tuple(Axis.from_facts(axis) for axis in header["axes"])
-        settings = {
+        header_settings = {
             key: header[key] for key in ("method", "seed", "workers", "start", "initial", "lead")
         }
         space = Space(axes, arrays["rows"])
         search = Search(
             space,
-            **settings,
+            **header_settings,
             predicted_seconds=arrays["predicted_seconds"],
             feasible=arrays["feasible"],
             modelling=Modelling(**header["modelling"]),
@@ -230,7 +233,7 @@ def read_search(folder: Path) -> Search:
             schedule=Schedule(**header.get("schedule", {})),
             polling=Polling.from_facts(header["polling"]) if "polling" in header else POLLING,
             ranking=Ranking.from_facts(header["ranking"]) if "ranking" in header else RANKING,
-            prior=read_prior(folder / PRIOR, axes) if "prior_sha256" in header else None,
+            prior=read_prior(folder / PRIOR_FILE, axes) if "prior_sha256" in header else None,
         )
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
@@ -250,25 +253,25 @@ def replay(folder: Path, slot: int) -> Proposal:
     "slot-unfinished" if a slot that it must see is not finished.
     """
     search = read_search(folder)
-    trials = {trial.proposal.slot: trial for trial in read_trials(folder)}
-    earlier: list[Proposal] = []
+    trial_by_slot = {trial.proposal.slot: trial for trial in read_trials(folder)}
+    earlier_proposals: list[Proposal] = []
     for earlier_slot in range(slot):
-        earlier.append(
-            trials[earlier_slot].proposal
-            if earlier_slot in trials
-            else _propose(folder, search, earlier, trials)
+        earlier_proposals.append(
+            trial_by_slot[earlier_slot].proposal
+            if earlier_slot in trial_by_slot
+            else _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
         )
-    return _propose(folder, search, earlier, trials)
+    return _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
 
 
-def _propose(
-    folder: Path, search: Search, earlier: list[Proposal], trials: dict[int, Trial]
+def _propose_or_refuse(
+    folder: Path, search: Search, earlier_proposals: list[Proposal], trial_by_slot: dict[int, Trial]
 ) -> Proposal:
     try:
-        return propose_slot(search, earlier, trials)
-    except KeyError as missing:
+        return propose_slot(search, earlier_proposals, trial_by_slot)
+    except KeyError as awaited:
         raise SearchError(
             "slot-unfinished",
-            f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one "
+            f"{folder}: slot {len(earlier_proposals)} waits for slot {awaited}, which is not finished; run that one "
             "first, or choose an earlier slot",
-        ) from missing
+        ) from awaited

@@ -30,7 +30,7 @@ from fovnet.search.space import Axis, Space
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-FACTS = "fovnet"
+FACTS_KEY = "fovnet"
 """The only entry of the file's metadata, a JSON text: the order of several is undefined."""
 
 
@@ -85,7 +85,7 @@ def prior_of(
 ) -> Prior:
     """The prior of these parts, as it is read again from its file."""
     tensors: dict[str, NDArray[Any]] = {}
-    for name, part in zip(_parts(ranker.task is not None), ranker.parts, strict=True):
+    for name, part in zip(_part_names(ranker.task is not None), ranker.parts, strict=True):
         for i, (weights, biases) in enumerate(part.views):
             tensors[f"{name}.{i}.weight"] = weights.copy()
             tensors[f"{name}.{i}.bias"] = biases.copy()
@@ -97,7 +97,7 @@ def prior_of(
         "sources": [source.facts for source in sources],
         **facts,
     }
-    return parse_prior(save(tensors, {FACTS: json.dumps(description)}))
+    return parse_prior(save(tensors, {FACTS_KEY: json.dumps(description)}))
 
 
 def write_prior(prior: Prior, path: Path) -> Path:
@@ -113,18 +113,18 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
     try:
         prior = parse_prior(path.read_bytes())
     except FileNotFoundError:
-        makes = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
+        remedy = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
         raise SearchError(
-            "prior-missing", f"{path}: no such prior; {makes}, or leave out search.prior."
+            "prior-missing", f"{path}: no such prior; {remedy}, or leave out search.prior."
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
         raise SearchError(
             "prior-damaged",
             f"{path}: not a readable prior ({fault}); learn it again with `fovnet search learn`.",
         ) from fault
-    if other := difference(prior.axes, axes):
-        again = "learn it again for this space with `fovnet search learn`"
-        raise SearchError("prior-space", f"{path}: {other}; {again}.")
+    if axis_difference := difference(prior.axes, axes):
+        other_remedy = "learn it again for this space with `fovnet search learn`"
+        raise SearchError("prior-space", f"{path}: {axis_difference}; {other_remedy}.")
     return prior
 
 
@@ -132,12 +132,12 @@ def parse_prior(data: bytes) -> Prior:
     """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or
     SafetensorError for anything else."""
     tensors = load(data)
-    description = _metadata(data)
+    description = _read_description(data)
     axes = tuple(Axis.from_facts(facts) for facts in description.pop("axes"))
-    inputs = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
+    input_width = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
     has_task = "each.0.weight" in tensors
-    parts = [_layers(tensors, name) for name in _parts(has_task)]
-    input_widths = [inputs + CODE * has_task, inputs + 1, LATENT][: len(parts)]
+    parts = [_read_layers(tensors, name) for name in _part_names(has_task)]
+    input_widths = [input_width + CODE * has_task, input_width + 1, LATENT][: len(parts)]
     if [part.widths[0] for part in parts] != input_widths or [
         part.widths[-1] for part in parts
     ] != [
@@ -150,57 +150,74 @@ def parse_prior(data: bytes) -> Prior:
         )
     ranker = Ranker(parts[0], DeepSet(*parts[1:]) if has_task else None)
     sources = tuple(
-        _source(tensors, axes, i, facts) for i, facts in enumerate(description.pop("sources"))
+        _read_source(tensors, axes, source_index, facts)
+        for source_index, facts in enumerate(description.pop("sources"))
     )
     return Prior(axes, ranker, sources, description, data)
 
 
-def _metadata(data: bytes) -> dict[str, Any]:
+def _read_description(data: bytes) -> dict[str, Any]:
     """The facts in the header: its length in 8 bytes, then a JSON text."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    description: dict[str, Any] = json.loads(header["__metadata__"][FACTS])
+    description: dict[str, Any] = json.loads(header["__metadata__"][FACTS_KEY])
     return description
 
 
-def _parts(has_task: bool) -> tuple[str, ...]:
+def _part_names(has_task: bool) -> tuple[str, ...]:
     return ("scorer", "each", "whole") if has_task else ("scorer",)
 
 
-def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
+def _read_layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
     """The networks of a name, of float64 and finite.  Raises ValueError and KeyError."""
-    count = sum(key.startswith(f"{name}.") for key in tensors) // 2
-    pairs = [(tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]) for i in range(count)]
-    members = len(pairs[0][0]) if pairs else 0
-    widths = (pairs[0][0].shape[1], *(bias.shape[-1] for _, bias in pairs)) if members else ()
-    shapes = [((members, into, out), (members, 1, out)) for into, out in pairwise(widths)]
-    if not members or [(weight.shape, bias.shape) for weight, bias in pairs] != shapes:
+    layer_count = sum(key.startswith(f"{name}.") for key in tensors) // 2
+    layer_pairs = [
+        (tensors[f"{name}.{layer_index}.weight"], tensors[f"{name}.{layer_index}.bias"])
+        for layer_index in range(layer_count)
+    ]
+    member_count = len(layer_pairs[0][0]) if layer_pairs else 0
+    widths = (
+        (layer_pairs[0][0].shape[1], *(bias.shape[-1] for _, bias in layer_pairs))
+        if member_count
+        else ()
+    )
+    expected_shapes = [
+        ((member_count, input_width, output_width), (member_count, 1, output_width))
+        for input_width, output_width in pairwise(widths)
+    ]
+    if (
+        not member_count
+        or [(weight.shape, bias.shape) for weight, bias in layer_pairs] != expected_shapes
+    ):
         raise ValueError(
-            f"{name}: its layers have the shapes {[weight.shape for weight, _ in pairs]}"
+            f"{name}: its layers have the shapes {[weight.shape for weight, _ in layer_pairs]}"
         )
-    flat = np.concatenate([part.reshape(members, -1) for pair in pairs for part in pair], axis=1)
-    if {part.dtype for pair in pairs for part in pair} != {np.dtype(np.float64)} or not np.isfinite(
-        flat
-    ).all():
+    flat_weights = np.concatenate(
+        [part.reshape(member_count, -1) for layer_pair in layer_pairs for part in layer_pair],
+        axis=1,
+    )
+    if {part.dtype for layer_pair in layer_pairs for part in layer_pair} != {
+        np.dtype(np.float64)
+    } or not np.isfinite(flat_weights).all():
         raise ValueError(f"{name}: weights are not finite numbers of 64 bits")
-    return Layers(widths, flat)
+    return Layers(widths, flat_weights)
 
 
-def _source(
+def _read_source(
     tensors: Mapping[str, NDArray[Any]],
     axes: tuple[Axis, ...],
-    number: int,
+    source_number: int,
     facts: Mapping[str, Any],
 ) -> EarlierSearch:
-    levels = tensors[f"source.{number}.levels"]
-    losses = tensors[f"source.{number}.losses"]
-    counts = np.array([len(axis.levels) for axis in axes])
+    levels = tensors[f"source.{source_number}.levels"]
+    losses = tensors[f"source.{source_number}.losses"]
+    level_counts = np.array([len(axis.levels) for axis in axes])
     if (
         levels.shape != (len(losses), len(axes))
-        or not ((levels >= 0) & (levels < counts)).all()
+        or not ((levels >= 0) & (levels < level_counts)).all()
         or not np.isfinite(losses).all()
     ):
         raise ValueError(
-            f"source {number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not "
+            f"source {source_number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not "
             "finite"
         )
     return EarlierSearch(**facts, levels=levels, losses=losses)
@@ -210,12 +227,13 @@ def difference(
     prior_axes: Sequence[Axis], space_axes: Sequence[Axis], owner: str = "that of the search"
 ) -> str:
     """In words, the first axis in which two spaces differ; empty where they agree."""
-    for i in range(max(len(prior_axes), len(space_axes))):
+    for axis_index in range(max(len(prior_axes), len(space_axes))):
         prior_axis, space_axis = (
-            axes[i] if i < len(axes) else None for axes in (prior_axes, space_axes)
+            some_axes[axis_index] if axis_index < len(some_axes) else None
+            for some_axes in (prior_axes, space_axes)
         )
         if prior_axis is None or space_axis is None or prior_axis.facts != space_axis.facts:
-            return f"its axis {i + 1} is {_axis_in_words(prior_axis)}, {owner} {_axis_in_words(space_axis)}"
+            return f"its axis {axis_index + 1} is {_axis_in_words(prior_axis)}, {owner} {_axis_in_words(space_axis)}"
     return ""
 
 

@@ -15,7 +15,14 @@ from fovnet.search.learn.earlier_searches import read_journal, source_of
 from fovnet.search.learn.training import Lessons, learn, unusable
 from fovnet.search.look.guard import misranked_pairs
 from fovnet.search.look.view import Ranking
-from fovnet.search.prior import FACTS, EarlierSearch, _metadata, prior_of, read_prior, write_prior
+from fovnet.search.prior import (
+    FACTS_KEY,
+    EarlierSearch,
+    _read_description,
+    prior_of,
+    read_prior,
+    write_prior,
+)
 from fovnet.search.run import run_search
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome
@@ -120,7 +127,7 @@ def test_weights_and_sources_that_cannot_be_are_refused(prior, change, says, tmp
     file.write_bytes(
         save(
             {name: np.ascontiguousarray(one) for name, one in tensors.items()},
-            {FACTS: json.dumps(_metadata(prior.data))},
+            {FACTS_KEY: json.dumps(_read_description(prior.data))},
         )
     )
     with pytest.raises(SearchError, match=rf"not a readable prior .*{says}.*prior-damaged"):

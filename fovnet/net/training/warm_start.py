@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SHIPPED = "shipped"
 # the last layer of every head, by name: a file may store tensors in another order
-LAST = ("classes.weight", "classes.bias")
-OF_THE_STEP = {
+LAST_LAYER_TENSORS = ("classes.weight", "classes.bias")
+LEARNING_STEP_AXES = {
     name
     for names in axes.ALTERNATIVES
     for name in names
@@ -45,13 +45,13 @@ class Beginning:
     sha256: str
 
     @property
-    def body(self) -> dict[str, Any]:
+    def architecture_levels(self) -> dict[str, Any]:
         """The configuration without learning rate and batch, which do not affect the architecture,
         and without default levels."""
         return {
             name: level
             for name, level in self.configuration.items()
-            if name not in OF_THE_STEP and axes.ANYWAY.get(name) != level
+            if name not in LEARNING_STEP_AXES and axes.ANYWAY.get(name) != level
         }
 
 
@@ -59,14 +59,14 @@ def read_ensemble_facts(folder: Path) -> dict[str, Any]:
     """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") if it is not an
     ensemble."""
     try:
-        facts = read_json(folder / "ensemble.json")
-        beginnings(folder, facts)
-        return facts
+        ensemble_facts = read_json(folder / "ensemble.json")
+        beginnings(folder, ensemble_facts)
+        return ensemble_facts
     except (OSError, ValueError, KeyError, TypeError):
-        trouble = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
+        reason = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
         raise ModelError(
             "begin-missing",
-            f"training.begin: {folder}: {trouble}; give {SHIPPED!r} for the networks that come "
+            f"training.begin: {folder}: {reason}; give {SHIPPED!r} for the networks that come "
             "with the package, or the folder `ensemble` of a finished run, which may have to be "
             "run first",
         ) from None
@@ -101,13 +101,13 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
                 f"{member.weights}: not the file recorded in ensemble.json beside it; copy the "
                 "whole folder again",
             )
-        configured = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
-        for name, value in configured.items():
+        expected_by_name = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
+        for name, value in expected_by_name.items():
             if architecture.get(name) != value:
                 raise ModelError(
                     "begin-other-network",
-                    f"{member.weights}: its {name} {_plain(architecture.get(name))}, here "
-                    f"{_plain(value)}; set training.{name} as it was trained",
+                    f"{member.weights}: its {name} {_in_words(architecture.get(name))}, here "
+                    f"{_in_words(value)}; set training.{name} as it was trained",
                 )
 
 
@@ -123,32 +123,36 @@ def space_of_members(members: Sequence[Beginning]) -> Space:
         [Axis.of(name, sorted(levels)) for name, levels in levels_by_name.items()]
     )
     whole_space = Space(ordered_axes)
-    rows = dict.fromkeys(whole_space.row_of(configuration) for configuration in configurations)
-    return Space(ordered_axes, whole_space.rows[list(rows)])
+    distinct_rows = dict.fromkeys(
+        whole_space.row_of(configuration) for configuration in configurations
+    )
+    return Space(ordered_axes, whole_space.rows[list(distinct_rows)])
 
 
 def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
     """The member that a training of this configuration begins with: among those of its architecture
     the one of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises
     ModelError ("begin-none-fits") if there is none of its architecture."""
-    body = Beginning(configuration, Path(), "").body
-    candidates = [member for member in members if member.body == body]
+    architecture_levels = Beginning(configuration, Path(), "").architecture_levels
+    candidates = [member for member in members if member.architecture_levels == architecture_levels]
     if not candidates:
         raise ModelError(
             "begin-none-fits",
-            f"training.begin: no network there has the architecture {body}; change only the "
+            f"training.begin: no network there has the architecture {architecture_levels}; change only the "
             "learning rate and the batch, or leave out training.begin",
         )
 
-    def ratios(member: Beginning) -> tuple[float, float]:
-        rate = axes.learning_rate(member.configuration) / axes.learning_rate(configuration)
-        batch = axes.batch(member.configuration) / axes.batch(configuration)
-        return round(max(rate, 1 / rate), 6), max(batch, 1 / batch)
+    def step_ratios(member: Beginning) -> tuple[float, float]:
+        rate_ratio = axes.learning_rate(member.configuration) / axes.learning_rate(configuration)
+        batch_ratio = axes.batch(member.configuration) / axes.batch(configuration)
+        return round(max(rate_ratio, 1 / rate_ratio), 6), max(batch_ratio, 1 / batch_ratio)
 
-    return min(candidates, key=ratios)
+    return min(candidates, key=step_ratios)
 
 
-def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
+def begin_with(
+    model: Network, architecture: Architecture, weights: Path, classes: Sequence[str]
+) -> None:
     """Replace the model's weights and running statistics by those of a network in a file; the last
     layer's only if the network has the same `classes`, in this order.
 
@@ -158,12 +162,12 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
     from fovnet.net.family.weights import load_tensors  # torch
 
     tensors, facts = load_tensors(weights)
-    file_net = Architecture(**facts["architecture"])
-    if replace(file_net, classes=net.classes) != net:
+    file_architecture = Architecture(**facts["architecture"])
+    if replace(file_architecture, classes=architecture.classes) != architecture:
         differences = "; ".join(
-            f"its {name} {_plain(vars(file_net)[name])}, here {_plain(value)}"
-            for name, value in vars(net).items()
-            if name != "classes" and vars(file_net)[name] != value
+            f"its {name} {_in_words(vars(file_architecture)[name])}, here {_in_words(value)}"
+            for name, value in vars(architecture).items()
+            if name != "classes" and vars(file_architecture)[name] != value
         )
         raise ModelError(
             "begin-other-network",
@@ -171,14 +175,14 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
         )
     if list(facts.get("classes", ())) != list(classes):
         drawn_tensors = model.state_dict()
-        tensors |= {name: drawn_tensors[name] for name in LAST}
+        tensors |= {name: drawn_tensors[name] for name in LAST_LAYER_TENSORS}
     model.load_state_dict(tensors)
 
 
 def blend_tensors(
-    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, start: Path
+    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], network_weight: float, start: Path
 ) -> dict[str, Tensor]:
-    """Weights and running statistics interpolated between a network, with weight `share`, and the
+    """Weights and running statistics interpolated between a network, with weight `network_weight`, and the
     network that it was trained from.
 
     facts  of the network, as in its file
@@ -193,12 +197,14 @@ def blend_tensors(
 
     start_tensors, start_facts = load_tensors(start)
     has_other_classes = start_facts.get("classes") != facts.get("classes")
-    blend = dict(tensors)
+    blended_tensors = dict(tensors)
     for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not (has_other_classes and name in LAST):
-            blend[name] = torch.lerp(start_tensors[name].float(), tensor.float(), share)
-    return blend
+        if tensor.is_floating_point() and not (has_other_classes and name in LAST_LAYER_TENSORS):
+            blended_tensors[name] = torch.lerp(
+                start_tensors[name].float(), tensor.float(), network_weight
+            )
+    return blended_tensors
 
 
-def _plain(value: Any) -> str:
+def _in_words(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list | tuple) else str(value)

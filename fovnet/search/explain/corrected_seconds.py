@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from fovnet.search.trial import Trial
 
 Floats = NDArray[np.float64]
-DEVICE = 1.0  # standard deviation of w0
-SLOPE = 0.2  # of w
-NOISE = 0.1  # of the noise
-ROUNDS = 5  # of reweighting
+DEVICE_DEVIATION = 1.0  # standard deviation of w0
+WEIGHT_DEVIATION = 0.2  # of w
+NOISE_DEVIATION = 0.1  # of the noise
+REWEIGHTING_ROUNDS = 5  # of reweighting
 
 
 def seconds_of(trial: Trial) -> float | None:
@@ -58,22 +58,28 @@ def correct_predictions(
     features (M, p), each between 0 and 1: the unit cube of a space.  `pace` gives a trial's
     measured over its predicted value, None if it has none.
     """
-    pairs = [(trial.proposal.row, value) for trial in trials if (value := pace(trial)) is not None]
-    if not pairs:
+    rows_with_paces = [
+        (trial.proposal.row, measured_pace)
+        for trial in trials
+        if (measured_pace := pace(trial)) is not None
+    ]
+    if not rows_with_paces:
         return predictions
-    rows = np.array([row for row, _ in pairs])
-    r = np.log([value for _, value in pairs])
+    rows = np.array([row for row, _ in rows_with_paces])
+    r = np.log([measured_pace for _, measured_pace in rows_with_paces])
     phi = np.hstack([np.ones((len(features), 1)), features - 0.5])
-    return np.asarray(predictions * np.exp(phi @ _weights(phi[rows], r)))
+    return np.asarray(predictions * np.exp(phi @ _posterior_weights(phi[rows], r)))
 
 
-def _weights(phi: Floats, r: Floats) -> Floats:
+def _posterior_weights(phi: Floats, r: Floats) -> Floats:
     """(1 + p,) posterior mean of the weights.  Bishop, eq. 3.50, with a precision for each
     residual."""
-    prior = np.diag([1 / DEVICE**2] + [1 / SLOPE**2] * (phi.shape[1] - 1))
-    precision = np.full(len(r), 1 / NOISE**2)
-    for _ in range(ROUNDS):
-        w = np.linalg.solve(prior + (phi.T * precision) @ phi, phi.T @ (precision * r))
-        off = np.maximum(np.abs(r - phi @ w) / NOISE, 1.0)
-        precision = 1 / NOISE**2 / off
+    prior_precision = np.diag(
+        [1 / DEVICE_DEVIATION**2] + [1 / WEIGHT_DEVIATION**2] * (phi.shape[1] - 1)
+    )
+    precision = np.full(len(r), 1 / NOISE_DEVIATION**2)
+    for _ in range(REWEIGHTING_ROUNDS):
+        w = np.linalg.solve(prior_precision + (phi.T * precision) @ phi, phi.T @ (precision * r))
+        excess = np.maximum(np.abs(r - phi @ w) / NOISE_DEVIATION, 1.0)
+        precision = 1 / NOISE_DEVIATION**2 / excess
     return np.asarray(w)

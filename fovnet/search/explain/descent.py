@@ -79,42 +79,65 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     if search.method not in POLLING_METHODS:
         return None
     mesh = mesh_of(search.space, search.polling, search.seed)
-    rows = latest(trials)
-    steps = {trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step}
-    first_state, *later_states = states(mesh, rows)
+    latest_trials = latest(trials)
+    step_by_row = {
+        trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step
+    }
+    first_state, *later_states = states(mesh, latest_trials)
     points = []
-    for number, (trial, state) in enumerate(zip(rows, later_states, strict=True)):
-        points.append(_point(mesh, trial, state, number, steps.get(trial.proposal.row, "start")))
-    counts = Counter(point.kind for point in points)
-    last = later_states[-1] if later_states else first_state
-    certificate = None if last is None else _certificate(search, mesh, last.centre, trials)
+    for trial_number, (trial, state) in enumerate(zip(latest_trials, later_states, strict=True)):
+        points.append(
+            _point_of_trial(
+                mesh, trial, state, trial_number, step_by_row.get(trial.proposal.row, "start")
+            )
+        )
+    count_by_step = Counter(point.kind for point in points)
+    last_state = later_states[-1] if later_states else first_state
+    certificate = (
+        None if last_state is None else _certificate(search, mesh, last_state.centre, trials)
+    )
     return Descent(
-        tuple(counts.most_common()),
+        tuple(count_by_step.most_common()),
         sum(point.moved for point in points) - 1,
         tuple(points),
         certificate,
     )
 
 
-def _point(mesh: Mesh, trial: Trial, state: PollState | None, number: int, step: str) -> Point:
+def _point_of_trial(
+    mesh: Mesh, trial: Trial, state: PollState | None, trial_number: int, step: str
+) -> Point:
     if state is None:
-        return Point(trial.proposal.slot, number, step, trial.score, None, None, None, False)
-    rung = min(state.rung, mesh.last)
-    moved = state.centre is trial
+        return Point(trial.proposal.slot, trial_number, step, trial.score, None, None, None, False)
+    mesh_rung = min(state.rung, mesh.last)
+    has_moved = state.centre is trial
     return Point(
-        trial.proposal.slot, number, step, trial.score, state.centre.score, rung, SIZES[rung], moved
+        trial.proposal.slot,
+        trial_number,
+        step,
+        trial.score,
+        state.centre.score,
+        mesh_rung,
+        SIZES[mesh_rung],
+        has_moved,
     )
 
 
-def _certificate(search: Search, mesh: Mesh, best: Trial, trials: Sequence[Trial]) -> Certificate:
-    row = best.proposal.row
-    all_rows = np.ones(len(search.space), dtype=bool)
-    neighbours = nearest(mesh, row, all_rows) if mesh.full else mesh.nearest_rows(row, all_rows)
+def _certificate(
+    search: Search, mesh: Mesh, best_trial: Trial, trials: Sequence[Trial]
+) -> Certificate:
+    best_row = best_trial.proposal.row
+    is_any_row = np.ones(len(search.space), dtype=bool)
+    neighbours = (
+        nearest(mesh, best_row, is_any_row)
+        if mesh.full
+        else mesh.nearest_rows(best_row, is_any_row)
+    )
     feasible_neighbours = neighbours[search.feasible[neighbours]]
     tried_rows = {trial.proposal.row for trial in trials}
     return Certificate(
-        best.proposal.slot,
-        dict(best.proposal.configuration),
+        best_trial.proposal.slot,
+        dict(best_trial.proposal.configuration),
         not mesh.full,
         len(feasible_neighbours),
         sum(neighbour in tried_rows for neighbour in feasible_neighbours.tolist()),

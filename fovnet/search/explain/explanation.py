@@ -28,7 +28,7 @@ from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
 
-NEAR = 0.25
+NEAR_SHARE = 0.25
 """Largest deviation of predicted from measured seconds that counts as accurate, as a share of the
 measured ones."""
 
@@ -229,11 +229,13 @@ def explain(
     may still be running."""
     scored_trials = [trial for trial in trials if trial.score is not None]
     final_trials = [trial for trial in latest(trials) if trial.score is not None]
-    best = min(final_trials, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
+    best_trial = min(
+        final_trials, key=lambda trial: (trial.score, trial.proposal.slot), default=None
+    )
     with one_thread():
-        matter = what_matters(search, trials) if len(final_trials) >= FEWEST_SCORES else None
-        lessons = taught(search, trials)
-    failures = tuple(_failure(trial) for trial in trials if trial.score is None)
+        importance = what_matters(search, trials) if len(final_trials) >= FEWEST_SCORES else None
+        taught_by_prior = taught(search, trials)
+    failures = tuple(_failure_of_trial(trial) for trial in trials if trial.score is None)
     return Explanation(
         method=search.method,
         seed=search.seed,
@@ -245,19 +247,19 @@ def explain(
         finished=len(trials),
         scored=len(scored_trials),
         notes=tuple(notes),
-        pace=_pace(scored_trials),
-        best_slot=None if best is None else best.proposal.slot,
-        best_configuration=None if best is None else dict(best.proposal.configuration),
-        steps=_steps(search, trials),
+        pace=_pace_quartiles(scored_trials),
+        best_slot=None if best_trial is None else best_trial.proposal.slot,
+        best_configuration=None if best_trial is None else dict(best_trial.proposal.configuration),
+        steps=_steps_of_trials(search, trials),
         forecasts=_forecasts(search, trials),
-        matter=matter,
+        matter=importance,
         failure_groups=_failure_groups(failures),
         failures=failures,
         seconds=_seconds(search, trials, _epochs_left(search, trials, asked, ends_after)),
         ends_after=ends_after,
         spending=what_was_spent(search, trials),
         descent=descent(search, trials),
-        taught=lessons,
+        taught=taught_by_prior,
     )
 
 
@@ -273,18 +275,18 @@ def _epochs_left(
     return max(0, asked * schedule.epochs - schedule.spent(trial.proposal for trial in trials))
 
 
-def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
+def _steps_of_trials(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     """One step per trial; `virtual_end` is None from the first missing slot on."""
-    ends = virtual_ends(search, trials)
+    end_by_slot = virtual_ends(search, trials)
     steps: list[Step] = []
-    lowest: float | None = None
-    measured_s = 0.0
-    predicted_s = 0.0
+    lowest_score: float | None = None
+    measured_seconds = 0.0
+    predicted_seconds = 0.0
     for trial in trials:
-        if trial.score is not None and (lowest is None or trial.score < lowest):
-            lowest = trial.score
-        measured_s += trial.outcome.seconds
-        predicted_s += trial.proposal.predicted_seconds
+        if trial.score is not None and (lowest_score is None or trial.score < lowest_score):
+            lowest_score = trial.score
+        measured_seconds += trial.outcome.seconds
+        predicted_seconds += trial.proposal.predicted_seconds
         slot = trial.proposal.slot
         forecast = trial.proposal.forecast
         steps.append(
@@ -292,10 +294,10 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
                 slot,
                 trial.outcome.status,
                 trial.score,
-                best=lowest,
-                seconds_spent=measured_s,
-                predicted_seconds_spent=predicted_s,
-                virtual_end=ends.get(slot),
+                best=lowest_score,
+                seconds_spent=measured_seconds,
+                predicted_seconds_spent=predicted_seconds,
+                virtual_end=end_by_slot.get(slot),
                 expected_regret=None if forecast is None else forecast.expected_regret,
             )
         )
@@ -303,7 +305,7 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
 
 
 def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
-    at_end = {
+    final_score_by_row = {
         trial.proposal.row: trial.score
         for trial in trials
         if trial.proposal.rung == search.schedule.last
@@ -311,15 +313,15 @@ def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
     predictions = []
     for trial in trials:
         if (forecast := trial.proposal.forecast) is not None:
-            score = at_end.get(trial.proposal.row)
-            inside = None if score is None else forecast.holds(score)
-            predictions.append(Prediction(trial.proposal.slot, forecast, score, inside))
-    chances = [
+            score = final_score_by_row.get(trial.proposal.row)
+            is_inside = None if score is None else forecast.holds(score)
+            predictions.append(Prediction(trial.proposal.slot, forecast, score, is_inside))
+    chances_with_results = [
         (forecast.chance_to_train, trial.score is not None)
         for trial in trials
         if (forecast := trial.proposal.forecast) is not None and trial.outcome.status != "error"
     ]
-    outcomes = [
+    scored_forecasts = [
         (prediction.score, prediction.forecast)
         for prediction in predictions
         if prediction.score is not None
@@ -329,75 +331,79 @@ def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
             [prediction.inside for prediction in predictions if prediction.inside is not None]
         ),
         below=sum(
-            forecast.low is not None and score < forecast.low for score, forecast in outcomes
+            forecast.low is not None and score < forecast.low
+            for score, forecast in scored_forecasts
         ),
         above=sum(
-            forecast.high is not None and score > forecast.high for score, forecast in outcomes
+            forecast.high is not None and score > forecast.high
+            for score, forecast in scored_forecasts
         ),
-        trained=Share.of([trained for _, trained in chances]),
-        expected=float(sum(chance for chance, _ in chances)),
+        trained=Share.of([has_trained for _, has_trained in chances_with_results]),
+        expected=float(sum(chance for chance, _ in chances_with_results)),
         slots=tuple(predictions),
     )
 
 
-def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
-    ratios = [pace for trial in scored if (pace := pace_of(trial)) is not None]
+def _pace_quartiles(scored_trials: Sequence[Trial]) -> tuple[float, float, float] | None:
+    ratios = [pace for trial in scored_trials if (pace := pace_of(trial)) is not None]
     if not ratios:
         return None
-    lower, middle, upper = (
+    lower_quartile, median, upper_quartile = (
         float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75))
     )
-    return lower, middle, upper
+    return lower_quartile, median, upper_quartile
 
 
 def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
-    features = search.space.unit_cube
-    timed = [trial for trial in trials if seconds_of(trial) is not None]
-    if not timed:
+    unit_cube = search.space.unit_cube
+    timed_trials = [trial for trial in trials if seconds_of(trial) is not None]
+    if not timed_trials:
         return None
-    corrected_before = [
-        correct_predictions(search.predicted_seconds, features, timed[:count])
-        for count in range(len(timed))
+    corrected_before_trial = [
+        correct_predictions(search.predicted_seconds, unit_cube, timed_trials[:earlier_count])
+        for earlier_count in range(len(timed_trials))
     ]
-    corrected = correct_predictions(search.predicted_seconds, features, timed)
-    epochs_of_slot = {
+    corrected_seconds = correct_predictions(search.predicted_seconds, unit_cube, timed_trials)
+    epochs_by_slot = {
         trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials
     }
 
-    def of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
+    def seconds_of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
         return (
             float(seconds[trial.proposal.row])
-            * epochs_of_slot[trial.proposal.slot]
+            * epochs_by_slot[trial.proposal.slot]
             / search.schedule.epochs
         )
 
-    an_epoch = sum(of_slot(corrected, trial) for trial in trials) / sum(epochs_of_slot.values())
+    seconds_per_epoch = sum(seconds_of_slot(corrected_seconds, trial) for trial in trials) / sum(
+        epochs_by_slot.values()
+    )
     return Seconds(
-        Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
+        Share.of([_is_near(trial, trial.proposal.predicted_seconds) for trial in timed_trials]),
         Share.of(
             [
-                _near(trial, of_slot(seconds, trial))
-                for trial, seconds in zip(timed, corrected_before, strict=True)
+                _is_near(trial, seconds_of_slot(seconds, trial))
+                for trial, seconds in zip(timed_trials, corrected_before_trial, strict=True)
             ]
         ),
-        float(f"{an_epoch * epochs_left / search.workers:.4g}"),
+        float(f"{seconds_per_epoch * epochs_left / search.workers:.4g}"),
     )
 
 
-def _near(trial: Trial, seconds: float) -> bool:
-    return abs(seconds / trial.outcome.seconds - 1) <= NEAR
+def _is_near(trial: Trial, seconds: float) -> bool:
+    return abs(seconds / trial.outcome.seconds - 1) <= NEAR_SHARE
 
 
-def _failure(trial: Trial) -> Failure:
+def _failure_of_trial(trial: Trial) -> Failure:
     proposal = trial.proposal
     outcome = trial.outcome
-    chance = None if proposal.forecast is None else proposal.forecast.chance_to_train
+    chance_to_train = None if proposal.forecast is None else proposal.forecast.chance_to_train
     return Failure(
         proposal.slot,
         outcome.status,
         outcome.message,
         dict(proposal.configuration),
-        chance,
+        chance_to_train,
         len(trial.retries),
     )
 
@@ -406,11 +412,19 @@ def _failure_groups(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     """The failures by status, the most frequent first."""
     groups = []
     for status, count in Counter(failure.status for failure in failures).most_common():
-        group = [failure for failure in failures if failure.status == status]
+        failures_of_status = [failure for failure in failures if failure.status == status]
         chances = [
-            failure.chance_to_train for failure in group if failure.chance_to_train is not None
+            failure.chance_to_train
+            for failure in failures_of_status
+            if failure.chance_to_train is not None
         ]
-        mean = sum(chances) / len(chances) if chances else None
-        example = next((failure.message for failure in group if failure.message), "")
-        groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean, example))
+        mean_chance = sum(chances) / len(chances) if chances else None
+        example_message = next(
+            (failure.message for failure in failures_of_status if failure.message), ""
+        )
+        groups.append(
+            FailureGroup(
+                status, count, configuration_is_to_blame(status), mean_chance, example_message
+            )
+        )
     return tuple(groups)

@@ -117,39 +117,45 @@ class Matter:
 def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
     """The effects in the model with which the search would propose its next slot.  At least one
     trial must have a score."""
-    view = _at_the_end(search, trials)
+    view = _view_at_the_end(search, trials)
     belief = believe(view)
-    counts = [len(axis.levels) for axis in search.space.axes]
-    full_grid = is_full_grid(search.space.rows, counts)
-    parts = effects(belief.mean.mean(axis=0), search.space.rows, counts)
-    higher = parts.variance - parts.main_variance.sum() - sum(parts.pair_variance.values())
-    as_good = _as_good(search, belief)
+    level_counts = [len(axis.levels) for axis in search.space.axes]
+    has_full_grid = is_full_grid(search.space.rows, level_counts)
+    decomposition = effects(belief.mean.mean(axis=0), search.space.rows, level_counts)
+    higher_order_variance = (
+        decomposition.variance
+        - decomposition.main_variance.sum()
+        - sum(decomposition.pair_variance.values())
+    )
+    as_good_count = _count_as_good(search, belief)
     return Matter(
         scores=len(belief.known),
         targets=search.modelling.targets,
         kernel=search.modelling.kernel,
-        full_grid=full_grid,
+        full_grid=has_full_grid,
         explained=_explained_share(belief),
-        noise=six_digits(_noise(belief)),
+        noise=six_digits(_noise_deviation(belief)),
         remaining_regret=belief.regret(view.free),
-        as_good=as_good,
-        random_draws=six_digits(expected_draws(int(search.feasible.sum()), as_good)),
-        mean_score=six_digits(float(belief.target.score_of(np.array([parts.mean]))[0])),
-        higher=_share(higher, parts.variance) if full_grid else None,
-        axes=_axes(view, belief, parts, full_grid),
-        pairs=_pairs(search.space, belief.target, parts),
+        as_good=as_good_count,
+        random_draws=six_digits(expected_draws(int(search.feasible.sum()), as_good_count)),
+        mean_score=six_digits(float(belief.target.score_of(np.array([decomposition.mean]))[0])),
+        higher=_share_of_variance(higher_order_variance, decomposition.variance)
+        if has_full_grid
+        else None,
+        axes=_axis_effects(view, belief, decomposition, has_full_grid),
+        pairs=_pair_effects(search.space, belief.target, decomposition),
     )
 
 
-def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
+def _view_at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     """The view of the next slot, with no slot pending."""
-    free = search.feasible.copy()
-    free[[trial.proposal.row for trial in trials]] = False
+    is_free = search.feasible.copy()
+    is_free[[trial.proposal.row for trial in trials]] = False
     return View(
         search.space,
         trials=tuple(trials),
         pending=(),
-        free=free,
+        free=is_free,
         slot=len(trials),
         seed=search.seed,
         initial=search.initial or few(search.space),
@@ -159,36 +165,56 @@ def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     )
 
 
-def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[AxisEffect, ...]:
+def _axis_effects(
+    view: View, belief: Belief, decomposition: Effects, has_full_grid: bool
+) -> tuple[AxisEffect, ...]:
     space = view.space
-    lengths = _lengthscales(space, belief)
-    inverse = np.array([0.0 if length is None else 1.0 / length for length in lengths])
-    relevance = inverse / (inverse.sum() or 1.0)
-    deviations = _deviations(space, belief, parts) if full_grid else (None,) * len(space.axes)
-    tried = space.rows[[trial.proposal.row for trial in view.seen]]
+    lengthscales = _lengthscales(space, belief)
+    inverse_lengthscales = np.array(
+        [0.0 if lengthscale is None else 1.0 / lengthscale for lengthscale in lengthscales]
+    )
+    relevance = inverse_lengthscales / (inverse_lengthscales.sum() or 1.0)
+    deviations_by_axis = (
+        _level_deviations(space, belief, decomposition)
+        if has_full_grid
+        else (None,) * len(space.axes)
+    )
+    tried_levels = space.rows[[trial.proposal.row for trial in view.seen]]
     axis_effects = []
-    for j, (axis, deviation) in enumerate(zip(space.axes, deviations, strict=True)):
-        size = len(axis.levels)
-        counts_of_levels = [
-            np.bincount(rows[:, j], minlength=size).tolist()
-            for rows in (tried, space.rows[belief.known])
+    for axis_index, (axis, level_deviation) in enumerate(
+        zip(space.axes, deviations_by_axis, strict=True)
+    ):
+        level_count = len(axis.levels)
+        counts_tried_and_known = [
+            np.bincount(row_levels[:, axis_index], minlength=level_count).tolist()
+            for row_levels in (tried_levels, space.rows[belief.known])
         ]
-        low: list[float | None] = [None] * size
-        high: list[float | None] = [None] * size
-        if deviation is not None:
-            low = _scores(belief.target, parts.main[j] - 1.96 * deviation)
-            high = _scores(belief.target, parts.main[j] + 1.96 * deviation)
-        scores = _scores(belief.target, parts.main[j])
-        levels = map(LevelEffect, axis.levels, scores, low, high, *counts_of_levels)
-        is_determined = lengths[j] is not None
+        low_scores: list[float | None] = [None] * level_count
+        high_scores: list[float | None] = [None] * level_count
+        if level_deviation is not None:
+            low_scores = _to_scores(
+                belief.target, decomposition.main[axis_index] - 1.96 * level_deviation
+            )
+            high_scores = _to_scores(
+                belief.target, decomposition.main[axis_index] + 1.96 * level_deviation
+            )
+        scores = _to_scores(belief.target, decomposition.main[axis_index])
+        level_effects = map(
+            LevelEffect, axis.levels, scores, low_scores, high_scores, *counts_tried_and_known
+        )
+        is_determined = lengthscales[axis_index] is not None
         axis_effects.append(
             AxisEffect(
                 axis.name,
                 axis.kind,
-                lengthscale=six_digits(1.0 / inverse[j]) if is_determined else None,
-                relevance=six_digits(relevance[j]) if is_determined else None,
-                share=_share(parts.main_variance[j], parts.variance),
-                levels=tuple(levels),
+                lengthscale=six_digits(1.0 / inverse_lengthscales[axis_index])
+                if is_determined
+                else None,
+                relevance=six_digits(relevance[axis_index]) if is_determined else None,
+                share=_share_of_variance(
+                    decomposition.main_variance[axis_index], decomposition.variance
+                ),
+                levels=tuple(level_effects),
             )
         )
     return tuple(axis_effects)
@@ -197,49 +223,70 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
     """The geometric mean lengthscale of each axis over processes and columns, None if all scores
     have the same level of it."""
-    columns = np.mean(
+    log_lengthscale_of_column = np.mean(
         [process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0
     )
-    logs = np.bincount(space.axis_of_column, columns) / np.bincount(space.axis_of_column)
-    varying = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
+    log_lengthscale_of_axis = np.bincount(
+        space.axis_of_column, log_lengthscale_of_column
+    ) / np.bincount(space.axis_of_column)
+    is_varied = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
     return [
-        float(np.exp(log)) if varies else None for log, varies in zip(logs, varying, strict=True)
+        float(np.exp(log_lengthscale)) if is_varied_axis else None
+        for log_lengthscale, is_varied_axis in zip(log_lengthscale_of_axis, is_varied, strict=True)
     ]
 
 
-def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
+def _level_deviations(space: Space, belief: Belief, decomposition: Effects) -> list[Floats]:
     """For each axis, the standard deviation of the mean at each level, over the mixture of the
     processes."""
-    counts = [len(axis.levels) for axis in space.axes]
-    deviations = [
-        deviations_of_level_means(process, belief.known, space.rows, counts)
+    level_counts = [len(axis.levels) for axis in space.axes]
+    deviations_by_process = [
+        deviations_of_level_means(process, belief.known, space.rows, level_counts)
         for process in belief.processes
     ]
-    means = [parts.main]
+    level_means_by_process = [decomposition.main]
     if len(belief.mean) > 1:
-        means = [effects(mean, space.rows, counts).main for mean in belief.mean]
+        level_means_by_process = [
+            effects(mean_by_row, space.rows, level_counts).main for mean_by_row in belief.mean
+        ]
     return [
         np.sqrt(
-            np.mean([deviation[j] ** 2 for deviation in deviations], axis=0)
-            + np.var([level_means[j] for level_means in means], axis=0)
+            np.mean(
+                [
+                    process_deviations[axis_index] ** 2
+                    for process_deviations in deviations_by_process
+                ],
+                axis=0,
+            )
+            + np.var([level_means[axis_index] for level_means in level_means_by_process], axis=0)
         )
-        for j in range(len(counts))
+        for axis_index in range(len(level_counts))
     ]
 
 
-def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ...]:
+def _pair_effects(space: Space, target: Target, decomposition: Effects) -> tuple[PairEffect, ...]:
     """The pairs of axes, those of the largest share of variance first."""
     pair_effects = []
-    for (j, k), means in parts.pairs.items():
-        share = _share(parts.pair_variance[j, k], parts.variance) if parts.pair_variance else None
-        names = (space.axes[j].name, space.axes[k].name)
+    for (axis_index, other_axis_index), pair_means in decomposition.pairs.items():
+        share = (
+            _share_of_variance(
+                decomposition.pair_variance[axis_index, other_axis_index], decomposition.variance
+            )
+            if decomposition.pair_variance
+            else None
+        )
+        axis_names = (space.axes[axis_index].name, space.axes[other_axis_index].name)
         pair_effects.append(
-            PairEffect(names, share, tuple(tuple(_scores(target, row)) for row in means))
+            PairEffect(
+                axis_names,
+                share,
+                tuple(tuple(_to_scores(target, means_of_level)) for means_of_level in pair_means),
+            )
         )
     return tuple(sorted(pair_effects, key=lambda pair: -(pair.share or 0.0)))
 
 
-def _scores(target: Target, values: Floats) -> list[float | None]:
+def _to_scores(target: Target, values: Floats) -> list[float | None]:
     """Values of the target converted to scores; None for NaN."""
     return [
         None if np.isnan(value) else six_digits(float(score))
@@ -247,7 +294,7 @@ def _scores(target: Target, values: Floats) -> list[float | None]:
     ]
 
 
-def _share(part: float, variance: float) -> float | None:
+def _share_of_variance(part: float, variance: float) -> float | None:
     # rounding left -1e-17
     return None if variance <= LEAST_VARIANCE else max(round(float(part / variance), 6), 0.0)
 
@@ -257,21 +304,28 @@ def _explained_share(belief: Belief) -> float | None:
     hyper-parameters fixed."""
     y = belief.target.values
     n = len(y)
-    around = y @ y
-    if n < 2 or around <= LEAST_VARIANCE:
+    squared_sum = y @ y
+    if n < 2 or squared_sum <= LEAST_VARIANCE:
         return None
     residuals = np.zeros(n)
     for process in belief.processes:
         residuals += (y - leave_one_out(process.factor(belief.known), y)) / len(belief.processes)
     # y has mean zero: difference from the mean of the others
-    constant = y * (n / (n - 1.0))
-    return six_digits(float(1.0 - residuals @ residuals / (constant @ constant)))
+    residuals_of_constant = y * (n / (n - 1.0))
+    return six_digits(
+        float(1.0 - residuals @ residuals / (residuals_of_constant @ residuals_of_constant))
+    )
 
 
-def _noise(belief: Belief) -> float:
+def _noise_deviation(belief: Belief) -> float:
     return float(np.sqrt(np.mean([process.noise for process in belief.processes])))
 
 
-def _as_good(search: Search, belief: Belief) -> int:
-    mean = belief.mean.mean(axis=0)
-    return int((mean[search.feasible] <= mean[belief.known].min() + _noise(belief)).sum())
+def _count_as_good(search: Search, belief: Belief) -> int:
+    mean_by_row = belief.mean.mean(axis=0)
+    return int(
+        (
+            mean_by_row[search.feasible]
+            <= mean_by_row[belief.known].min() + _noise_deviation(belief)
+        ).sum()
+    )

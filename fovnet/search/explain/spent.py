@@ -98,48 +98,48 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
     schedule = search.schedule
     if schedule.kind == "full":
         return None
-    epochs_of_slot = {
+    epochs_by_slot = {
         trial.proposal.slot: own_epochs(trial.proposal, schedule.epochs) for trial in trials
     }
-    epochs_of_row: dict[int, int] = defaultdict(int)
+    epochs_by_row: dict[int, int] = defaultdict(int)
     for trial in trials:
-        epochs_of_row[trial.proposal.row] += epochs_of_slot[trial.proposal.slot]
+        epochs_by_row[trial.proposal.row] += epochs_by_slot[trial.proposal.slot]
     stopped_trials = []
     failed_trials = []
-    final_score_of_row = {}
+    final_score_by_row = {}
     for trial in latest(trials):
         if trial.score is None:
             failed_trials.append(trial)
         elif trial.proposal.rung < schedule.last:
             stopped_trials.append(trial)
         else:
-            final_score_of_row[trial.proposal.row] = trial.score
-    is_better = _better_than_those_preferred(trials, final_score_of_row)
-    epochs = sum(epochs_of_slot.values())
+            final_score_by_row[trial.proposal.row] = trial.score
+    ended_better = _better_than_those_preferred(trials, final_score_by_row)
+    epochs_spent = sum(epochs_by_slot.values())
     return Spending(
         schedule.kind,
         rungs=tuple(
-            _rung(search, trials, epochs_of_slot, final_score_of_row, rung)
+            _rung_of_trainings(search, trials, epochs_by_slot, final_score_by_row, rung)
             for rung in range(len(schedule.rungs))
         ),
-        begun=len(epochs_of_row),
-        ended=len(final_score_of_row),
-        epochs=epochs,
-        full_trainings=round(epochs / schedule.epochs, 2),
-        on_stopped=sum(epochs_of_row[trial.proposal.row] for trial in stopped_trials),
-        on_failed=sum(epochs_of_row[trial.proposal.row] for trial in failed_trials),
-        passed_over=len(is_better),
-        better=sum(is_better),
+        begun=len(epochs_by_row),
+        ended=len(final_score_by_row),
+        epochs=epochs_spent,
+        full_trainings=round(epochs_spent / schedule.epochs, 2),
+        on_stopped=sum(epochs_by_row[trial.proposal.row] for trial in stopped_trials),
+        on_failed=sum(epochs_by_row[trial.proposal.row] for trial in failed_trials),
+        passed_over=len(ended_better),
+        better=sum(ended_better),
         stopped=tuple(_stopped_training(trial) for trial in _most_trained_first(stopped_trials)),
         slots=_stretches(search, trials),
     )
 
 
-def _rung(
+def _rung_of_trainings(
     search: Search,
     trials: Sequence[Trial],
-    epochs_of_slot: Mapping[int, int],
-    final_score_of_row: Mapping[int, float],
+    epochs_by_slot: Mapping[int, int],
+    final_score_by_row: Mapping[int, float],
     rung: int,
 ) -> Rung:
     """What became of the trainings on a rung."""
@@ -150,11 +150,13 @@ def _rung(
     scored_trials = [trial for trial in trials_on_rung if trial.score is not None]
     went_on = sum(trial.proposal.slot in continued_slots for trial in scored_trials)
     is_last = rung == search.schedule.last
-    scores = [(trial.score, final_score_of_row.get(trial.proposal.row)) for trial in scored_trials]
-    same_order = _order_agrees(
+    scores_here_and_at_end = [
+        (trial.score, final_score_by_row.get(trial.proposal.row)) for trial in scored_trials
+    ]
+    is_same_order = _is_same_order_of_pairs(
         [
             (score_here, score_at_end)
-            for score_here, score_at_end in scores
+            for score_here, score_at_end in scores_here_and_at_end
             if score_here is not None and score_at_end is not None
         ]
     )
@@ -164,45 +166,50 @@ def _rung(
         failed=len(trials_on_rung) - len(scored_trials),
         went_on=went_on,
         stopped=0 if is_last else len(scored_trials) - went_on,
-        spent=sum(epochs_of_slot[trial.proposal.slot] for trial in trials_on_rung),
-        pairs=0 if is_last else len(same_order),
-        alike=0 if is_last else sum(same_order),
+        spent=sum(epochs_by_slot[trial.proposal.slot] for trial in trials_on_rung),
+        pairs=0 if is_last else len(is_same_order),
+        alike=0 if is_last else sum(is_same_order),
     )
 
 
-def _order_agrees(scores: Sequence[tuple[float, float]]) -> list[bool]:
+def _is_same_order_of_pairs(scores_here_and_at_end: Sequence[tuple[float, float]]) -> list[bool]:
     """Whether each two trainings, equal neither here nor at the end, have the same order in
     both."""
-    products = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(scores, 2)]
+    products = [
+        (training[0] - other_training[0]) * (training[1] - other_training[1])
+        for training, other_training in combinations(scores_here_and_at_end, 2)
+    ]
     return [product > 0 for product in products if product != 0]
 
 
 def _better_than_those_preferred(
-    trials: Sequence[Trial], final_score_of_row: Mapping[int, float]
+    trials: Sequence[Trial], final_score_by_row: Mapping[int, float]
 ) -> list[bool]:
     """Of each row that was passed over, taken up later and ended, whether it ended better than all
     rows that had gone on from its rung meanwhile and ended too."""
-    of_slot = {trial.proposal.slot: trial.proposal for trial in trials}
-    from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # the continuations, by slot
-    preferred: dict[int, set[int]] = defaultdict(set)
+    proposal_by_slot = {trial.proposal.slot: trial.proposal for trial in trials}
+    continuations_by_rung: dict[tuple[int, int], list[Trial]] = defaultdict(
+        list
+    )  # the continuations, by slot
+    preferred_rows_of_row: dict[int, set[int]] = defaultdict(set)
     for trial in trials:
-        continued = of_slot.get(
+        continued = proposal_by_slot.get(
             -1 if trial.proposal.continues is None else trial.proposal.continues
         )
         if continued is None:
             continue
-        continuations = from_rung[continued.bracket, continued.rung]
+        continuations = continuations_by_rung[continued.bracket, continued.rung]
         preferred_rows = {
             continuation.proposal.row
             for continuation in continuations
             if continued.slot in continuation.proposal.seen
         }
-        preferred[continued.row] |= preferred_rows & final_score_of_row.keys()
+        preferred_rows_of_row[continued.row] |= preferred_rows & final_score_by_row.keys()
         continuations.append(trial)
     return [
-        final_score_of_row[row] < min(final_score_of_row[other_row] for other_row in other_rows)
-        for row, other_rows in preferred.items()
-        if other_rows and row in final_score_of_row
+        final_score_by_row[row] < min(final_score_by_row[other_row] for other_row in other_rows)
+        for row, other_rows in preferred_rows_of_row.items()
+        if other_rows and row in final_score_by_row
     ]
 
 
@@ -221,27 +228,27 @@ def _stopped_training(trial: Trial) -> Stopped:
 def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
     """The virtual time in seconds at which each slot ends, of those before the first missing
     one."""
-    unbroken = [
+    seconds_before_gap = [
         trial.proposal.predicted_seconds
         for slot, trial in enumerate(trials)
         if trial.proposal.slot == slot
     ]
-    return dict(enumerate(search.clock.ends(unbroken)))
+    return dict(enumerate(search.clock.ends(seconds_before_gap)))
 
 
 def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
-    ends = virtual_ends(search, trials)
-    number_of_row: dict[int, int] = {}
+    end_by_slot = virtual_ends(search, trials)
+    place_by_row: dict[int, int] = {}
     stretches = []
     for trial in trials:
         slot = trial.proposal.slot
         row = trial.proposal.row
-        end = ends.get(slot)
+        end = end_by_slot.get(slot)
         begin = None if end is None else end - trial.proposal.predicted_seconds
         stretches.append(
             Stretch(
                 slot,
-                number_of_row.setdefault(row, len(number_of_row)),
+                place_by_row.setdefault(row, len(place_by_row)),
                 trial.proposal.rung,
                 begin,
                 end,

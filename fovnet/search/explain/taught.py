@@ -10,13 +10,13 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from fovnet.search.look.guard import GuardVerdict, judge, raw_places
-from fovnet.search.look.ranking import GUARDED
+from fovnet.search.look.ranking import GUARDED_STEP
 from fovnet.search.look.view import View
 from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest
 
-FIRST = 5
+SHOWN_CONFIGURATIONS = 5
 """Configurations shown of those that the prior puts first."""
 
 
@@ -68,25 +68,27 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
     networks."""
     if search.prior is None or search.method != "ranking":
         return None
-    places = raw_places(search.prior, search.space.unit_cube)
-    fit = np.flatnonzero(search.feasible)
-    order = fit[np.argsort(places[fit], kind="stable")]
-    scores = {
+    prior_places = raw_places(search.prior, search.space.unit_cube)
+    feasible_rows = np.flatnonzero(search.feasible)
+    rows_by_place = feasible_rows[np.argsort(prior_places[feasible_rows], kind="stable")]
+    score_by_row = {
         trial.proposal.row: trial.score for trial in latest(trials) if trial.score is not None
     }
     beliefs = [
-        Belief(i + 1, search.space.configuration(row), scores.get(row))
-        for i, row in enumerate(order[:FIRST].tolist())
+        Belief(place_index + 1, search.space.configuration(row), score_by_row.get(row))
+        for place_index, row in enumerate(rows_by_place[:SHOWN_CONFIGURATIONS].tolist())
     ]
-    best_row = min(scores, key=lambda row: scores[row], default=None)
+    best_row = min(score_by_row, key=lambda row: score_by_row[row], default=None)
     tau = np.nan
-    if len(set(scores.values())) > 1:
-        tau = kendalltau(places[list(scores)], list(scores.values())).statistic
+    if len(set(score_by_row.values())) > 1:
+        tau = kendalltau(prior_places[list(score_by_row)], list(score_by_row.values())).statistic
     return Taught(
         sources=tuple((source.name, source.scored) for source in search.prior.sources),
         first=tuple(beliefs),
-        place_of_best=None if best_row is None else int(np.flatnonzero(order == best_row)[0]) + 1,
-        of=len(order),
+        place_of_best=None
+        if best_row is None
+        else int(np.flatnonzero(rows_by_place == best_row)[0]) + 1,
+        of=len(rows_by_place),
         tau=None if np.isnan(tau) else float(f"{tau:.4g}"),
         verdicts=tuple(_verdicts(search, trials)),
         guard=search.ranking.guard,
@@ -95,21 +97,23 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
 
 def _verdicts(search: Search, trials: Sequence[Trial]) -> list[Verdict]:
     """The guard's counts before each finished slot that had seen enough and chose a row."""
-    of_slot = {trial.proposal.slot: trial for trial in trials}
+    trial_by_slot = {trial.proposal.slot: trial for trial in trials}
     verdicts = []
     for trial in trials:
         if trial.proposal.continues is not None:
             continue
-        seen_trials = tuple(of_slot[slot] for slot in trial.proposal.seen if slot in of_slot)
-        judgement = _judge_before(search, seen_trials, trial.proposal.slot)
-        if judgement:
-            guarded = trial.proposal.step == GUARDED
+        seen_trials = tuple(
+            trial_by_slot[slot] for slot in trial.proposal.seen if slot in trial_by_slot
+        )
+        guard_verdict = _judge_before(search, seen_trials, trial.proposal.slot)
+        if guard_verdict:
+            guarded = trial.proposal.step == GUARDED_STEP
             verdicts.append(
                 Verdict(
                     trial.proposal.slot,
-                    judgement.prior,
-                    judgement.process,
-                    judgement.pairs,
+                    guard_verdict.prior,
+                    guard_verdict.process,
+                    guard_verdict.pairs,
                     guarded,
                 )
             )

@@ -29,11 +29,14 @@ def write_proposal(
 ) -> Path:
     """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the
     path; `source` as in `steps.begin`."""
-    facts = (
+    decision_facts = (
         {"ends": proposal} if isinstance(proposal, str) else {"proposal": proposal_facts(proposal)}
     )
     return write_json(
-        proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed
+        proposal_path(folder, slot),
+        {**decision_facts, "source": source},
+        settings=source,
+        seed=seed,
     )
 
 
@@ -44,9 +47,9 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
     """
     path = proposal_path(folder, slot)
     try:
-        facts = read_json(path)
+        file_facts = read_json(path)
         proposal: Proposal | str = (
-            str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
+            str(file_facts["ends"]) if "ends" in file_facts else proposal_of(file_facts["proposal"])
         )
     except FileNotFoundError:
         raise SearchError(
@@ -58,7 +61,7 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
             "proposal-missing",
             f"{path}: not a readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it",
         ) from fault
-    if source is not None and facts.get("source") != source:
+    if source is not None and file_facts.get("source") != source:
         raise SearchError(
             "proposal-of-another-search",
             f"{path}: made for other settings or slices; `fovnet slot begin` clears it away",
@@ -69,20 +72,22 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
     """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as
     `read_proposal`."""
-    return _read_while(folder, source, lambda made: len(made) < slots)
+    return _read_proposals_while(folder, source, lambda made: len(made) < slots)
 
 
 def proposals_within(folder: Path, trials: int, source: str | None = None) -> list[Proposal]:
     """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises
     SearchError as `read_proposal`."""
-    return _read_while(folder, source, lambda made: is_within_budget(folder, made, trials))
+    return _read_proposals_while(
+        folder, source, lambda made: is_within_budget(folder, made, trials)
+    )
 
 
-def _read_while(
-    folder: Path, source: str | None, is_wanted: Callable[[Sequence[Proposal]], bool]
+def _read_proposals_while(
+    folder: Path, source: str | None, wants_more: Callable[[Sequence[Proposal]], bool]
 ) -> list[Proposal]:
     proposals: list[Proposal] = []
-    while is_wanted(proposals):
+    while wants_more(proposals):
         proposal = read_proposal(folder, len(proposals), source)
         if isinstance(proposal, str):
             break
@@ -103,13 +108,17 @@ def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
     A slot sees all that earlier slots have seen, so it depends only on the proposal before it and
     these slots: a workflow of 300 slots needs a list of 600 files instead of 90,000.
     """
-    seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
-    clock = _clock(folder)
-    awaited = set(clock.sight(seconds[:-1]).seen)
-    return tuple(earlier for earlier in clock.sight(seconds).seen if earlier not in awaited)
+    predicted_seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
+    clock = _clock_of_journal(folder)
+    awaited_before = set(clock.sight(predicted_seconds[:-1]).seen)
+    return tuple(
+        seen_slot
+        for seen_slot in clock.sight(predicted_seconds).seen
+        if seen_slot not in awaited_before
+    )
 
 
-def _clock(folder: Path) -> Clock:
+def _clock_of_journal(folder: Path) -> Clock:
     """The clock of the journal's search, from its header alone.  Raises SearchError if that is
     unreadable."""
     header = read_header(folder)
@@ -132,8 +141,8 @@ class Request:
     notes: tuple[str, ...]
 
 
-def request_of(folder: Path, finished: int) -> Request:
-    """The number of trials requested of the search in a journal, with so many slots `finished`.
+def request_of(folder: Path, finished_count: int) -> Request:
+    """The number of trials requested of the search in a journal, with so many slots `finished_count`.
 
     A search whose slots are jobs stores no number: it is that of the proposed or finished slots,
     or, of a schedule, of the full trainings whose epochs the proposed ones have.  A proposal file
@@ -141,16 +150,17 @@ def request_of(folder: Path, finished: int) -> Request:
     search for more trials, are ignored.  Raises SearchError for an unreadable journal.
     """
     header = read_header(folder)
-    proposed = len(list(folder.glob("proposal-*.json")))
-    recorded = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
-    slot, ending = next(
-        ((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, [])
+    proposal_count = len(list(folder.glob("proposal-*.json")))
+    slots_with_entries = ((slot, read_proposal(folder, slot)) for slot in range(proposal_count))
+    end_slot, ending_notes = next(
+        ((slot, [entry]) for slot, entry in slots_with_entries if isinstance(entry, str)),
+        (proposal_count, []),
     )
     # Journals of an early release have only the greatest number, and state in their notes that a
     # search ended.
-    counted = max(slot, finished)
+    implied_trials = max(end_slot, finished_count)
     if schedule := header.get("schedule"):
-        counted = Schedule(**schedule).full_trainings(read_proposals(folder, slot))
-    asked = header.get("asked", header.get("trials", counted))
-    ends_after = slot if ending else header.get("ends_after")
-    return Request(int(asked), ends_after, (*header["notes"], *ending))
+        implied_trials = Schedule(**schedule).full_trainings(read_proposals(folder, end_slot))
+    requested_trials = header.get("asked", header.get("trials", implied_trials))
+    ends_after = end_slot if ending_notes else header.get("ends_after")
+    return Request(int(requested_trials), ends_after, (*header["notes"], *ending_notes))

@@ -58,14 +58,14 @@ def begin(
     with lock_journal(folder):
         if (folder / "search.json").exists() and source_of(folder) != source:
             (folder / "search.json").unlink()
-        _clear(folder, source)
+        _remove_outdated(folder, source)
         _refuse_other_predictions(folder, search)
         open_journal(folder, search)
         write_more()
         # without a number of trials, unlike a search in one process: requesting more must not
         # restart the search
-        facts = {**search.identity, "source": source, "notes": start_notes(search)}
-        write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)
+        header = {**search.identity, "source": source, "notes": start_notes(search)}
+        write_json(folder / "search.json", header, settings=search.identity, seed=search.seed)
 
 
 def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
@@ -80,19 +80,26 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     """
     search = read_search(folder)
     source = source_of(folder)
-    earlier = read_proposals(folder, slot, source)
-    if len(earlier) < slot:
+    earlier_proposals = read_proposals(folder, slot, source)
+    if len(earlier_proposals) < slot:
         raise SearchError(
             "search-ended",
-            f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.",
+            f"{folder}: the search ends before slot {len(earlier_proposals)}; there is no slot {slot}.",
         )
-    seen, _ = search.clock.sight([proposal.predicted_seconds for proposal in earlier])
-    trials = {before: _trial_of(folder, earlier[before]) for before in seen}
-    decided = _decide(search, earlier, trials)
-    if isinstance(decided, Proposal):
-        decided = too_little_gain(search, decided, trials, stop_below_regret) or decided
-    write_proposal(folder, slot, decided, source=source, seed=search.seed)
-    return decided
+    seen_slots, _ = search.clock.sight(
+        [proposal.predicted_seconds for proposal in earlier_proposals]
+    )
+    trial_by_slot = {
+        seen_slot: _read_trial_of(folder, earlier_proposals[seen_slot]) for seen_slot in seen_slots
+    }
+    proposal_or_ending = _propose_or_end(search, earlier_proposals, trial_by_slot)
+    if isinstance(proposal_or_ending, Proposal):
+        proposal_or_ending = (
+            too_little_gain(search, proposal_or_ending, trial_by_slot, stop_below_regret)
+            or proposal_or_ending
+        )
+    write_proposal(folder, slot, proposal_or_ending, source=source, seed=search.seed)
+    return proposal_or_ending
 
 
 def finish(folder: Path, slot: int, submit: Submit) -> Trial:
@@ -102,7 +109,7 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
     A second call waits for the first, which may have outlived a killed workflow, and returns its
     result. Raises SearchError if the search ends before the slot.
     """
-    with _training(folder, slot):
+    with _lock_training(folder, slot):
         proposal = read_proposal(folder, slot, source_of(folder))
         if isinstance(proposal, str):
             raise SearchError(
@@ -134,7 +141,7 @@ def gather(folder: Path, trials: int) -> list[Trial]:
     """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search
     ends before. Raises SearchError if one is missing."""
     proposals = proposals_within(folder, trials, source_of(folder))
-    return [_trial_of(folder, proposal) for proposal in proposals]
+    return [_read_trial_of(folder, proposal) for proposal in proposals]
 
 
 def source_of(folder: Path) -> str:
@@ -149,19 +156,19 @@ def source_of(folder: Path) -> str:
     return source
 
 
-def _decide(
-    search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]
+def _propose_or_end(
+    search: Search, earlier_proposals: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
 ) -> Proposal | str:
     """The next proposal, or a sentence if no row is free."""
     try:
-        return propose_slot(search, earlier, trials)
+        return propose_slot(search, earlier_proposals, trial_by_slot)
     except SearchError as error:
         if error.code != "space-exhausted":
             raise
-        return f"The search ends after {several(len(earlier), 'trial')}: {error.sentence}"
+        return f"The search ends after {several(len(earlier_proposals), 'trial')}: {error.sentence}"
 
 
-def _trial_of(folder: Path, proposal: Proposal) -> Trial:
+def _read_trial_of(folder: Path, proposal: Proposal) -> Trial:
     """The trial of a proposal.  Raises SearchError if it is missing, unreadable, or of another
     proposal."""
     path = slot_path(folder, proposal.slot)
@@ -184,21 +191,21 @@ def _trial_of(folder: Path, proposal: Proposal) -> Trial:
     return trial
 
 
-def _clear(folder: Path, source: str) -> None:
+def _remove_outdated(folder: Path, source: str) -> None:
     """Removes the proposals of another source and every slot without a proposal."""
     for path in folder.glob("proposal-*.json"):
         try:
-            read_proposal(folder, _slot(path), source)
+            read_proposal(folder, _slot_of_file(path), source)
         except SearchError:
             path.unlink()
     for path in [*folder.glob("slot-*.json"), *folder.glob("networks/slot-*.safetensors")]:
-        if not proposal_path(folder, _slot(path)).exists():
+        if not proposal_path(folder, _slot_of_file(path)).exists():
             path.unlink()
 
 
 def _refuse_other_predictions(folder: Path, search: Search) -> None:
     for path in sorted(folder.glob("proposal-*.json")):
-        proposal = read_proposal(folder, _slot(path))
+        proposal = read_proposal(folder, _slot_of_file(path))
         if isinstance(proposal, str):
             continue
         if proposal.predicted_seconds != seconds_for(
@@ -207,12 +214,12 @@ def _refuse_other_predictions(folder: Path, search: Search) -> None:
             raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
 
 
-def _slot(path: Path) -> int:
+def _slot_of_file(path: Path) -> int:
     return int(path.stem.split("-")[1])
 
 
 @contextmanager
-def _training(folder: Path, slot: int) -> Iterator[None]:
+def _lock_training(folder: Path, slot: int) -> Iterator[None]:
     """While the block runs, no other process trains this slot or begins the journal anew; waits for
     the locks.
 

@@ -30,27 +30,45 @@ def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSour
     Raises SearchError as `read_header` and `read_trials`.
     """
     read_header(folder)
-    scored = [
+    scored_configurations = [
         (trial.proposal.configuration, trial.score)
         for trial in latest(read_trials(folder))
         if trial.score is not None
     ]
-    return source_of(name or str(folder), axes, scored)
+    return source_of(name or str(folder), axes, scored_configurations)
 
 
 def source_of(
-    name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[str, Any], float]]
+    name: str,
+    axes: Sequence[Axis],
+    scored_configurations: Iterable[tuple[Mapping[str, Any], float]],
 ) -> ReadSource:
     """The source of configurations with finite losses, those of unknown axes or levels left out."""
-    numbers = {axis.name: {level: i for i, level in enumerate(axis.levels)} for axis in axes}
-    scored_pairs = list(scored)
-    sorted_rows = sorted(
-        (loss, [numbers[name][configuration[name]] for name in numbers])
+    level_index_by_axis = {
+        axis.name: {level: level_index for level_index, level in enumerate(axis.levels)}
+        for axis in axes
+    }
+    scored_pairs = list(scored_configurations)
+    sorted_losses_with_levels = sorted(
+        (
+            loss,
+            [
+                level_index_by_axis[axis_name][configuration[axis_name]]
+                for axis_name in level_index_by_axis
+            ],
+        )
         for configuration, loss in scored_pairs
-        if configuration.keys() == numbers.keys()
-        and all(configuration[name] in numbers[name] for name in numbers)
+        if configuration.keys() == level_index_by_axis.keys()
+        and all(
+            configuration[axis_name] in level_index_by_axis[axis_name]
+            for axis_name in level_index_by_axis
+        )
     )
-    levels = np.array([row for _, row in sorted_rows], dtype=np.int64).reshape(-1, len(axes))
-    losses = np.array([loss for loss, _ in sorted_rows], dtype=np.float64)
-    source = EarlierSearch(name, digest([levels, losses]), len(sorted_rows), levels, losses)
-    return ReadSource(source, len(scored_pairs) - len(sorted_rows))
+    levels = np.array(
+        [level_indices for _, level_indices in sorted_losses_with_levels], dtype=np.int64
+    ).reshape(-1, len(axes))
+    losses = np.array([loss for loss, _ in sorted_losses_with_levels], dtype=np.float64)
+    source = EarlierSearch(
+        name, digest([levels, losses]), len(sorted_losses_with_levels), levels, losses
+    )
+    return ReadSource(source, len(scored_pairs) - len(sorted_losses_with_levels))

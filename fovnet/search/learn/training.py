@@ -31,13 +31,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
-LIST = 100
+LIST_LENGTH = 100
 """Rows of a list."""
-SUPPORT = 60
+MOST_SUPPORT_ROWS = 60
 """One more than the most rows of a support."""
 KEPT = 1000
 """Rows of a source in the file; a third of them its best."""
-FEWEST = 5
+FEWEST_ROWS = 5
 """Scored rows from which a source has an order to learn."""
 MANY_SOURCES = 3
 MANY_ROWS = 300
@@ -79,43 +79,53 @@ def learn(
     """The prior that these sources teach, if `checked` with what the others predict of each held
     out.
 
-    Raises SearchError "prior-no-sources" unless one source has FEWEST rows that are not all equal.
+    Raises SearchError "prior-no-sources" unless one source has FEWEST_ROWS rows that are not all equal.
     """
-    usable = [source for source in sources if not unusable(source)]
-    if not usable:
-        why = "; ".join(f"{source.name}: {unusable(source)}" for source in sources)
+    usable_sources = [source for source in sources if not unusable(source)]
+    if not usable_sources:
+        reasons = "; ".join(f"{source.name}: {unusable(source)}" for source in sources)
         raise SearchError(
             "prior-no-sources",
-            f"no search to learn an order from: {why}; give journals of {FEWEST} or more trials "
+            f"no search to learn an order from: {reasons}; give journals of {FEWEST_ROWS} or more trials "
             "that completed in this space, with different scores.",
         )
-    tasks = [_task(axes, source) for source in usable]
-    context = lessons.context if lessons.context is not None else _is_much(tasks)
-    lessons = replace(lessons, context=context)
-    held_out_tasks = len(tasks) if checked and len(tasks) > 1 else 0
-    say = _step_counter(lessons, held_out_tasks, progress)
+    tasks = [_task_of_source(axes, source) for source in usable_sources]
+    uses_context = (
+        lessons.context if lessons.context is not None else _are_enough_for_context(tasks)
+    )
+    lessons = replace(lessons, context=uses_context)
+    held_out_count = len(tasks) if checked and len(tasks) > 1 else 0
+    count_step = _step_counter(lessons, held_out_count, progress)
     with one_thread():
-        ranker = meta_train(tasks, lessons, seed, say)
-        held_out = [_held_out_facts(tasks, i, lessons, seed, say) for i in range(held_out_tasks)]
-    facts = {"fovnet": __version__, "lessons": asdict(lessons), "seed": seed, "held_out": held_out}
-    return prior_of(axes, ranker, [_thin_out(source) for source in usable], facts)
+        ranker = meta_train(tasks, lessons, seed, count_step)
+        held_out_facts = [
+            _held_out_facts(tasks, held_out_index, lessons, seed, count_step)
+            for held_out_index in range(held_out_count)
+        ]
+    facts = {
+        "fovnet": __version__,
+        "lessons": asdict(lessons),
+        "seed": seed,
+        "held_out": held_out_facts,
+    }
+    return prior_of(axes, ranker, [_thin_out(source) for source in usable_sources], facts)
 
 
 def unusable(source: EarlierSearch) -> str:
     """Why a source teaches nothing, in words; empty where it does."""
-    if len(source.losses) < FEWEST:
+    if len(source.losses) < FEWEST_ROWS:
         return (
-            f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST} or more "
+            f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST_ROWS} or more "
             "are needed"
         )
     return "all its scores are equal" if source.losses[0] == source.losses[-1] else ""
 
 
-def _is_much(tasks: Sequence[Task]) -> bool:
+def _are_enough_for_context(tasks: Sequence[Task]) -> bool:
     return sum(len(task.x) >= MANY_ROWS for task in tasks) >= MANY_SOURCES
 
 
-def _task(axes: Sequence[Axis], source: EarlierSearch) -> Task:
+def _task_of_source(axes: Sequence[Axis], source: EarlierSearch) -> Task:
     return Task(Space(tuple(axes), source.levels).unit_cube, tie_starts(source.losses))
 
 
@@ -134,59 +144,80 @@ def meta_train(
         tasks[0].x.shape[1], lessons.hidden, lessons.members, rng, knows=bool(lessons.context)
     )
 
-    def batch() -> Batch:
+    def draw_batch() -> Batch:
         step()
-        return _lesson(tasks[int(rng.integers(len(tasks)))], rng, bool(lessons.context))
+        return _draw_lesson(tasks[int(rng.integers(len(tasks)))], rng, bool(lessons.context))
 
-    train(ranker, batch, lessons.steps, lessons.rate, 0.0)
+    train(ranker, draw_batch, lessons.steps, lessons.rate, 0.0)
     return ranker
 
 
-def _lesson(task: Task, rng: np.random.Generator, context: bool) -> Batch:
+def _draw_lesson(task: Task, rng: np.random.Generator, uses_context: bool) -> Batch:
     """A list of a task, and a support of other rows, fewer of both where the task has few."""
-    n = len(task.x)
-    u = int(rng.integers(SUPPORT)) if context else 0
-    places = rng.permutation(n) if n < 4 * LIST else rng.choice(n, LIST + u, replace=False)
-    u = min(u, n // 2)
-    support = np.sort(places[:u])
-    list_places = np.sort(places[u : u + LIST])
-    first = tie_starts(task.first[list_places])
-    c = weights("log", first)
+    row_count = len(task.x)
+    support_size = int(rng.integers(MOST_SUPPORT_ROWS)) if uses_context else 0
+    drawn_places = (
+        rng.permutation(row_count)
+        if row_count < 4 * LIST_LENGTH
+        else rng.choice(row_count, LIST_LENGTH + support_size, replace=False)
+    )
+    support_size = min(support_size, row_count // 2)
+    support_places = np.sort(drawn_places[:support_size])
+    list_places = np.sort(drawn_places[support_size : support_size + LIST_LENGTH])
+    group_starts = tie_starts(task.first[list_places])
+    place_weights = weights("log", group_starts)
     return Batch(
         task.x[list_places],
-        support_of(task.x[support], tie_starts(task.first[support])),
-        lambda s: LOSSES["list"](s[..., 0], c, first)[1][..., None] / len(first),
+        support_of(task.x[support_places], tie_starts(task.first[support_places])),
+        lambda scores: (
+            LOSSES["list"](scores[..., 0], place_weights, group_starts)[1][..., None]
+            / len(group_starts)
+        ),
     )
 
 
 def _held_out_facts(
-    tasks: Sequence[Task], i: int, lessons: Lessons, seed: int, say: Callable[[], None]
+    tasks: Sequence[Task],
+    held_out_index: int,
+    lessons: Lessons,
+    seed: int,
+    count_step: Callable[[], None],
 ) -> dict[str, Any]:
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its
     best row."""
-    other_tasks = [task for j, task in enumerate(tasks) if j != i]
-    ranker = meta_train(other_tasks, replace(lessons, steps=_quarter(lessons)), seed, say)
-    ranks = rankdata(
-        -ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1
+    other_tasks = [task for task_index, task in enumerate(tasks) if task_index != held_out_index]
+    ranker = meta_train(
+        other_tasks, replace(lessons, steps=_quarter_of_steps(lessons)), seed, count_step
+    )
+    mean_ranks = rankdata(
+        -ranker.scores(
+            tasks[held_out_index].x,
+            support_of(tasks[held_out_index].x[:0], tasks[held_out_index].first[:0]),
+        ),
+        axis=1,
     ).mean(axis=0)
-    tau = float(kendalltau(ranks, tasks[i].first).statistic)
-    return {"tau": round(tau, 4), "place_of_best": int(rankdata(ranks)[0]), "of": len(ranks)}
+    tau = float(kendalltau(mean_ranks, tasks[held_out_index].first).statistic)
+    return {
+        "tau": round(tau, 4),
+        "place_of_best": int(rankdata(mean_ranks)[0]),
+        "of": len(mean_ranks),
+    }
 
 
-def _quarter(lessons: Lessons) -> int:
+def _quarter_of_steps(lessons: Lessons) -> int:
     return max(1, lessons.steps // 4)
 
 
 def _step_counter(
-    lessons: Lessons, held_out_tasks: int, progress: Progress | None
+    lessons: Lessons, held_out_count: int, progress: Progress | None
 ) -> Callable[[], None]:
     """What is called at each step, and passes on their number every hundred."""
-    all_steps = lessons.steps + _quarter(lessons) * held_out_tasks
-    steps: Iterator[int] = iter(range(1, all_steps + 1))
+    step_count = lessons.steps + _quarter_of_steps(lessons) * held_out_count
+    step_numbers: Iterator[int] = iter(range(1, step_count + 1))
 
-    def step() -> None:
-        done = next(steps)
-        if progress and (done % 100 == 0 or done == all_steps):
-            progress(done, all_steps)
+    def count_step() -> None:
+        done_count = next(step_numbers)
+        if progress and (done_count % 100 == 0 or done_count == step_count):
+            progress(done_count, step_count)
 
-    return step
+    return count_step

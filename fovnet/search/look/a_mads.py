@@ -32,55 +32,57 @@ def adogs_and_mads(view: View) -> Choice:
         and view.begun % view.polling.every == 0
         and len(view.scored[0]) >= FEWEST_SCORES
     ):
-        row = _search_row(likely_to_fit(view))
-        if row is not None:
-            return Choice(row, step="search")
+        found_row = _search_row(likely_to_fit(view))
+        if found_row is not None:
+            return Choice(found_row, step="search")
     return mads(view)
 
 
 def _search_row(view: View) -> int | None:
     """The free row of the lowest p if some p is below the target y, else of the least (p - y)/e."""
-    rows = _candidates(view)
-    if not len(rows):
+    candidate_rows = _candidate_rows(view)
+    if not len(candidate_rows):
         return None
     finished_rows, losses = view.losses
-    values = scale_losses(losses)
-    cube = view.space.unit_cube
-    p = cubic(cube[finished_rows], values, cube[rows])
-    y = target(values, view.polling.target_step)
+    scaled_losses = scale_losses(losses)
+    unit_cube = view.space.unit_cube
+    p = cubic(unit_cube[finished_rows], scaled_losses, unit_cube[candidate_rows])
+    y = target(scaled_losses, view.polling.target_step)
     if (p <= y).any():
-        return int(rows[np.argmin(np.round(p, 9))])
+        return int(candidate_rows[np.argmin(np.round(p, 9))])
     taken_rows = np.concatenate([finished_rows, np.array(view.pending, dtype=np.int64)])
     # 0 where a training that was stopped may be taken up again
     with np.errstate(divide="ignore"):
-        steepness = (p - y) / nearest_gap(cube[taken_rows], cube[rows])
-    return int(rows[np.argmin(np.round(steepness, 9))])
+        steepness = (p - y) / nearest_gap(unit_cube[taken_rows], unit_cube[candidate_rows])
+    return int(candidate_rows[np.argmin(np.round(steepness, 9))])
 
 
-def _candidates(view: View) -> Integers:
+def _candidate_rows(view: View) -> Integers:
     """The free rows; if categories are fixed, those with the categories of the best row, none
     without an ordinal."""
-    rows = np.flatnonzero(view.free)
+    free_rows = np.flatnonzero(view.free)
     if view.polling.categories == "free":
-        return rows
-    categorical = np.array([axis.kind == "categorical" for axis in view.space.axes])
-    if categorical.all():
-        return rows[:0]
+        return free_rows
+    is_categorical = np.array([axis.kind == "categorical" for axis in view.space.axes])
+    if is_categorical.all():
+        return free_rows[:0]
     scored_rows, scores = view.scored
-    best = view.space.rows[scored_rows[np.argmin(scores)]][categorical]
-    return np.asarray(rows[(view.space.rows[rows][:, categorical] == best).all(axis=1)])
+    best_categories = view.space.rows[scored_rows[np.argmin(scores)]][is_categorical]
+    return np.asarray(
+        free_rows[(view.space.rows[free_rows][:, is_categorical] == best_categories).all(axis=1)]
+    )
 
 
 def scale_losses(scores: Floats) -> Floats:
     """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence
     bends nothing."""
-    finite = scores[np.isfinite(scores)]
-    lowest = finite.min()
-    range_ = np.median(finite) - finite.min()
-    if range_ == 0:
-        return np.where(scores > lowest, 1.0, 0.0)
+    finite_scores = scores[np.isfinite(scores)]
+    lowest_score = finite_scores.min()
+    score_range = np.median(finite_scores) - finite_scores.min()
+    if score_range == 0:
+        return np.where(scores > lowest_score, 1.0, 0.0)
     # a range of 1e-300 overflows the quotient
-    return np.asarray(np.minimum(scores - lowest, range_) / range_)
+    return np.asarray(np.minimum(scores - lowest_score, score_range) / score_range)
 
 
 def target(values: Floats, step: float) -> float:

@@ -23,14 +23,14 @@ from fovnet.search.trial import Forecast
 
 Floats = NDArray[np.float64]
 
-MEMBERS = 10
-HIDDEN = (32, 32)
+MEMBER_COUNT = 10
+HIDDEN_WIDTHS = (32, 32)
 EPOCHS = 100
 RATE = 0.02
 RATE_END = 0.0005
 """Of each fit.  300 epochs take three times as long, and predict recorded losses no better:
 correlation 0.730, here 0.727."""
-DIGITS = 9
+DECIMALS = 9
 """Decimals of means and variances, of values of unit variance: machines that agree to this far
 agree."""
 BAND = np.array([-2.06, 0.0, 2.06])
@@ -52,20 +52,25 @@ def believe_ensemble(view: View) -> Belief:
     sorted_losses = ranking.sort_by_loss(*view.scored)
     rng = view.rng
     target = TARGETS[view.modelling.targets](sorted_losses.losses)
-    cube = view.space.unit_cube
-    members = Layers.draw((cube.shape[1], *HIDDEN, 2), MEMBERS, rng)
+    unit_cube = view.space.unit_cube
+    members = Layers.draw((unit_cube.shape[1], *HIDDEN_WIDTHS, 2), MEMBER_COUNT, rng)
     batch = Batch(
-        cube[sorted_losses.rows],
-        cube[:0],
+        unit_cube[sorted_losses.rows],
+        unit_cube[:0],
         lambda outputs: negative_log_likelihood(outputs, target.values)[1],
     )
     train(Ranker(members), lambda: batch, EPOCHS, RATE, RATE_END)
-    share = rng.dirichlet(np.ones(MEMBERS)) if view.pending else np.full(MEMBERS, 1.0 / MEMBERS)
-    parts = np.split(cube, range(ranking.CHUNK, len(cube), ranking.CHUNK))
-    moments_of_parts = [
-        mixture_moments(*moments(forward(members, part)[-1]), share) for part in parts
+    member_weights = (
+        rng.dirichlet(np.ones(MEMBER_COUNT))
+        if view.pending
+        else np.full(MEMBER_COUNT, 1.0 / MEMBER_COUNT)
+    )
+    cube_chunks = np.split(unit_cube, range(ranking.CHUNK, len(unit_cube), ranking.CHUNK))
+    moments_of_chunks = [
+        mixture_moments(*moments(forward(members, chunk)[-1]), member_weights)
+        for chunk in cube_chunks
     ]
-    mean, variance = np.round(np.concatenate(moments_of_parts, axis=1), DIGITS)[:, None]
+    mean, variance = np.round(np.concatenate(moments_of_chunks, axis=1), DECIMALS)[:, None]
     return Belief(
         sorted_losses.rows,
         sorted_losses.rows,

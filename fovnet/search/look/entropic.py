@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Measure = Callable[[Floats, Floats, Floats], Floats]
 
-MINIMA = 16
+DRAWN_MINIMA = 16
 """Values of the lowest row that are drawn and averaged over."""
 CONTENDERS = 200
 """Rows, of the lowest confidence bounds, that may be the lowest of all for gp-es."""
@@ -42,9 +42,9 @@ ASKED = 50
 FINALISTS = 8
 """Of the rows asked about, so many that tell most by GLANCE joint draws are compared by DRAWS: a
 third of the time for the same draws."""
-GLANCE = 500
-DRAWS = 4000
-LEAST = 1e-9
+ROUGH_DRAWS = 500
+FINAL_DRAWS = 4000
+LEAST_INFORMATION = 1e-9
 """Information below which rows do not differ: counted in draws it may turn out negative."""
 
 
@@ -56,22 +56,29 @@ def max_value_entropy(view: View) -> Choice:
 
 def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-mes."""
-    candidates = _candidates(view, belief)
-    rng = _rng(view)
-    pairs = list(zip(belief.mean, belief.variance, strict=True))
-    minima = [_lowest(belief, mean, variance, candidates, rng) for mean, variance in pairs]
+    candidate_rows = _candidate_rows(view, belief)
+    rng = _generator_of_slot(view)
+    moments_of_processes = list(zip(belief.mean, belief.variance, strict=True))
+    lowest_values_of_processes = [
+        _draw_lowest_values(belief, mean, variance, candidate_rows, rng)
+        for mean, variance in moments_of_processes
+    ]
 
-    def log_mean_of(of: Measure, rows: Integers) -> Floats:
-        values = [
-            of(mean[rows], variance[rows], lowest)
-            for (mean, variance), lowest in zip(pairs, minima, strict=True)
+    def log_mean_of(measure: Measure, rows: Integers) -> Floats:
+        log_measures = [
+            measure(mean[rows], variance[rows], lowest_values)
+            for (mean, variance), lowest_values in zip(
+                moments_of_processes, lowest_values_of_processes, strict=True
+            )
         ]
-        return np.asarray(np.logaddexp.reduce(values) - np.log(len(values)))
+        return np.asarray(np.logaddexp.reduce(log_measures) - np.log(len(log_measures)))
 
-    rows = np.flatnonzero(view.free)
-    bound = log_mean_of(entropy.at_most_on_the_lowest, rows)
+    free_rows = np.flatnonzero(view.free)
+    upper_bounds = log_mean_of(entropy.at_most_on_the_lowest, free_rows)
     return chances.best(
-        rows, bound, lambda part: log_mean_of(entropy.log_information_on_the_lowest, part)
+        free_rows,
+        upper_bounds,
+        lambda some_rows: log_mean_of(entropy.log_information_on_the_lowest, some_rows),
     )
 
 
@@ -113,44 +120,58 @@ def _most_informative(view: View, belief: Belief, chances: Chances, rows: Intege
     their probability to train."""
     if len(rows) > FINALISTS:
         rows = np.sort(
-            rows[np.argsort(-_information(view, belief, rows, GLANCE), kind="stable")[:FINALISTS]]
+            rows[
+                np.argsort(-_information(view, belief, rows, ROUGH_DRAWS), kind="stable")[
+                    :FINALISTS
+                ]
+            ]
         )
-    return chances.best(rows, np.log(np.maximum(_information(view, belief, rows, DRAWS), LEAST)))
+    return chances.best(
+        rows, np.log(np.maximum(_information(view, belief, rows, FINAL_DRAWS), LEAST_INFORMATION))
+    )
 
 
-def _information(view: View, belief: Belief, rows: Integers, draws: int) -> Floats:
+def _information(view: View, belief: Belief, rows: Integers, draw_count: int) -> Floats:
     """Information (m,) on which row is the lowest, the mean over the processes."""
-    candidates = _candidates(view, belief)
-    pending = np.array(view.pending, dtype=np.int64)
-    rng = _rng(view)
+    candidate_rows = _candidate_rows(view, belief)
+    pending_rows = np.array(view.pending, dtype=np.int64)
+    rng = _generator_of_slot(view)
     information = np.zeros(len(rows))
     for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
-        bound = lower_confidence_bound(mean[candidates], variance[candidates])
-        points = np.union1d(candidates[np.argsort(-bound, kind="stable")[:CONTENDERS]], rows)
-        covariance = process.covariance(belief.observed, pending, points)
-        asked = np.searchsorted(points, rows)
+        lower_bounds = lower_confidence_bound(mean[candidate_rows], variance[candidate_rows])
+        compared_rows = np.union1d(
+            candidate_rows[np.argsort(-lower_bounds, kind="stable")[:CONTENDERS]], rows
+        )
+        covariance = process.covariance(belief.observed, pending_rows, compared_rows)
+        row_positions = np.searchsorted(compared_rows, rows)
         information += entropy.information_on_the_place(
-            mean[points], covariance, process.noise, asked, rng, draws
+            mean[compared_rows], covariance, process.noise, row_positions, rng, draw_count
         )
     return information / len(belief.processes)
 
 
-def _candidates(view: View, belief: Belief) -> Integers:
+def _candidate_rows(view: View, belief: Belief) -> Integers:
     """A: free, running and scored rows."""
     is_candidate = view.free.copy()
     is_candidate[[*view.pending, *belief.known]] = True
     return np.flatnonzero(is_candidate)
 
 
-def _lowest(
-    belief: Belief, mean: Floats, variance: Floats, candidates: Integers, rng: np.random.Generator
+def _draw_lowest_values(
+    belief: Belief,
+    mean: Floats,
+    variance: Floats,
+    candidate_rows: Integers,
+    rng: np.random.Generator,
 ) -> Floats:
-    """Drawn values of the lowest row (MINIMA,), none above the lowest mean of a scored row."""
-    values = entropy.lowest_values(mean[candidates], variance[candidates], rng.random(MINIMA))
-    return np.minimum(values, float(mean[belief.known].min()) - 1e-6)
+    """Drawn values of the lowest row (DRAWN_MINIMA,), none above the lowest mean of a scored row."""
+    lowest_values = entropy.lowest_values(
+        mean[candidate_rows], variance[candidate_rows], rng.random(DRAWN_MINIMA)
+    )
+    return np.minimum(lowest_values, float(mean[belief.known].min()) - 1e-6)
 
 
-def _rng(view: View) -> np.random.Generator:
+def _generator_of_slot(view: View) -> np.random.Generator:
     """A generator other than `View.rng`, so that ties and draws do not share numbers; all draws of
     a slot begin with the same ones."""
     return np.random.default_rng([view.seed, view.slot, 7])

@@ -38,10 +38,10 @@ them instead of 4.8, in 35 trials instead of 33."""
 SURE_TO_FIT = 0.8
 """Least probability to fit into memory of the first rows, which are spread over the space without a
 model of the scores."""
-LAPSE = 0.02
+LAPSE_RATE = 0.02
 """Share of outcomes assumed independent of the row: without it, a few divergences exclude all rows
 near them for good."""
-CHUNK = 1024
+ROWS_PER_CHUNK = 1024
 """Rows evaluated at once; the best one is mostly in the first chunk."""
 
 
@@ -54,7 +54,7 @@ class Chances:
 
     def log_chance(self, rows: Integers) -> Floats:
         """Log probability (m,) that each row trains."""
-        return self._log_fits[rows] + self._log_trains(rows)
+        return self._log_chance_to_fit[rows] + self._log_chance_to_train(rows)
 
     def best(
         self, rows: Integers, log_promise: Floats, exact: Callable[[Integers], Floats] | None = None
@@ -67,31 +67,35 @@ class Chances:
         term is at most 0, so rows are evaluated in descending order of the other two, until no
         further row can exceed the best.
         """
-        promise = log_promise + CAUTION * self._log_fits[rows]
+        promise = log_promise + CAUTION * self._log_chance_to_fit[rows]
         if exact is None and not len(self.view.failed):
             return np.asarray(rows[promise == promise.max()])
-        order = np.argsort(-promise, kind="stable")
-        row_parts = []
-        value_parts = []
-        highest = -np.inf
-        for first in range(0, len(order), CHUNK):
-            part = order[first : first + CHUNK]
-            if promise[part[0]] < highest:
+        descending_order = np.argsort(-promise, kind="stable")
+        evaluated_rows = []
+        evaluated_values = []
+        highest_value = -np.inf
+        for chunk_start in range(0, len(descending_order), ROWS_PER_CHUNK):
+            chunk = descending_order[chunk_start : chunk_start + ROWS_PER_CHUNK]
+            if promise[chunk[0]] < highest_value:
                 break
-            promise_of_part = (
-                promise[part]
+            chunk_promise = (
+                promise[chunk]
                 if exact is None
-                else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
+                else exact(rows[chunk]) + CAUTION * self._log_chance_to_fit[rows[chunk]]
             )
-            value_parts.append(promise_of_part + WARINESS * self._log_trains(rows[part]))
-            row_parts.append(rows[part])
-            highest = max(highest, float(value_parts[-1].max()))
-        return np.sort(np.concatenate(row_parts)[np.concatenate(value_parts) == highest])
+            evaluated_values.append(
+                chunk_promise + WARINESS * self._log_chance_to_train(rows[chunk])
+            )
+            evaluated_rows.append(rows[chunk])
+            highest_value = max(highest_value, float(evaluated_values[-1].max()))
+        return np.sort(
+            np.concatenate(evaluated_rows)[np.concatenate(evaluated_values) == highest_value]
+        )
 
     def fitting(self, rows: Integers) -> Integers:
         """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the
         most probable."""
-        log_fits = self._log_fits[rows]
+        log_fits = self._log_chance_to_fit[rows]
         return np.asarray(rows[log_fits >= min(np.log(SURE_TO_FIT), float(log_fits.max()))])
 
     def likely(self, rows: Integers) -> Integers:
@@ -102,15 +106,15 @@ class Chances:
         return np.asarray(rows[is_likely if is_likely.any() else chance == chance.max()])
 
     @cached_property
-    def _log_fits(self) -> Floats:
+    def _log_chance_to_fit(self) -> Floats:
         """(M,) log probability to fit into memory."""
-        rows, fits = self.view.fitted
-        if self.view.memory is None or fits.all():
+        informative_rows, did_fit = self.view.fitted
+        if self.view.memory is None or did_fit.all():
             return np.zeros(len(self.view.space))
-        estimate = np.log(self.view.memory)
-        return np.log(chance_to_fit(estimate, estimate[rows], fits))
+        log_memory = np.log(self.view.memory)
+        return np.log(chance_to_fit(log_memory, log_memory[informative_rows], did_fit))
 
-    def _log_trains(self, rows: Integers) -> Floats:
+    def _log_chance_to_train(self, rows: Integers) -> Floats:
         """Log probability (m,) that a configuration trains, from those that did (+1) and those that
         failed (-1).
 
@@ -120,20 +124,22 @@ class Chances:
         classification through a cumulative Gaussian); the product with expected improvement:
         Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
-        tried, trained = self.view.outcomes  # by slot: new observations are appended at the end
-        if trained.all():
+        tried_rows, did_train = (
+            self.view.outcomes
+        )  # by slot: new observations are appended at the end
+        if did_train.all():
             return np.zeros(len(rows))
-        below_one = np.where(trained, 0.0, -2.0)
+        labels_below_one = np.where(did_train, 0.0, -2.0)
         space = self.view.space
         kernel = self.view.modelling.kernel
-        theta = fit_hyperparameters(space, tried, below_one, None, kernel)
+        theta = fit_hyperparameters(space, tried_rows, labels_below_one, None, kernel)
         mean, variance = gp.posterior(
             space.unit_cube[rows],
-            space.unit_cube[tried],
-            below_one,
+            space.unit_cube[tried_rows],
+            labels_below_one,
             theta,
             space.scales,
             KERNELS[kernel],
         )
-        chance = ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1])))
-        return np.asarray(np.log((1.0 - LAPSE) * chance + 0.5 * LAPSE))
+        chance_to_train = ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1])))
+        return np.asarray(np.log((1.0 - LAPSE_RATE) * chance_to_train + 0.5 * LAPSE_RATE))

@@ -69,10 +69,10 @@ class Belief:
             return 0.0
         regrets = []
         for mean, variance in zip(self.mean, self.variance, strict=True):
-            best = self.known[mean[self.known].argmin()]
+            best_row = self.known[mean[self.known].argmin()]
             regrets.append(
                 expected_regret(
-                    mean[free], variance[free], float(mean[best]), float(variance[best])
+                    mean[free], variance[free], float(mean[best_row]), float(variance[best_row])
                 )
             )
         return six_digits(float(np.mean(regrets)) * self.target.unit)
@@ -89,13 +89,13 @@ def believe(view: View) -> Belief:
     rows, rungs, scores = view.observations
     modelling = view.modelling
     space = view.space
-    pending = np.array(view.pending, dtype=np.int64)
-    with_rung_axis = bool(view.rungs) and modelling.fidelity == "axis"
-    if with_rung_axis:
+    pending_rows = np.array(view.pending, dtype=np.int64)
+    has_rung_axis = bool(view.rungs) and modelling.fidelity == "axis"
+    if has_rung_axis:
         space = with_rungs(view.space, len(view.rungs))
         rows = rows + len(view.space) * (len(view.rungs) - 1 - rungs)
-    observed, scores_of_observed = (
-        (rows, scores) if with_rung_axis else (scored_rows, latest_scores)
+    observed_rows, scores_of_observed = (
+        (rows, scores) if has_rung_axis else (scored_rows, latest_scores)
     )
     target = TARGETS[modelling.targets](scores_of_observed)
     if modelling.hyperparameters == "sampled":
@@ -106,43 +106,57 @@ def believe(view: View) -> Belief:
         thetas = fitting.fit_hyperparameters(
             space, rows, scores, modelling.targets, modelling.kernel
         )[None]
-    processes = _processes(
-        space, thetas, modelling.kernel, fitting.milestone(len(observed)), len(view.space)
+    processes = _cached_processes(
+        space, thetas, modelling.kernel, fitting.milestone(len(observed_rows)), len(view.space)
     )
-    pairs = [process.posterior(observed, target.values, pending) for process in processes]
-    mean = np.stack([mean for mean, _ in pairs])
-    best = mean.mean(axis=0)[scored_rows] if with_rung_axis else target.values
-    variance = np.stack([variance for _, variance in pairs])
-    return Belief(scored_rows, observed, target, processes, mean, variance, float(best.min()))
+    posteriors = [
+        process.posterior(observed_rows, target.values, pending_rows) for process in processes
+    ]
+    mean = np.stack([mean for mean, _ in posteriors])
+    values_of_scored_rows = mean.mean(axis=0)[scored_rows] if has_rung_axis else target.values
+    variance = np.stack([variance for _, variance in posteriors])
+    return Belief(
+        scored_rows,
+        observed_rows,
+        target,
+        processes,
+        mean,
+        variance,
+        float(values_of_scored_rows.min()),
+    )
 
 
 @lru_cache(maxsize=2)
-def with_rungs(space: Space, rungs: int) -> Space:
+def with_rungs(space: Space, rung_count: int) -> Space:
     """The space with the rung of a training as one axis more: first its M rows on the last rung,
     then on the one below, and so on."""
-    places = tuple(rung / max(1, rungs - 1) for rung in range(rungs))
-    rows = [
-        np.column_stack([space.rows, np.full(len(space), rung)]) for rung in reversed(range(rungs))
+    rung_places = tuple(rung / max(1, rung_count - 1) for rung in range(rung_count))
+    rows_by_rung = [
+        np.column_stack([space.rows, np.full(len(space), rung)])
+        for rung in reversed(range(rung_count))
     ]
     return Space(
-        (*space.axes, Axis("rung", tuple(range(rungs)), places=places)), np.concatenate(rows)
+        (*space.axes, Axis("rung", tuple(range(rung_count)), places=rung_places)),
+        np.concatenate(rows_by_rung),
     )
 
 
-_KEPT: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
+_PROCESSES_BY_KEY: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
 """The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are
 deleted before new ones are made."""
 
 
-def _processes(
-    space: Space, thetas: Floats, kernel: str, settled: int, asked: int
+def _cached_processes(
+    space: Space, thetas: Floats, kernel: str, settled_count: int, row_count: int
 ) -> tuple[Growing, ...]:
-    key = (space, thetas.tobytes(), kernel, settled, asked)
-    if key not in _KEPT:
-        _KEPT.clear()
-        rest = KERNELS[kernel], settled, asked
-        _KEPT[key] = tuple(Growing(space.unit_cube, space.scales, theta, *rest) for theta in thetas)
-    return _KEPT[key]
+    cache_key = (space, thetas.tobytes(), kernel, settled_count, row_count)
+    if cache_key not in _PROCESSES_BY_KEY:
+        _PROCESSES_BY_KEY.clear()
+        process_settings = KERNELS[kernel], settled_count, row_count
+        _PROCESSES_BY_KEY[cache_key] = tuple(
+            Growing(space.unit_cube, space.scales, theta, *process_settings) for theta in thetas
+        )
+    return _PROCESSES_BY_KEY[cache_key]
 
 
 def expected_improvement(view: View) -> Choice:
@@ -178,37 +192,40 @@ def thompson(view: View) -> Choice:
     return choose(view, lowest_drawn)
 
 
-Best = Callable[[View, Belief, Chances], Integers]
+BestRows = Callable[[View, Belief, Chances], Integers]
 """The best free rows by some measure: one, or those that tie."""
-Foretold = Callable[[View, Belief, Chances, int], Forecast]
+MakeForecast = Callable[[View, Belief, Chances, int], Forecast]
 """The forecast of a row."""
 
 
 def improving(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-ei: the best, or one drawn in proportion to its improvement and its
     probability to train."""
-    rows = np.flatnonzero(view.free)
-    promise = log_improvement(view, belief, rows)
+    free_rows = np.flatnonzero(view.free)
+    log_promise = log_improvement(view, belief, free_rows)
     if view.modelling.choose == "best":
-        return chances.best(rows, promise)
-    promise = promise + chances.log_chance(rows)
-    weights = np.exp(promise - promise.max())
-    return np.array([view.rng.choice(rows, p=weights / weights.sum())])
+        return chances.best(free_rows, log_promise)
+    log_promise = log_promise + chances.log_chance(free_rows)
+    draw_weights = np.exp(log_promise - log_promise.max())
+    return np.array([view.rng.choice(free_rows, p=draw_weights / draw_weights.sum())])
 
 
 def log_improvement(view: View, belief: Belief, rows: Integers) -> Floats:
     """Log expected improvement (m,), the mean over the processes."""
     price = np.log(view.predicted_seconds[rows]) if view.modelling.per_second else 0.0
-    return _log_mean(log_expected_improvement, belief, rows, belief.best) - price
+    return _log_mean_over_processes(log_expected_improvement, belief, rows, belief.best) - price
 
 
-def _log_mean(
-    measure: Callable[[Floats, Floats, float], Floats], belief: Belief, rows: Integers, best: float
+def _log_mean_over_processes(
+    measure: Callable[[Floats, Floats, float], Floats],
+    belief: Belief,
+    rows: Integers,
+    best_value: float,
 ) -> Floats:
     """The logarithm (m,) of the mean over the processes of what a measure gives the logarithm
     of."""
     log_measures = [
-        measure(mean[rows], variance[rows], best)
+        measure(mean[rows], variance[rows], best_value)
         for mean, variance in zip(belief.mean, belief.variance, strict=True)
     ]
     return np.asarray(logsumexp(log_measures, axis=0) - np.log(len(log_measures)))
@@ -217,7 +234,9 @@ def _log_mean(
 def likely_improving(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-pi."""
     rows = np.flatnonzero(view.free)
-    promise = _log_mean(log_probability_of_improvement, belief, rows, belief.best - 0.01)
+    promise = _log_mean_over_processes(
+        log_probability_of_improvement, belief, rows, belief.best - 0.01
+    )
     return chances.best(rows, promise)
 
 
@@ -230,37 +249,37 @@ def lowest_bound(view: View, belief: Belief, chances: Chances) -> Integers:
 
 def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-ts."""
-    rows = chances.likely(np.flatnonzero(view.free))
+    likely_rows = chances.likely(np.flatnonzero(view.free))
     rng = view.rng
     process = belief.processes[int(rng.integers(len(belief.processes)))]
-    prior = process.prior_draw(rng)
-    noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.observed))
-    residuals = belief.target.values - prior[belief.observed] - noise
+    drawn_prior = process.prior_draw(rng)
+    drawn_noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.observed))
+    residuals = belief.target.values - drawn_prior[belief.observed] - drawn_noise
     correction, _ = process.posterior(belief.observed, residuals, belief.known[:0])
-    value = prior[rows] + correction[rows]
-    return np.asarray(rows[value == value.min()])
+    drawn_values = drawn_prior[likely_rows] + correction[likely_rows]
+    return np.asarray(likely_rows[drawn_values == drawn_values.min()])
 
 
 def choose(
     view: View,
-    best: Best,
+    best: BestRows,
     believe_view: Callable[[View], Belief] = believe,
-    forecast_by: Foretold | None = None,
+    forecast_by: MakeForecast | None = None,
 ) -> Choice:
     """One of the best rows, ties at random; the first slots are spread, and without any score it is
     the row most likely to train.  `believe_view` and `forecast_by` are those of another model."""
     if view.begun < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         # also before the first outcome, if many workers begin at once
         return _spread_where_it_fits(view)
-    rows = np.flatnonzero(view.free)
+    free_rows = np.flatnonzero(view.free)
     chances = Chances(view)
     if not len(view.scored[0]):
-        return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
+        return Choice(int(view.rng.choice(chances.best(free_rows, np.zeros(len(free_rows))))))
     belief = believe_view(view)
     row = int(view.rng.choice(best(view, belief, chances)))
-    before_the_end = bool(view.rungs) and view.modelling.fidelity == "latest"
+    is_before_the_end = bool(view.rungs) and view.modelling.fidelity == "latest"
     return Choice(
-        row, None if before_the_end else (forecast_by or forecast)(view, belief, chances, row)
+        row, None if is_before_the_end else (forecast_by or forecast)(view, belief, chances, row)
     )
 
 
@@ -271,15 +290,20 @@ def _spread_where_it_fits(view: View) -> Choice:
 def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
     mean, variance = mixture_moments(belief)
-    noise = float(np.mean([process.noise for process in belief.processes]))
-    half_width = 1.96 * float(np.sqrt(variance[row] + noise))
-    low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half_width, half_width))
-    chance = float(np.exp(chances.log_chance(np.array([row]))[0]))
-    median = six_digits(float(belief.target.score_of(mean[row])))
-    return Forecast(median, low, high, six_digits(chance), belief.regret(view.free))
+    noise_variance = float(np.mean([process.noise for process in belief.processes]))
+    half_width = 1.96 * float(np.sqrt(variance[row] + noise_variance))
+    low_score, high_score = (
+        _score_at_band_end(belief.target, float(mean[row] + offset))
+        for offset in (-half_width, half_width)
+    )
+    chance_to_train = float(np.exp(chances.log_chance(np.array([row]))[0]))
+    median_score = six_digits(float(belief.target.score_of(mean[row])))
+    return Forecast(
+        median_score, low_score, high_score, six_digits(chance_to_train), belief.regret(view.free)
+    )
 
 
-def _end(target: Target, value: float) -> float | None:
+def _score_at_band_end(target: Target, value: float) -> float | None:
     """The score at an end of a band, None if the band is open there."""
     return (
         six_digits(float(target.score_of(np.array(value))))

@@ -18,7 +18,7 @@ def lattice(view: View) -> Choice:
     return nearest_to(view, point(view.begun, len(view.space.axes)))
 
 
-def point(slot: int, dimensions: int) -> Floats:
+def point(slot: int, dimension_count: int) -> Floats:
     """Point (d,) in [0, 1) of slot 0, the centre, or of a later one: ½ + slot · φ⁻ʲ on axis j =
     1..d, without its whole part.
 
@@ -29,5 +29,5 @@ def point(slot: int, dimensions: int) -> Floats:
     """
     phi = 2.0
     for _ in range(60):
-        phi = (1.0 + phi) ** (1.0 / (dimensions + 1))
-    return np.asarray((0.5 + slot * np.cumprod(np.full(dimensions, 1.0 / phi))) % 1.0)
+        phi = (1.0 + phi) ** (1.0 / (dimension_count + 1))
+    return np.asarray((0.5 + slot * np.cumprod(np.full(dimension_count, 1.0 / phi))) % 1.0)

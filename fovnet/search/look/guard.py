@@ -22,7 +22,7 @@ from fovnet.search.look.view import View
 from fovnet.search.prior import Prior
 
 Floats = NDArray[np.float64]
-FEWEST = 4
+FEWEST_SCORES = 4
 """Scores from which a prior is judged."""
 
 
@@ -41,18 +41,18 @@ class GuardVerdict(NamedTuple):
 
 
 def judge(prior: Prior, view: View) -> GuardVerdict | None:
-    """The verdict on the scores of a view; None of fewer than FEWEST, or where all are equal."""
+    """The verdict on the scores of a view; None of fewer than FEWEST_SCORES, or where all are equal."""
     rows, losses = view.scored
-    n = len(rows)
-    x = view.space.unit_cube[rows]
-    if n < FEWEST or losses.min() == losses.max():
+    row_count = len(rows)
+    points = view.space.unit_cube[rows]
+    if row_count < FEWEST_SCORES or losses.min() == losses.max():
         return None
-    prior_places = raw_places(prior, x)
+    prior_places = raw_places(prior, points)
     left_out_scores = left_out(view)
     return GuardVerdict(
         misranked_pairs(prior_places, losses),
         misranked_pairs(left_out_scores, losses),
-        n * (n - 1) // 2,
+        row_count * (row_count - 1) // 2,
     )
 
 
@@ -62,18 +62,20 @@ def left_out(view: View) -> Floats:
     rows, losses = view.scored
     modelling = view.modelling
     space = view.space
-    theta = fit_hyperparameters(space, rows, losses, modelling.targets, modelling.kernel)
-    L = factor(space.unit_cube[rows], theta, space.scales, KERNELS[modelling.kernel])
-    return leave_one_out(L, TARGETS[modelling.targets](losses).values)
+    hyperparameters = fit_hyperparameters(space, rows, losses, modelling.targets, modelling.kernel)
+    cholesky_factor = factor(
+        space.unit_cube[rows], hyperparameters, space.scales, KERNELS[modelling.kernel]
+    )
+    return leave_one_out(cholesky_factor, TARGETS[modelling.targets](losses).values)
 
 
-def raw_places(prior: Prior, x: Floats) -> Floats:
+def raw_places(prior: Prior, points: Floats) -> Floats:
     """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search
     is known."""
     return np.asarray(
-        rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(
-            axis=0
-        )
+        rankdata(
+            -prior.ranker.scores(points, np.zeros((0, points.shape[1] + 1))).round(9), axis=1
+        ).mean(axis=0)
     )
 
 

@@ -25,7 +25,7 @@ from fovnet.search.space import Space
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NUMBER = 8
+BYTES_PER_NUMBER = 8
 """Bytes of an int64 and of a float64: caches use the bytes of arrays as keys."""
 SAMPLES = 8
 """Number of sampled hyper-parameters to average over."""
@@ -38,25 +38,27 @@ def milestone(n: int) -> int:
     A refit changes all covariances, so that the Cholesky factor is computed anew; at these
     intervals it costs less than extending it.
     """
-    m = n if n <= 50 else 50
-    while m + m // 12 <= n and m >= 50:
-        m += m // 12
-    return m
+    fitted_count = n if n <= 50 else 50
+    while fitted_count + fitted_count // 12 <= n and fitted_count >= 50:
+        fitted_count += fitted_count // 12
+    return fitted_count
 
 
-def fit_subset(y: Floats, most: int = 150) -> Integers:
+def fit_subset(values: Floats, most: int = 150) -> Integers:
     """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the
     best, the rest evenly spaced by rank.
 
     An iteration of the fit costs O(n³): 150 points are 300 times cheaper than 1,000.
     """
-    if len(y) <= most:
-        return np.arange(len(y))
-    order = np.argsort(y, kind="stable")
-    best = order[: most // 3]
-    rest = order[most // 3 :]
-    spread_out = rest[np.linspace(0, len(rest) - 1, most - len(best)).astype(np.int64)]
-    return np.sort(np.concatenate([best, spread_out]))
+    if len(values) <= most:
+        return np.arange(len(values))
+    ascending_order = np.argsort(values, kind="stable")
+    best_indices = ascending_order[: most // 3]
+    other_indices = ascending_order[most // 3 :]
+    evenly_spaced_indices = other_indices[
+        np.linspace(0, len(other_indices) - 1, most - len(best_indices)).astype(np.int64)
+    ]
+    return np.sort(np.concatenate([best_indices, evenly_spaced_indices]))
 
 
 def fit_hyperparameters(
@@ -64,7 +66,9 @@ def fit_hyperparameters(
 ) -> Floats:
     """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
-    return np.frombuffer(_fit(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
+    return np.frombuffer(
+        _fit_cached(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel)
+    )
 
 
 def sample_hyperparameters(
@@ -72,60 +76,77 @@ def sample_hyperparameters(
 ) -> Floats:
     """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values,
     warped."""
-    m = milestone(len(rows))
+    fitted_count = milestone(len(rows))
     return np.frombuffer(
-        _sample(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)
+        _sample_cached(
+            space,
+            rows[:fitted_count].tobytes(),
+            values[:fitted_count].tobytes(),
+            targets,
+            kernel,
+            seed,
+        )
     ).reshape(SAMPLES, -1)
 
 
 @lru_cache(maxsize=32)
-def _fit(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
+def _fit_cached(
+    space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str
+) -> bytes:
     """The fit, started from the optimum for the first half of the observations, which is mostly
     cached, else computed."""
-    X, y = _observations(space, rows, values, targets)
-    half = len(rows) // NUMBER // 2
+    X, y = _warped_observations(space, rows, values, targets)
+    half_count = len(rows) // BYTES_PER_NUMBER // 2
     first_theta = None
-    if half >= 8:
+    if half_count >= 8:
         first_theta = np.frombuffer(
-            _fit(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel)
+            _fit_cached(
+                space,
+                rows[: half_count * BYTES_PER_NUMBER],
+                values[: half_count * BYTES_PER_NUMBER],
+                targets,
+                kernel,
+            )
         )
     return gp.fit(X, y, space.scales, KERNELS[kernel], first_theta).tobytes()
 
 
 @lru_cache(maxsize=4)
-def _sample(
+def _sample_cached(
     space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int
 ) -> bytes:
-    X, y = _observations(space, rows, values, targets)
-    gaps = gp.squared_gaps(X)
-    mean, width = gp.prior_of(space.scales)
+    X, y = _warped_observations(space, rows, values, targets)
+    squared_gaps = gp.squared_gaps(X)
+    prior_mean, prior_width = gp.prior_of(space.scales)
 
     def log_likelihood(theta: Floats) -> float:
         try:
-            return gp.log_marginal_likelihood(theta, gaps, y, space.scales, KERNELS[kernel])[0]
+            return gp.log_marginal_likelihood(
+                theta, squared_gaps, y, space.scales, KERNELS[kernel]
+            )[0]
         except LinAlgError:
             # without noise, two rows that agree in all relevant axes make K singular
             return -np.inf
 
-    start = np.frombuffer(_fit(space, rows, values, targets, kernel))
+    start_theta = np.frombuffer(_fit_cached(space, rows, values, targets, kernel))
     rng = np.random.default_rng([seed, len(y)])
     return elliptical_slices(
-        log_likelihood, start, mean, width, count=SAMPLES, thinning=4, rng=rng
+        log_likelihood, start_theta, prior_mean, prior_width, count=SAMPLES, thinning=4, rng=rng
     ).tobytes()
 
 
-def _observations(
+def _warped_observations(
     space: Space, rows: bytes, values: bytes, targets: str | None
 ) -> tuple[Floats, Floats]:
-    latest = dict(
+    value_by_row = dict(
         zip(
             np.frombuffer(rows, dtype=np.int64).tolist(),
             np.frombuffer(values).tolist(),
             strict=True,
         )
     )
-    X = space.unit_cube[list(latest)]
-    y = np.array(list(latest.values()))
+    X = space.unit_cube[list(value_by_row)]
+    y = np.array(list(value_by_row.values()))
     y = y if targets is None else TARGETS[targets](y).values
     subset = fit_subset(y)
     return X[subset], y[subset]

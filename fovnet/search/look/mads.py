@@ -62,14 +62,21 @@ class PollState:
 
     def worse(self, mesh: Mesh) -> PollState:
         """After a trial that was no success."""
-        since = self.since + 1
+        trials_since = self.since + 1
         if self.beside:
-            return replace(self, since=since, beside=self.beside - 1)
-        around = 2 * len(mesh.ordinal)
-        if self.tried + 1 < around + (mesh.aside if self.fresh else 0):
-            return replace(self, since=since, tried=self.tried + 1)
-        extended = around if self.fresh and mesh.aside and mesh.polling.extended else 0
-        return replace(self, since=since, rung=self.rung + 1, tried=0, beside=extended, fresh=False)
+            return replace(self, since=trials_since, beside=self.beside - 1)
+        poll_size = 2 * len(mesh.ordinal)
+        if self.tried + 1 < poll_size + (mesh.aside if self.fresh else 0):
+            return replace(self, since=trials_since, tried=self.tried + 1)
+        extended_count = poll_size if self.fresh and mesh.aside and mesh.polling.extended else 0
+        return replace(
+            self,
+            since=trials_since,
+            rung=self.rung + 1,
+            tried=0,
+            beside=extended_count,
+            fresh=False,
+        )
 
     def better(self, trial: Trial, mesh: Mesh) -> PollState:
         """After a success: the centre is there, and the frame one rung wider."""
@@ -93,7 +100,9 @@ def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[Po
     for trial in trials:
         if trial.outcome.status == "error":
             pass
-        elif trial.outcome.status == "completed" and (state is None or _lower(trial, state.centre)):
+        elif trial.outcome.status == "completed" and (
+            state is None or _is_lower(trial, state.centre)
+        ):
             state = PollState(trial, mesh.first) if state is None else state.better(trial, mesh)
         elif state is not None:
             state = state.worse(mesh)
@@ -104,7 +113,7 @@ def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[Po
         yield state
 
 
-def _lower(trial: Trial, other: Trial) -> bool:
+def _is_lower(trial: Trial, other: Trial) -> bool:
     assert trial.score is not None and other.score is not None  # both completed
     return trial.score < other.score
 
@@ -118,15 +127,17 @@ def mads(view: View) -> Choice:
     if view.begun < view.initial or not len(ranked_trials.best):
         return spread(view)._replace(step="spread")
     mesh = mesh_of(view.space, view.polling, view.seed)
-    state = fold(mesh, view.seen, len(view.pending))
-    assert state is not None  # a trial has a score
+    poll_state = fold(mesh, view.seen, len(view.pending))
+    assert poll_state is not None  # a trial has a score
     steps = (
-        (step, rows) for step, rows in _steps(mesh, state, ranked_trials, view.free) if len(rows)
+        (step, rows)
+        for step, rows in _poll_steps(mesh, poll_state, ranked_trials, view.free)
+        if len(rows)
     )
     step, rows = next(steps, ("", None))
     if rows is None:
         return spread(view)._replace(step="spread")
-    return Choice(_pick(view, ranked_trials, rows), step=step)
+    return Choice(_pick_row(view, ranked_trials, rows), step=step)
 
 
 def likely_to_fit(view: View) -> View:
@@ -134,9 +145,9 @@ def likely_to_fit(view: View) -> View:
     have taught."""
     if view.memory is None or view.fitted[1].all():
         return view
-    free = np.zeros_like(view.free)
-    free[Chances(view).fitting(np.flatnonzero(view.free))] = True
-    return replace(view, free=free)
+    is_free = np.zeros_like(view.free)
+    is_free[Chances(view).fitting(np.flatnonzero(view.free))] = True
+    return replace(view, free=is_free)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,36 +163,39 @@ class RankedTrials:
     def of(cls, view: View) -> RankedTrials:
         """The ranks of the trials that the view has seen."""
         rows, scores = view.losses
-        order = np.argsort(scores, kind="stable")
-        scored = int(np.isfinite(scores).sum())
+        ascending_order = np.argsort(scores, kind="stable")
+        scored_count = int(np.isfinite(scores).sum())
         ranks = np.empty(len(scores))
-        ranks[order] = np.minimum(np.arange(len(scores)), scored)
-        return cls(rows, ranks, rows[order[:scored]])
+        ranks[ascending_order] = np.minimum(np.arange(len(scores)), scored_count)
+        return cls(rows, ranks, rows[ascending_order[:scored_count]])
 
 
-def _steps(
-    mesh: Mesh, state: PollState, ranked: RankedTrials, free: Mask
+def _poll_steps(
+    mesh: Mesh, state: PollState, ranked_trials: RankedTrials, is_free: Mask
 ) -> Iterator[tuple[str, Integers]]:
     """The steps of the search in their order, each with the rows that it may take; of most there
     are none."""
-    centre = state.centre.proposal.row
+    centre_row = state.centre.proposal.row
     if mesh.polling.speculative and state.since == 0 and state.before is not None:
         yield (
             "speculative",
-            mesh.land(mesh.step_beyond(state.before, centre), centre, state.rung, free),
+            mesh.land(mesh.step_beyond(state.before, centre_row), centre_row, state.rung, is_free),
         )
     if state.beside:
-        close = _close(mesh, centre, ranked)
-        if close is not None:
+        close_row = _best_in_another_category(mesh, centre_row, ranked_trials)
+        if close_row is not None:
             yield (
                 "extended poll",
-                mesh.land(mesh.poll(close, state.rung - 1), close, state.rung - 1, free),
+                mesh.land(mesh.poll(close_row, state.rung - 1), close_row, state.rung - 1, is_free),
             )
     for rung in range(state.rung, mesh.last + 1):
-        points = np.vstack([mesh.poll(centre, rung), mesh.neighbours(centre)])
-        yield f"poll {rung}", mesh.land(points, centre, rung, free)
-    for row in ranked.best.tolist():
-        yield "restart", nearest(mesh, row, free) if mesh.full else mesh.nearest_rows(row, free)
+        poll_points = np.vstack([mesh.poll(centre_row, rung), mesh.neighbours(centre_row)])
+        yield f"poll {rung}", mesh.land(poll_points, centre_row, rung, is_free)
+    for row in ranked_trials.best.tolist():
+        yield (
+            "restart",
+            nearest(mesh, row, is_free) if mesh.full else mesh.nearest_rows(row, is_free),
+        )
 
 
 def nearest(mesh: Mesh, row: int, free: Mask) -> Integers:
@@ -191,20 +205,25 @@ def nearest(mesh: Mesh, row: int, free: Mask) -> Integers:
     return mesh.land(points, row, mesh.last, free)
 
 
-def _close(mesh: Mesh, centre: int, ranked: RankedTrials) -> int | None:
+def _best_in_another_category(
+    mesh: Mesh, centre_row: int, ranked_trials: RankedTrials
+) -> int | None:
     """The best row that differs from the centre in exactly one category, if it is among the best
     quarter."""
-    categorical = [a for a, axis in enumerate(mesh.space.axes) if axis.kind == "categorical"]
-    best_rows = ranked.best[: math.ceil(mesh.polling.extended * len(ranked.best))]
-    differ = (
-        mesh.space.rows[best_rows][:, categorical] != mesh.space.rows[centre][categorical]
+    categorical_axes = [
+        axis_index for axis_index, axis in enumerate(mesh.space.axes) if axis.kind == "categorical"
+    ]
+    best_rows = ranked_trials.best[: math.ceil(mesh.polling.extended * len(ranked_trials.best))]
+    difference_counts = (
+        mesh.space.rows[best_rows][:, categorical_axes]
+        != mesh.space.rows[centre_row][categorical_axes]
     ).sum(axis=1)
-    return next(iter(best_rows[differ == 1].tolist()), None)
+    return next(iter(best_rows[difference_counts == 1].tolist()), None)
 
 
-def _pick(view: View, ranked: RankedTrials, rows: Integers) -> int:
+def _pick_row(view: View, ranked_trials: RankedTrials, rows: Integers) -> int:
     if len(rows) == 1 or view.polling.order == "none":
         return int(rows[0])
-    cube = view.space.unit_cube
-    expected = shepard(cube[ranked.rows], ranked.ranks, cube[rows])
-    return int(rows[np.argmin(np.round(expected, 9))])
+    unit_cube = view.space.unit_cube
+    expected_ranks = shepard(unit_cube[ranked_trials.rows], ranked_trials.ranks, unit_cube[rows])
+    return int(rows[np.argmin(np.round(expected_ranks, 9))])

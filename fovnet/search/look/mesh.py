@@ -56,7 +56,7 @@ class Mesh:
 
     @cached_property
     def full(self) -> bool:
-        return len(self.space) == math.prod(self._shape)
+        return len(self.space) == math.prod(self._grid_shape)
 
     @cached_property
     def first(self) -> int:
@@ -66,13 +66,13 @@ class Mesh:
     def last(self) -> int:
         if not self.ordinal:
             return self.first
-        least = min(self._gaps[a] for a in self.ordinal)
+        least = min(self._level_gap_by_axis[a] for a in self.ordinal)
         fine = next((k for k, size in enumerate(SIZES) if size <= least), len(SIZES) - 1)
         return max(self.first, fine)
 
     @cached_property
     def aside(self) -> int:
-        return sum(self._count(axis) for axis in self.space.axes)
+        return sum(self._most_neighbours(axis) for axis in self.space.axes)
 
     def poll(self, centre: int, rung: int) -> Integers:
         """The points around a row, at most 2n, in the order of the poll: a function of (seed,
@@ -83,7 +83,11 @@ class Mesh:
         """The points that differ by category, or as the settings say."""
         levels = self.space.rows[centre]
         return np.array(
-            [moved for axis in range(len(levels)) for moved in self._moves(levels, axis)],
+            [
+                moved
+                for axis in range(len(levels))
+                for moved in self._neighbour_points(levels, axis)
+            ],
             dtype=np.int64,
         ).reshape(-1, len(levels))
 
@@ -97,7 +101,11 @@ class Mesh:
         """
         if not len(vectors):
             return np.zeros(0, dtype=np.int64)
-        rows = self._rows_of(vectors) if self.full else self._nearest(vectors, centre, rung, free)
+        rows = (
+            self._rows_at_points(vectors)
+            if self.full
+            else self._nearest(vectors, centre, rung, free)
+        )
         return np.array(
             [row for row in dict.fromkeys(rows.tolist()) if row >= 0 and free[row]], dtype=np.int64
         )
@@ -111,117 +119,144 @@ class Mesh:
         """(1, d) the point as far beyond the centre as the row before it is on the other side."""
         old, new = self.space.rows[[last_centre, centre]]
         point = new.copy()
-        point[self.ordinal] = np.clip(2 * new - old, 0, np.array(self._shape) - 1)[self.ordinal]
+        point[self.ordinal] = np.clip(2 * new - old, 0, np.array(self._grid_shape) - 1)[
+            self.ordinal
+        ]
         return np.asarray(point[None])
 
-    def _moves(self, levels: Integers, axis: int) -> list[Integers]:
+    def _neighbour_points(self, levels: Integers, axis_index: int) -> list[Integers]:
         """The points that a row's level of an axis is changed to."""
-        count = len(self.space.axes[axis].levels)
-        own_level = int(levels[axis])
-        rule = self._rules.get(axis)
+        level_count = len(self.space.axes[axis_index].levels)
+        own_level = int(levels[axis_index])
+        rule = self._rule_by_axis.get(axis_index)
         if rule is None:
             levels_reached = (
-                [level for level in range(count) if level != own_level]
-                if self.space.axes[axis].kind == "categorical"
+                [level for level in range(level_count) if level != own_level]
+                if self.space.axes[axis_index].kind == "categorical"
                 else []
             )
         else:
             levels_reached = {
-                "all": [*range(count)],
-                "next": [(own_level + 1) % count],
+                "all": [*range(level_count)],
+                "next": [(own_level + 1) % level_count],
                 "steps": [own_level - 1, own_level + 1],
             }[rule.to]
-        points = []
+        neighbour_points = []
         for level in levels_reached:
-            if 0 <= level < count and level != own_level:
-                point = levels.copy()
-                point[axis] = level
-                for other, reset in self._resets.get(axis, ()):
-                    point[other] = reset
-                points.append(point)
-        return points
+            if 0 <= level < level_count and level != own_level:
+                neighbour_point = levels.copy()
+                neighbour_point[axis_index] = level
+                for other_axis, reset_level in self._resets_by_axis.get(axis_index, ()):
+                    neighbour_point[other_axis] = reset_level
+                neighbour_points.append(neighbour_point)
+        return neighbour_points
 
-    def _count(self, axis: Axis) -> int:
+    def _most_neighbours(self, axis: Axis) -> int:
         """How many neighbours an axis gives a row, at most."""
-        rule = self._rules.get(self.space.axes.index(axis))
+        rule = self._rule_by_axis.get(self.space.axes.index(axis))
         other_levels = len(axis.levels) - 1
         if rule is None:
             return other_levels if axis.kind == "categorical" else 0
         return min(other_levels, {"all": other_levels, "next": 1, "steps": 2}[rule.to])
 
-    def _rows_of(self, vectors: Integers) -> Integers:
-        return np.asarray(self._row_at[np.ravel_multi_index(tuple(vectors.T), self._shape)])
+    def _rows_at_points(self, vectors: Integers) -> Integers:
+        return np.asarray(
+            self._row_by_place[np.ravel_multi_index(tuple(vectors.T), self._grid_shape)]
+        )
 
-    def _nearest(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
+    def _nearest(self, vectors: Integers, centre: int, rung: int, is_free: Mask) -> Integers:
         """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the
         same at each call, and of the numbers that `_poll` draws."""
-        points = self._points(vectors)
-        cube = self.space.unit_cube
-        rows = np.flatnonzero(free)
-        to_centre = np.round(cdist(points, cube[[centre]], "sqeuclidean")[:, 0], 12)
-        gaps = np.round(cdist(points, cube[rows], "sqeuclidean"), 12)
+        cube_points = self._cube_points(vectors)
+        unit_cube = self.space.unit_cube
+        free_rows = np.flatnonzero(is_free)
+        gaps_to_centre = np.round(cdist(cube_points, unit_cube[[centre]], "sqeuclidean")[:, 0], 12)
+        gaps_to_rows = np.round(cdist(cube_points, unit_cube[free_rows], "sqeuclidean"), 12)
         nearest_rows = []
-        for gap, centre_gap in zip(gaps, to_centre, strict=True):
-            tied = rows[gap == gap.min()] if len(gap) and gap.min() < centre_gap else []
+        for point_gaps, centre_gap in zip(gaps_to_rows, gaps_to_centre, strict=True):
+            tied_rows = (
+                free_rows[point_gaps == point_gaps.min()]
+                if len(point_gaps) and point_gaps.min() < centre_gap
+                else []
+            )
             nearest_rows.append(
-                int(np.random.default_rng([self.seed, centre, rung]).choice(tied))
-                if len(tied)
+                int(np.random.default_rng([self.seed, centre, rung]).choice(tied_rows))
+                if len(tied_rows)
                 else -1
             )
         return np.array(nearest_rows, dtype=np.int64)
 
-    def _points(self, vectors: Integers) -> Floats:
+    def _cube_points(self, vectors: Integers) -> Floats:
         """(m, D) in the unit cube."""
-        return np.hstack([axis.columns[vectors[:, a]] for a, axis in enumerate(self.space.axes)])
+        return np.hstack(
+            [
+                axis.columns[vectors[:, axis_index]]
+                for axis_index, axis in enumerate(self.space.axes)
+            ]
+        )
 
     @cached_property
-    def _shape(self) -> tuple[int, ...]:
+    def _grid_shape(self) -> tuple[int, ...]:
         return tuple(len(axis.levels) for axis in self.space.axes)
 
     @cached_property
-    def _gaps(self) -> dict[int, float]:
-        return {a: 1.0 / (len(self.space.axes[a].levels) - 1) for a in self.ordinal}
+    def _level_gap_by_axis(self) -> dict[int, float]:
+        return {
+            axis_index: 1.0 / (len(self.space.axes[axis_index].levels) - 1)
+            for axis_index in self.ordinal
+        }
 
     @cached_property
-    def _row_at(self) -> Integers:
+    def _row_by_place(self) -> Integers:
         """(M,) of a full grid: the row at each place of the grid whose last axis varies fastest."""
         rows = np.empty(len(self.space), dtype=np.int64)
-        rows[np.ravel_multi_index(tuple(self.space.rows.T), self._shape)] = np.arange(
+        rows[np.ravel_multi_index(tuple(self.space.rows.T), self._grid_shape)] = np.arange(
             len(self.space)
         )
         return rows
 
     @cached_property
-    def _rules(self) -> dict[int, Neighbour]:
-        numbers = {axis.name: a for a, axis in enumerate(self.space.axes)}
-        return {numbers[rule.axis]: rule for rule in self.polling.neighbours}
+    def _rule_by_axis(self) -> dict[int, Neighbour]:
+        axis_index_by_name = {
+            axis.name: axis_index for axis_index, axis in enumerate(self.space.axes)
+        }
+        return {axis_index_by_name[rule.axis]: rule for rule in self.polling.neighbours}
 
     @cached_property
-    def _resets(self) -> dict[int, list[tuple[int, int]]]:
+    def _resets_by_axis(self) -> dict[int, list[tuple[int, int]]]:
         """Of each axis the others that its neighbours reset, and to which level."""
-        numbers = {axis.name: a for a, axis in enumerate(self.space.axes)}
+        axis_index_by_name = {
+            axis.name: axis_index for axis_index, axis in enumerate(self.space.axes)
+        }
         return {
             axis: [
-                (numbers[name], self.space.axes[numbers[name]].levels.index(level))
+                (
+                    axis_index_by_name[name],
+                    self.space.axes[axis_index_by_name[name]].levels.index(level),
+                )
                 for name, level in rule.reset
             ]
-            for axis, rule in self._rules.items()
+            for axis, rule in self._rule_by_axis.items()
         }
 
-    def _move(self, centre: int, direction: Floats, size: float) -> Integers:
+    def _moved_levels(self, centre: int, direction: Floats, size: float) -> Integers:
         """The levels (d,) of a row moved along a direction (n,) by the frame's size."""
         levels = self.space.rows[centre].copy()
-        for a, z in zip(self.ordinal, direction.tolist(), strict=True):
-            gap = self._gaps[a]
-            places = self.space.axes[a].columns[:, 0]
-            step = z * max(size, gap)
-            if abs(z) < 1.0 and abs(step) < gap / 2:
+        for axis_index, component in zip(self.ordinal, direction.tolist(), strict=True):
+            level_gap = self._level_gap_by_axis[axis_index]
+            level_places = self.space.axes[axis_index].columns[:, 0]
+            wanted_step = component * max(size, level_gap)
+            if abs(component) < 1.0 and abs(wanted_step) < level_gap / 2:
                 continue
-            own_place = places[levels[a]]
-            levels_beyond = np.flatnonzero(places > own_place if z > 0 else places < own_place)
+            own_place = level_places[levels[axis_index]]
+            levels_beyond = np.flatnonzero(
+                level_places > own_place if component > 0 else level_places < own_place
+            )
             if len(levels_beyond):  # else it is at an end
-                levels[a] = levels_beyond[
-                    np.argmin(np.round(np.abs(places[levels_beyond] - own_place - step), 12))
+                levels[axis_index] = levels_beyond[
+                    np.argmin(
+                        np.round(np.abs(level_places[levels_beyond] - own_place - wanted_step), 12)
+                    )
                 ]
         return np.asarray(levels)
 
@@ -229,12 +264,12 @@ class Mesh:
 def refuse_neighbours(space: Space, polling: Polling) -> None:
     """Raise ConfigError "config-invalid" unless the axes and levels that neighbours name are in the
     space."""
-    axes = {axis.name: axis.levels for axis in space.axes}
+    levels_by_axis = {axis.name: axis.levels for axis in space.axes}
 
     def levels_of(name: str, where: str) -> tuple[Level, ...]:
-        if name in axes:
-            return axes[name]
-        hint = did_you_mean(name, axes, f"its axes are {', '.join(axes)}")
+        if name in levels_by_axis:
+            return levels_by_axis[name]
+        hint = did_you_mean(name, levels_by_axis, f"its axes are {', '.join(levels_by_axis)}")
         raise ConfigError("config-invalid", f"{where}: {name} is not an axis of the space; {hint}")
 
     for rule in polling.neighbours:
@@ -265,21 +300,25 @@ def _poll(mesh: Mesh, centre: int, rung: int) -> Integers:
     and at rung 0 of `_near`, as a seed is padded with zeros; other ones would make other
     journals."""
     rng = np.random.default_rng([mesh.seed, centre, rung])
-    count = len(mesh.ordinal)
-    if not count:
+    ordinal_count = len(mesh.ordinal)
+    if not ordinal_count:
         return np.zeros((0, len(mesh.space.axes)), dtype=np.int64)
-    normal = rng.standard_normal(count)
-    basis = reflection(normal) if rung < mesh.last else np.eye(count)
-    points = [mesh._move(centre, direction, SIZES[rung]) for direction in directions(basis, rng)]
-    other_points = [levels for levels in points if (levels != mesh.space.rows[centre]).any()]
-    return np.array(other_points, dtype=np.int64).reshape(-1, len(mesh.space.axes))
+    normal_vector = rng.standard_normal(ordinal_count)
+    basis = reflection(normal_vector) if rung < mesh.last else np.eye(ordinal_count)
+    points = [
+        mesh._moved_levels(centre, direction, SIZES[rung]) for direction in directions(basis, rng)
+    ]
+    moved_points = [levels for levels in points if (levels != mesh.space.rows[centre]).any()]
+    return np.array(moved_points, dtype=np.int64).reshape(-1, len(mesh.space.axes))
 
 
 @lru_cache(maxsize=4096)
 def _near(mesh: Mesh, centre: int) -> Integers:
     """The 2n + aside rows nearest to a row, ties by lot, of the numbers of `_poll` at rung 0."""
-    gap = np.round(((mesh.space.unit_cube - mesh.space.unit_cube[centre]) ** 2).sum(axis=1), 12)
-    lot = np.random.default_rng([mesh.seed, centre]).permutation(len(gap))
-    gap[centre] = np.inf
-    order = np.asarray(np.lexsort((lot, gap)), dtype=np.int64)
-    return np.asarray(order[: min(len(gap) - 1, 2 * len(mesh.ordinal) + mesh.aside)])
+    squared_gaps = np.round(
+        ((mesh.space.unit_cube - mesh.space.unit_cube[centre]) ** 2).sum(axis=1), 12
+    )
+    tie_breaks = np.random.default_rng([mesh.seed, centre]).permutation(len(squared_gaps))
+    squared_gaps[centre] = np.inf
+    rows_by_gap = np.asarray(np.lexsort((tie_breaks, squared_gaps)), dtype=np.int64)
+    return np.asarray(rows_by_gap[: min(len(squared_gaps) - 1, 2 * len(mesh.ordinal) + mesh.aside)])

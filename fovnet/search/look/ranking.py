@@ -36,24 +36,24 @@ from fovnet.search.trial import Forecast, Trial
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-LONGEST = 128
+LONGEST_LIST = 128
 """Most rows in the list of an epoch."""
-ALWAYS = 32
+BEST_ROWS_IN_EVERY_LIST = 32
 """Of more rows than that, so many of the best are in every list; others are drawn anew."""
 CHUNK = 8192
 """Rows scored at once: a layer of ten networks then takes 21 MB."""
-DIGITS = 9
+DECIMALS = 9
 """Decimals of scores and of what is made of their places: members and machines that agree to this
 far agree."""
-AN_EPOCH = 3
+PRIOR_EPOCHS_PER_ROW = 3
 """Epochs, for each row seen, for which the networks of a prior are trained further.  On three
 recorded tables the best row was found after 8 draws in the mean, without it after 10, and with 300
 epochs from the second row on, as of the source, after 15."""
-FINE = (0.001, 0.00001)
+PRIOR_RATES = (0.001, 0.00001)
 """The rates at which that training begins and ends."""
-GUARDED = "gp-ei"
+GUARDED_STEP = "gp-ei"
 """The step of a row that the Gaussian process chose, because the prior misleads."""
-ENOUGH_FORECASTS = 20
+FEWEST_FORECASTS = 20
 """Recorded forecasts from which it is known how far the members' agreement deceives."""
 
 
@@ -66,31 +66,33 @@ def best_ranked(view: View) -> Choice:
     further on what is seen, unless it misleads; then the choice is that of gp-ei, and its step says
     so.
     """
-    rows = np.flatnonzero(view.free)
+    candidate_rows = np.flatnonzero(view.free)
     chances = Chances(view)
     if view.prior is None and view.begun < view.initial:
-        return spread_among(view, chances.fitting(rows))
-    rows = chances.likely(rows)
+        return spread_among(view, chances.fitting(candidate_rows))
+    candidate_rows = chances.likely(candidate_rows)
     sorted_losses = sort_by_loss(*view.scored)
     if view.prior is None and len(np.unique(sorted_losses.losses)) < 2:
-        return spread_among(view, rows)
+        return spread_among(view, candidate_rows)
     if _prior_misleads(view):
-        return expected_improvement(view)._replace(step=GUARDED)
-    members = fit_ranker(
+        return expected_improvement(view)._replace(step=GUARDED_STEP)
+    ranker = fit_ranker(
         view.space, sorted_losses.key, view.ranking, view.seed, view.slot, view.prior
     )
     support = support_of(view.space.unit_cube[sorted_losses.rows], tie_starts(sorted_losses.losses))
     member_scores = score_rows(
-        members, view.space.unit_cube, np.concatenate([rows, sorted_losses.rows]), support
+        ranker, view.space.unit_cube, np.concatenate([candidate_rows, sorted_losses.rows]), support
     )
     # with those of the best row seen, where there is one
-    promise = promises(member_scores[:, : len(rows) + 1], view)
-    index = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
-    row = int(rows[index])
+    promise_of_rows = promises(member_scores[:, : len(candidate_rows) + 1], view)
+    chosen_index = int(view.rng.choice(np.flatnonzero(promise_of_rows == promise_of_rows.max())))
+    row = int(candidate_rows[chosen_index])
     if view.rungs or not len(sorted_losses.rows):
         return Choice(row)
-    seen_scores = member_scores[:, len(rows) :]
-    return Choice(row, forecast(view, sorted_losses, seen_scores, member_scores[:, index], row))
+    seen_scores = member_scores[:, len(candidate_rows) :]
+    return Choice(
+        row, forecast(view, sorted_losses, seen_scores, member_scores[:, chosen_index], row)
+    )
 
 
 def _prior_misleads(view: View) -> bool:
@@ -133,76 +135,92 @@ def fit_ranker(
 ) -> Ranker:
     """The members, fitted to the list of a key: from starts that seed and slot determine, or from
     the prior's networks, which stay as they are while no two rows differ."""
-    rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
-    x = space.unit_cube[rows]
+    rows, group_starts = (np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in key)
+    points = space.unit_cube[rows]
     rng = np.random.default_rng([seed, slot])
-    sizes = (x.shape[1], settings.hidden, settings.members)
-    ranker = prior.ranker.copy() if prior else Ranker.draw(*sizes, rng)
+    network_sizes = (points.shape[1], settings.hidden, settings.members)
+    ranker = prior.ranker.copy() if prior else Ranker.draw(*network_sizes, rng)
     all_places = np.arange(len(rows))
 
-    def batch() -> Batch:
-        places = all_places if len(rows) <= LONGEST else _list_places(len(rows), rng)
-        support_places = places if ranker.task is None else _support_places(places, rng)
-        if ranker.task is not None and len(places) >= 5:
-            places = np.setdiff1d(places, support_places)
+    def draw_batch() -> Batch:
+        list_places = all_places if len(rows) <= LONGEST_LIST else _draw_list_places(len(rows), rng)
+        support_places = (
+            list_places if ranker.task is None else _draw_support_places(list_places, rng)
+        )
+        if ranker.task is not None and len(list_places) >= 5:
+            list_places = np.setdiff1d(list_places, support_places)
         return Batch(
-            x[places],
-            support_of(x[support_places], tie_starts(first[support_places])),
-            _slope(settings, tie_starts(first[places])),
+            points[list_places],
+            support_of(points[support_places], tie_starts(group_starts[support_places])),
+            _loss_gradient(settings, tie_starts(group_starts[list_places])),
         )
 
-    if len(np.unique(first)) > 1:
-        train(ranker, batch, *_training(settings, len(rows), prior))
+    if len(np.unique(group_starts)) > 1:
+        train(ranker, draw_batch, *_epochs_and_rates(settings, len(rows), prior))
     return ranker
 
 
-def _training(settings: Ranking, n: int, prior: Prior | None) -> tuple[int, float, float]:
+def _epochs_and_rates(
+    settings: Ranking, row_count: int, prior: Prior | None
+) -> tuple[int, float, float]:
     """Epochs of a fit to n rows, and the rates at which it begins and ends."""
     if prior is None:
         return settings.epochs, settings.rate, settings.rate_end
-    return min(AN_EPOCH * n, settings.epochs), *FINE
+    return min(PRIOR_EPOCHS_PER_ROW * row_count, settings.epochs), *PRIOR_RATES
 
 
-def _support_places(list_places: Integers, rng: np.random.Generator) -> Integers:
+def _draw_support_places(list_places: Integers, rng: np.random.Generator) -> Integers:
     """The part of a list that is its support: a fifth of it, all of fewer than five."""
-    n = len(list_places)
-    return list_places if n < 5 else np.sort(rng.choice(list_places, max(1, n // 5), replace=False))
-
-
-def _list_places(n: int, rng: np.random.Generator) -> Integers:
-    """The places (LONGEST,) that are in the list of an epoch."""
-    other_places = ALWAYS + rng.choice(n - ALWAYS, LONGEST - ALWAYS, replace=False)
-    return np.concatenate([np.arange(ALWAYS), np.sort(other_places)])
-
-
-def _slope(settings: Ranking, first: Integers) -> Callable[[Floats], Floats]:
-    """The gradient of the loss, a mean over the list, in the members' raw scores (M, n, 1)."""
-    loss = LOSSES[settings.loss]
-    c = weights(settings.weight, first)
-    if settings.range is None:
-        return lambda s: loss(s[..., 0], c, first)[1][..., None] / len(first)
-    k = settings.range
-
-    def within(s: Floats) -> Floats:
-        bent = np.tanh(0.01 * s)
-        return (
-            loss(k * bent[..., 0], c, first)[1][..., None]
-            * (0.01 * k * (1.0 - bent**2))
-            / len(first)
-        )
-
-    return within
-
-
-def score_rows(members: Ranker, cube: Floats, rows: Integers, support: Floats) -> Floats:
-    """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
-    parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
-    return np.round(
-        np.concatenate([members.scores(cube[part], support) for part in parts], axis=1), DIGITS
+    list_length = len(list_places)
+    return (
+        list_places
+        if list_length < 5
+        else np.sort(rng.choice(list_places, max(1, list_length // 5), replace=False))
     )
 
 
-def promises(s: Floats, view: View) -> Floats:
+def _draw_list_places(row_count: int, rng: np.random.Generator) -> Integers:
+    """The places (LONGEST_LIST,) that are in the list of an epoch."""
+    other_places = BEST_ROWS_IN_EVERY_LIST + rng.choice(
+        row_count - BEST_ROWS_IN_EVERY_LIST, LONGEST_LIST - BEST_ROWS_IN_EVERY_LIST, replace=False
+    )
+    return np.concatenate([np.arange(BEST_ROWS_IN_EVERY_LIST), np.sort(other_places)])
+
+
+def _loss_gradient(settings: Ranking, group_starts: Integers) -> Callable[[Floats], Floats]:
+    """The gradient of the loss, a mean over the list, in the members' raw scores (M, n, 1)."""
+    loss_and_gradient = LOSSES[settings.loss]
+    place_weights = weights(settings.weight, group_starts)
+    if settings.range is None:
+        return lambda scores: (
+            loss_and_gradient(scores[..., 0], place_weights, group_starts)[1][..., None]
+            / len(group_starts)
+        )
+    score_range = settings.range
+
+    def gradient_within_range(scores: Floats) -> Floats:
+        squashed_scores = np.tanh(0.01 * scores)
+        return (
+            loss_and_gradient(score_range * squashed_scores[..., 0], place_weights, group_starts)[
+                1
+            ][..., None]
+            * (0.01 * score_range * (1.0 - squashed_scores**2))
+            / len(group_starts)
+        )
+
+    return gradient_within_range
+
+
+def score_rows(ranker: Ranker, unit_cube: Floats, rows: Integers, support: Floats) -> Floats:
+    """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
+    row_chunks = np.split(rows, range(CHUNK, len(rows), CHUNK))
+    return np.round(
+        np.concatenate([ranker.scores(unit_cube[chunk], support) for chunk in row_chunks], axis=1),
+        DECIMALS,
+    )
+
+
+def promises(member_scores: Floats, view: View) -> Floats:
     """What the acquisition makes (m,) of scores (M, m + 1), of which the last are those of the best
     row seen.
 
@@ -211,31 +229,37 @@ def promises(s: Floats, view: View) -> Floats:
     then began 1.08 times as many rows as one, and 1.21 times without (21 races each, 100 epochs).
     """
     rng = view.rng
-    count = len(s)
-    share = rng.dirichlet(np.ones(count)) if view.pending else np.full(count, 1.0 / count)
-    return np.round(ACQUISITIONS[_acquisition(view)](places(s), share, rng), DIGITS)
+    member_count = len(member_scores)
+    member_weights = (
+        rng.dirichlet(np.ones(member_count))
+        if view.pending
+        else np.full(member_count, 1.0 / member_count)
+    )
+    return np.round(
+        ACQUISITIONS[_acquisition_name(view)](places(member_scores), member_weights, rng), DECIMALS
+    )
 
 
-def _acquisition(view: View) -> str:
+def _acquisition_name(view: View) -> str:
     return view.ranking.acquisition or ("log-ei" if view.prior is None else "mean-rank")
 
 
-def places(s: Floats) -> Floats:
+def places(member_scores: Floats) -> Floats:
     """The place of each score (M, m) within its member's; ties share their mean place."""
-    return np.asarray(rankdata(-s, axis=1))
+    return np.asarray(rankdata(-member_scores, axis=1))
 
 
 Acquisition = Callable[[Floats, Floats, np.random.Generator], Floats]
 
 
-def _improvement(log_place: Floats, share: Floats) -> Floats:
-    mean = share @ log_place
-    variance = share @ (log_place - mean) ** 2
+def _log_improvement(log_places: Floats, member_weights: Floats) -> Floats:
+    mean = member_weights @ log_places
+    variance = member_weights @ (log_places - mean) ** 2
     return log_expected_improvement(mean[:-1], variance[:-1], float(mean[-1]))
 
 
 ACQUISITIONS: Mapping[str, Acquisition] = {
-    "log-ei": lambda place, share, rng: _improvement(np.log(place), share),
+    "log-ei": lambda place, share, rng: _log_improvement(np.log(place), share),
     "thompson": lambda place, share, rng: -place[rng.integers(len(place)), :-1],
     "mean-rank": lambda place, share, rng: -(share @ place)[:-1],
 }
@@ -250,28 +274,28 @@ def forecast(
     The band is widened by how far earlier forecasts were out of place; before enough of them its
     lower end is open. No regret: ranks know no distances.
     """
-    n = len(sorted_losses.rows)
+    seen_count = len(sorted_losses.rows)
     places_among_seen = 0.5 + 0.5 * (
         (seen_scores > row_scores[:, None]).sum(axis=1)
         + (seen_scores >= row_scores[:, None]).sum(axis=1)
     )
-    faults = forecast_faults(view.trials)
-    is_margin_known = len(faults) >= ENOUGH_FORECASTS
-    margin = n * float(np.quantile(faults, 0.95)) if is_margin_known else 0.0
-    low, median, high = np.quantile(places_among_seen, [0.025, 0.5, 0.975])
-    low = low - margin
-    high = high + margin
-    chance = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
+    place_errors = forecast_faults(view.trials)
+    knows_margin = len(place_errors) >= FEWEST_FORECASTS
+    place_margin = seen_count * float(np.quantile(place_errors, 0.95)) if knows_margin else 0.0
+    low_place, median_place, high_place = np.quantile(places_among_seen, [0.025, 0.5, 0.975])
+    low_place = low_place - place_margin
+    high_place = high_place + place_margin
+    chance_to_train = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
     return Forecast(
-        score=_loss_at(sorted_losses, median),
-        low=_loss_at(sorted_losses, low) if is_margin_known and low >= 1.0 else None,
-        high=_loss_at(sorted_losses, high) if high <= n else None,
-        chance_to_train=six_digits(chance),
+        score=_loss_at_place(sorted_losses, median_place),
+        low=_loss_at_place(sorted_losses, low_place) if knows_margin and low_place >= 1.0 else None,
+        high=_loss_at_place(sorted_losses, high_place) if high_place <= seen_count else None,
+        chance_to_train=six_digits(chance_to_train),
         expected_regret=None,
     )
 
 
-def _loss_at(sorted_losses: SortedLosses, place: float) -> float:
+def _loss_at_place(sorted_losses: SortedLosses, place: float) -> float:
     """The loss at a place between those seen."""
     return six_digits(
         float(
@@ -283,16 +307,20 @@ def _loss_at(sorted_losses: SortedLosses, place: float) -> float:
 def forecast_faults(trials: tuple[Trial, ...]) -> Floats:
     """|place forecast - place taken| / n of each trial with a forecast and a score, among the n
     scores its slot had seen."""
-    losses = {trial.proposal.slot: trial.score for trial in trials}
-    faults = []
+    loss_by_slot = {trial.proposal.slot: trial.score for trial in trials}
+    place_errors = []
     for trial in trials:
         if trial.proposal.forecast is not None and trial.score is not None:
-            losses_then = np.array(
-                [loss for slot in trial.proposal.seen if (loss := losses.get(slot)) is not None]
+            losses_seen = np.array(
+                [
+                    loss
+                    for slot in trial.proposal.seen
+                    if (loss := loss_by_slot.get(slot)) is not None
+                ]
             )
             foretold_place, place_taken = (
-                ((losses_then < loss_asked).mean() + (losses_then <= loss_asked).mean()) / 2
-                for loss_asked in (trial.proposal.forecast.score, trial.score)
+                ((losses_seen < loss_to_place).mean() + (losses_seen <= loss_to_place).mean()) / 2
+                for loss_to_place in (trial.proposal.forecast.score, trial.score)
             )
-            faults.append(abs(foretold_place - place_taken))
-    return np.array(faults)
+            place_errors.append(abs(foretold_place - place_taken))
+    return np.array(place_errors)

@@ -41,7 +41,7 @@ from fovnet.search.trial import Forecast
 
 Floats = NDArray[np.float64]
 
-DRAWS = 256
+BOOTSTRAP_DRAWS = 256
 
 
 def taught_improvement(view: View) -> Choice:
@@ -67,13 +67,14 @@ def believe_taught(view: View) -> Belief:
         for source in sources
     ]
     mean, variance = (
-        np.stack(parts) for parts in zip(*posteriors, mixture_moments(own_belief), strict=True)
+        np.stack(values_of_processes)
+        for values_of_processes in zip(*posteriors, mixture_moments(own_belief), strict=True)
     )
-    share = weights(
+    process_weights = weights(
         np.stack([*mean[:-1, own_belief.known], left_out(view)]), view.scored[1], view.rng
     )
-    mean = share @ mean
-    variance = share**2 @ variance
+    mean = process_weights @ mean
+    variance = process_weights**2 @ variance
     return replace(
         own_belief,
         mean=mean[None],
@@ -89,20 +90,22 @@ def weights(predictions: Floats, losses: Floats, rng: np.random.Generator) -> Fl
     An earlier one is out where its median over the draws is above the own one's 95 % quantile: many
     poor ones would else outweigh it by luck.
     """
-    n = len(losses)
-    counts = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)  # (S, n)
+    loss_count = len(losses)
+    draw_counts = rng.multinomial(
+        loss_count, np.full(loss_count, 1.0 / loss_count), size=BOOTSTRAP_DRAWS
+    ).astype(np.float64)  # (S, n)
     wrong_pairs_in_draw = np.stack(
         [
-            ((counts @ wrong_pairs(prediction, losses)) * counts).sum(axis=1)
+            ((draw_counts @ wrong_pairs(prediction, losses)) * draw_counts).sum(axis=1)
             for prediction in predictions
         ]
     )
-    is_out = np.median(wrong_pairs_in_draw[:-1], axis=1) > np.quantile(
+    is_left_out = np.median(wrong_pairs_in_draw[:-1], axis=1) > np.quantile(
         wrong_pairs_in_draw[-1], 0.95
     )
-    wrong_pairs_in_draw[:-1][is_out] = np.inf
-    fewest = wrong_pairs_in_draw == wrong_pairs_in_draw.min(axis=0)
-    return np.asarray((fewest / fewest.sum(axis=0)).mean(axis=1))
+    wrong_pairs_in_draw[:-1][is_left_out] = np.inf
+    has_fewest = wrong_pairs_in_draw == wrong_pairs_in_draw.min(axis=0)
+    return np.asarray((has_fewest / has_fewest.sum(axis=0)).mean(axis=1))
 
 
 @lru_cache(maxsize=32)
@@ -113,14 +116,16 @@ def source_posterior(
 
     For 300 rows and 34,300 to ask about 0.6 s with the fit, once for a search or a job.
     """
-    x = Space(space.axes, source.levels).unit_cube
+    source_points = Space(space.axes, source.levels).unit_cube
     values = TARGETS[targets](source.losses).values
-    theta = _theta(source, space.axes, targets, kernel)
-    return gp.posterior(space.unit_cube, x, values, theta, space.scales, KERNELS[kernel])
+    theta = _fit_theta(source, space.axes, targets, kernel)
+    return gp.posterior(
+        space.unit_cube, source_points, values, theta, space.scales, KERNELS[kernel]
+    )
 
 
 @lru_cache(maxsize=32)
-def _theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kernel: str) -> Floats:
+def _fit_theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kernel: str) -> Floats:
     """The hyper-parameters, fitted to a part of the rows."""
     space = Space(axes, source.levels)
     values = TARGETS[targets](source.losses).values

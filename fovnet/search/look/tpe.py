@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.parzen import Estimate, mixture, shares
-from fovnet.search.look.feasibility import CHUNK, Chances
+from fovnet.search.look.feasibility import ROWS_PER_CHUNK, Chances
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import Choice, View
 from fovnet.search.space import distances, places_of
@@ -23,7 +23,7 @@ STARTUPS = 20
 """Trials drawn uniformly at random before any is estimated from."""
 CANDIDATES = 24
 """Values drawn along each axis from the density of the good trials."""
-MOST_GOOD = 25
+MOST_GOOD_TRIALS = 25
 
 
 def parzen(view: View) -> Choice:
@@ -35,49 +35,75 @@ def parzen(view: View) -> Choice:
     of the axes' log ratios instead, each of the masses of levels; that needs 15 to 80 % more draws,
     on average, on four of five recorded tables.  No forecast.
     """
-    good, rest = split(view)
-    if len(good) + len(rest) < view.initial:
+    good_rows, other_rows = split(view)
+    if len(good_rows) + len(other_rows) < view.initial:
         return uniform(view)
     rng = view.rng
-    places = places_of(view.space)
+    level_places = places_of(view.space)
     chances = Chances(view)
 
-    def estimates(axis: int) -> tuple[Estimate, Estimate]:
-        return _estimate(view, places, good, axis), _estimate(view, places, rest, axis)
-
-    axes = range(len(view.space.axes))
-    pairs = [estimates(axis) for axis in axes]
-    if view.candidates == "all":
-        rows = chances.likely(np.flatnonzero(view.free))
-        levels = view.space.rows[rows]
-        promise = np.sum(
-            [_log_ratio(view, axis, *pairs[axis])[levels[:, axis]] for axis in axes], axis=0
+    def axis_estimates(axis_index: int) -> tuple[Estimate, Estimate]:
+        return _density_estimate(view, level_places, good_rows, axis_index), _density_estimate(
+            view, level_places, other_rows, axis_index
         )
-        return Choice(int(rng.choice(rows[promise == promise.max()])))
-    point = np.array([_best_of(*pair, rng) for pair in pairs])
-    return Choice(int(rng.choice(_nearest(view, chances, distances(view.space, places, point)))))
+
+    axis_indices = range(len(view.space.axes))
+    estimate_pairs = [axis_estimates(axis_index) for axis_index in axis_indices]
+    if view.candidates == "all":
+        likely_rows = chances.likely(np.flatnonzero(view.free))
+        levels = view.space.rows[likely_rows]
+        log_promise = np.sum(
+            [
+                _log_mass_ratio(view, axis_index, *estimate_pairs[axis_index])[
+                    levels[:, axis_index]
+                ]
+                for axis_index in axis_indices
+            ],
+            axis=0,
+        )
+        return Choice(int(rng.choice(likely_rows[log_promise == log_promise.max()])))
+    point = np.array([_best_drawn_value(*estimate_pair, rng) for estimate_pair in estimate_pairs])
+    return Choice(
+        int(
+            rng.choice(
+                _nearest_likely_rows(view, chances, distances(view.space, level_places, point))
+            )
+        )
+    )
 
 
-def _nearest(view: View, chances: Chances, gap: Floats) -> Integers:
+def _nearest_likely_rows(view: View, chances: Chances, distance_by_row: Floats) -> Integers:
     """Of the free rows, likely to train, the nearest by their distances (M,): one, or those that
     tie.
 
     Rows are asked about from the nearest on, as each question costs a row of a Gaussian process:
     all 34,300 took 1.3 s.
     """
-    free = np.flatnonzero(view.free)
-    free = free[np.argsort(gap[free], kind="stable")]
-    first = 0
-    while first < len(free):
-        last = int(
-            np.searchsorted(gap[free], gap[free[min(first + CHUNK, len(free)) - 1]], side="right")
+    free_rows = np.flatnonzero(view.free)
+    free_rows = free_rows[np.argsort(distance_by_row[free_rows], kind="stable")]
+    chunk_start = 0
+    while chunk_start < len(free_rows):
+        chunk_end = int(
+            np.searchsorted(
+                distance_by_row[free_rows],
+                distance_by_row[free_rows[min(chunk_start + ROWS_PER_CHUNK, len(free_rows)) - 1]],
+                side="right",
+            )
         )
-        good = free[first:last][chances.log_chance(free[first:last]) >= np.log(0.5)]
-        if len(good):
-            return np.sort(good[gap[good] == gap[good].min()])
-        first = last
-    rows = chances.likely(free)
-    return np.sort(rows[gap[rows] == gap[rows].min()])
+        likely_rows = free_rows[chunk_start:chunk_end][
+            chances.log_chance(free_rows[chunk_start:chunk_end]) >= np.log(0.5)
+        ]
+        if len(likely_rows):
+            return np.sort(
+                likely_rows[distance_by_row[likely_rows] == distance_by_row[likely_rows].min()]
+            )
+        chunk_start = chunk_end
+    most_likely_rows = chances.likely(free_rows)
+    return np.sort(
+        most_likely_rows[
+            distance_by_row[most_likely_rows] == distance_by_row[most_likely_rows].min()
+        ]
+    )
 
 
 def split(view: View) -> tuple[Integers, Integers]:
@@ -89,29 +115,43 @@ def split(view: View) -> tuple[Integers, Integers]:
     finished_rows, scores = view.losses
     rows = np.append(finished_rows, np.array(view.pending, dtype=np.int64))
     losses = np.pad(scores, (0, len(view.pending)), constant_values=np.inf)
-    count = min(int(np.ceil(0.25 * np.sqrt(len(rows)))), MOST_GOOD, int(np.isfinite(losses).sum()))
-    good = np.zeros(len(rows), dtype=bool)
-    good[np.argsort(losses, kind="stable")[:count]] = True
-    return rows[good], rows[~good]
+    good_count = min(
+        int(np.ceil(0.25 * np.sqrt(len(rows)))), MOST_GOOD_TRIALS, int(np.isfinite(losses).sum())
+    )
+    is_good = np.zeros(len(rows), dtype=bool)
+    is_good[np.argsort(losses, kind="stable")[:good_count]] = True
+    return rows[is_good], rows[~is_good]
 
 
-def _estimate(view: View, places: Floats, rows: Integers, axis: int) -> Estimate:
-    if view.space.axes[axis].kind == "ordinal":
-        return mixture(places[rows, axis])
-    return shares(view.space.rows[rows, axis], len(view.space.axes[axis].levels))
+def _density_estimate(
+    view: View, level_places: Floats, rows: Integers, axis_index: int
+) -> Estimate:
+    if view.space.axes[axis_index].kind == "ordinal":
+        return mixture(level_places[rows, axis_index])
+    return shares(view.space.rows[rows, axis_index], len(view.space.axes[axis_index].levels))
 
 
-def _log_ratio(view: View, axis: int, good: Estimate, rest: Estimate) -> Floats:
+def _log_mass_ratio(
+    view: View, axis_index: int, good_estimate: Estimate, other_estimate: Estimate
+) -> Floats:
     """(L,) the log ratio of the masses of each level of an axis."""
-    space_axis = view.space.axes[axis]
-    values = (
+    space_axis = view.space.axes[axis_index]
+    level_values = (
         space_axis.columns[:, 0]
         if space_axis.kind == "ordinal"
         else np.arange(len(space_axis.levels), dtype=np.float64)
     )
-    return good.log_mass(values) - rest.log_mass(values)
+    return good_estimate.log_mass(level_values) - other_estimate.log_mass(level_values)
 
 
-def _best_of(good: Estimate, rest: Estimate, rng: np.random.Generator) -> float:
-    values = good.draw(rng, CANDIDATES)
-    return float(values[np.argmax(good.log_density(values) - rest.log_density(values))])
+def _best_drawn_value(
+    good_estimate: Estimate, other_estimate: Estimate, rng: np.random.Generator
+) -> float:
+    drawn_values = good_estimate.draw(rng, CANDIDATES)
+    return float(
+        drawn_values[
+            np.argmax(
+                good_estimate.log_density(drawn_values) - other_estimate.log_density(drawn_values)
+            )
+        ]
+    )

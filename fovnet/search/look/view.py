@@ -217,7 +217,9 @@ class View:
     def scored(self) -> tuple[NDArray[np.int64], Floats]:
         """Rows and scores, (n,) each, of the trials that have one."""
         trials = [trial for trial in self.seen if trial.score is not None]
-        return _rows(trials), np.array([trial.score for trial in trials], dtype=np.float64)
+        return _rows_of_trials(trials), np.array(
+            [trial.score for trial in trials], dtype=np.float64
+        )
 
     @property
     def losses(self) -> tuple[NDArray[np.int64], Floats]:
@@ -225,7 +227,7 @@ class View:
         is infinite."""
         counted = [trial for trial in self.seen if trial.outcome.status != "error"]
         scores = [np.inf if trial.score is None else trial.score for trial in counted]
-        return _rows(counted), np.array(scores, dtype=np.float64)
+        return _rows_of_trials(counted), np.array(scores, dtype=np.float64)
 
     @property
     def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
@@ -233,7 +235,11 @@ class View:
         one continues."""
         trials = [trial for trial in self.trials if trial.score is not None]
         rungs = np.array([trial.proposal.rung for trial in trials], dtype=np.int64)
-        return _rows(trials), rungs, np.array([trial.score for trial in trials], dtype=np.float64)
+        return (
+            _rows_of_trials(trials),
+            rungs,
+            np.array([trial.score for trial in trials], dtype=np.float64),
+        )
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -241,33 +247,33 @@ class View:
         without memory estimates."""
         if self.memory is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-        informative = [trial for trial in self.seen if trial.outcome.status != "error"]
-        fits = [trial.outcome.status != "out_of_memory" for trial in informative]
-        return _rows(informative), np.array(fits, dtype=bool)
+        informative_trials = [trial for trial in self.seen if trial.outcome.status != "error"]
+        did_fit = [trial.outcome.status != "out_of_memory" for trial in informative_trials]
+        return _rows_of_trials(informative_trials), np.array(did_fit, dtype=bool)
 
     @property
     def failed(self) -> NDArray[np.int64]:
         """Rows that failed because of their configuration, except out of memory if there are memory
         estimates."""
-        return _rows(filter(self._is_failure, self.seen))
+        return _rows_of_trials(filter(self._is_failure, self.seen))
 
     @property
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they
         have one."""
-        informative = [
+        informative_trials = [
             trial for trial in self.seen if trial.score is not None or self._is_failure(trial)
         ]
-        return _rows(informative), np.array(
-            [trial.score is not None for trial in informative], dtype=bool
+        return _rows_of_trials(informative_trials), np.array(
+            [trial.score is not None for trial in informative_trials], dtype=bool
         )
 
     def _is_failure(self, trial: Trial) -> bool:
-        explained = self.memory is not None and trial.outcome.status == "out_of_memory"
-        return configuration_is_to_blame(trial.outcome.status) and not explained
+        is_explained_by_memory = self.memory is not None and trial.outcome.status == "out_of_memory"
+        return configuration_is_to_blame(trial.outcome.status) and not is_explained_by_memory
 
 
-def _rows(trials: Iterable[Trial]) -> NDArray[np.int64]:
+def _rows_of_trials(trials: Iterable[Trial]) -> NDArray[np.int64]:
     return np.array([trial.proposal.row for trial in trials], dtype=np.int64)
 
 

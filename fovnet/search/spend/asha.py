@@ -17,12 +17,12 @@ def asha(ledger: Ledger) -> Move | None:
     on the highest rung."""
     schedule = ledger.schedule
     for rung in reversed(range(schedule.last)):
-        entries = [entry for entry in ledger.rungs.get((0, rung), ()) if entry.is_seen]
-        for entry in best_of(entries)[: len(entries) // schedule.eta]:
+        seen_entries = [entry for entry in ledger.rungs.get((0, rung), ()) if entry.is_seen]
+        for entry in best_of(seen_entries)[: len(seen_entries) // schedule.eta]:
             if entry.slot not in ledger.continued_slots:
                 return GoOn(entry.slot, 0, rung + 1)
     if ledger.any_free:
         return Begin(0, 0)
-    highest = max((entry.rung for entry in ledger.paused_entries), default=0)
-    leaders = best_of(entry for entry in ledger.paused_entries if entry.rung == highest)
-    return GoOn(leaders[0].slot, 0, highest + 1) if leaders else None
+    highest_rung = max((entry.rung for entry in ledger.paused_entries), default=0)
+    best_paused = best_of(entry for entry in ledger.paused_entries if entry.rung == highest_rung)
+    return GoOn(best_paused[0].slot, 0, highest_rung + 1) if best_paused else None

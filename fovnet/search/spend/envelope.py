@@ -27,10 +27,10 @@ class Envelope:
 
         Its loss at an epoch is the lowest up to then; if it ended before, the lowest of all.
         """
-        leaders = best(seen_trials, 1)
-        if not leaders:
+        best_trials = best(seen_trials, 1)
+        if not best_trials:
             return {}
-        losses = leaders[0].outcome.validation_loss
+        losses = best_trials[0].outcome.validation_loss
         return (
             {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones}
             if losses

@@ -23,11 +23,13 @@ def hyperband(ledger: Ledger) -> Move | None:
     still running, and a bracket that begins too low to take up what others stopped is passed over.
     """
     for bracket in range(ledger.newest_bracket + ledger.schedule.last + 2):
-        move = _begin_in(ledger, bracket) or next(_promotions(ledger, bracket, waits=True), None)
+        move = _begin_in(ledger, bracket) or next(
+            _promotions(ledger, bracket, waits_for_all=True), None
+        )
         if move is not None:
             return move
     for bracket in range(ledger.newest_bracket + 1):
-        for promotion in _promotions(ledger, bracket, waits=False):
+        for promotion in _promotions(ledger, bracket, waits_for_all=False):
             return promotion
     return None
 
@@ -62,33 +64,37 @@ def _begin_in(ledger: Ledger, bracket: int) -> Begin | None:
     return Begin(bracket, first_rung, stopped_entries)
 
 
-def _promotions(ledger: Ledger, bracket: int, *, waits: bool) -> Iterator[GoOn]:
+def _promotions(ledger: Ledger, bracket: int, *, waits_for_all: bool) -> Iterator[GoOn]:
     """Who goes on in a bracket that is full, the most trained first."""
-    for rung in reversed(_complete_rungs(ledger, bracket, waits)):
-        count = promotions_from(ledger.schedule, bracket, rung)
-        for entry in best_of(ledger.rungs[bracket, rung])[:count]:
+    for rung in reversed(_complete_rungs(ledger, bracket, waits_for_all)):
+        promotion_count = promotions_from(ledger.schedule, bracket, rung)
+        for entry in best_of(ledger.rungs[bracket, rung])[:promotion_count]:
             if entry.slot not in ledger.continued_slots:
                 yield GoOn(entry.slot, bracket, rung + 1)
 
 
-def _complete_rungs(ledger: Ledger, bracket: int, waits: bool) -> list[int]:
-    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`,
+def _complete_rungs(ledger: Ledger, bracket: int, waits_for_all: bool) -> list[int]:
+    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits_for_all`,
     all seen."""
     rungs: list[int] = []
-    size = 1  # of the first rung whatever has begun: it is full
+    expected_count = 1  # of the first rung whatever has begun: it is full
     for rung in range(_first_rung(ledger.schedule, bracket), ledger.schedule.last):
         members = ledger.rungs.get((bracket, rung), ())
-        if len(members) < size or (waits and not all(entry.is_seen for entry in members)):
+        if len(members) < expected_count or (
+            waits_for_all and not all(entry.is_seen for entry in members)
+        ):
             break
         rungs.append(rung)
-        size = max(1, min(promotions_from(ledger.schedule, bracket, rung), len(best_of(members))))
+        expected_count = max(
+            1, min(promotions_from(ledger.schedule, bracket, rung), len(best_of(members)))
+        )
     return rungs
 
 
 def promotions_from(schedule: Schedule, bracket: int, rung: int) -> int:
     """How many of a rung, at most, go on from it in a bracket: n_0 // η^i to its rung i."""
-    share: int = schedule.eta ** (rung - _first_rung(schedule, bracket) + 1)
-    return schedule.members(bracket) // share
+    divisor: int = schedule.eta ** (rung - _first_rung(schedule, bracket) + 1)
+    return schedule.members(bracket) // divisor
 
 
 def _first_rung(schedule: Schedule, bracket: int) -> int:

@@ -118,5 +118,10 @@ Spend = Callable[[Ledger], Move | None]
 
 def best_of(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """The entries with a score, best first, ties by slot."""
-    scored = [(entry.score, entry.slot, entry) for entry in entries if entry.score is not None]
-    return [entry for *_, entry in sorted(scored, key=lambda triple: triple[:2])]
+    scored_entries = [
+        (entry.score, entry.slot, entry) for entry in entries if entry.score is not None
+    ]
+    return [
+        entry
+        for *_, entry in sorted(scored_entries, key=lambda score_slot_entry: score_slot_entry[:2])
+    ]

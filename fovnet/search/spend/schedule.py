@@ -55,11 +55,11 @@ class Schedule:
     def rungs(self) -> tuple[int, ...]:
         """Epochs r_0 < ... < r_K = R: R / η^(K-k), rounded half up, with the greatest K for which
         least · η^K ≤ R."""
-        last = 0
-        while self.least * self.eta ** (last + 1) <= self.epochs:
-            last += 1
-        powers = [self.eta ** (last - k) for k in range(last + 1)]
-        return tuple((2 * self.epochs + power) // (2 * power) for power in powers)
+        last_rung = 0
+        while self.least * self.eta ** (last_rung + 1) <= self.epochs:
+            last_rung += 1
+        divisors = [self.eta ** (last_rung - rung) for rung in range(last_rung + 1)]
+        return tuple((2 * self.epochs + divisor) // (2 * divisor) for divisor in divisors)
 
     @property
     def last(self) -> int:
@@ -74,14 +74,14 @@ class Schedule:
     def members(self, bracket: int) -> int:
         """n_0 = ⌈(K+1) · η^s / (s+1)⌉, how many configurations a bracket begins."""
         s = self.climbs(bracket)
-        begun: int = (self.last + 1) * self.eta**s
-        return -(-begun // (s + 1))
+        scaled_count: int = (self.last + 1) * self.eta**s
+        return -(-scaled_count // (s + 1))
 
     def newest_possible(self, proposals: Sequence[Proposal]) -> int:
         """The newest bracket that the slot after these may be in: hyperband passes over K at most,
         asha has one."""
-        newest = max((proposal.bracket for proposal in proposals), default=-1)
-        return newest + self.last + 1 if self.kind == "hyperband" else 0
+        newest_bracket = max((proposal.bracket for proposal in proposals), default=-1)
+        return newest_bracket + self.last + 1 if self.kind == "hyperband" else 0
 
     def full_trainings(self, proposals: Iterable[Proposal]) -> int:
         """How many full trainings have the epochs that these proposals spend, rounded down; of

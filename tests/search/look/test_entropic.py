@@ -8,7 +8,7 @@ from scipy.special import entr, log_ndtr
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.search.look.entropic import (
-    MINIMA,
+    DRAWN_MINIMA,
     entropy_search,
     entropy_search_portfolio,
     max_value_entropy,
@@ -60,7 +60,7 @@ def textbook(view):
         b = (quartiles[2] - quartiles[0]) / (np.log(-np.log(0.25)) - np.log(-np.log(0.75)))
         a = -quartiles[1] + b * np.log(np.log(2.0))
         y = np.minimum(
-            -(a - b * np.log(-np.log(rng.random(MINIMA)))), mean[belief.known].min() - 1e-6
+            -(a - b * np.log(-np.log(rng.random(DRAWN_MINIMA)))), mean[belief.known].min() - 1e-6
         )
         gamma = (mean - y[:, None]) / np.sqrt(np.maximum(variance, 1e-18))
         ratio = np.exp(-0.5 * gamma**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(gamma))
@@ -97,7 +97,7 @@ def test_gp_mes_takes_the_most_informative_of_all_free_rows(seed, how):
     )
     free, chances = np.flatnonzero(view.free), Chances(view)
     both = chances.log_chance(free)
-    fits = chances._log_fits[free]
+    fits = chances._log_chance_to_fit[free]
     total = textbook(view)[free] + CAUTION * fits + WARINESS * (both - fits)
     choice = max_value_entropy(view)
     assert total[free == choice.row][0] == pytest.approx(total.max(), abs=1e-7)

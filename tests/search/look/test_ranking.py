@@ -104,7 +104,7 @@ def test_the_last_bits_of_the_inputs_change_no_row():
 
 
 def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_kept():
-    drawn = [ranking._list_places(300, np.random.default_rng(seed)) for seed in range(40)]
+    drawn = [ranking._draw_list_places(300, np.random.default_rng(seed)) for seed in range(40)]
     assert all(
         (one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128
         for one in drawn

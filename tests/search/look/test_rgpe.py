@@ -9,7 +9,7 @@ from fovnet.search.learn.training import Lessons, learn
 from fovnet.search.look.gaussian import believe, expected_improvement, mixture_moments
 from fovnet.search.look.guard import misranked_pairs
 from fovnet.search.look.rgpe import (
-    DRAWS,
+    BOOTSTRAP_DRAWS,
     believe_taught,
     source_posterior,
     taught_improvement,
@@ -48,7 +48,7 @@ def test_weights_are_shares_of_draws_won_as_counted_plainly():
     rng = np.random.default_rng(0)
     losses = rng.normal(size=7)
     said = np.stack([losses + noise * rng.normal(size=7) for noise in (0.3, 1.0, 9.0, 0.5)])
-    counts = np.random.default_rng(5).multinomial(7, np.full(7, 1 / 7), size=DRAWS)
+    counts = np.random.default_rng(5).multinomial(7, np.full(7, 1 / 7), size=BOOTSTRAP_DRAWS)
     draws = [np.repeat(np.arange(7), count) for count in counts]
     wrong = np.array([[misranked_pairs(one[rows], losses[rows]) for rows in draws] for one in said])
     fit = [i for i in range(4) if i == 3 or np.median(wrong[i]) <= np.quantile(wrong[3], 0.95)]
@@ -56,7 +56,9 @@ def test_weights_are_shares_of_draws_won_as_counted_plainly():
     for each in wrong.T:
         fewest = [i for i in fit if each[i] == min(each[fit])]
         won[fewest] += 1 / len(fewest)
-    assert weights(said, losses, np.random.default_rng(5)) == pytest.approx(won / DRAWS, abs=1e-12)
+    assert weights(said, losses, np.random.default_rng(5)) == pytest.approx(
+        won / BOOTSTRAP_DRAWS, abs=1e-12
+    )
     assert len(fit) < 4 and np.count_nonzero(won) > 1
 
 
