@@ -21,7 +21,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from fovnet.phantom.oddities import BRIGHT_SEQUENCES, WATER
+from fovnet.phantom.oddities import BRIGHT_SEQUENCES, WATER_TISSUES
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import read_json, read_tsv
 
@@ -90,7 +90,7 @@ def small(number: int) -> nibabel.Nifti1Image:
         BRIGHT_SEQUENCES[number % len(BRIGHT_SEQUENCES)],
         Acquisition(snr=20.0),
         rng,
-        WATER,
+        WATER_TISSUES,
         "bottle",
     )
     return nibabel.Nifti1Image(np.rint(volume.voxels).astype(np.int16), affine)

@@ -20,17 +20,18 @@ def axillae(person: Person) -> Paints:
 
 
 def _axillary_tail(person: Person, side: int) -> Paints:
+    """The tail of one breast towards the axilla, and the lymph nodes there."""
     rng = person.generator(7330 + (side > 0))
     bust_shape = bust(person)
     radius_mm = 12.0 + 0.25 * person.fat_mm + 0.004 * bust_shape.volume_ml
     front_y = 60.0 + 0.5 * person.fat_mm
-    points = (
+    tail_points = (
         (112.0, front_y, 1345.0),
         (132.0, front_y - 18, 1372.0),
         (146.0, front_y - 42, 1398.0),
     )
     tail = tube(
-        [mirror_point(point, side) for point in points],
+        [mirror_point(point, side) for point in tail_points],
         [1.2 * radius_mm, radius_mm, 0.6 * radius_mm],
     )
     yield paint(tail.shrunk(-bust_shape.skin_mm), "skin", Layer.SKIN)

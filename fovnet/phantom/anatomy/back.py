@@ -14,7 +14,7 @@ import numpy as np
 
 from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, cover, detail, paint
 from fovnet.phantom.anatomy.trunk import (
-    MARROW,
+    PELVIS_MARROW,
     TRUNK_OUTLINE,
     Vertebra,
     column_y,
@@ -60,7 +60,7 @@ def back_details(person: Person) -> Paints:
     yield from _flank_and_joint(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
     # as fatty as that of the iliac wings
-    yield detail(sacrum, MARROW, over="red marrow")
+    yield detail(sacrum, PELVIS_MARROW, over="red marrow")
     yield from _erector(person)
     for vertebra in vertebrae():
         if vertebra.kind != "cervical":
@@ -138,10 +138,10 @@ def _sacroiliac_joint(person: Person) -> Paints:
         (66 * width_factor, -74, 1004),
         (52 * width_factor, -96, 988),
     )
-    replaced_tissues = ("muscle", "fat", "intermuscular fat", MARROW, "cortical bone")
+    replaced_tissues = ("muscle", "fat", "intermuscular fat", PELVIS_MARROW, "cortical bone")
     yield paint(ala.shrunk(-2.0), "cartilage", Layer.BONE, over=replaced_tissues)
-    yield from bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, MARROW)
-    yield from bone(ala, 1.2, MARROW)
+    yield from bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, PELVIS_MARROW)
+    yield from bone(ala, 1.2, PELVIS_MARROW)
 
 
 def _spinous_process(person: Person, vertebra: Vertebra) -> Paints:

@@ -46,27 +46,42 @@ class GlandStrands(Filling):
         convergence = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
         fineness = np.float32(self.fineness)
         fraying = np.float32(self.fraying)
-        X = fineness * 9 * u * convergence + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
-        Y = fineness * 9 * w * convergence + self.phase[1] + np.sin(4 * t + 4 * u)
-        Z = fineness * 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
+        angle_x = (
+            fineness * 9 * u * convergence + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
+        )
+        angle_y = fineness * 9 * w * convergence + self.phase[1] + np.sin(4 * t + 4 * u)
+        angle_z = fineness * 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
         if self.fraying:
-            shifts = [
-                fraying * np.sin(np.float32(wave_number) * wave)
-                for wave_number, wave in ((2.7, Y + 0.4), (2.9, Z + 0.7), (3.1, X))
+            angle_shifts = [
+                fraying * np.sin(np.float32(wave_number) * wave_angle)
+                for wave_number, wave_angle in (
+                    (2.7, angle_y + 0.4),
+                    (2.9, angle_z + 0.7),
+                    (3.1, angle_x),
+                )
             ]
-            X = X + shifts[0]
-            Y = Y + shifts[1]
-            Z = Z + shifts[2]
-        g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
+            angle_x = angle_x + angle_shifts[0]
+            angle_y = angle_y + angle_shifts[1]
+            angle_z = angle_z + angle_shifts[2]
+        gyroid = np.abs(
+            np.sin(angle_x) * np.cos(angle_y)
+            + np.sin(angle_y) * np.cos(angle_z)
+            + np.sin(angle_z) * np.cos(angle_x)
+        )
         central_share = np.clip(
             1 - 2.2 * (u * u + w * w) - 2.6 * np.square(t - np.float32(0.5)), 0, 1
         )
         if self.fraying:
             central_share *= np.clip(
-                1 + fraying * np.sin(np.float32(1.3) * X) * np.sin(np.float32(1.7) * Y + Z), 0, 2
+                1
+                + fraying
+                * np.sin(np.float32(1.3) * angle_x)
+                * np.sin(np.float32(1.7) * angle_y + angle_z),
+                0,
+                2,
             )
         return np.asarray(
-            (g <= self.sheet_level + self.central_level * central_share)
+            (gyroid <= self.sheet_level + self.central_level * central_share)
             & self.region.inside(x, y, z)
         )
 
@@ -77,7 +92,7 @@ def breast(person: Person, side: int) -> Dome:
         return breast_shape(person, side)
     rng = person.generator(71)
     size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
-    power, point, sag = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
+    drawn_power, point, sag = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
     size = size * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
     if person.age < 12:
         size = 0.25
@@ -87,7 +102,9 @@ def breast(person: Person, side: int) -> Dome:
     if person.prone:
         half_axes = (56 * width_factor, 60 * width_factor)
         lean_mm = (side * 4.0, -14.0 * sag)
-        usual_dome = Dome((x, front_y, HANGING_Z), half_axes, 42 + 56 * size, lean_mm, power, point)
+        usual_dome = Dome(
+            (x, front_y, HANGING_Z), half_axes, 42 + 56 * size, lean_mm, drawn_power, point
+        )
         return _hanging_dome(usual_dome, person.generator(74))
     half_axes = (60 * width_factor, 60 * width_factor)
     lean_mm = (side * 14 * size, -24.0 * sag * size)
@@ -182,9 +199,9 @@ def breast_structure(person: Person, rng: np.random.Generator) -> Paints:
     sheet_level = 0.03 + 0.16 * density if person.prone else 0.07 + 0.12 * density
     for side in (1, -1):
         dome = breast(person, side)
-        phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+        strand_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         strands = GlandStrands(
-            dome.shrunk(3.0), sheet_level, 0.2 + 1.9 * density, phase, fineness, fraying
+            dome.shrunk(3.0), sheet_level, 0.2 + 1.9 * density, strand_phase, fineness, fraying
         )
         yield paint(gland_ellipsoid(dome), "fat", Layer.SEAM, over="gland")
         yield paint(strands, "gland", Layer.CAVITY, over="fat")
@@ -198,6 +215,7 @@ def breast_structure(person: Person, rng: np.random.Generator) -> Paints:
 
 
 def _structure_of_a_kind(person: Person) -> Paints:
+    """Gland strands, nipples and veins of a woman with breasts `of_a_kind`."""
     for side in (1, -1):
         dome = breast_shape(person, side)
         yield from gland.gland_strands(person, side)
@@ -218,12 +236,15 @@ def _nipple(dome: Dome) -> Paints:
 
 def _veins(dome: Dome, rng: np.random.Generator) -> Paints:
     """Four vessels between skin and gland, from the base towards the nipple."""
-    course = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
-    for angle in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
-        points = [
-            dome.around_mm(length_share, radius_share, angle + bend)
-            for length_share, radius_share, bend in course
+    vein_course = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
+    for base_angle in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
+        vein_points = [
+            dome.around_mm(length_share, radius_share, base_angle + bend_angle)
+            for length_share, radius_share, bend_angle in vein_course
         ]
         yield paint(
-            tube(points, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland")
+            tube(vein_points, [1.8, 1.6, 1.3, 0.9]),
+            "venous blood",
+            Layer.CAVITY,
+            over=("fat", "gland"),
         )

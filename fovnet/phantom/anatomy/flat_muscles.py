@@ -91,12 +91,14 @@ def gap_paints(person: Person) -> Paints:
 def _gap_behind(trunk: Loft, hind_y: float) -> Loft:
     """The gap in the right flank behind, beside the muscle of the loin; above the crest it begins
     where the crest's muscles end."""
-    rows = []
-    for z, share in zip(HIND_HEIGHTS_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
+    gap_rows = []
+    for z, depth_share in zip(HIND_HEIGHTS_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
         inner_x = 0.68 * _half_width_mm(trunk, z)
-        end_y = -90.0 + share * (hind_y + 90.0)
-        rows.append((z, inner_x + 34.0, -140.0, 34.0 if share else 0.0, end_y + 140.0, 20.0))
-    return Loft(tuple(rows), square=1.0)
+        end_y = -90.0 + depth_share * (hind_y + 90.0)
+        gap_rows.append(
+            (z, inner_x + 34.0, -140.0, 34.0 if depth_share else 0.0, end_y + 140.0, 20.0)
+        )
+    return Loft(tuple(gap_rows), square=1.0)
 
 
 def _half_width_mm(trunk: Loft, z: float) -> float:
@@ -104,20 +106,20 @@ def _half_width_mm(trunk: Loft, z: float) -> float:
     return float(trunk.below(z)[2])
 
 
-def _gap_in_front(trunk: Loft, share: float, half_mm: float) -> Loft:
+def _gap_in_front(trunk: Loft, width_share: float, half_gap_mm: float) -> Loft:
     """A slit in the front: in the midline, or from a share of half the trunk's width to the
     right."""
-    rows = []
-    for number, z in enumerate(FRONT_HEIGHTS_MM):
-        half_width_mm = 0.0 if number in (0, len(FRONT_HEIGHTS_MM) - 1) else half_mm
-        rows.append(
+    gap_rows = []
+    for height_index, z in enumerate(FRONT_HEIGHTS_MM):
+        half_width_mm = 0.0 if height_index in (0, len(FRONT_HEIGHTS_MM) - 1) else half_gap_mm
+        gap_rows.append(
             (
                 z,
-                share * _half_width_mm(trunk, z) + (half_width_mm if share else 0.0),
+                width_share * _half_width_mm(trunk, z) + (half_width_mm if width_share else 0.0),
                 90.0,
                 half_width_mm,
                 110.0,
                 110.0,
             )
         )
-    return Loft(tuple(rows), square=1.0)
+    return Loft(tuple(gap_rows), square=1.0)

@@ -28,22 +28,24 @@ def long_axis(person: Person) -> NDArray[np.float64]:
     left_ventricle = draw_heart_shape(person).outer_wall
     apex = _point_in_ventricle(left_ventricle, -1.0, 0.0, 0.0)
     base = _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0)
-    return _to_person(person, np.array([apex, base]))
+    return _points_of_person(person, np.array([apex, base]))
 
 
 def direction_to_right_ventricle(person: Person) -> NDArray[np.float64]:
     """(3,) unit vector, in the person: from the left ventricle to the right one, perpendicular to
     the long axis."""
     left_ventricle = draw_heart_shape(person).outer_wall
-    shares = ((-1.0, 0.0, 0.0), (0.85, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-    written_points = np.array([_point_in_ventricle(left_ventricle, *share) for share in shares])
-    apex, base, middle, right = _to_person(person, written_points)
-    axis = (base - apex) / np.linalg.norm(base - apex)
-    direction = (right - middle) - axis * ((right - middle) @ axis)
+    point_shares = ((-1.0, 0.0, 0.0), (0.85, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    written_points = np.array(
+        [_point_in_ventricle(left_ventricle, *share) for share in point_shares]
+    )
+    apex, base, middle, right_point = _points_of_person(person, written_points)
+    axis_direction = (base - apex) / np.linalg.norm(base - apex)
+    direction = (right_point - middle) - axis_direction * ((right_point - middle) @ axis_direction)
     return np.asarray(direction / np.linalg.norm(direction))
 
 
-def _to_person(person: Person, written_points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _points_of_person(person: Person, written_points: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, 3) mm of the person for points (n, 3) of the written anatomy, by fixed-point
     iteration."""
     points = written_points.copy()
@@ -107,17 +109,19 @@ def ventricle_bullet(
     A ventricle is widest in its basal third; if it narrowed there, it would be surrounded by fat
     and atria where it really touches the lung.
     """
-    a, b, c = ellipsoid.semi
+    semi_a, semi_b, semi_c = ellipsoid.semi
     bullet = replace(
-        ellipsoid, centre=_point_in_ventricle(ellipsoid, 0.22, 0.0, 0.0), semi=(1.22 * a, b, c)
+        ellipsoid,
+        centre=_point_in_ventricle(ellipsoid, 0.22, 0.0, 0.0),
+        semi=(1.22 * semi_a, semi_b, semi_c),
     )
-    axis = left_ventricle.axes[:, 0]
+    base_direction = left_ventricle.axes[:, 0]
     end_mm = (
-        float(axis @ np.asarray(left_ventricle.centre))
+        float(base_direction @ np.asarray(left_ventricle.centre))
         + BASE_SHARE * left_ventricle.semi[0]
         + beyond_mm
     )
-    return bullet & Side(tuple(axis.tolist()), end_mm)
+    return bullet & Side(tuple(base_direction.tolist()), end_mm)
 
 
 USUAL_SEMI_AXES_MM = (45.0, 32.0, 33.0)  # of the left ventricle in `thorax`
@@ -142,8 +146,8 @@ def draw_heart_shape(person: Person) -> HeartShape:
     """
     rng = person.generator(641)
     left_ventricle = ventricles(person)[0]
-    kind = rng.choice(list(HEART_KINDS), p=[share for share, *_ in HEART_KINDS.values()])
-    _, size_range, wall_range = HEART_KINDS[kind]
+    heart_kind = rng.choice(list(HEART_KINDS), p=[share for share, *_ in HEART_KINDS.values()])
+    _, size_range, wall_range = HEART_KINDS[heart_kind]
     semi_axes = left_ventricle.semi * (rng.uniform(*size_range) * rng.uniform(0.96, 1.04, 3))
     # more horizontal above a large belly
     usual_turn_deg = (0, 0, 0.25 * (person.fat_mm - 14))
@@ -151,7 +155,7 @@ def draw_heart_shape(person: Person) -> HeartShape:
     turn_deg = np.add(left_ventricle.turn_deg, (roll_deg, rise_deg, -np.clip(swing_deg, -12, 12)))
     outer_wall = replace(left_ventricle, semi=tuple(semi_axes), turn_deg=tuple(turn_deg.tolist()))
     wall_mm = rng.uniform(*wall_range)
-    septum_mm = 0.3 * wall_mm if kind == "septum" else rng.uniform(-0.1, 0.2) * wall_mm
+    septum_mm = 0.3 * wall_mm if heart_kind == "septum" else rng.uniform(-0.1, 0.2) * wall_mm
     septum_shift = septum_mm / semi_axes[1]
     cavity = replace(
         outer_wall, centre=_point_in_ventricle(outer_wall, 0.0, -septum_shift, 0.0)
@@ -168,16 +172,18 @@ def _left_ventricle(person: Person, heart: HeartShape) -> Paints:
     yield paint(ventricle_bullet(left_ventricle, left_ventricle), "myocardium", Layer.VESSEL)
     yield paint(ventricle_bullet(cavity, left_ventricle, 1.0), "arterial blood", Layer.VESSEL)
     semi_axes = (14.0, 0.55 * left_ventricle.semi[1], 0.55 * left_ventricle.semi[2])
-    base = Ellipsoid(
+    base_space = Ellipsoid(
         _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0), semi_axes, left_ventricle.turn_deg
     )
-    yield paint(base, "arterial blood", Layer.VESSEL)
+    yield paint(base_space, "arterial blood", Layer.VESSEL)
     smooth_end_mm = 0.6 * left_ventricle.semi[0]  # the inner wall is smooth in its basal third
-    shell = ventricle_bullet(cavity, left_ventricle, -smooth_end_mm) - ventricle_bullet(
+    trabecular_shell = ventricle_bullet(cavity, left_ventricle, -smooth_end_mm) - ventricle_bullet(
         cavity.shrunk(4.0), left_ventricle, -smooth_end_mm
     )
-    ridges = Sheets(shell, (26.0, 11.0, 11.0), 0.35, (rng.uniform(0, 6), rng.uniform(0, 6), 1.0))
-    yield detail(ridges, "myocardium", over="arterial blood")
+    trabecular_ridges = Sheets(
+        trabecular_shell, (26.0, 11.0, 11.0), 0.35, (rng.uniform(0, 6), rng.uniform(0, 6), 1.0)
+    )
+    yield detail(trabecular_ridges, "myocardium", over="arterial blood")
     yield from _trabeculae(cavity, person.generator(901))
     for angle_deg in (125.0, 235.0):  # degrees from the septum: both are on the free wall
         yield from _papillary_muscle(cavity, np.deg2rad(angle_deg + rng.normal(0, 9)), rng)
@@ -194,14 +200,16 @@ def _trabeculae(cavity: Ellipsoid, rng: np.random.Generator) -> Paints:
     for _ in range(rng.integers(6, 14)):
         angle = rng.uniform(0, 2 * np.pi)
         top_share = rng.uniform(-0.2, 0.5)
-        points = []
-        for share in np.linspace(-0.85, top_share, 4):
+        ridge_points = []
+        for base_share in np.linspace(-0.85, top_share, 4):
             angle += rng.normal(0, 0.08)
-            points.append(
-                _point_about_axis(cavity, share, angle, 0.93 * float(np.sqrt(1 - share**2)))
+            ridge_points.append(
+                _point_about_axis(
+                    cavity, base_share, angle, 0.93 * float(np.sqrt(1 - base_share**2))
+                )
             )
         radius_mm = rng.uniform(1.5, 2.5)
-        ridge = tube(points, [radius_mm, radius_mm, radius_mm, 0.6 * radius_mm])
+        ridge = tube(ridge_points, [radius_mm, radius_mm, radius_mm, 0.6 * radius_mm])
         yield detail(ridge, "myocardium", over="arterial blood")
 
 
@@ -254,8 +262,10 @@ def _right_ventricle(person: Person, heart: HeartShape) -> Paints:
     yield paint(plain_rest, "visceral fat", Layer.VESSEL, over=("venous blood", "myocardium"))
     yield paint(right_ventricle_cavity(heart, 2.5), "myocardium", Layer.CONTENT)
     yield paint(cavity, "venous blood", Layer.VESSEL, over=replaced_tissues)
-    phase = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
-    ridges = Sheets(cavity - right_ventricle_cavity(heart, -7.0), (27.0, 15.0, 18.0), 0.24, phase)
+    ridge_phase = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
+    trabecular_ridges = Sheets(
+        cavity - right_ventricle_cavity(heart, -7.0), (27.0, 15.0, 18.0), 0.24, ridge_phase
+    )
     moderator_band = tube(
         [
             _point_in_ventricle(heart.outer_wall, -0.4, 0.95, -0.2),
@@ -263,7 +273,7 @@ def _right_ventricle(person: Person, heart: HeartShape) -> Paints:
         ],
         2.5,
     )
-    yield from details((ridges, moderator_band), "myocardium", over="venous blood")
+    yield from details((trabecular_ridges, moderator_band), "myocardium", over="venous blood")
     yield from _right_bundles(person, heart, cavity)
     outflow_points = [
         _point_in_ventricle(heart.outer_wall, 0.3, 1.0, 0.5),
@@ -283,20 +293,20 @@ def _right_bundles(person: Person, heart: HeartShape, cavity: Solid) -> Paints:
     """
     rng = person.generator(903)
     for _ in range(rng.integers(4, 10)):
-        share = rng.uniform(-0.65, 0.2)
+        base_share = rng.uniform(-0.65, 0.2)
         up_share = rng.uniform(-0.9, 0.4)
         end_shares = (
-            share + rng.normal(0.25, 0.2),
+            base_share + rng.normal(0.25, 0.2),
             rng.uniform(1.3, 2.0),
             up_share + rng.normal(0, 0.4),
         )
-        radii = [rng.uniform(1.5, 3.5), rng.uniform(1.5, 2.5)]
+        end_radii_mm = [rng.uniform(1.5, 3.5), rng.uniform(1.5, 2.5)]
         bundle = tube(
             [
-                _point_in_ventricle(heart.outer_wall, share, 0.95, up_share),
+                _point_in_ventricle(heart.outer_wall, base_share, 0.95, up_share),
                 _point_in_ventricle(heart.outer_wall, *end_shares),
             ],
-            radii,
+            end_radii_mm,
         )
         yield detail(bundle & cavity, "myocardium", over="venous blood")
 
@@ -354,16 +364,16 @@ def _left_ventricle_with_fat(person: Person, left_ventricle: Ellipsoid, fat_mm: 
     free_wall_mm = 0.5 + fat_mm * (
         rng.uniform(0.0, 0.33) if rng.random() < 0.8 else rng.uniform(0.33, 1.0)
     )
-    a, b, c = left_ventricle.semi
+    semi_a, semi_b, semi_c = left_ventricle.semi
     septal_shift_mm = (fat_mm + 0.5 - free_wall_mm) / 2
     semi_axes = (
-        a + free_wall_mm,
-        b + free_wall_mm + septal_shift_mm,
-        c + (fat_mm + free_wall_mm) / 2,
+        semi_a + free_wall_mm,
+        semi_b + free_wall_mm + septal_shift_mm,
+        semi_c + (fat_mm + free_wall_mm) / 2,
     )
     return replace(
         left_ventricle,
-        centre=_point_in_ventricle(left_ventricle, 0.0, septal_shift_mm / b, 0.0),
+        centre=_point_in_ventricle(left_ventricle, 0.0, septal_shift_mm / semi_b, 0.0),
         semi=semi_axes,
     )
 
@@ -376,11 +386,11 @@ def _atria(person: Person, heart: HeartShape) -> Paints:
     x, y, z = chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False).centre
     for side in (1, -1):
         for offset_z in (10.0, -10.0):
-            points = [
+            vein_points = [
                 (x + 22.0 * side, y - 6, z + offset_z),
                 (x + 48.0 * side, y - 22, z + 1.6 * offset_z),
             ]
-            yield paint(tube(points, [7.0, 5.0]), "arterial blood", Layer.VESSEL)
+            yield paint(tube(vein_points, [7.0, 5.0]), "arterial blood", Layer.VESSEL)
     valve_centre = chamber(person, (18, 2, 11), (1, 1, 1)).centre
     aortic_root = tube([valve_centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0], step_mm=12)
     yield paint(aortic_root.shrunk(-1.8), "myocardium", Layer.VESSEL)
@@ -394,16 +404,16 @@ def _coronaries(person: Person, left_ventricle: Ellipsoid) -> Paints:
         (0.85, 0.55),
         (-0.85, 0.5),
     ):  # between the ventricles, above and below
-        groove = [
-            _point_in_ventricle(left_ventricle, share, right_share, up_share)
-            for share in (0.7, 0.2, -0.4)
+        groove_points = [
+            _point_in_ventricle(left_ventricle, base_share, right_share, up_share)
+            for base_share in (0.7, 0.2, -0.4)
         ]
-        groove_fat = tube(groove, [fat_mm + 2.5, fat_mm + 1.5, fat_mm])
+        groove_fat = tube(groove_points, [fat_mm + 2.5, fat_mm + 1.5, fat_mm])
         yield paint(groove_fat, "visceral fat", Layer.VESSEL, over="myocardium")
-        yield detail(tube(groove, [2.0, 1.7, 1.2]), "arterial blood")
-    ring = [
+        yield detail(tube(groove_points, [2.0, 1.7, 1.2]), "arterial blood")
+    ring_points = [
         _point_about_axis(left_ventricle, 0.78, angle, 1.05)
         for angle in np.linspace(0, 2 * np.pi, 13)
     ]
-    yield paint(tube(ring, fat_mm + 1.0), "visceral fat", Layer.VESSEL, over="myocardium")
-    yield detail(tube(ring, 1.8), "venous blood", over="visceral fat")
+    yield paint(tube(ring_points, fat_mm + 1.0), "visceral fat", Layer.VESSEL, over="myocardium")
+    yield detail(tube(ring_points, 1.8), "venous blood", over="visceral fat")

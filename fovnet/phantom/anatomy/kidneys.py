@@ -58,48 +58,60 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
     is_horseshoe = rng.random() < HORSESHOE_SHARE
     belly_mm = max(person.belly_mm, 0.0)
     sinus_width = 0.75 + 0.005 * person.age + 0.008 * belly_mm
-    kidneys = []
+    drawn_kidneys = []
     for side in (1, -1):
         side_lowering_mm = rng.normal(0, 6)
         is_ptotic = rng.random() < PTOTIC_SHARE
         is_atrophic = rng.random() < ATROPHIC_SHARE
-        degree = rng.uniform()
+        severity = rng.uniform()
         lateral_mm = rng.normal(0, 4)
         size = (
             length_factor
             * float(np.exp(rng.normal(0, 0.05)))
-            * (0.5 + 0.25 * degree if is_atrophic else 1.0)
+            * (0.5 + 0.25 * severity if is_atrophic else 1.0)
         )
-        z = dome_z - (134 if side > 0 else 122) + 0.4 * person.lowered_mm
-        z = z - lowering_mm - side_lowering_mm - (20 + 50 * degree if is_ptotic else 0.0)
-        x = 70.0 + float(np.clip(lateral_mm, -8, 8)) + 0.15 * belly_mm
-        if is_horseshoe:
-            x = 60.0
-        z = min(z + person.organs.kidneys_mm, max(z, dome_z - BELOW_DOME_MM - 55.0 * size))
-        if is_horseshoe:
-            z = min(z, HIGHEST_HORSESHOE_MM)
-        z = max(z, LOWEST_MM)
-        kidneys.append(
-            Kidney(z, x, float(np.clip(size, 0.5, 1.2)), sinus_width * rng.uniform(0.7, 1.3))
+        middle_z = dome_z - (134 if side > 0 else 122) + 0.4 * person.lowered_mm
+        middle_z = (
+            middle_z - lowering_mm - side_lowering_mm - (20 + 50 * severity if is_ptotic else 0.0)
         )
-    return kidneys[0], kidneys[1], is_horseshoe
+        lateral_x = 70.0 + float(np.clip(lateral_mm, -8, 8)) + 0.15 * belly_mm
+        if is_horseshoe:
+            lateral_x = 60.0
+        middle_z = min(
+            middle_z + person.organs.kidneys_mm, max(middle_z, dome_z - BELOW_DOME_MM - 55.0 * size)
+        )
+        if is_horseshoe:
+            middle_z = min(middle_z, HIGHEST_HORSESHOE_MM)
+        middle_z = max(middle_z, LOWEST_MM)
+        drawn_kidneys.append(
+            Kidney(
+                middle_z,
+                lateral_x,
+                float(np.clip(size, 0.5, 1.2)),
+                sinus_width * rng.uniform(0.7, 1.3),
+            )
+        )
+    return drawn_kidneys[0], drawn_kidneys[1], is_horseshoe
 
 
 def kidneys(person: Person, dome_z: float, fat_mm: float) -> Paints:
     """The kidneys that the person has, in their fat; the isthmus of a horseshoe crosses in front of
     the aorta."""
     right_kidney, left_kidney, is_horseshoe = draw_kidneys(person, dome_z)
-    for side, name, kidney in ((1, "right kidney", right_kidney), (-1, "left kidney", left_kidney)):
-        if name not in person.missing:
+    for side, organ_name, kidney in (
+        (1, "right kidney", right_kidney),
+        (-1, "left kidney", left_kidney),
+    ):
+        if organ_name not in person.missing:
             yield from _kidney(side, kidney, fat_mm, is_horseshoe)
     if is_horseshoe and not {"right kidney", "left kidney"} & person.missing:
         isthmus_ends = [
             (side * 50.0, column_y(kidney.z) + 16.0, kidney.z - 36.0 * kidney.size)
             for side, kidney in ((1, right_kidney), (-1, left_kidney))
         ]
-        z = min(right_kidney.z, left_kidney.z) - 42.0
+        isthmus_z = min(right_kidney.z, left_kidney.z) - 42.0
         isthmus = tube(
-            [isthmus_ends[0], (0.0, column_y(z) + 52.0, z), isthmus_ends[1]],
+            [isthmus_ends[0], (0.0, column_y(isthmus_z) + 52.0, isthmus_z), isthmus_ends[1]],
             [15.0, 10.0, 15.0],
             step_mm=12,
         )
@@ -111,13 +123,15 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
     medially."""
     capsule_fat_mm = min(8.0, fat_mm)
     size = kidney.size
-    z = kidney.z
-    y = column_y(z) + 2 + 0.35 * (fat_mm - capsule_fat_mm)
+    middle_z = kidney.z
+    middle_y = column_y(middle_z) + 2 + 0.35 * (fat_mm - capsule_fat_mm)
     lean_deg = 12.0 if is_horseshoe else -12.0  # lower poles diverge, those of a horseshoe converge
     turn_deg = (-12.0, lean_deg * side, 28.0 * side)
-    capsule = Ellipsoid((side * kidney.x, y, z), (29 * size, 25 * size, 55 * size), turn_deg)
+    capsule = Ellipsoid(
+        (side * kidney.x, middle_y, middle_z), (29 * size, 25 * size, 55 * size), turn_deg
+    )
     fat_behind = replace(
-        capsule, centre=(side * (kidney.x - 2), y - 0.45 * fat_mm, z - 0.35 * fat_mm)
+        capsule, centre=(side * (kidney.x - 2), middle_y - 0.45 * fat_mm, middle_z - 0.35 * fat_mm)
     )
     yield paint(capsule.shrunk(-capsule_fat_mm), "visceral fat", Layer.CAVITY)
     yield paint(
@@ -125,33 +139,33 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
     )
     yield paint(capsule, "kidney cortex", Layer.CONTENT)
     yield from _pyramids(side, size, capsule)
-    medial_mm = -side * 6.0 * size * capsule.axes[:, 0]
-    sinus_centre = np.asarray(capsule.centre) + medial_mm
+    medial_vector_mm = -side * 6.0 * size * capsule.axes[:, 0]
+    sinus_centre = np.asarray(capsule.centre) + medial_vector_mm
     sinus = Ellipsoid(
         tuple(sinus_centre.tolist()),
         (10 * size * kidney.sinus_width, 8 * size * kidney.sinus_width, 27 * size),
         turn_deg,
     )
     hilum_lip = tube(
-        [sinus_centre, sinus_centre + 4.5 * medial_mm],
+        [sinus_centre, sinus_centre + 4.5 * medial_vector_mm],
         [7.0 * size * kidney.sinus_width, 9.0 * size * kidney.sinus_width],
     )
     yield from paints((sinus, hilum_lip), "visceral fat", Layer.VESSEL, over=KIDNEY_TISSUES)
     yield paint(sinus.shrunk(7.0 * size * kidney.sinus_width), "urine", Layer.VESSEL)
     # it leaves the aorta above the bifurcation however low the kidney is
-    origin_z = max(z, 1130.0)
-    points = [
+    origin_z = max(middle_z, 1130.0)
+    vessel_points = [
         (side * 12, column_y(origin_z) + 32, origin_z + 8),
-        (side * 36, y + 18, z + 4),
+        (side * 36, middle_y + 18, middle_z + 4),
         tuple(sinus_centre),
     ]
-    yield paint(tube(points, [4.0, 4.0, 2.0]), "venous blood", Layer.CONTENT)
-    points = [
-        tuple(sinus_centre + 3 * medial_mm),
-        (side * 46, y + 14, z - 50),
-        (side * 40, y + 26, z - 75),
+    yield paint(tube(vessel_points, [4.0, 4.0, 2.0]), "venous blood", Layer.CONTENT)
+    vessel_points = [
+        tuple(sinus_centre + 3 * medial_vector_mm),
+        (side * 46, middle_y + 14, middle_z - 50),
+        (side * 40, middle_y + 26, middle_z - 75),
     ]
-    yield paint(tube(points, [4.0, 2.5, 2.0]), "urine", Layer.CONTENT, over="visceral fat")
+    yield paint(tube(vessel_points, [4.0, 2.5, 2.0]), "urine", Layer.CONTENT, over="visceral fat")
 
 
 def _pyramids(side: int, size: float, capsule: Ellipsoid) -> Paints:

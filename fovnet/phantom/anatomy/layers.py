@@ -50,8 +50,8 @@ SKIN_MM = 1.8
 def paint(solid: Solid, tissue: str, layer: Layer, over: str | tuple[str, ...] = ()) -> Paint:
     """The solid filled with a tissue by name, covering only the tissues `over` when some are
     named."""
-    names = (over,) if isinstance(over, str) else over
-    return Paint(solid, label_of(tissue), layer, tuple(map(label_of, names)))
+    covered_tissues = (over,) if isinstance(over, str) else over
+    return Paint(solid, label_of(tissue), layer, tuple(map(label_of, covered_tissues)))
 
 
 def paints(

@@ -22,20 +22,20 @@ from fovnet.records import read_tsv
 
 Muscle = tuple[tuple[Oval, ...], ...]
 
-_ROWS = read_tsv(Path(__file__).with_name("leg_muscles.tsv"))
+_MUSCLE_ROWS = read_tsv(Path(__file__).with_name("leg_muscles.tsv"))
 
 
-def _heights(segment: str) -> tuple[float, ...]:
+def _segment_heights(segment: str) -> tuple[float, ...]:
     """The heights of the ovals of "thigh" or "calf", mm."""
     return tuple(
-        dict.fromkeys(float(row["height_mm"]) for row in _ROWS if row["segment"] == segment)
+        dict.fromkeys(float(row["height_mm"]) for row in _MUSCLE_ROWS if row["segment"] == segment)
     )
 
 
-def _muscles(segment: str) -> dict[str, Muscle]:
+def _segment_muscles(segment: str) -> dict[str, Muscle]:
     """The muscles of "thigh" or "calf" by name, in the order of the table."""
-    bellies: dict[str, dict[str, list[Oval]]] = defaultdict(lambda: defaultdict(list))
-    for row in _ROWS:
+    ovals_by_muscle: dict[str, dict[str, list[Oval]]] = defaultdict(lambda: defaultdict(list))
+    for row in _MUSCLE_ROWS:
         if row["segment"] == segment:
             oval = (
                 float(row["lateral"]),
@@ -43,14 +43,17 @@ def _muscles(segment: str) -> dict[str, Muscle]:
                 float(row["half_width"]),
                 float(row["half_depth"]),
             )
-            bellies[row["muscle"]][row["belly"]].append(oval)
-    return {name: tuple(map(tuple, ovals.values())) for name, ovals in bellies.items()}
+            ovals_by_muscle[row["muscle"]][row["belly"]].append(oval)
+    return {
+        muscle_name: tuple(map(tuple, ovals_by_belly.values()))
+        for muscle_name, ovals_by_belly in ovals_by_muscle.items()
+    }
 
 
-THIGH_MM = _heights("thigh")
-CALF_MM = _heights("calf")
-THIGH = _muscles("thigh")
-CALF = _muscles("calf")
+THIGH_HEIGHTS_MM = _segment_heights("thigh")
+CALF_HEIGHTS_MM = _segment_heights("calf")
+THIGH_MUSCLES = _segment_muscles("thigh")
+CALF_MUSCLES = _segment_muscles("calf")
 
 
 def planes(person: Person, outline: Outline, side: int) -> Paints:
@@ -58,26 +61,32 @@ def planes(person: Person, outline: Outline, side: int) -> Paints:
     muscular people, wide with muscle atrophy."""
     atrophy_mm = 0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn)
     thickness_mm = float(np.clip(atrophy_mm, 0.7, 3.2))
-    for number, (heights, muscles) in enumerate(((THIGH_MM, THIGH), (CALF_MM, CALF))):
+    for segment_index, (heights, muscles) in enumerate(
+        ((THIGH_HEIGHTS_MM, THIGH_MUSCLES), (CALF_HEIGHTS_MM, CALF_MUSCLES))
+    ):
         # the muscles of a person are the same on both sides, but for small shifts
-        common_rng = person.generator(710 + 10 * number)
-        stream = 711 + 2 * number + (side > 0)
-        common = [_vary_muscle(muscle, common_rng, 0.045) for muscle in muscles.values()]
+        common_rng = person.generator(710 + 10 * segment_index)
+        side_stream = 711 + 2 * segment_index + (side > 0)
+        common_muscles = [_vary_muscle(muscle, common_rng, 0.045) for muscle in muscles.values()]
         # recipes before 16 restarted the generator for every muscle: all moved alike
-        side_rng = person.generator(stream)
-        varied = tuple(
-            _vary_muscle(muscle, side_rng if person.placed else person.generator(stream), 0.03)
-            for muscle in common
+        side_rng = person.generator(side_stream)
+        varied_muscles = tuple(
+            _vary_muscle(muscle, side_rng if person.placed else person.generator(side_stream), 0.03)
+            for muscle in common_muscles
         )
         side_outline = outline if side > 0 else outline.mirror()
-        yield seam(Planes(side_outline, side, heights, varied, thickness_mm))
+        yield seam(Planes(side_outline, side, heights, varied_muscles, thickness_mm))
 
 
 def _vary_muscle(muscle: Muscle, rng: np.random.Generator, mobility: float) -> Muscle:
     """A muscle moved as a whole by about `mobility` of the half width, and its size changed by
     about three times that share."""
-    dx, dy = rng.normal(0, mobility, 2).tolist()
+    shift_x, shift_y = rng.normal(0, mobility, 2).tolist()
     growth = float(np.exp(rng.normal(0, 3 * mobility)))
     return tuple(
-        tuple((x + dx, y + dy, a * growth, b * growth) for x, y, a, b in belly) for belly in muscle
+        tuple(
+            (x + shift_x, y + shift_y, half_width * growth, half_depth * growth)
+            for x, y, half_width, half_depth in belly
+        )
+        for belly in muscle
     )

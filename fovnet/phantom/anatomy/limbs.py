@@ -68,7 +68,7 @@ def _skin_fat_muscle(person: Person) -> Paints:
     fat_rows = []
     hip_factor = 1.25 if person.female else 1.0
     unevenness = np.exp(person.generator(780).normal(0, 0.15, 4))
-    for (*_, fat_share), (z, cx, cy, *reaches) in zip(
+    for (*_, fat_share), (z, centre_x, centre_y, *reaches) in zip(
         LEG_OUTLINE, muscle_outline.table, strict=True
     ):
         # outer, inner, front, back
@@ -80,12 +80,16 @@ def _skin_fat_muscle(person: Person) -> Paints:
             * (0.9, 1.25, 0.75, 1.15)
             * person.figure.leg(z)
         )
-        fat_rows.append((z, cx, cy, *(reaches + np.maximum(fat_mm, 2.0)).tolist()))
+        fat_rows.append((z, centre_x, centre_y, *(reaches + np.maximum(fat_mm, 2.0)).tolist()))
     fat_outline = replace(muscle_outline, table=tuple(fat_rows))
-    medial = (-1.0, 0.0, 0.0)
-    muscle = press_on_table(person, muscle_outline & Side(medial, -4.0), 3.5 + 0.3 * person.fat_mm)
+    medial_normal = (-1.0, 0.0, 0.0)
+    muscle = press_on_table(
+        person, muscle_outline & Side(medial_normal, -4.0), 3.5 + 0.3 * person.fat_mm
+    )
     yield paint(press_on_table(person, fat_outline.shrunk(-SKIN_MM)), "skin", Layer.SKIN)
-    yield paint(press_on_table(person, fat_outline & Side(medial, -1.6), SKIN_MM), "fat", Layer.FAT)
+    yield paint(
+        press_on_table(person, fat_outline & Side(medial_normal, -1.6), SKIN_MM), "fat", Layer.FAT
+    )
     yield paint(muscle, "muscle", Layer.MUSCLE)
 
 
@@ -103,10 +107,10 @@ def leg_outline(person: Person) -> Outline:
     brawn_factor = 1 + 0.6 * (person.brawn - 1)
     rng = person.generator(781)
     outer_factor, front_factor = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
-    corner = rng.uniform(0.02, 0.11)
+    corner_size = rng.uniform(0.02, 0.11)
     corner_angle = rng.normal(0.9, 0.5)
-    rows = []
-    for z, cx, cy, half_width_mm, ahead_mm, behind_mm, _ in LEG_OUTLINE:
+    outline_rows = []
+    for z, centre_x, centre_y, half_width_mm, ahead_mm, behind_mm, _ in LEG_OUTLINE:
         widths_mm = (
             brawn_factor * half_width_mm * outer_factor,
             brawn_factor * half_width_mm * (2 - outer_factor),
@@ -115,13 +119,15 @@ def leg_outline(person: Person) -> Outline:
             brawn_factor * ahead_mm * front_factor,
             brawn_factor * behind_mm * (2 - front_factor),
         )
-        rows.append((z, cx + person.turned_out_mm(z), cy, *widths_mm, *depths_mm))
+        outline_rows.append(
+            (z, centre_x + person.turned_out_mm(z), centre_y, *widths_mm, *depths_mm)
+        )
     # A corner at the angle t lies at the minimum of the cubic term: cos 3 (θ - t) = -1.
     cubic_terms = (
-        -corner * float(np.cos(3 * corner_angle)),
-        -corner * float(np.sin(3 * corner_angle)),
+        -corner_size * float(np.cos(3 * corner_angle)),
+        -corner_size * float(np.sin(3 * corner_angle)),
     )
-    return Outline(tuple(rows), cubic_terms)
+    return Outline(tuple(outline_rows), cubic_terms)
 
 
 def _thigh_vessels(person: Person) -> Paints:
@@ -208,8 +214,8 @@ def _femur(person: Person) -> Paints:
 def _metal_hip(person: Person) -> Paints:
     """Cup, head and stem of a prosthesis, and 12 mm of signal void around them (spin echoes show
     less of it, gradient echoes more)."""
-    points = (_hip_joint(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
-    void = leg_tube(person, points, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
+    stem_points = (_hip_joint(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
+    void = leg_tube(person, stem_points, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
     replaced_tissues = tuple(
         tissue.name for tissue in TISSUES if tissue.name not in ("air", "skin", "fat")
     )
@@ -222,6 +228,7 @@ def _hip_joint(person: Person) -> Point:
 
 
 def _knee(person: Person) -> Paints:
+    """The right knee: condyles, menisci, plateau, patella, its tendons and a cruciate ligament."""
     yield paint(leg_ellipsoid(person, (98, 28, 474), (22.0, 13.0, 20.0)), "fat", Layer.SEAM)
     for offset_x in (-21, 21):
         condyle = leg_ellipsoid(person, (98 + offset_x, -8, 499), (20.0, 31.0, 22.0))
@@ -244,6 +251,7 @@ def _knee(person: Person) -> Paints:
 
 
 def _lower_leg_bones(person: Person) -> Paints:
+    """The right tibia and fibula."""
     # Sharp in front, flat at the medial side, which only skin and fat cover.
     tibia_rows = (
         (82, 90, -6, 20),
@@ -295,10 +303,14 @@ def _foot(person: Person) -> Paints:
     yield from bone(
         leg_ellipsoid(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow"
     )
-    for ray in range(5):
-        x = 86 + 10.5 * ray
-        points = ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))
-        yield from bone(leg_tube(person, points, [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
+    for ray_index in range(5):
+        ray_x = 86 + 10.5 * ray_index
+        ray_points = (
+            (ray_x, 56, 40 - 3 * ray_index),
+            (ray_x + 2, 100, 26 - 2 * ray_index),
+            (ray_x + 2, 116, 20),
+        )
+        yield from bone(leg_tube(person, ray_points, [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
     achilles = leg_tube(person, ((92, -38, 180), (92, -46, 100), (92, -52, 50)), [3.0, 4.5, 5.0])
     yield paint(achilles, "tendon", Layer.BONE)
 
@@ -338,7 +350,8 @@ def shoulder_width_factor(person: Person) -> float:
 
 
 def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]:
-    """Shoulder, elbow, wrist, palm and finger tips."""
+    """The points (3,) of shoulder, elbow, wrist, palm and finger tips, in this order, mm of the
+    written anatomy."""
     rng = person.generator(41 + side)
     lateral_mm = (
         max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + rng.uniform(0, 14)
@@ -346,20 +359,20 @@ def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]
     wall_mm = max(person.build.wall_mm(1105.0), 0.0)
     lateral_mm += person.figure.wider_mm(person.fat_mm) + wall_mm
     raise_mm = person.borders.shoulders_mm
-    y = rng.uniform(-18, 10)
+    drawn_y = rng.uniform(-18, 10)
     other_joints: tuple[Point, ...] = (
-        (206 + lateral_mm, -8 + y, 1105 + raise_mm),
-        (224 + lateral_mm, 8 + y, 862 + raise_mm),
-        (226 + lateral_mm, 12 + y, 790 + raise_mm),
-        (222 + lateral_mm, 20 + y, 695 + raise_mm),
+        (206 + lateral_mm, -8 + drawn_y, 1105 + raise_mm),
+        (224 + lateral_mm, 8 + drawn_y, 862 + raise_mm),
+        (226 + lateral_mm, 12 + drawn_y, 790 + raise_mm),
+        (222 + lateral_mm, 20 + drawn_y, 695 + raise_mm),
     )
     if person.arms == "raised":
         lean_mm = rng.uniform(-20, 25)
         other_joints = (
-            (225 + lean_mm, 10 + y, 1655 + raise_mm),
-            (165 + lean_mm, 30 + y, 1880 + raise_mm),
-            (140 + lean_mm, 34 + y, 1950 + raise_mm),
-            (120 + lean_mm, 36 + y, 2040 + raise_mm),
+            (225 + lean_mm, 10 + drawn_y, 1655 + raise_mm),
+            (165 + lean_mm, 30 + drawn_y, 1880 + raise_mm),
+            (140 + lean_mm, 34 + drawn_y, 1950 + raise_mm),
+            (120 + lean_mm, 36 + drawn_y, 2040 + raise_mm),
         )
     if person.arms == "folded":
         front_y = (
@@ -371,9 +384,9 @@ def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]
         )
         other_joints = (
             (206 + lateral_mm, 0, 1105 + raise_mm),
-            (98, front_y, 1082 + y),
-            (58, front_y + 4, 1088 + y),
-            (10, front_y + 2, 1098 + y),
+            (98, front_y, 1082 + drawn_y),
+            (58, front_y + 4, 1088 + drawn_y),
+            (10, front_y + 2, 1098 + drawn_y),
         )
     shoulder = (
         (184.0 if with_small_parts else 168.0) * shoulder_width_factor(person),
@@ -384,6 +397,7 @@ def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]
 
 
 def _arm_bones(side: int, joints: list[Point]) -> Paints:
+    """Humerus, radius, ulna and four rays of the hand, between the joints of `arm_joints`."""
     shoulder, elbow, wrist, palm, finger_tips = np.array(joints)
     head_centre = tuple(np.add(shoulder, (-12 * side, 0, 4)).tolist())
     across_mm = np.cross(wrist - elbow, [0.0, 1.0, 0.0])
@@ -408,20 +422,23 @@ def _arm_bones(side: int, joints: list[Point]) -> Paints:
     )
     yield from bone(radius, 2.4, "yellow marrow")
     yield from bone(ulna, 2.4, "yellow marrow")
-    for ray in np.linspace(-1.1, 1.1, 4):
+    for ray_offset in np.linspace(-1.1, 1.1, 4):
         finger_points = [
-            wrist + across_mm * 0.6 * ray,
-            palm + across_mm * ray,
-            finger_tips + across_mm * 0.5 * ray,
+            wrist + across_mm * 0.6 * ray_offset,
+            palm + across_mm * ray_offset,
+            finger_tips + across_mm * 0.5 * ray_offset,
         ]
         yield from bone(tube(finger_points, [6, 4.5, 3.0]), 1.3, "yellow marrow")
 
 
-def _point_between(a: Point, b: Point, share: float) -> Point:
-    """The point a `share` of the way from a to b."""
-    return tuple((1 - share) * p + share * q for p, q in zip(a, b, strict=True))
+def _point_between(start: Point, end: Point, share: float) -> Point:
+    """The point a `share` of the way from start to end."""
+    return tuple(
+        (1 - share) * start_coordinate + share * end_coordinate
+        for start_coordinate, end_coordinate in zip(start, end, strict=True)
+    )
 
 
-def _point_towards(a: Point, b: Point, mm: float) -> Point:
-    """The point `mm` from a towards b."""
-    return _point_between(a, b, mm / float(np.linalg.norm(np.subtract(b, a))))
+def _point_towards(start: Point, end: Point, mm: float) -> Point:
+    """The point `mm` from start towards end."""
+    return _point_between(start, end, mm / float(np.linalg.norm(np.subtract(end, start))))

@@ -67,21 +67,21 @@ def _diaphragm_space(person: Person, chest_wall: Loft) -> Loft:
     _, thickness_mm = draw_recess(person)
     low_z = chest_wall.table[0][0]
     high_z = chest_wall.table[-1][0]
-    rows = []
-    for z, cx, cy, half_width_mm, front_mm, back_mm in chest_wall.table:
+    space_rows = []
+    for z, centre_x, centre_y, half_width_mm, front_mm, back_mm in chest_wall.table:
         height_share = (z - low_z) / (high_z - low_z)
         side_share, front_share = (
             float(np.clip((height_share - end_share) / (1 - end_share), 0, 1))
             for end_share in (0.25, 0.6)
         )
-        rows.append(
+        space_rows.append(
             (
                 z,
-                cx,
-                cy,
+                centre_x,
+                centre_y,
                 half_width_mm - thickness_mm * side_share**1.2,
                 front_mm - 0.7 * thickness_mm * front_share,
                 back_mm - thickness_mm * height_share**0.6,
             )
         )
-    return Loft(tuple(rows), square=chest_wall.square)
+    return Loft(tuple(space_rows), square=chest_wall.square)

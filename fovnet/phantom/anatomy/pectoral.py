@@ -13,14 +13,14 @@ from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
-LATERAL_MM = (16.0, 150.0)  # from the sternum's edge to the armpit
-HEIGHTS_MM = (1245.0, 1420.0)  # from the sixth rib to the collar bone
-PLAIN_MM = 9.0  # thickness of the muscle over the ribs without additions
+MUSCLE_X_RANGE_MM = (16.0, 150.0)  # from the sternum's edge to the armpit
+MUSCLE_Z_RANGE_MM = (1245.0, 1420.0)  # from the sixth rib to the collar bone
+PLAIN_MUSCLE_MM = 9.0  # thickness of the muscle over the ribs without additions
 
 
 @dataclass(frozen=True)
 class PectoralFront:
-    """Front surface of the pectoral muscle, whose thickness is PLAIN_MM plus `thickness_added_mm`.
+    """Front surface of the pectoral muscle, whose thickness is PLAIN_MUSCLE_MM plus `thickness_added_mm`.
 
     muscle               the trunk under its fat
     added_everywhere_mm  added everywhere
@@ -37,23 +37,27 @@ class PectoralFront:
 
     def plain_front_mm(self, x: Floats, z: Floats) -> Floats:
         """y of the front of the trunk's muscle; 40 mm farther back beside the trunk."""
-        cx, cy, half_width_mm, front_mm, _ = self.muscle.at(z)
+        centre_x, centre_y, half_width_mm, front_mm, _ = self.muscle.at(z)
         squareness = np.float32(max(self.muscle.square, 1e-3))
-        lateral_share = np.square((x - cx) / np.maximum(half_width_mm, np.float32(1)))
+        lateral_share = np.square((x - centre_x) / np.maximum(half_width_mm, np.float32(1)))
         # of (1 - s) v² + s v⁴, solved for v²
-        remainder = (
+        front_remainder = (
             1 - (1 - squareness) * lateral_share - squareness * lateral_share * lateral_share
         )
-        root = np.sqrt(np.maximum((1 - squareness) ** 2 + 4 * squareness * remainder, 0))
-        ahead_mm = front_mm * np.sqrt(np.maximum(root - (1 - squareness), 0) / (2 * squareness))
-        return np.asarray(cy + ahead_mm - np.where(remainder < 0, 40, 0))
+        discriminant_root = np.sqrt(
+            np.maximum((1 - squareness) ** 2 + 4 * squareness * front_remainder, 0)
+        )
+        ahead_of_centre_mm = front_mm * np.sqrt(
+            np.maximum(discriminant_root - (1 - squareness), 0) / (2 * squareness)
+        )
+        return np.asarray(centre_y + ahead_of_centre_mm - np.where(front_remainder < 0, 40, 0))
 
     def thickness_added_mm(self, x: Floats, z: Floats) -> Floats:
-        """The thickness of the muscle minus PLAIN_MM; 0 at its edges."""
+        """The thickness of the muscle minus PLAIN_MUSCLE_MM, mm; 0 at its edges."""
         lateral_mm = np.abs(x)
-        medial_mm, far_mm = LATERAL_MM
-        low_z, high_z = HEIGHTS_MM
-        lateral_share = (lateral_mm - medial_mm) / (far_mm - medial_mm)
+        nearest_mm, farthest_mm = MUSCLE_X_RANGE_MM
+        low_z, high_z = MUSCLE_Z_RANGE_MM
+        lateral_share = (lateral_mm - nearest_mm) / (farthest_mm - nearest_mm)
         height_share = (z - low_z) / (high_z - low_z)
         edge_ramps = (
             6 * lateral_share,
@@ -62,14 +66,18 @@ class PectoralFront:
             5 * (1 - height_share),
         )
         edge_fade = reduce(np.multiply, (np.clip(ramp, 0, 1) for ramp in edge_ramps))
-        waves = sum(
-            np.sin(np.float32(kx) * lateral_mm + np.float32(kz) * z + np.float32(phase))
-            for kx, kz, phase in self.waves
+        wave_sum = sum(
+            np.sin(
+                np.float32(wave_number_x) * lateral_mm
+                + np.float32(wave_number_z) * z
+                + np.float32(phase)
+            )
+            for wave_number_x, wave_number_z, phase in self.waves
         )
         thickness_mm = (
             self.added_everywhere_mm
             + self.slope_mm * (lateral_share + height_share - 1)
-            + self.wave_mm / len(self.waves) * waves
+            + self.wave_mm / len(self.waves) * wave_sum
         )
         return np.asarray(edge_fade * np.clip(thickness_mm, -4, 11), dtype=np.float32)
 
@@ -100,17 +108,19 @@ def draw_pectoral_front(person: Person, muscle: Loft) -> PectoralFront:
     """The front of this woman's chest: pectoral muscles of 5 to 20 mm, thinner below and
     medially."""
     rng = person.generator(7310)
-    everywhere_mm, slope_mm, wave_mm = rng.uniform((-3.0, 0.0, 0.5), (5.0, 7.0, 3.0)).tolist()
+    added_everywhere_mm, slope_mm, wave_mm = rng.uniform((-3.0, 0.0, 0.5), (5.0, 7.0, 3.0)).tolist()
     waves = [(*rng.normal(0, 2 * np.pi / 70, 2).tolist(), rng.uniform(0, 6.3)) for _ in range(3)]
-    return PectoralFront(muscle, everywhere_mm * person.brawn, slope_mm, wave_mm, tuple(waves))
+    return PectoralFront(
+        muscle, added_everywhere_mm * person.brawn, slope_mm, wave_mm, tuple(waves)
+    )
 
 
 def pectoral_muscles(pectoral_front: PectoralFront) -> Paints:
     """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is
     not changed."""
-    medial_mm, far_mm = LATERAL_MM
-    low_z, high_z = HEIGHTS_MM
-    for left, right in ((medial_mm, far_mm), (-far_mm, -medial_mm)):
-        region = Box((left, 20.0, low_z), (right, 150.0, high_z))
+    medial_mm, far_mm = MUSCLE_X_RANGE_MM
+    low_z, high_z = MUSCLE_Z_RANGE_MM
+    for left_x, right_x in ((medial_mm, far_mm), (-far_mm, -medial_mm)):
+        region = Box((left_x, 20.0, low_z), (right_x, 150.0, high_z))
         yield paint(PectoralRelief(region, pectoral_front, False), "muscle", Layer.SEAM, over="fat")
         yield paint(PectoralRelief(region, pectoral_front, True), "fat", Layer.SEAM, over="muscle")

@@ -20,24 +20,27 @@ from fovnet.phantom.person.traits import Person
 def rolls(person: Person) -> Paints:
     """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by
     up to a fifth."""
-    for roll in _rolls(person, person.generator(961)):
+    for roll in _roll_ellipsoids(person, person.generator(961)):
         yield from cover(roll, 0.0, partial(on_table, person))
 
 
-def _rolls(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
+def _roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
+    """The ellipsoids that protrude from the trunk as rolls, under their skin."""
     figure = person.figure
     # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the
     # front and up.
-    for protrusion_mm, least, most in (
+    for protrusion_mm, least_values, most_values in (
         (figure.handles_mm, (0, 1062, 38, 45, 26), (50, 1100, 60, 80, 48)),
         (figure.hang_mm, (10, 1060, 55, 45, 80), (55, 1120, 80, 75, 150)),
         (figure.under_blades_mm, (25, 1210, 40, 40, 18), (60, 1290, 60, 65, 40)),
     ):
-        behind_mm, z, *semi_axes = rng.uniform(least, most).tolist()
+        behind_mm, z, *semi_axes = rng.uniform(least_values, most_values).tolist()
         for side in (1, -1):
             protruding_mm = protrusion_mm * rng.uniform(0.8, 1.0)
             if protruding_mm:
-                x = side * (_reach_mm(person, z, behind_mm, side) + protruding_mm - semi_axes[0])
+                x = side * (
+                    _lateral_extent_mm(person, z, behind_mm, side) + protruding_mm - semi_axes[0]
+                )
                 yield Ellipsoid(
                     (x, -behind_mm, z), tuple(semi_axes), (0.0, 0.0, side * rng.uniform(-15, 25))
                 )
@@ -45,17 +48,18 @@ def _rolls(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
         (965, 95, 40, 34), (1010, 150, 60, 60)
     ).tolist()
     if figure.apron_mm:
-        _, cy, _, front_mm, _ = under_skin(person).below(z).tolist()
+        _, centre_y, _, front_mm, _ = under_skin(person).below(z).tolist()
         yield Ellipsoid(
-            (0.0, cy + front_mm + figure.apron_mm - half_depth_mm, z),
+            (0.0, centre_y + front_mm + figure.apron_mm - half_depth_mm, z),
             (half_width_mm, half_depth_mm, half_height_mm),
         )
 
 
-def _reach_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
+def _lateral_extent_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
     """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an
     elliptical outline."""
-    cx, cy, half_width_mm, _, back_mm = under_skin(person).below(z).tolist()
+    centre_x, centre_y, half_width_mm, _, back_mm = under_skin(person).below(z).tolist()
     return float(
-        side * cx + half_width_mm * np.sqrt(max(1 - ((cy + behind_mm) / back_mm) ** 2, 0.2))
+        side * centre_x
+        + half_width_mm * np.sqrt(max(1 - ((centre_y + behind_mm) / back_mm) ** 2, 0.2))
     )

@@ -38,18 +38,18 @@ def lung(person: Person, side: int) -> Loft:
     apex_z = apex_mm(person) - (0.0 if side > 0 else 4.0)
     width_factor = 0.93 if person.female else 1.0
     brawn_factor = 1 + 0.35 * (person.brawn - 1)
-    rows = [
+    outline_rows = [
         (
             apex_z - below_apex_mm,
-            side * cx * width_factor,
-            cy,
+            side * centre_x * width_factor,
+            centre_y,
             half_width_mm * width_factor * brawn_factor,
             front_mm * brawn_factor,
             back_mm,
         )
-        for below_apex_mm, cx, cy, half_width_mm, front_mm, back_mm in LUNG_OUTLINE
+        for below_apex_mm, centre_x, centre_y, half_width_mm, front_mm, back_mm in LUNG_OUTLINE
     ]
-    return Loft(tuple(rows), square=0.2)
+    return Loft(tuple(outline_rows), square=0.2)
 
 
 def lungs(person: Person) -> Paints:
@@ -147,12 +147,17 @@ def intercostal_muscles(person: Person) -> Paints:
     Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind, along
     ellipses, while the chest is closer to a box.
     """
-    rows = zip(muscular_trunk(person).table, TRUNK_OUTLINE, strict=True)
-    table = [row for row, (written_z, *_) in rows if 1160.0 < written_z < 1400.0]
+    person_and_written_rows = zip(muscular_trunk(person).table, TRUNK_OUTLINE, strict=True)
+    chest_rows = [
+        row for row, (written_z, *_) in person_and_written_rows if 1160.0 < written_z < 1400.0
+    ]
     inner_chest = Loft(
-        tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table)
+        tuple(
+            (*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5)
+            for row in chest_rows
+        )
     )
-    chest = Loft(tuple(table), square=person.figure.square)
+    chest = Loft(tuple(chest_rows), square=person.figure.square)
     yield paint(chest - inner_chest, "muscle", Layer.CONTENT, over="lung")
 
 
@@ -201,8 +206,12 @@ def great_vessels(person: Person) -> Paints:
     the vessels of the neck."""
     width_factor = 1.0 + 0.004 * (person.age - 50)
     heights = (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)
-    x, ahead_mm = (np.interp(heights, [1180, 1270], ends) for ends in ([-8.0, -24.0], [33.0, 18.0]))
-    descending_points = np.stack([x, [column_y(z) for z in heights] + ahead_mm, heights], axis=1)
+    offsets_x, ahead_mm = (
+        np.interp(heights, [1180, 1270], end_values) for end_values in ([-8.0, -24.0], [33.0, 18.0])
+    )
+    descending_points = np.stack(
+        [offsets_x, [column_y(z) for z in heights] + ahead_mm, heights], axis=1
+    )
     aorta_points = [
         (-4, 8, 1325),
         (6, 20, 1362),

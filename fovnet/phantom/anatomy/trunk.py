@@ -80,7 +80,7 @@ def muscular_trunk(person: Person) -> Loft:
     heights = [row[0] for row in TRUNK_OUTLINE]
     fronts = [row[2] for row in TRUNK_OUTLINE]
     brawn_factor = 1 + 0.35 * (person.brawn - 1)
-    rows = []
+    outline_rows = []
     for z, half_width_mm, _, back_mm, *_ in TRUNK_OUTLINE:
         # the shoulders' slope and nape are higher in people who lie, the front of the chest is not
         raised_z = z + person.borders.outline_mm(z)
@@ -94,8 +94,8 @@ def muscular_trunk(person: Person) -> Loft:
             + wall_mm
         )
         front_mm = front_mm * brawn_factor + belly_mm + 0.5 * wall_mm
-        rows.append((raised_z, 0.0, 0.0, side_mm, front_mm, back_mm * brawn_factor))
-    return Loft(tuple(rows), square=person.figure.square, gives_way=person.figure.neck)
+        outline_rows.append((raised_z, 0.0, 0.0, side_mm, front_mm, back_mm * brawn_factor))
+    return Loft(tuple(outline_rows), square=person.figure.square, gives_way=person.figure.neck)
 
 
 def _trunk_width_factor(person: Person, z: float) -> float:
@@ -112,24 +112,24 @@ def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
     """The trunk with its fat, and with `skin_mm` of skin on it."""
     hip_factor = 1.35 if person.female else 1.0
     figure = person.figure
-    rows = []
+    outline_rows = []
     for muscle_row, outline_row in zip(muscular_trunk(person).table, TRUNK_OUTLINE, strict=True):
         raised_z, x, y, side_mm, front_mm, back_mm = muscle_row
         z, _, _, _, side_share, front_share, back_share = outline_row
         fat_mm = person.fat_mm * (hip_factor if z < 1000 else 1.0)
         side_factor, front_factor, back_factor = figure.trunk(z)
-        share = float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0)))
-        shift_mm = figure.uneven_mm * share
-        sunk_mm = figure.sunk_mm * share
+        trunk_share = float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0)))
+        shift_mm = figure.uneven_mm * trunk_share
+        sunk_mm = figure.sunk_mm * trunk_share
         reaches_mm = (
             side_mm + fat_mm * side_share * side_factor,
             front_mm + fat_mm * front_share * front_factor + sunk_mm,
             back_mm + fat_mm * back_share * back_factor - sunk_mm,
         )
-        rows.append(
+        outline_rows.append(
             (raised_z, x + shift_mm, y - sunk_mm, *(reach_mm + skin_mm for reach_mm in reaches_mm))
         )
-    return Loft(tuple(rows), square=figure.outside, gives_way=figure.neck)
+    return Loft(tuple(outline_rows), square=figure.outside, gives_way=figure.neck)
 
 
 def trunk_wall(person: Person) -> Paints:
@@ -175,14 +175,18 @@ def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
         return solid
     slope = np.deg2rad(35.0)
     contact_half_width_mm = 90.0 + person.fat_mm
-    across = float(np.sin(slope))
-    up = float(np.cos(slope))
-    offset_mm = contact_half_width_mm * across + person.table_mm * up - above_mm
+    normal_x = float(np.sin(slope))
+    normal_y = float(np.cos(slope))
+    offset_mm = contact_half_width_mm * normal_x + person.table_mm * normal_y - above_mm
     flattened = solid & Side((0.0, -1.0, 0.0), person.table_mm - above_mm)
-    return flattened & Side((across, -up, 0.0), offset_mm) & Side((-across, -up, 0.0), offset_mm)
+    return (
+        flattened
+        & Side((normal_x, -normal_y, 0.0), offset_mm)
+        & Side((-normal_x, -normal_y, 0.0), offset_mm)
+    )
 
 
-VERTEBRAE = (
+VERTEBRA_GROUPS = (
     # first level at z, step down, count, half width, half depth
     ("cervical", 1568.0, 19.0, 6, 11.5, 9.0),  # C2 to C7
     ("thoracic", 1452.0, 23.4, 12, 14.5, 13.5),  # T1 to T12
@@ -209,10 +213,10 @@ class Vertebra(NamedTuple):
 
 def vertebrae() -> Iterator[Vertebra]:
     """Those from C2 to L5; they grow downwards."""
-    for kind, top_z, step_mm, count, half_width_mm, half_depth_mm in VERTEBRAE:
-        for level in range(count):
-            growth = 1.0 + (0.035 if kind == "thoracic" else 0.02) * level
-            z = top_z - step_mm * level
+    for kind, top_z, step_mm, count, half_width_mm, half_depth_mm in VERTEBRA_GROUPS:
+        for level_index in range(count):
+            growth = 1.0 + (0.035 if kind == "thoracic" else 0.02) * level_index
+            z = top_z - step_mm * level_index
             yield Vertebra(kind, z, step_mm, half_width_mm * growth, half_depth_mm * growth)
 
 
@@ -229,7 +233,7 @@ def spine(person: Person) -> Paints:
     yield from _canal(person)
 
 
-PROCESSES_MM = {
+PROCESS_LENGTHS_MM = {
     "cervical": (4.0, 20.0, 20.0),
     "thoracic": (20.0, 25.0, 30.0),
     "lumbar": (4.0, 30.0, 38.0),
@@ -239,6 +243,7 @@ side."""
 
 
 def _vertebra(vertebra: Vertebra) -> Paints:
+    """The body of a vertebra with its processes, and the disc below it."""
     kind, z, step_mm, half_width_mm, half_depth_mm = vertebra
     y = column_y(z)
     turn_deg = (-column_lean(z), 0.0, 0.0)
@@ -253,7 +258,7 @@ def _vertebra(vertebra: Vertebra) -> Paints:
         square=0.8,
     )
     back_y = y - half_depth_mm
-    drop_mm, length_mm, transverse_mm = PROCESSES_MM[kind]
+    drop_mm, length_mm, transverse_mm = PROCESS_LENGTHS_MM[kind]
     radius_mm = 0.11 * step_mm + 2.0
     yield paint(disc, "disc", Layer.BONE)
     yield from bone(vertebral_body, 1.2)
@@ -283,12 +288,13 @@ def _arch(
 
 
 def _sacrum() -> Paints:
+    """The five segments of the sacrum, and the coccyx."""
     segments = ((1002.0, 46, 17), (978.0, 42, 15), (955.0, 33, 12), (935.0, 24, 9), (918.0, 15, 7))
-    for number, (z, half_width_mm, half_depth_mm) in enumerate(segments):
+    for segment_index, (z, half_width_mm, half_depth_mm) in enumerate(segments):
         segment = Ellipsoid(
             (0.0, column_y(z), z),
             (half_width_mm, half_depth_mm, 15.0),
-            (-28.0 + 14 * number, 0.0, 0.0),
+            (-28.0 + 14 * segment_index, 0.0, 0.0),
             square=0.5,
         )
         yield from bone(segment, 1.4)
@@ -297,11 +303,11 @@ def _sacrum() -> Paints:
 
 def _canal(person: Person) -> Paints:
     """Dural sac to S2, cord to L1, then the roots of the cauda equina."""
-    points = [(0.0, canal_y(z), z) for z in [1600.0, *np.arange(1580, 960, -20.0).tolist()]]
-    dural_sac = tube(points, [_sac_radius_mm(z) for *_, z in points])
+    canal_points = [(0.0, canal_y(z), z) for z in [1600.0, *np.arange(1580, 960, -20.0).tolist()]]
+    dural_sac = tube(canal_points, [_sac_radius_mm(z) for *_, z in canal_points])
     cord_end_z = person.generator(12).uniform(1140, 1175)
-    cord_points = [point for point in points if point[2] > cord_end_z]
-    root_points = [(0.0, y - 4.0, z) for _, y, z in points if 990 < z <= cord_end_z]
+    cord_points = [point for point in canal_points if point[2] > cord_end_z]
+    root_points = [(0.0, y - 4.0, z) for _, y, z in canal_points if 990 < z <= cord_end_z]
     yield detail(dural_sac.shrunk(-2.2), "fat", over=("muscle", "cortical bone", "red marrow"))
     yield detail(dural_sac, "cerebrospinal fluid")
     yield detail(
@@ -351,6 +357,7 @@ def thoracic_cage(person: Person, with_small_parts: bool = False) -> Paints:
 
 @both_sides
 def _ribs_and_shoulder_girdle(person: Person, with_small_parts: bool) -> Paints:
+    """Twelve ribs of one side; without `with_small_parts` also clavicle and shoulder blade."""
     trunk = muscular_trunk(person)
     for rib_number in range(12):
         yield from _rib(trunk, rib_number, person.organs.ribs * RIBS_MM[rib_number])
@@ -363,11 +370,13 @@ def _rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
     """One rib: from its vertebra backwards and laterally, along the wall 13 mm under the muscle's
     surface, down to the cartilage."""
     head_z = 1452 - 23.4 * rib_number
-    reach = (0.55, 0.78, 0.88, 0.92, 0.94, 0.95, 0.94, 0.86, 0.78, 0.7, 0.45, 0.3)[rib_number]
+    end_angle_share = (0.55, 0.78, 0.88, 0.92, 0.94, 0.95, 0.94, 0.86, 0.78, 0.7, 0.45, 0.3)[
+        rib_number
+    ]
     fall_mm = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[rib_number] + lowering_mm
     width_factor = (0.56, 0.7, 0.8, 0.88, 0.93, 0.97, 1, 1, 1, 1, 1, 1)[rib_number]
-    points = [(14.0, column_y(head_z) - 8, head_z)]
-    for angle in np.linspace(0.06, reach, 11) * np.pi:
+    rib_points = [(14.0, column_y(head_z) - 8, head_z)]
+    for angle in np.linspace(0.06, end_angle_share, 11) * np.pi:
         z = head_z - fall_mm * (angle / np.pi) ** 1.1
         _, _, wall_half_width_mm, wall_front_mm, wall_back_mm = trunk.below(z)
         half_width_mm = (min(wall_half_width_mm, 150) - 13) * width_factor
@@ -375,14 +384,15 @@ def _rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
         y = -depth_mm * np.cos(angle)
         if rib_number < 2 and y > 0:
             y *= 0.75
-        points.append((half_width_mm * np.sin(angle), y, z))
-    bony_points = 10 if rib_number < 10 else 12
-    yield from bone(tube(points[:bony_points], 5.0), 1.5)
+        rib_points.append((half_width_mm * np.sin(angle), y, z))
+    bony_point_count = 10 if rib_number < 10 else 12
+    yield from bone(tube(rib_points[:bony_point_count], 5.0), 1.5)
     if rib_number < 10:
-        yield paint(tube(points[bony_points - 1 :], 4.5), "cartilage", Layer.BONE)
+        yield paint(tube(rib_points[bony_point_count - 1 :], 4.5), "cartilage", Layer.BONE)
 
 
 def _clavicle(person: Person) -> Paints:
+    """The right clavicle, an S from the sternum to the shoulder."""
     points = ((16, 62, 1418), (62, 58, 1428), (110, 20, 1432), (152, -18, 1432))
     return bone(tube(girdle_points(person, points), [8, 6, 6, 7], step_mm=25), 1.6)
 
@@ -396,6 +406,7 @@ def girdle_points(
 
 
 def _scapula(person: Person) -> Paints:
+    """The right shoulder blade: its plate, its spine and the socket of the shoulder."""
     blade_middle, glenoid = girdle_points(person, ((98.0, -80.0, 1362.0), (138.0, -26.0, 1402.0)))
     spine_of_scapula = tube(
         girdle_points(person, ((70, -92, 1392), (118, -70, 1418), (158, -22, 1436))), [5, 6, 8]
@@ -407,7 +418,7 @@ def _scapula(person: Person) -> Paints:
 
 ILIAC_CREST_MM = 1060.0
 ISCHIUM_MM = 830.0
-MARROW = "mixed marrow"  # of the adult pelvis
+PELVIS_MARROW = "mixed marrow"  # of the adult pelvis
 
 
 def pelvis(person: Person, with_small_parts: bool = False) -> Paints:
@@ -419,32 +430,35 @@ def pelvis(person: Person, with_small_parts: bool = False) -> Paints:
 
 @both_sides
 def _hip_bone(person: Person, with_small_parts: bool) -> Paints:
+    """The right hip bone: wing, socket, ischium and the two branches of the pubis."""
     width_factor = 1.06 if person.female else 1.0
     if with_small_parts:
-        yield from wings.iliac_wing(person, muscular_trunk(person), MARROW)
+        yield from wings.iliac_wing(person, muscular_trunk(person), PELVIS_MARROW)
     else:
         yield from _iliac_wing(person, width_factor)
     acetabulum = Ellipsoid((84 * width_factor, -4, 937), (31.0, 33.0, 36.0))
     yield from bone(
-        acetabulum - Ellipsoid((88 * width_factor + 4, -2, 930), (30.0, 28.0, 28.0)), 2.0, MARROW
+        acetabulum - Ellipsoid((88 * width_factor + 4, -2, 930), (30.0, 28.0, 28.0)),
+        2.0,
+        PELVIS_MARROW,
     )
     bar_points = (
         (66 * width_factor, -50, 1010),
         (74 * width_factor, -30, 980),
         (84 * width_factor, -12, 950),
     )
-    yield from bone(tube(bar_points, [13, 13, 16]), 2.0, MARROW)
+    yield from bone(tube(bar_points, [13, 13, 16]), 2.0, PELVIS_MARROW)
     ischium_points = (
         (84 * width_factor, -26, 920),
         (72 * width_factor, -44, 880),
         (60 * width_factor, -46, ISCHIUM_MM + 17),
     )
-    yield from bone(tube(ischium_points, [18, 15, 17]), 2.0, MARROW)
-    for points, radii in (
+    yield from bone(tube(ischium_points, [18, 15, 17]), 2.0, PELVIS_MARROW)
+    for ramus_points, ramus_radii in (
         (((58 * width_factor, -40, 848), (34 * width_factor, 18, 862), (13, 46, 884)), [9, 7, 9]),
         (((80 * width_factor, 18, 934), (48 * width_factor, 44, 922), (13, 54, 900)), [13, 8, 11]),
     ):
-        yield from bone(tube(points, radii, step_mm=25), 1.8, MARROW)
+        yield from bone(tube(ramus_points, ramus_radii, step_mm=25), 1.8, PELVIS_MARROW)
 
 
 def _iliac_wing(person: Person, width_factor: float) -> Paints:
@@ -459,16 +473,22 @@ def _iliac_wing(person: Person, width_factor: float) -> Paints:
     crest_z = ILIAC_CREST_MM + person.borders.crest_mm
     plate = Ellipsoid((98.0 * width_factor, -10.0, crest_z - top_mm), semi_axes, turn_deg)
     # in the plane of the plate, from the front over the top
-    angles = np.deg2rad(np.linspace(20.0, 160.0, 11))
-    radii = np.interp(angles, np.deg2rad([20.0, 65.0, 110.0, 160.0]), [7.0, 9.5, 7.0, 6.0])
-    along_mm = np.cos(angles)[:, None] * 70.0
-    up_mm = np.sin(angles)[:, None] * 66.0
-    points = np.asarray(plate.centre) + along_mm * plate.axes[:, 1] + up_mm * plate.axes[:, 2]
-    points[:, 2] += crest_z - (points[:, 2] + radii).max()
-    is_behind_joint = points[:, 1] > -62.0
+    rim_angles = np.deg2rad(np.linspace(20.0, 160.0, 11))
+    rim_radii = np.interp(rim_angles, np.deg2rad([20.0, 65.0, 110.0, 160.0]), [7.0, 9.5, 7.0, 6.0])
+    front_offsets_mm = np.cos(rim_angles)[:, None] * 70.0
+    up_offsets_mm = np.sin(rim_angles)[:, None] * 66.0
+    rim_points = (
+        np.asarray(plate.centre)
+        + front_offsets_mm * plate.axes[:, 1]
+        + up_offsets_mm * plate.axes[:, 2]
+    )
+    rim_points[:, 2] += crest_z - (rim_points[:, 2] + rim_radii).max()
+    is_behind_joint = rim_points[:, 1] > -62.0
     yield from _iliac_muscles(person, plate)
-    yield from bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, MARROW)
-    yield from bone(tube(points[is_behind_joint], radii[is_behind_joint]), 1.8, MARROW)
+    yield from bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, PELVIS_MARROW)
+    yield from bone(
+        tube(rim_points[is_behind_joint], rim_radii[is_behind_joint]), 1.8, PELVIS_MARROW
+    )
 
 
 def _iliac_muscles(person: Person, plate: Ellipsoid) -> Paints:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy import limbs
 from fovnet.phantom.anatomy.body import anatomy, label_volume, landmarks
-from fovnet.phantom.anatomy.leg_muscles import THIGH, planes
+from fovnet.phantom.anatomy.leg_muscles import THIGH_MUSCLES, planes
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.person.traits import sample_person
@@ -52,7 +52,7 @@ def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() 
     thighs = [next(planes(person, outline, side)).solid for side in (-1, 1)]
     # of each the first oval's middle, lowest height
     left, right = (np.array([muscle[0][0][:2] for muscle in of.muscles]) for of in thighs)  # type: ignore[attr-defined]
-    assert len(np.unique(np.round(right - left, 9), axis=0)) == len(THIGH)
+    assert len(np.unique(np.round(right - left, 9), axis=0)) == len(THIGH_MUSCLES)
     assert 0.015 < np.std(right - left) < 0.085
 
 

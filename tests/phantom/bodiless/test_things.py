@@ -10,8 +10,8 @@ import pytest
 
 from fovnet.phantom.bodiless.fillings import filling
 from fovnet.phantom.bodiless.kinds import COMMON, HELD_OUT, TRAINING, draw_kind
-from fovnet.phantom.bodiless.scans import PLANES, Turned, thing_volume
-from fovnet.phantom.bodiless.thing import MAIN, WALL, Thing, column
+from fovnet.phantom.bodiless.scans import PLANES, RotatedThing, thing_volume
+from fovnet.phantom.bodiless.thing import FILLING, WALL, Thing, column
 from fovnet.phantom.collection import THING_SHARE, simulate_collection
 from fovnet.phantom.geometry.raster import Grid, Paint, rasterise
 from fovnet.records import read_tsv
@@ -26,7 +26,7 @@ def labels_about(thing: Thing, side: int = 64) -> np.ndarray:
     step = float((high - low).max()) / (side - 4)
     affine = np.diag([step, step, step, 1.0])
     affine[:3, 3] = (low + high) / 2 - step * (side - 1) / 2
-    return rasterise(thing.pieces, Grid((side, side, side), affine), Turned(np.eye(3)))
+    return rasterise(thing.pieces, Grid((side, side, side), affine), RotatedThing(np.eye(3)))
 
 
 def test_no_kind_that_is_held_out_is_trained_on() -> None:
@@ -77,14 +77,14 @@ def test_slices_are_thick_along_the_axis_of_their_plane(plane: str) -> None:
 
 def test_a_lying_cylinder_has_its_axis_along_the_left_right_axis() -> None:
     """The turn of things that lie takes x to z, and boxes go back with it."""
-    lying = Turned(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+    lying = RotatedThing(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
     affine = np.diag([5.0, 5.0, 5.0, 1.0])
     affine[:3, 3] = -100.0
     pillar = column(60.0, 160.0)
     np.testing.assert_allclose(lying.enclose(pillar.box[None])[0], [[-80, -30, -30], [80, 30, 30]])
-    thing = Thing((Paint(pillar, MAIN),), TRAINING["cylinder"](np.random.default_rng(4)).tissues)
+    thing = Thing((Paint(pillar, FILLING),), TRAINING["cylinder"](np.random.default_rng(4)).tissues)
     labels = rasterise(thing.pieces, Grid((41, 41, 41), affine), lying)
-    shown = [np.ptp(np.argwhere(labels == MAIN)[:, axis]) * 5 for axis in range(3)]
+    shown = [np.ptp(np.argwhere(labels == FILLING)[:, axis]) * 5 for axis in range(3)]
     assert shown == [160, 60, 60]
 
 
@@ -152,4 +152,4 @@ def test_things_replace_volumes_without_a_body_alone_and_are_none_throughout(
 
 def test_labels_of_walls_and_fillings_are_apart() -> None:
     thing = KINDS["cylinder"](np.random.default_rng(0))
-    assert thing.tissues[WALL].pd == 0.0 < thing.tissues[MAIN].pd
+    assert thing.tissues[WALL].pd == 0.0 < thing.tissues[FILLING].pd
