@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 def smooth_loss(space: Space, seed: int) -> Floats:
     """(M,) a function drawn from a Matérn 5/2 process over the space, whose lengthscale is a whole
     axis, of mean 0 and unit variance over its rows."""
-    theta = np.zeros(len(space.axes) + 2)
-    process = Growing(space.unit_cube, Scales.of(space.axis_of_column), theta)
-    values = process.prior_draw(np.random.default_rng([seed, len(space)]))
-    return np.asarray((values - values.mean()) / (values.std() or 1.0))
+    log_parameters = np.zeros(len(space.axes) + 2)
+    matern_process = Growing(space.unit_cube, Scales.of(space.axis_of_column), log_parameters)
+    drawn_values = matern_process.prior_draw(np.random.default_rng([seed, len(space)]))
+    return np.asarray((drawn_values - drawn_values.mean()) / (drawn_values.std() or 1.0))

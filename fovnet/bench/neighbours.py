@@ -16,22 +16,24 @@ def neighbours(count: int) -> Iterator[tuple[int, ...]]:
     """While the block runs, `count` processes compute, all of them from its beginning; yields their
     process ids.  They end with the block, and within a second after this process, however it
     ends."""
-    spawn = get_context("spawn")
-    with ExitStack() as end:
+    spawn_context = get_context("spawn")
+    with ExitStack() as exit_stack:
         receivers = []
         for _ in range(count):
-            receiver, sender = spawn.Pipe()
-            process = spawn.Process(target=_compute, args=(os.getpid(), sender), daemon=True)
+            receiver, sender = spawn_context.Pipe()
+            process = spawn_context.Process(
+                target=_compute, args=(os.getpid(), sender), daemon=True
+            )
             process.start()
             sender.close()
-            end.callback(process.join)
-            end.callback(process.kill)
+            exit_stack.callback(process.join)
+            exit_stack.callback(process.kill)
             receivers.append(receiver)
         yield tuple(receiver.recv() for receiver in receivers)
 
 
-def _compute(parent: int, ready: Connection) -> None:
-    end_with(parent)
-    ready.send(os.getpid())
+def _compute(parent_id: int, ready_sender: Connection) -> None:
+    end_with(parent_id)
+    ready_sender.send(os.getpid())
     while True:
         pass

@@ -22,8 +22,8 @@ from fovnet.bench.together import run_alone
 from fovnet.errors import SearchError
 from fovnet.search.space import Space, nearest_free, places_of
 
-OPTIONS = ("BB_OUTPUT_TYPE OBJ", "DISPLAY_DEGREE 0", "DIRECTION_TYPE ORTHO 2N")
-DIVERGED = 1e20
+NOMAD_OPTIONS = ("BB_OUTPUT_TYPE OBJ", "DISPLAY_DEGREE 0", "DIRECTION_TYPE ORTHO 2N")
+DIVERGED_LOSS = 1e20
 """The loss that stands for none: where the first point is reported as failed, NOMAD ends."""
 
 
@@ -32,15 +32,15 @@ def replay_nomad(table: RecordedTable, *, first_row: int, seed: int, cap: int) -
     that could be told from its own.  Raises SearchError "peer-crashed" if its process ends without
     an answer."""
     try:
-        rows = run_alone(rows_of, table, first_row, seed, cap // table.epochs)
-    except BrokenProcessPool as crash:
+        drawn_rows = run_alone(rows_of, table, first_row, seed, cap // table.epochs)
+    except BrokenProcessPool as broken_pool:
         raise SearchError(
             "peer-crashed",
             f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it "
             "out, or give another number of --runs",
-        ) from crash
+        ) from broken_pool
     slots: list[Slot] = []
-    for row in rows:
+    for row in drawn_rows:
         slots.append(Slot(row, 0, table.epochs))
         if is_best(table, slots[-1]):
             break
@@ -53,32 +53,40 @@ def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list
     What it prints there goes nowhere: it cannot be told to keep quiet about its limits.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    places = places_of(table.space)
+    row_places = places_of(table.space)
     rng = np.random.default_rng([seed, len(table.space)])
-    axes = [number for number, axis in enumerate(table.space.axes) if len(axis.levels) > 1]
-    is_free = np.ones(len(table.space), dtype=bool)
-    rows: list[int] = []
+    free_axes = [
+        axis_index for axis_index, axis in enumerate(table.space.axes) if len(axis.levels) > 1
+    ]
+    is_row_free = np.ones(len(table.space), dtype=bool)
+    drawn_rows: list[int] = []
 
     def train(point: Any) -> int:
-        if len(rows) == min(draws, len(is_free)):
+        if len(drawn_rows) == min(draws, len(is_row_free)):
             return 0
         levels = table.space.rows[first_row].copy()
-        levels[axes] = [round(point.get_coord(number)) for number in range(point.size())]
+        levels[free_axes] = [
+            round(point.get_coord(axis_index)) for axis_index in range(point.size())
+        ]
         point_places = places_of(Space(table.space.axes, levels[None]))[0]
-        row = nearest_free(table.space, places, point_places, is_free, rng) if rows else first_row
-        is_free[row] = False
-        rows.append(row)
+        row = (
+            nearest_free(table.space, row_places, point_places, is_row_free, rng)
+            if drawn_rows
+            else first_row
+        )
+        is_row_free[row] = False
+        drawn_rows.append(row)
         loss = float(table.loss[row])
-        point.setBBO(repr(loss if np.isfinite(loss) else DIVERGED).encode())
+        point.setBBO(repr(loss if np.isfinite(loss) else DIVERGED_LOSS).encode())
         return 1
 
-    highest = [len(table.space.axes[number].levels) - 1 for number in axes]
-    kinds = f"BB_INPUT_TYPE ( {' '.join('I' for _ in axes)} )"
+    highest_levels = [len(table.space.axes[axis_index].levels) - 1 for axis_index in free_axes]
+    input_types = f"BB_INPUT_TYPE ( {' '.join('I' for _ in free_axes)} )"
     import_module("PyNomad").optimize(
         train,
-        table.space.rows[first_row][axes].tolist(),
-        [0] * len(axes),
-        highest,
-        [kinds, f"MAX_BB_EVAL {draws}", f"SEED {seed + 1}", *OPTIONS],
+        table.space.rows[first_row][free_axes].tolist(),
+        [0] * len(free_axes),
+        highest_levels,
+        [input_types, f"MAX_BB_EVAL {draws}", f"SEED {seed + 1}", *NOMAD_OPTIONS],
     )
-    return rows
+    return drawn_rows

@@ -23,7 +23,7 @@ from fovnet.search.search import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
 
-PROPOSALS = 40
+FEWEST_TIMED_PROPOSALS = 40
 """Fewest proposals that are timed; more where needed for whole periods."""
 
 MEGABYTE = 1e6
@@ -65,9 +65,9 @@ def paces(
 ) -> Iterator[ProposalPace]:
     """The pace over the paper's space for each number of known trials, each in a fresh process of
     its own, one after the other."""
-    for done, trials in enumerate(counts, start=1):
+    for done_count, trials in enumerate(counts, start=1):
         pace = run_alone(measure, method, trials, seed, diverged)
-        progress(done, len(counts))
+        progress(done_count, len(counts))
         yield pace
 
 
@@ -75,40 +75,40 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Propo
     """The pace in this process: trials of random rows first, then the timed proposals, each of
     which knows the trial of the one before.
 
-    With fewer than PROPOSALS trials all but the first are timed.
+    With fewer than FEWEST_TIMED_PROPOSALS trials all but the first are timed.
     """
     space = paper_space()
-    size = len(space)
-    loss = smooth_loss(space, seed)
-    rng = np.random.default_rng([seed, trials])
-    fails = rng.random(size) < diverged
+    row_count = len(space)
+    loss_by_row = smooth_loss(space, seed)
+    generator = np.random.default_rng([seed, trials])
+    is_failing_row = generator.random(row_count) < diverged
     # computed once in a search, so before the timing
     space.unit_cube, space.axis_of_column  # noqa: B018
-    proposals = proposals_to_time(trials)
-    rows = rng.choice(size, trials - proposals, replace=False)
+    timed_count = proposals_to_time(trials)
+    known_rows = generator.choice(row_count, trials - timed_count, replace=False)
     search = Search(
         space,
         method,
         seed,
         workers=1,
-        start=int(rows[0]),
+        start=int(known_rows[0]),
         initial=1,
-        predicted_seconds=np.ones(size),
-        feasible=np.ones(size, dtype=bool),
+        predicted_seconds=np.ones(row_count),
+        feasible=np.ones(row_count, dtype=bool),
     )
-    record: dict[int, Trial] = {}
-    earlier: list[Proposal] = []
+    trial_by_slot: dict[int, Trial] = {}
+    earlier_proposals: list[Proposal] = []
 
     def learn(proposal: Proposal) -> None:
         row = proposal.row
-        outcome = Outcome("completed", score=float(loss[row]))
-        if fails[row]:
+        outcome = Outcome("completed", score=float(loss_by_row[row]))
+        if is_failing_row[row]:
             outcome = Outcome("diverged")
-        record[proposal.slot] = Trial(proposal, outcome)
-        earlier.append(proposal)
+        trial_by_slot[proposal.slot] = Trial(proposal, outcome)
+        earlier_proposals.append(proposal)
 
-    slots = tuple(range(len(rows)))
-    for slot, row in zip(slots, rows.tolist(), strict=True):
+    slots = tuple(range(len(known_rows)))
+    for slot, row in zip(slots, known_rows.tolist(), strict=True):
         learn(
             Proposal(
                 slot,
@@ -123,22 +123,24 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Propo
     idle_bytes = peak_bytes()
     seconds = []
     cpu_seconds = []
-    milestones = []
-    for _ in range(1 + proposals):
-        began = time.perf_counter()
-        cpu_began = time.process_time()
-        proposal = propose_slot(search, earlier, record)
-        seconds.append(time.perf_counter() - began)
-        cpu_seconds.append(time.process_time() - cpu_began)
-        milestones.append(milestone(sum(trial.score is not None for trial in record.values())))
+    refit_milestones = []
+    for _ in range(1 + timed_count):
+        start_s = time.perf_counter()
+        cpu_start_s = time.process_time()
+        proposal = propose_slot(search, earlier_proposals, trial_by_slot)
+        seconds.append(time.perf_counter() - start_s)
+        cpu_seconds.append(time.process_time() - cpu_start_s)
+        refit_milestones.append(
+            milestone(sum(trial.score is not None for trial in trial_by_slot.values()))
+        )
         learn(proposal)
     return ProposalPace(
         method,
-        size,
+        row_count,
         trials,
         diverged,
-        proposals=proposals,
-        refits=int((np.diff(milestones) > 0).sum()),
+        proposals=timed_count,
+        refits=int((np.diff(refit_milestones) > 0).sum()),
         median=float(np.median(seconds[1:])),
         mean=float(np.mean(seconds[1:])),
         worst=max(seconds[1:]),
@@ -150,10 +152,10 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Propo
 
 
 def proposals_to_time(trials: int) -> int:
-    """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more
-    for whole periods."""
-    refit = trials
-    while milestone(refit + 1) <= milestone(trials):
-        refit += 1
-    period = refit + 1 - milestone(trials)
-    return min(trials - 1, period * -(-PROPOSALS // period))
+    """The number of proposals to time, the last of which knows `trials` trials:
+    FEWEST_TIMED_PROPOSALS, or more for whole periods."""
+    next_refit_trials = trials
+    while milestone(next_refit_trials + 1) <= milestone(trials):
+        next_refit_trials += 1
+    period = next_refit_trials + 1 - milestone(trials)
+    return min(trials - 1, period * -(-FEWEST_TIMED_PROPOSALS // period))

@@ -65,25 +65,27 @@ class PeerLibrary:
 def refuse_absent(*names: str) -> None:
     """Raise SearchError "peer-missing", naming all libraries of these contestants that are not
     installed."""
-    lacking = [name for name in names if not is_installed(name)]
-    if lacking:
+    lacking_names = [name for name in names if not is_installed(name)]
+    if lacking_names:
         libraries = list(
-            dict.fromkeys(library for name in lacking for library in _missing(PEERS[name]))
+            dict.fromkeys(
+                library for name in lacking_names for library in _missing_distributions(PEERS[name])
+            )
         )
-        pronoun = "it" if len(lacking) == 1 else "these"
+        pronoun = "it" if len(lacking_names) == 1 else "these"
         raise SearchError(
             "peer-missing",
-            f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; "
+            f"--method {', '.join(lacking_names)}: needs {' and '.join(libraries)}, not installed here; "
             f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun} out.",
         )
 
 
 def is_installed(name: str) -> bool:
     """Whether all that a contestant needs is installed."""
-    return not _missing(PEERS[name])
+    return not _missing_distributions(PEERS[name])
 
 
-def _missing(peer: PeerLibrary) -> list[str]:
+def _missing_distributions(peer: PeerLibrary) -> list[str]:
     """The distributions that a contestant needs and that are not installed."""
     return [
         peer.distribution if module == peer.modules[0] else module
@@ -104,16 +106,16 @@ def replay_peer(
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its
     library is not installed."""
     refuse_absent(name)
-    make = PEERS[name].make
-    if make is None:
+    make_searcher = PEERS[name].make
+    if make_searcher is None:
         return replay_nomad(table, first_row=first_row, seed=seed, cap=cap)
     with one_thread(), warnings.catch_warnings():
         # of experimental features and fits that stopped early: their defaults
         warnings.simplefilter("ignore")
         if name in THAWING:
-            thawing = make(table.space, seed, table.epochs)
+            thawing = make_searcher(table.space, seed, table.epochs)
             return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
-        searcher = make(table.space, seed, initial)
+        searcher = make_searcher(table.space, seed, initial)
         return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
 
 
@@ -122,12 +124,12 @@ def one_torch_thread() -> Iterator[None]:
     """torch computes with one thread while the block runs."""
     import torch
 
-    threads = torch.get_num_threads()
+    threads_before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(threads_before)
 
 
 def place_values(space: Space, row_places: Floats) -> list[float]:
@@ -160,8 +162,8 @@ class Optuna:
             if axis.kind == "ordinal":
                 self.axes[axis.name] = distributions.FloatDistribution(0.0, 1.0)
             else:
-                levels = range(len(axis.levels))
-                self.axes[axis.name] = distributions.CategoricalDistribution(levels)
+                level_numbers = range(len(axis.levels))
+                self.axes[axis.name] = distributions.CategoricalDistribution(level_numbers)
         self.space = space
         self.places = places_of(space)
 
@@ -263,14 +265,16 @@ class Dehb:
     def ask(self, epochs: Integers) -> tuple[Floats, int]:
         self.job = self.dehb.ask()
         vector = self.job["config"]
-        levels = self.categories
-        point = np.where(levels > 0, np.minimum(vector * levels, levels - 1) // 1, vector)
+        level_counts = self.categories
+        point = np.where(
+            level_counts > 0, np.minimum(vector * level_counts, level_counts - 1) // 1, vector
+        )
         return point, max(1, int(self.job["fidelity"] + 0.5))
 
     def tell(self, row: int, epochs: int, score: float) -> None:
-        levels = self.categories
-        middle = (self.places[row] + 0.5) / np.maximum(levels, 1)
-        self.job["config"] = np.where(levels > 0, middle, self.places[row])
+        level_counts = self.categories
+        middle_of_category = (self.places[row] + 0.5) / np.maximum(level_counts, 1)
+        self.job["config"] = np.where(level_counts > 0, middle_of_category, self.places[row])
         self.dehb.tell(self.job, {"fitness": self._fitness(score), "cost": float(epochs)})
 
     def _fitness(self, score: float) -> float:
@@ -290,14 +294,14 @@ class Hyperopt:
         self.places = places_of(space)
         self.rng = np.random.default_rng(seed)
         self.labels = [f"axis-{number}" for number in range(len(space.axes))]
-        hp = self.hyperopt.hp
-        priors = {}
+        hyperopt_space = self.hyperopt.hp
+        prior_by_label = {}
         for label, axis in zip(self.labels, space.axes, strict=True):
             if axis.kind == "ordinal":
-                priors[label] = hp.uniform(label, 0.0, 1.0)
+                prior_by_label[label] = hyperopt_space.uniform(label, 0.0, 1.0)
             else:
-                priors[label] = hp.choice(label, list(range(len(axis.levels))))
-        self.domain = self.hyperopt.Domain(None, priors, pass_expr_memo_ctrl=False)
+                prior_by_label[label] = hyperopt_space.choice(label, list(range(len(axis.levels))))
+        self.domain = self.hyperopt.Domain(None, prior_by_label, pass_expr_memo_ctrl=False)
         self.trials = self.hyperopt.Trials()
 
     def ask(self, free: Mask) -> Floats:
@@ -308,17 +312,17 @@ class Hyperopt:
         )
 
     def tell(self, row: int, loss: float) -> None:
-        number = self.trials.new_trial_ids(1)[0]
-        values = zip(self.labels, place_values(self.space, self.places[row]), strict=True)
-        misc = {
-            "tid": number,
+        trial_id = self.trials.new_trial_ids(1)[0]
+        labelled_values = zip(self.labels, place_values(self.space, self.places[row]), strict=True)
+        trial_facts = {
+            "tid": trial_id,
             "cmd": self.domain.cmd,
             "workdir": None,
-            "idxs": {label: [number] for label in self.labels},
-            "vals": {label: [value] for label, value in values},
+            "idxs": {label: [trial_id] for label in self.labels},
+            "vals": {label: [value] for label, value in labelled_values},
         }
         result = {"status": "ok", "loss": loss} if np.isfinite(loss) else {"status": "fail"}
-        trial = self.trials.new_trial_docs([number], [None], [result], [misc])[0]
+        trial = self.trials.new_trial_docs([trial_id], [None], [result], [trial_facts])[0]
         trial["state"] = self.hyperopt.JOB_STATE_DONE
         self.trials.insert_trial_docs([trial])
         self.trials.refresh()
@@ -348,11 +352,13 @@ class Surrogate:
         self.losses: list[float] = []
 
     def ask(self, free: Mask) -> Floats:
-        rows = np.flatnonzero(free)
+        free_rows = np.flatnonzero(free)
         if self.trainings < self.initial or len(self.rows) < 2:
-            return np.asarray(self.places[self.rng.choice(rows)])
-        values = self.improvement(self.cube[self.rows], np.array(self.losses), self.cube[rows])
-        return np.asarray(self.places[rows[int(np.argmax(values))]])
+            return np.asarray(self.places[self.rng.choice(free_rows)])
+        acquisitions = self.improvement(
+            self.cube[self.rows], np.array(self.losses), self.cube[free_rows]
+        )
+        return np.asarray(self.places[free_rows[int(np.argmax(acquisitions))]])
 
     def tell(self, row: int, loss: float) -> None:
         self.trainings += 1
@@ -389,10 +395,14 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         torch.manual_seed(len(y))
         model = models.SingleTaskGP(torch.tensor(X), torch.tensor(y)[:, None])
         fit.fit_gpytorch_mll(likelihoods.ExactMarginalLogLikelihood(model.likelihood, model))
-        expected = analytic.LogExpectedImprovement(model, best_f=float(y.min()), maximize=False)
+        log_improvement = analytic.LogExpectedImprovement(
+            model, best_f=float(y.min()), maximize=False
+        )
         with torch.no_grad():
-            parts = torch.split(torch.tensor(x), 1024)
-            return np.concatenate([expected(part[:, None]).numpy() for part in parts])
+            candidate_parts = torch.split(torch.tensor(x), 1024)
+            return np.concatenate(
+                [log_improvement(candidates[:, None]).numpy() for candidates in candidate_parts]
+            )
 
 
 THAWING: Mapping[str, PeerLibrary] = {

@@ -23,7 +23,7 @@ from matplotlib.text import Text
 
 from fovnet.records import replace_with
 
-BOX = "\N{WHITE SQUARE}"
+MISSING_GLYPH_BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
 # for secondary text; FAINT is for lines: its contrast on white, 3:1, is too low for text
 SOFT = "#5b6a77"
@@ -74,8 +74,8 @@ def svg(figure: Figure) -> str:
             dpi=144,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
-    text = buffer.getvalue()
-    return text[text.index("<svg") :].replace(
+    svg_text = buffer.getvalue()
+    return svg_text[svg_text.index("<svg") :].replace(
         "'DejaVu Sans'", "'Helvetica Neue', Arial, 'DejaVu Sans'"
     )
 
@@ -101,8 +101,11 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
 def drawable(text: str) -> str:
     """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the
     reader's fonts and do not need this."""
-    glyphs = get_font(findfont("DejaVu Sans")).get_charmap()
-    return "".join(char if ord(char) in glyphs or char.isspace() else BOX for char in text)
+    glyph_by_character_code = get_font(findfont("DejaVu Sans")).get_charmap()
+    return "".join(
+        char if ord(char) in glyph_by_character_code or char.isspace() else MISSING_GLYPH_BOX
+        for char in text
+    )
 
 
 def save_png(figure: Figure, path: Path) -> Path:
@@ -113,14 +116,16 @@ def save_png(figure: Figure, path: Path) -> Path:
 def luminance(colour: str) -> float:
     """Relative luminance of "#rrggbb", 0 black to 1 white.  WCAG 2.1, "relative luminance"."""
     channels = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+    linear_channels = np.where(
+        channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+    )
+    return float(linear_channels @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(colour: str, other_colour: str) -> float:
     """Contrast ratio of two colours "#rrggbb", 1 to 21.  WCAG 2.1, "contrast ratio"."""
-    dark, bright = sorted((luminance(colour), luminance(other_colour)))
-    return (bright + 0.05) / (dark + 0.05)
+    darker, brighter = sorted((luminance(colour), luminance(other_colour)))
+    return (brighter + 0.05) / (darker + 0.05)
 
 
 def readable_on(colour: str) -> str:

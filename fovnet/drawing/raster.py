@@ -48,12 +48,12 @@ def brighten(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def contact_sheet(slices: NDArray[np.uint8], per_line: int) -> NDArray[np.uint8]:
     """Slices (s, h, w) as one picture, `per_line` in a line, in reading order; the rest of the last
     line is black."""
-    count, height, width = slices.shape
-    lines = math.ceil(count / per_line)
-    sheet = np.zeros((lines * per_line, height, width), dtype=np.uint8)
-    sheet[:count] = slices
+    slice_count, height, width = slices.shape
+    line_count = math.ceil(slice_count / per_line)
+    sheet = np.zeros((line_count * per_line, height, width), dtype=np.uint8)
+    sheet[:slice_count] = slices
     return np.ascontiguousarray(
-        sheet.reshape(lines, per_line, height, width)
+        sheet.reshape(line_count, per_line, height, width)
         .transpose(0, 2, 1, 3)
-        .reshape(lines * height, per_line * width)
+        .reshape(line_count * height, per_line * width)
     )

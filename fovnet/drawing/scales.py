@@ -17,14 +17,14 @@ def wide_scale(
         axis.ticklabel_format(axis=side, useOffset=False)
         return
     getattr(axis, f"set_{side}scale")("log")
-    scale_axis = getattr(axis, f"{side}axis")
-    scale_axis.set_major_locator(
+    tick_axis = getattr(axis, f"{side}axis")
+    tick_axis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,))
     )
-    scale_axis.set_major_formatter(
+    tick_axis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     )
-    scale_axis.set_minor_formatter(NullFormatter())
+    tick_axis.set_minor_formatter(NullFormatter())
 
 
 def unit_of_time(seconds: float) -> tuple[float, str]:

@@ -33,7 +33,7 @@ from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.collection.tables import read_collection
 
-COLUMNS = ("volume_id", "first", "second", "what", "settled")
+DIFFERENCE_COLUMNS = ("volume_id", "first", "second", "what", "settled")
 
 
 @dataclass(frozen=True)
@@ -56,43 +56,53 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
         raise CollectionError(
             "label-none", f"{out}: no {FILE_NAME}; give the folder that `fovnet label --out` wrote"
         )
-    book = _read_log(out, vocabulary)
+    book = _book_from_log(out, vocabulary)
     collection = read_collection(out, vocabulary)
-    pairs: dict[tuple[str, str], list[ReadingPair]] = {}
-    differing = []
+    reading_pairs_by_readers: dict[tuple[str, str], list[ReadingPair]] = {}
+    difference_rows = []
     for row in collection.volumes:
         record = book.record(row.volume_id)
-        readings = sorted(independent(record.final_states()).items())
-        for (first, first_state), (second, second_state) in combinations(readings, 2):
-            pairs_of_readers = pairs.setdefault((first, second), [])
+        independent_readings = sorted(independent(record.final_states()).items())
+        for (first_reader, first_state), (second_reader, second_state) in combinations(
+            independent_readings, 2
+        ):
+            pairs_of_readers = reading_pairs_by_readers.setdefault(
+                (first_reader, second_reader), []
+            )
             if record.grid and first_state.mark == second_state.mark == DONE:
                 pairs_of_readers.append(
-                    _pair(row, first_state, second_state, record.grid, vocabulary)
+                    _masks_of_readings(row, first_state, second_state, record.grid, vocabulary)
                 )
-            if sentences := differences(first_state, second_state, record.grid):
-                differing.append(
+            if difference_sentences := differences(first_state, second_state, record.grid):
+                difference_rows.append(
                     {
                         "volume_id": row.volume_id,
-                        "first": first,
-                        "second": second,
-                        "what": "; ".join(sentences),
+                        "first": first_reader,
+                        "second": second_reader,
+                        "what": "; ".join(difference_sentences),
                         "settled": "yes" if final_label(record) else "no",
                     }
                 )
-    if not pairs:
+    if not reading_pairs_by_readers:
         raise CollectionError(
             "label-one-reader",
             f"{out}: no volume was read twice; let a second reader read some: `fovnet label ... "
             "--reader NAME --blind`",
         )
-    measures = {names: agreement(read_twice, vocabulary) for names, read_twice in pairs.items()}
-    write_agreement(out, measures)
-    write_tsv(out / "differences.tsv", COLUMNS, differing)
-    volumes = {names: len(read_twice) for names, read_twice in pairs.items()}
-    return ReaderComparison(measures, volumes, differing)
+    measures_by_readers = {
+        reader_names: agreement(reading_pairs, vocabulary)
+        for reader_names, reading_pairs in reading_pairs_by_readers.items()
+    }
+    write_agreement(out, measures_by_readers)
+    write_tsv(out / "differences.tsv", DIFFERENCE_COLUMNS, difference_rows)
+    volume_count_by_readers = {
+        reader_names: len(reading_pairs)
+        for reader_names, reading_pairs in reading_pairs_by_readers.items()
+    }
+    return ReaderComparison(measures_by_readers, volume_count_by_readers, difference_rows)
 
 
-def _read_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:
+def _book_from_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:
     """What the log of a labelling holds."""
     book = ReadingBook(vocabulary)
     with closing(Log(out / FILE_NAME, [*vocabulary.classes])) as log, log.lock():
@@ -100,7 +110,7 @@ def _read_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:
     return book
 
 
-def _pair(
+def _masks_of_readings(
     row: VolumeRow,
     first_state: LabelState,
     second_state: LabelState,
@@ -110,5 +120,5 @@ def _pair(
     first_mask, second_mask = (
         class_mask(state.extents, grid.slices, vocabulary) for state in (first_state, second_state)
     )
-    edges = grid.bottom_mm + grid.step_mm * np.arange(grid.slices + 1, dtype=np.float64)
-    return ReadingPair(row.volume_id, row.subject_id, first_mask, second_mask, edges)
+    edges_mm = grid.bottom_mm + grid.step_mm * np.arange(grid.slices + 1, dtype=np.float64)
+    return ReadingPair(row.volume_id, row.subject_id, first_mask, second_mask, edges_mm)

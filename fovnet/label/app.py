@@ -82,18 +82,18 @@ class _Requests:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        folder = files("fovnet.label") / "page"
-        self._files = {
+        page_folder = files("fovnet.label") / "page"
+        self._content_by_file_name = {
             file.name: file.read_bytes()
-            for file in folder.iterdir()
+            for file in page_folder.iterdir()
             if file.name.endswith(tuple(MEDIA_TYPES))
         }
 
     def page(self, request: Request) -> Response:
-        return self._send("label.html")
+        return self._file_response("label.html")
 
     def file(self, request: Request) -> Response:
-        return self._send(request.path_params["name"])
+        return self._file_response(request.path_params["name"])
 
     def begin(self, request: Request) -> Response:
         desk = self._desk
@@ -122,20 +122,20 @@ class _Requests:
         progress = self._desk.progress()
         index_text = request.query_params.get("of", "")
         if index_text.isdecimal():
-            progress["revision"] = self._desk.revision(self._index(int(index_text)))
+            progress["revision"] = self._desk.revision(self._index_or_not_found(int(index_text)))
         return JSONResponse(progress)
 
     def list(self, request: Request) -> Response:
         return JSONResponse({"volumes": self._desk.list_volumes()})
 
     def volume(self, request: Request) -> Response:
-        return JSONResponse(self._desk.volume(self._index_of(request)))
+        return JSONResponse(self._desk.volume(self._requested_index(request)))
 
     async def act(self, request: Request) -> Response:
-        index = self._index_of(request)
-        body = await request.body()
+        index = self._requested_index(request)
+        request_body = await request.body()
         try:
-            sent_action = SentAction.model_validate_json(body)
+            sent_action = SentAction.model_validate_json(request_body)
         except ValidationError:
             raise HTTPException(400, "Not an action of this page.") from None
         return JSONResponse(
@@ -144,11 +144,11 @@ class _Requests:
 
     def cuts(self, request: Request) -> Response:
         return Response(
-            self._desk.pictures.of(self._index_of(request)).sheet, media_type="image/jpeg"
+            self._desk.pictures.of(self._requested_index(request)).sheet, media_type="image/jpeg"
         )
 
     def slice(self, request: Request) -> Response:
-        index = self._index_of(request)
+        index = self._requested_index(request)
         slice_index = request.path_params["at"]
         if not 0 <= slice_index < self._desk.pictures.of(index).grid.slices:
             raise HTTPException(404, "No such slice.")
@@ -157,18 +157,20 @@ class _Requests:
             picture, media_type="image/jpeg", headers={"Wide-To-High": f"{wide_to_high:.4f}"}
         )
 
-    def _index_of(self, request: Request) -> int:
-        return self._index(int(request.path_params["index"]))
+    def _requested_index(self, request: Request) -> int:
+        return self._index_or_not_found(int(request.path_params["index"]))
 
-    def _index(self, index: int) -> int:
+    def _index_or_not_found(self, index: int) -> int:
         if not 0 <= index < len(self._desk.items):
             raise HTTPException(404, "No such volume.")
         return index
 
-    def _send(self, name: str) -> Response:
-        if name not in self._files:
+    def _file_response(self, name: str) -> Response:
+        if name not in self._content_by_file_name:
             raise HTTPException(404, "No such file.")
-        return Response(self._files[name], media_type=MEDIA_TYPES[f".{name.rpartition('.')[2]}"])
+        return Response(
+            self._content_by_file_name[name], media_type=MEDIA_TYPES[f".{name.rpartition('.')[2]}"]
+        )
 
 
 def _answer_refusal(request: Request, fault: Any) -> Response:

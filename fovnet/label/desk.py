@@ -113,14 +113,14 @@ class Desk:
         self.log = Log(out / FILE_NAME, [*vocabulary.classes])
         self.book = ReadingBook(vocabulary)
         self._lock = Lock()
-        self._progress_of: dict[str, VolumeProgress] = {}
+        self._progress_by_volume_id: dict[str, VolumeProgress] = {}
         self._slice_error: Measure | None = None
         self.replaced: list[str] = []  # volumes whose labels are of a file that is another now
         # the last action of this process on each volume
-        self._last_fact_of: dict[str, dict[str, Any]] = {}
+        self._last_line_by_volume_id: dict[str, dict[str, Any]] = {}
         self.unwritten = ""  # why the tables lag behind the log, in a sentence
         try:
-            self._open(items)
+            self._start_from_log(items)
         except BaseException:
             self.log.close()
             raise
@@ -128,7 +128,7 @@ class Desk:
         done_indices = [
             index
             for index, item in enumerate(self.items)
-            if self._progress_of[item.row.volume_id].is_done
+            if self._progress_by_volume_id[item.row.volume_id].is_done
         ]
         self._order = order
         self.queue = ORDERS[order](self.items, seed, () if mode == BLIND else done_indices)
@@ -138,11 +138,11 @@ class Desk:
         item = self.items[index]
         sheet = self.pictures.of(index)
         with self._lock, self.log.lock():
-            self._follow()
-            self._look(item.row.volume_id, sheet)
+            self._take_in_new_log_lines()
+            self._note_file_checksum(item.row.volume_id, sheet)
             if not sheet.fault:
                 self.book.measure(item.row.volume_id, sheet.grid)
-            return self._facts(index, item, sheet) | self._state(index, sheet)
+            return self._unchanging_facts(index, item, sheet) | self._changing_facts(index, sheet)
 
     def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
         """The volume after an action, how far all is, and the next volume.  An action that is sent
@@ -154,18 +154,22 @@ class Desk:
         """
         item = self.items[index]
         sheet = self.pictures.of(index)
-        fact = self._fact(session, item.row.volume_id, action, sheet)
+        log_line = self._log_line(session, item.row.volume_id, action, sheet)
         with self._lock, self.log.lock():
-            self._follow()
-            self._look(item.row.volume_id, sheet)
+            self._take_in_new_log_lines()
+            self._note_file_checksum(item.row.volume_id, sheet)
             if action.act == DONE and not action.extents and self._is_unoffered(item, sheet):
                 raise CollectionError("label-action", NONE_OFFERED)
-            if action.act == LOOK or not self._is_repeated(fact, action):
-                self._save(fact, action)
+            if action.act == LOOK or not self._is_repeated(log_line, action):
+                self._append_to_log(log_line, action)
             if action.act != LOOK:
                 self._write_when_possible()
-            progress = {} if action.act == LOOK else {"progress": self._progress()}
-            state = self._state(index, sheet) | progress | {"next": self._next(session, index)}
+            progress = {} if action.act == LOOK else {"progress": self._progress_facts()}
+            state = (
+                self._changing_facts(index, sheet)
+                | progress
+                | {"next": self._next_index(session, index)}
+            )
         # another action is answered before the processor is needed for this
         if action.act == LOOK:
             self._read_ahead(session, index)
@@ -175,8 +179,8 @@ class Desk:
         """The index of the volume to look at next, other than `previous_index`; None if there is
         none left."""
         with self._lock, self.log.lock():
-            self._follow()
-            next_index = self._next(session, previous_index)
+            self._take_in_new_log_lines()
+            next_index = self._next_index(session, previous_index)
         if next_index is not None:
             self.pictures.ahead(next_index)
         return next_index
@@ -185,18 +189,21 @@ class Desk:
         """How many volumes are done, by whom, how wrong the networks were on them, and why the
         tables lag behind, if they do."""
         with self._lock, self.log.lock():
-            self._follow()
+            self._take_in_new_log_lines()
             if self.unwritten:
                 self._write_when_possible()
-            return self._progress()
+            return self._progress_facts()
 
     def list_volumes(self) -> list[tuple[int, str, str]]:
         """Every volume in the order of the queue: its index, its name, and "done", "skipped" or
         "left"."""
         with self._lock, self.log.lock():
-            self._follow()
-            names = ((index, self.items[index].row.volume_id) for index in self.queue)
-            return [(index, name, self._progress_of[name].state) for index, name in names]
+            self._take_in_new_log_lines()
+            index_with_id = ((index, self.items[index].row.volume_id) for index in self.queue)
+            return [
+                (index, volume_id, self._progress_by_volume_id[volume_id].state)
+                for index, volume_id in index_with_id
+            ]
 
     def revision(self, index: int) -> int:
         """How often a volume was changed, as far as this reader may see."""
@@ -207,59 +214,74 @@ class Desk:
         self.pictures.close()
         self.log.close()
 
-    def _open(self, items: Sequence[LabelItem]) -> None:
+    def _start_from_log(self, items: Sequence[LabelItem]) -> None:
         """Takes in what the log holds and what is new at this start, and writes the tables."""
         with self.log.lock():
             self.book.follow(self.log.news())
-            for session in [
-                session for session, item in self.book.holds.items() if item.reader == self.reader
+            for ended_session in [
+                ended_session
+                for ended_session, item in self.book.holds.items()
+                if item.reader == self.reader
             ]:
-                del self.book.holds[session]  # windows of a server that has ended
-            self.items = self._with_earlier(items)
-            self._place = {item.row.volume_id: index for index, item in enumerate(self.items)}
-            self._give()
+                del self.book.holds[ended_session]  # windows of a server that has ended
+            self.items = self._items_with_earlier(items)
+            self._index_by_volume_id = {
+                item.row.volume_id: index for index, item in enumerate(self.items)
+            }
+            self._log_given_labels()
             self._set_aside_other_files()
             write_volumes(self.out, self.items)
-            self._take_in({item.row.volume_id for item in self.items})
-            self._write()
+            self._update_progress({item.row.volume_id for item in self.items})
+            self._write_label_tables()
 
-    def _with_earlier(self, items: Sequence[LabelItem]) -> list[LabelItem]:
+    def _items_with_earlier(self, items: Sequence[LabelItem]) -> list[LabelItem]:
         """The items, and the volumes of earlier starts; subjects and attributes as the table in
         `out` has them, which may be corrected by hand."""
         if not (self.out / "volumes.tsv").exists():
             return [*items]
-        rows = {row.volume_id: row for row in read_collection(self.out, self.vocabulary).volumes}
-        items_of_all = []
+        table_row_by_id = {
+            table_row.volume_id: table_row
+            for table_row in read_collection(self.out, self.vocabulary).volumes
+        }
+        all_items = []
         for item in items:
-            row = rows.pop(item.row.volume_id, None)
-            if row is not None and row.path.absolute() != item.row.path:
+            table_row = table_row_by_id.pop(item.row.volume_id, None)
+            if table_row is not None and table_row.path.absolute() != item.row.path:
                 raise CollectionError(
                     "label-same-name",
-                    f"{row.volume_id}: the name of {row.path} in {self.out}, and of "
+                    f"{table_row.volume_id}: the name of {table_row.path} in {self.out}, and of "
                     f"{item.row.path}; give these volumes an --out of their own",
                 )
-            corrected = item if row is None else replace(item, row=replace(row, path=item.row.path))
-            items_of_all.append(
-                replace(corrected, is_subject_guessed=item.is_subject_guessed and row is None)
+            item_as_in_table = (
+                item
+                if table_row is None
+                else replace(item, row=replace(table_row, path=item.row.path))
             )
-        return items_of_all + [
-            LabelItem(replace(row, path=row.path.absolute())) for row in rows.values()
+            all_items.append(
+                replace(
+                    item_as_in_table,
+                    is_subject_guessed=item.is_subject_guessed and table_row is None,
+                )
+            )
+        return all_items + [
+            LabelItem(replace(table_row, path=table_row.path.absolute()))
+            for table_row in table_row_by_id.values()
         ]
 
-    def _give(self) -> None:
+    def _log_given_labels(self) -> None:
         """Writes labels that volumes came with into the log, unless it has them."""
         for item in self.items:
             if (
                 item.given_rows
                 and item.given_rows != self.book.record(item.row.volume_id).given_rows
             ):
-                fact = self._head("", item.row.volume_id, GIVE) | {"reader": GIVEN}
-                fact["rows"] = [
+                log_line = self._log_line_head("", item.row.volume_id, GIVE) | {"reader": GIVEN}
+                log_line["rows"] = [
                     [row.region, row.first, row.last, row.in_mm] for row in item.given_rows
                 ]
                 if item.prediction and item.prediction.grid:
-                    fact["grid"] = asdict(item.prediction.grid)
-                self.log.append(fact)
+                    log_line["grid"] = asdict(item.prediction.grid)
+                self.log.append(log_line)
         self.book.follow(self.log.news())
 
     def _set_aside_other_files(self) -> None:
@@ -270,14 +292,14 @@ class Desk:
             if record.checksum:
                 self.replaced.append(item.row.volume_id)
 
-    def _look(self, volume_id: str, sheet: VolumeSheet) -> None:
+    def _note_file_checksum(self, volume_id: str, sheet: VolumeSheet) -> None:
         """Takes in which file is there now."""
         record = self.book.record(volume_id)
         if not sheet.fault and record.checksum != sheet.checksum:
             record.checksum = sheet.checksum
-            self._take_in({volume_id})
+            self._update_progress({volume_id})
 
-    def _head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
+    def _log_line_head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
         """The beginning of a line of the log."""
         return {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -288,29 +310,30 @@ class Desk:
             "act": act,
         }
 
-    def _follow(self) -> None:
-        self._take_in(self.book.follow(self.log.news()))
+    def _take_in_new_log_lines(self) -> None:
+        self._update_progress(self.book.follow(self.log.news()))
 
-    def _take_in(self, changed_ids: Set[str]) -> None:
+    def _update_progress(self, changed_ids: Set[str]) -> None:
         """Works out anew how far the changed volumes are; of thousands a few change."""
-        for volume_id in changed_ids & self._place.keys():
-            item = self.items[self._place[volume_id]]
+        for volume_id in changed_ids & self._index_by_volume_id.keys():
+            item = self.items[self._index_by_volume_id[volume_id]]
             record = self.book.record(volume_id)
-            readers = [reader for reader in record.final_states() if reader != GIVEN]
-            counts = (
+            finished_readers = [reader for reader in record.final_states() if reader != GIVEN]
+            wrong_and_all_slices = (
                 None if self.mode == BLIND else _count_wrong_slices(item, record, self.vocabulary)
             )
-            self._progress_of[volume_id] = VolumeProgress(
+            self._progress_by_volume_id[volume_id] = VolumeProgress(
                 self._is_finished(record),
                 self._is_skipped(record),
-                tuple(readers),
-                counts,
+                tuple(finished_readers),
+                wrong_and_all_slices,
                 lines_of(self.out, item, self.book),
             )
         if changed_ids:
-            subjects = [item.row.subject_id for item in self.items]
+            subject_ids = [item.row.subject_id for item in self.items]
             self._slice_error = _slice_error(
-                subjects, [self._progress_of[item.row.volume_id] for item in self.items]
+                subject_ids,
+                [self._progress_by_volume_id[item.row.volume_id] for item in self.items],
             )
 
     def _write_when_possible(self) -> None:
@@ -318,49 +341,53 @@ class Desk:
         is in the log, from which they are made at the next action, the next look at the progress,
         or the next start."""
         try:
-            self._write()
+            self._write_label_tables()
             self.unwritten = ""
         except OSError as fault:
             reason = f"{fault.filename or self.out}: {fault.strerror}"
             self.unwritten = f"saved; the tables follow when there is room ({reason})"
 
-    def _write(self) -> None:
-        write_labels(self.out, [self._progress_of[item.row.volume_id].lines for item in self.items])
+    def _write_label_tables(self) -> None:
+        write_labels(
+            self.out, [self._progress_by_volume_id[item.row.volume_id].lines for item in self.items]
+        )
 
-    def _fact(
+    def _log_line(
         self, session: str, volume_id: str, action: Action, sheet: VolumeSheet
     ) -> dict[str, Any]:
         """The line of the log."""
         _refuse_unknown_action(action)
-        fact = self._head(session, volume_id, action.act)
+        log_line = self._log_line_head(session, volume_id, action.act)
         if action.act in (LOOK, DONE) and not sheet.fault:
-            fact["grid"] = asdict(sheet.grid)
+            log_line["grid"] = asdict(sheet.grid)
         if action.extents is not None:
             label = lawful_label(
                 (RegionExtent(*extent) for extent in action.extents),
                 sheet.grid.slices,
                 self.vocabulary,
             )
-            fact["extents"] = [list(extent) for extent in label]
-            fact["checksum"] = sheet.checksum
-        return fact if action.words is None else fact | {"words": action.words}
+            log_line["extents"] = [list(extent) for extent in label]
+            log_line["checksum"] = sheet.checksum
+        return log_line if action.words is None else log_line | {"words": action.words}
 
-    def _save(self, fact: dict[str, Any], action: Action) -> None:
+    def _append_to_log(self, log_line: dict[str, Any], action: Action) -> None:
         """Puts an action into the log and takes it in.  Raises Changed."""
         if action.act != LOOK:
-            self._refuse_changed(fact["volume_id"], action)
-            self._last_fact_of[fact["volume_id"]] = fact
-        self.log.append(fact)
-        self._follow()
+            self._refuse_changed_volume(log_line["volume_id"], action)
+            self._last_line_by_volume_id[log_line["volume_id"]] = log_line
+        self.log.append(log_line)
+        self._take_in_new_log_lines()
 
-    def _is_repeated(self, fact: dict[str, Any], action: Action) -> bool:
+    def _is_repeated(self, log_line: dict[str, Any], action: Action) -> bool:
         """Whether the last change of a volume is this action, from the same window."""
-        volume_id = fact["volume_id"]
-        last_fact = self._last_fact_of.get(volume_id, {})
-        is_next = self.book.revision(volume_id, self.reader, self.mode) == action.revision + 1
-        return is_next and last_fact | {"time": ""} == fact | {"time": ""}
+        volume_id = log_line["volume_id"]
+        last_log_line = self._last_line_by_volume_id.get(volume_id, {})
+        is_next_revision = (
+            self.book.revision(volume_id, self.reader, self.mode) == action.revision + 1
+        )
+        return is_next_revision and last_log_line | {"time": ""} == log_line | {"time": ""}
 
-    def _refuse_changed(self, volume_id: str, action: Action) -> None:
+    def _refuse_changed_volume(self, volume_id: str, action: Action) -> None:
         if self.book.revision(volume_id, self.reader, self.mode) != action.revision:
             raise VolumeChanged
 
@@ -369,8 +396,8 @@ class Desk:
         if self.mode == THIRD:
             return not is_disputed(record)
         states = record.final_states()
-        is_own = self.reader in states
-        return is_own or (
+        has_own_reading = self.reader in states
+        return has_own_reading or (
             self.mode == OPEN and any(state.mode != BLIND for state in states.values())
         )
 
@@ -378,16 +405,16 @@ class Desk:
         reading = record.readings.get(self.reader)
         return reading is not None and reading.state is not None and reading.state.mark == SKIPPED
 
-    def _next(self, session: str, previous_index: int | None) -> int | None:
-        return next(iter(self._waiting(session, previous_index)), None)
+    def _next_index(self, session: str, previous_index: int | None) -> int | None:
+        return next(iter(self._waiting_indices(session, previous_index)), None)
 
-    def _waiting(self, session: str, previous_index: int | None) -> Iterable[int]:
+    def _waiting_indices(self, session: str, previous_index: int | None) -> Iterable[int]:
         """The volumes left, in order; those that the reader skipped come last."""
-        time_s = datetime.now(UTC).timestamp()
+        now_s = datetime.now(UTC).timestamp()
         held_ids = {
             hold.volume_id
             for holder, hold in self.book.holds.items()
-            if holder != session and time_s - hold.since < HOLD_SECONDS
+            if holder != session and now_s - hold.since < HOLD_SECONDS
         }
         skipped_indices = []
         for index in self.queue:
@@ -395,10 +422,10 @@ class Desk:
             if (
                 index == previous_index
                 or volume_id in held_ids
-                or self._progress_of[volume_id].is_done
+                or self._progress_by_volume_id[volume_id].is_done
             ):
                 continue
-            if self._progress_of[volume_id].is_skipped:
+            if self._progress_by_volume_id[volume_id].is_skipped:
                 skipped_indices.append(index)
             else:
                 yield index
@@ -406,13 +433,13 @@ class Desk:
 
     def _read_ahead(self, session: str, index: int) -> None:
         with self._lock:
-            indices = [index, *islice(self._waiting(session, index), READ_AHEAD)]
+            indices = [index, *islice(self._waiting_indices(session, index), READ_AHEAD)]
         self.pictures.only_ahead(indices)
 
-    def _facts(self, index: int, item: LabelItem, sheet: VolumeSheet) -> dict[str, Any]:
+    def _unchanging_facts(self, index: int, item: LabelItem, sheet: VolumeSheet) -> dict[str, Any]:
         """What stays the same of a volume while it is labelled."""
-        prediction = self._prediction(item, sheet)
-        message = self._doubts(item, sheet)
+        prediction = self._shown_prediction(item, sheet)
+        message = self._doubt_sentences(item, sheet)
         return {
             "index": index,
             "volume_id": item.row.volume_id,
@@ -429,7 +456,7 @@ class Desk:
             "grid": asdict(sheet.grid),
         }
 
-    def _prediction(self, item: LabelItem, sheet: VolumeSheet) -> VolumePrediction | None:
+    def _shown_prediction(self, item: LabelItem, sheet: VolumeSheet) -> VolumePrediction | None:
         """What is predicted of the file that is seen; blind, nothing."""
         prediction = item.prediction
         if self.mode == BLIND or prediction is None or prediction.checksum != sheet.checksum:
@@ -439,46 +466,51 @@ class Desk:
     def _is_unoffered(self, item: LabelItem, sheet: VolumeSheet) -> bool:
         """Whether the reader begins with nothing as another file was predicted, and has not said
         anything of this one: that is no label without regions."""
-        if self.mode == BLIND or item.prediction is None or self._prediction(item, sheet):
+        if self.mode == BLIND or item.prediction is None or self._shown_prediction(item, sheet):
             return False
         record = self.book.record(item.row.volume_id)
         state = record.readings.get(self.reader, VolumeReading()).state
         has_own_label = state is not None and state.is_read and state.is_of(sheet.checksum)
-        return not has_own_label and not self._begin(item, self._beside(record), sheet)
+        return not has_own_label and not self._offered_label(
+            item, self._visible_readings(record), sheet
+        )
 
-    def _doubts(self, item: LabelItem, sheet: VolumeSheet) -> str:
+    def _doubt_sentences(self, item: LabelItem, sheet: VolumeSheet) -> str:
         """What is in doubt, in sentences: the file, where it is another than was predicted or
         labelled, and the prediction."""
         record = self.book.record(item.row.volume_id)
-        prediction = self._prediction(item, sheet)
-        sentences = []
+        prediction = self._shown_prediction(item, sheet)
+        doubt_sentences = []
         if self.mode != BLIND and item.prediction and not prediction and not sheet.fault:
-            sentences.append(OTHER_FILE_PREDICTED)
-        labels = [
+            doubt_sentences.append(OTHER_FILE_PREDICTED)
+        seen_label_states = [
             reading.state
             for reader, reading in record.readings.items()
             if self.mode != BLIND or reader == self.reader
         ]
-        if not sheet.fault and any(label and not label.is_of(sheet.checksum) for label in labels):
-            sentences.append(OTHER_FILE_LABELLED)
+        if not sheet.fault and any(
+            label_state and not label_state.is_of(sheet.checksum)
+            for label_state in seen_label_states
+        ):
+            doubt_sentences.append(OTHER_FILE_LABELLED)
         if prediction and prediction.message:
-            sentences.append(prediction.message)
-        return "; ".join(sentences)
+            doubt_sentences.append(prediction.message)
+        return "; ".join(doubt_sentences)
 
-    def _state(self, index: int, sheet: VolumeSheet) -> dict[str, Any]:
+    def _changing_facts(self, index: int, sheet: VolumeSheet) -> dict[str, Any]:
         """What changes."""
         item = self.items[index]
         record = self.book.record(item.row.volume_id)
         reading = record.readings.get(self.reader, VolumeReading())
-        other_states = self._beside(record)
-        first_label = self._begin(item, other_states, sheet)
+        other_states = self._visible_readings(record)
+        offered_label = self._offered_label(item, other_states, sheet)
         has_own_label = (
             reading.state and reading.state.is_read and reading.state.is_of(sheet.checksum)
         )
-        label = reading.state.extents if reading.state and has_own_label else first_label
+        shown_label = reading.state.extents if reading.state and has_own_label else offered_label
         return {
-            "extents": _as_lists(label),
-            "begun": _as_lists(first_label),
+            "extents": _as_lists(shown_label),
+            "begun": _as_lists(offered_label),
             "mark": reading.state.mark if reading.state else "",
             "comment": reading.state.comment if reading.state else "",
             "revision": self.revision(index),
@@ -496,51 +528,54 @@ class Desk:
             ],
         }
 
-    def _beside(self, record: VolumeRecord) -> dict[str, LabelState]:
+    def _visible_readings(self, record: VolumeRecord) -> dict[str, LabelState]:
         """The readings of others that this reader may see: none, those that are not blind, or the
         two that differ, without names."""
         if self.mode == BLIND:
             return {}
-        states = record.final_states()
+        final_states_by_reader = record.final_states()
         if self.mode == THIRD:
-            readings = sorted(independent(states).items())
+            differing_readings = sorted(independent(final_states_by_reader).items())
             return {
-                f"reading {number}": state for number, (_, state) in enumerate(readings, start=1)
+                f"reading {reading_number}": state
+                for reading_number, (_, state) in enumerate(differing_readings, start=1)
             }
         return {
             reader: state
-            for reader, state in states.items()
+            for reader, state in final_states_by_reader.items()
             if reader != self.reader and state.mode != BLIND
         }
 
-    def _begin(
+    def _offered_label(
         self, item: LabelItem, other_states: dict[str, LabelState], sheet: VolumeSheet
     ) -> Extents:
         """The label to begin with: the latest that others read, else the prediction; blind,
         none."""
-        read_states = [
+        finished_states = [
             state
             for state in other_states.values()
             if state.mark == DONE and state.is_of(sheet.checksum)
         ]
-        if read_states:
-            return max(read_states, key=lambda state: state.time_s).extents
-        prediction = self._prediction(item, sheet)
+        if finished_states:
+            return max(finished_states, key=lambda state: state.time_s).extents
+        prediction = self._shown_prediction(item, sheet)
         if prediction is None:
             return ()
         return mend_label(prediction.extents, sheet.grid.slices, self.vocabulary)
 
-    def _progress(self) -> dict[str, Any]:
-        volumes = [*self._progress_of.values()]
-        count_of_reader: Counter[str] = Counter()
+    def _progress_facts(self) -> dict[str, Any]:
+        volumes_progress = [*self._progress_by_volume_id.values()]
+        volume_count_by_reader: Counter[str] = Counter()
         if self.mode != BLIND:
-            count_of_reader.update(reader for volume in volumes for reader in volume.readers)
-        done_count = sum(volume.is_done for volume in volumes)
+            volume_count_by_reader.update(
+                reader for volume in volumes_progress for reader in volume.readers
+            )
+        done_count = sum(volume.is_done for volume in volumes_progress)
         return {
-            "volumes": len(volumes),
+            "volumes": len(volumes_progress),
             "done": done_count,
-            "left": len(volumes) - done_count,
-            "readers": dict(sorted(count_of_reader.items())),
+            "left": len(volumes_progress) - done_count,
+            "readers": dict(sorted(volume_count_by_reader.items())),
             "wrong": asdict(self._slice_error) if self._slice_error else None,
             "is_random": self._order == "random",
             "unwritten": self.unwritten,
@@ -572,16 +607,20 @@ class VolumeProgress:
         return "skipped" if self.is_skipped else "left"
 
 
-def _slice_error(subjects: Sequence[str], volumes: Sequence[VolumeProgress]) -> Measure | None:
+def _slice_error(
+    subject_of_volume: Sequence[str], volumes_progress: Sequence[VolumeProgress]
+) -> Measure | None:
     """The share of slices on which the prediction is wrong, with its interval over people; None if
     nothing predicted is labelled."""
-    pairs = zip(subjects, volumes, strict=True)
-    counts = [(subject, *volume.counts) for subject, volume in pairs if volume.counts]
-    if not counts:
+    subject_with_progress = zip(subject_of_volume, volumes_progress, strict=True)
+    counts_by_volume = [
+        (subject, *volume.counts) for subject, volume in subject_with_progress if volume.counts
+    ]
+    if not counts_by_volume:
         return None
-    subject_ids, wrong_counts, slice_counts = zip(*counts, strict=True)
-    draws = Resampling(subject_ids, repeats=400, seed=0)
-    return draws.rates(
+    subject_ids, wrong_counts, slice_counts = zip(*counts_by_volume, strict=True)
+    resampling = Resampling(subject_ids, repeats=400, seed=0)
+    return resampling.rates(
         "slice_error", np.array(wrong_counts)[:, None], np.array(slice_counts)[:, None]
     )[0]
 
@@ -590,7 +629,7 @@ def _count_wrong_slices(
     item: LabelItem, record: VolumeRecord, vocabulary: Vocabulary
 ) -> tuple[int, int] | None:
     """Wrong slices and slices of a volume that somebody labelled who saw the prediction."""
-    labels = [
+    informed_labels = [
         label
         for reader, label in record.final_states().items()
         if label.mark == DONE
@@ -599,16 +638,16 @@ def _count_wrong_slices(
         and item.prediction
         and label.is_of(item.prediction.checksum)
     ]
-    if not labels or record.grid is None or item.prediction is None:
+    if not informed_labels or record.grid is None or item.prediction is None:
         return None
-    latest_label = max(labels, key=lambda label: label.time_s)
-    slices = record.grid.slices
+    latest_label = max(informed_labels, key=lambda label: label.time_s)
+    slice_count = record.grid.slices
     predicted_mask = class_mask(
-        mend_label(item.prediction.extents, slices, vocabulary), slices, vocabulary
+        mend_label(item.prediction.extents, slice_count, vocabulary), slice_count, vocabulary
     )
-    true_mask = class_mask(latest_label.extents, slices, vocabulary)
-    is_right = true_mask[np.arange(slices), foremost_class(predicted_mask, vocabulary)]
-    return int((~is_right).sum()), slices
+    true_mask = class_mask(latest_label.extents, slice_count, vocabulary)
+    is_right = true_mask[np.arange(slice_count), foremost_class(predicted_mask, vocabulary)]
+    return int((~is_right).sum()), slice_count
 
 
 def region_facts(vocabulary: Vocabulary) -> dict[str, Any]:

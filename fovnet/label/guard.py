@@ -40,8 +40,8 @@ class Guard:
     def __init__(self, app: ASGIApp, *, port: int, key: str) -> None:
         self._app = app
         self._key = key
-        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
-        self._cookie = f"fovnet-label-{port}"  # cookies do not tell ports apart
+        self._own_hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        self._cookie_name = f"fovnet-label-{port}"  # cookies do not tell ports apart
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it with a sentence."""
@@ -49,40 +49,46 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        key = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
-        refusal = self._refusal(scope, key)
-        is_introduction = scope["path"] == "/" and self._is_key(key)
+        key_in_address = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
+        refusal = self._refusal_status_and_sentence(scope, key_in_address)
+        is_opened_with_key = scope["path"] == "/" and self._is_key(key_in_address)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(RESPONSE_HEADERS)
-                if is_introduction and refusal is None:
-                    cookie = f"{self._cookie}={self._key}; Path=/; HttpOnly; SameSite=Strict"
-                    headers.append("Set-Cookie", cookie)
+                if is_opened_with_key and refusal is None:
+                    key_cookie = (
+                        f"{self._cookie_name}={self._key}; Path=/; HttpOnly; SameSite=Strict"
+                    )
+                    headers.append("Set-Cookie", key_cookie)
             await send(message)
 
-        answer = self._app if refusal is None else PlainTextResponse(refusal[1] + "\n", refusal[0])
-        await answer(scope, receive, with_headers)
+        responding_app = (
+            self._app if refusal is None else PlainTextResponse(refusal[1] + "\n", refusal[0])
+        )
+        await responding_app(scope, receive, with_headers)
 
-    def _refusal(self, scope: Scope, key: str) -> tuple[int, str] | None:
+    def _refusal_status_and_sentence(
+        self, scope: Scope, key_in_address: str
+    ) -> tuple[int, str] | None:
         """Status and sentence of why a request is turned away; None if it is not."""
         headers = Headers(scope=scope)
         is_page = scope["path"] == "/"
         host = headers.get("host", "")
-        if host not in self._hosts:
+        if host not in self._own_hosts:
             return 421, "Not an address of this page; open the one that `fovnet label` printed."
-        is_foreign = headers.get("origin") not in (None, f"http://{host}")
+        has_foreign_origin = headers.get("origin") not in (None, f"http://{host}")
         # the address itself may be clicked in a mail
-        is_elsewhere = not is_page and headers.get("sec-fetch-site", "none") not in (
+        is_fetched_by_other_site = not is_page and headers.get("sec-fetch-site", "none") not in (
             "same-origin",
             "none",
         )
-        if is_foreign or is_elsewhere:
+        if has_foreign_origin or is_fetched_by_other_site:
             return 403, "Asked by another page."
         if headers.get("sec-fetch-dest") in ("iframe", "frame", "object", "embed"):
             return 403, "Not within another page."
-        if not (is_page and self._is_key(key)) and not self._knows(headers):
+        if not (is_page and self._is_key(key_in_address)) and not self._has_key_cookie(headers):
             return 403, "Open the whole address that `fovnet label` printed, with its key."
         if scope["method"] == "POST":
             return self._refusal_of_post(headers)
@@ -94,18 +100,18 @@ class Guard:
             return 403, "Asked by no page."
         if headers.get("content-type", "").partition(";")[0] != "application/json":
             return 415, "Wanted is JSON."
-        length = headers.get("content-length", "")
-        if not length.isdecimal() or int(length) > MOST_REQUEST_BYTES:
+        content_length = headers.get("content-length", "")
+        if not content_length.isdecimal() or int(content_length) > MOST_REQUEST_BYTES:
             return 413, f"Wanted are at most {MOST_REQUEST_BYTES} bytes."
         return None
 
     def _is_key(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self._key.encode())
 
-    def _knows(self, headers: Headers) -> bool:
+    def _has_key_cookie(self, headers: Headers) -> bool:
         """Whether the browser has the cookie."""
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie_name)
         except CookieError:
             return False
         return cookie is not None and self._is_key(cookie.value)

@@ -56,28 +56,30 @@ def lawful_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocab
 
     Raises CollectionError "label-unlawful", in a sentence on the first fault.
     """
-    names = [*vocabulary.chain, *vocabulary.side_regions]
+    regions_in_order = [*vocabulary.chain, *vocabulary.side_regions]
     label = list(extents)
     for extent in label:
-        if extent.region not in names:
-            raise _error(f"{extent.region!r} is no region here; write one of {', '.join(names)}")
+        if extent.region not in regions_in_order:
+            raise _label_error(
+                f"{extent.region!r} is no region here; write one of {', '.join(regions_in_order)}"
+            )
         if not 0 <= extent.first <= extent.last < slices:
-            raise _error(
+            raise _label_error(
                 f"{extent.region} from slice {extent.first} to {extent.last}, of slices 0 to "
                 f"{slices - 1}; the first must not lie above the last"
             )
     if len({extent.region for extent in label}) < len(label):
-        raise _error("a region stands there twice; each is one stretch")
-    ordered_label = tuple(sorted(label, key=lambda extent: names.index(extent.region)))
+        raise _label_error("a region stands there twice; each is one stretch")
+    ordered_label = tuple(sorted(label, key=lambda extent: regions_in_order.index(extent.region)))
     for lower, upper in pairwise(
         extent for extent in ordered_label if extent.region in vocabulary.chain
     ):
-        if names.index(upper.region) != names.index(lower.region) + 1:
-            raise _error(
+        if regions_in_order.index(upper.region) != regions_in_order.index(lower.region) + 1:
+            raise _label_error(
                 f"{upper.region} follows {lower.region}; the regions between them are missing"
             )
         if upper.first != lower.last + 1:
-            raise _error(
+            raise _label_error(
                 f"{lower.region} ends at slice {lower.last}, {upper.region} begins at "
                 f"{upper.first}; neighbours touch, the lower one nearer to the feet"
             )
@@ -91,20 +93,20 @@ def mend_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocabul
     Neighbours that overlap or leave a gap meet halfway: spans of a volume that was straightened may
     share a slice.
     """
-    names = [*vocabulary.chain, *vocabulary.side_regions]
+    known_regions = [*vocabulary.chain, *vocabulary.side_regions]
     inside_extents = [
         RegionExtent(extent.region, max(extent.first, 0), min(extent.last, slices - 1))
         for extent in extents
-        if extent.region in names
+        if extent.region in known_regions
     ]
     chain_extents = sorted(
         (extent for extent in inside_extents if extent.region in vocabulary.chain),
         key=lambda extent: extent.first,
     )
-    for number, (lower, upper) in enumerate(pairwise(chain_extents)):
-        border = (lower.last + 1 + upper.first) // 2
-        chain_extents[number] = chain_extents[number]._replace(last=border - 1)
-        chain_extents[number + 1] = upper._replace(first=border)
+    for chain_index, (lower, upper) in enumerate(pairwise(chain_extents)):
+        border_slice = (lower.last + 1 + upper.first) // 2
+        chain_extents[chain_index] = chain_extents[chain_index]._replace(last=border_slice - 1)
+        chain_extents[chain_index + 1] = upper._replace(first=border_slice)
     side_extents = [extent for extent in inside_extents if extent.region in vocabulary.side_regions]
     try:
         return lawful_label([*chain_extents, *side_extents], slices, vocabulary)
@@ -117,27 +119,32 @@ def extents_of(
 ) -> Extents:
     """The label that rows of regions.tsv give; of rows in millimetres, the slices whose middle lies
     in one, and nothing as long as the grid is not known."""
-    region_rows = [row for row in rows if row.region != NONE]
-    if any(row.in_mm for row in region_rows) and grid is None:
+    rows_of_regions = [row for row in rows if row.region != NONE]
+    if any(row.in_mm for row in rows_of_regions) and grid is None:
         return ()
-    slices_of_region: dict[str, tuple[int, int]] = {}
-    for row in region_rows:
-        first, last = _in_slices(row, grid)
-        low, high = slices_of_region.get(row.region, (first, last))
-        slices_of_region[row.region] = min(low, first), max(high, last)
+    slices_by_region: dict[str, tuple[int, int]] = {}
+    for row in rows_of_regions:
+        first_slice, last_slice = _slices_with_middle_in_row(row, grid)
+        lowest_slice, highest_slice = slices_by_region.get(row.region, (first_slice, last_slice))
+        slices_by_region[row.region] = (
+            min(lowest_slice, first_slice),
+            max(highest_slice, last_slice),
+        )
     extents = (
-        RegionExtent(region, first, last)
-        for region, (first, last) in slices_of_region.items()
-        if first <= last
+        RegionExtent(region, first_slice, last_slice)
+        for region, (first_slice, last_slice) in slices_by_region.items()
+        if first_slice <= last_slice
     )
     return mend_label(extents, grid.slices if grid else UNKNOWN_NUMBER, vocabulary)
 
 
-def _in_slices(row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
+def _slices_with_middle_in_row(row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
     """The first and last slice whose middle lies in a row."""
     if not row.in_mm or grid is None:
         return int(row.first), int(row.last)
-    lowest, highest = ((mm - grid.bottom_mm) / grid.step_mm - 0.5 for mm in (row.first, row.last))
+    lowest, highest = (
+        (height_mm - grid.bottom_mm) / grid.step_mm - 0.5 for height_mm in (row.first, row.last)
+    )
     return math.ceil(lowest - 1e-6), math.floor(highest + 1e-6)
 
 
@@ -153,5 +160,5 @@ def class_mask(
     return mask
 
 
-def _error(fault: str) -> CollectionError:
+def _label_error(fault: str) -> CollectionError:
     return CollectionError("label-unlawful", f"not a valid label: {fault}")

@@ -36,85 +36,91 @@ class Log:
         self.path = path
         self.dropped = 0
         self._regions = regions
-        self._threads = Lock()
-        self._read_to = 0
-        self._lines = 0
+        self._thread_lock = Lock()
+        self._read_byte_count = 0
+        self._read_line_count = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = path.open("a+b", buffering=0)
-        self._file = self._stream.fileno()
+        self._descriptor = self._stream.fileno()
         with self.lock():
-            if os.fstat(self._file).st_size == 0:
-                self._write({"fovnet": __version__, "label_log": FORMAT, "regions": regions})
+            if os.fstat(self._descriptor).st_size == 0:
+                self._append_line({"fovnet": __version__, "label_log": FORMAT, "regions": regions})
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """No other process or thread writes while the block runs."""
-        with self._threads:
-            take_lock(self._file, wait=True)
+        with self._thread_lock:
+            take_lock(self._descriptor, wait=True)
             try:
                 self._drop_unfinished()
                 yield
             finally:
-                release_lock(self._file)
+                release_lock(self._descriptor)
 
     def news(self) -> list[dict[str, Any]]:
         """The actions that were written since this was last asked, by whichever process; within
         `lock`."""
-        text = os.pread(self._file, os.fstat(self._file).st_size - self._read_to, self._read_to)
-        facts = [
-            self._fact(line, self._lines + number)
-            for number, line in enumerate(text.split(b"\n")[:-1], start=1)
+        new_bytes = os.pread(
+            self._descriptor,
+            os.fstat(self._descriptor).st_size - self._read_byte_count,
+            self._read_byte_count,
+        )
+        log_lines = [
+            self._parsed_line(raw_line, self._read_line_count + line_offset)
+            for line_offset, raw_line in enumerate(new_bytes.split(b"\n")[:-1], start=1)
         ]
-        begins_file = self._read_to == 0
-        if begins_file:
-            self._refuse_other(facts[0])
-        self._read_to += len(text)
-        self._lines += len(facts)
-        return facts[1:] if begins_file else facts
+        begins_with_header = self._read_byte_count == 0
+        if begins_with_header:
+            self._refuse_other_log(log_lines[0])
+        self._read_byte_count += len(new_bytes)
+        self._read_line_count += len(log_lines)
+        return log_lines[1:] if begins_with_header else log_lines
 
     def append(self, action: Mapping[str, Any]) -> None:
         """Writes an action, and waits until it is on the disk; within `lock`.  Raises OSError, and
         leaves the file as it was, if the disk is full."""
-        self._write(action)
+        self._append_line(action)
 
     def close(self) -> None:
         """Closes the file."""
         self._stream.close()
 
-    def _write(self, fact: Mapping[str, Any]) -> None:
-        size = os.fstat(self._file).st_size
-        line = json.dumps(fact, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+    def _append_line(self, log_line: Mapping[str, Any]) -> None:
+        size_before = os.fstat(self._descriptor).st_size
+        encoded_line = (
+            json.dumps(log_line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        )
         try:
-            if self._stream.write(line) != len(line):
+            if self._stream.write(encoded_line) != len(encoded_line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-            os.fsync(self._file)
+            os.fsync(self._descriptor)
         except OSError:
-            os.ftruncate(self._file, size)
+            os.ftruncate(self._descriptor, size_before)
             raise
 
     def _drop_unfinished(self) -> None:
         """Removes a last line without an end: what a process was writing when it was killed."""
-        size = os.fstat(self._file).st_size
-        if size == 0 or os.pread(self._file, 1, size - 1) == b"\n":
+        size = os.fstat(self._descriptor).st_size
+        if size == 0 or os.pread(self._descriptor, 1, size - 1) == b"\n":
             return
-        text = os.pread(self._file, size, 0)
-        os.ftruncate(self._file, text.rfind(b"\n") + 1)
+        log_bytes = os.pread(self._descriptor, size, 0)
+        os.ftruncate(self._descriptor, log_bytes.rfind(b"\n") + 1)
         self.dropped += 1
 
-    def _fact(self, line: bytes, number: int) -> dict[str, Any]:
+    def _parsed_line(self, raw_line: bytes, line_number: int) -> dict[str, Any]:
         try:
-            fact = json.loads(line)
+            log_line = json.loads(raw_line)
         except ValueError:
-            fact = None
-        if not isinstance(fact, dict):
+            log_line = None
+        if not isinstance(log_line, dict):
             raise CollectionError(
                 "label-log",
-                f"{self.path}, line {number}: no action as `fovnet label` writes it; put the file "
+                f"{self.path}, line {line_number}: no action as `fovnet label` writes it; put the file "
                 "back as it was, or label into another folder",
             )
-        return fact
+        return log_line
 
-    def _refuse_other(self, header: Mapping[str, Any]) -> None:
+    def _refuse_other_log(self, header: Mapping[str, Any]) -> None:
         if header.get("label_log") != FORMAT:
             raise CollectionError(
                 "label-log",

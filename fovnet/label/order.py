@@ -30,27 +30,27 @@ def by_teaching(
 ) -> list[int]:
     """Indices of the volumes (v,), the most instructive first; those done are already known, and
     count as coming before."""
-    values = np.array([teaching_value(item) for item in items])
-    groups_of_item = [_groups_of(item) for item in items]
-    count_of_group: Counter[tuple[str, str]] = Counter(
-        group for index in done_indices for group in groups_of_item[index]
+    teaching_values = np.array([teaching_value(item) for item in items])
+    groups_by_item_index = [_groups_counted_as_alike(item) for item in items]
+    done_count_by_group: Counter[tuple[str, str]] = Counter(
+        group for index in done_indices for group in groups_by_item_index[index]
     )
-    members_of_group: dict[tuple[str, str], list[int]] = {}
-    for index, groups in enumerate(groups_of_item):
+    item_indices_by_group: dict[tuple[str, str], list[int]] = {}
+    for index, groups in enumerate(groups_by_item_index):
         for group in groups:
-            members_of_group.setdefault(group, []).append(index)
-    for group, count in count_of_group.items():
-        values[members_of_group[group]] *= REPEAT_FACTORS[group[0]] ** count
-    values[list(done_indices)] = -1.0
+            item_indices_by_group.setdefault(group, []).append(index)
+    for group, done_count in done_count_by_group.items():
+        teaching_values[item_indices_by_group[group]] *= REPEAT_FACTORS[group[0]] ** done_count
+    teaching_values[list(done_indices)] = -1.0
     queue = []
     for _ in range(len(items) - len(done_indices)):
-        best_index = int(values.argmax())
+        best_index = int(teaching_values.argmax())
         queue.append(best_index)
-        values[best_index] = -1.0
-        for group in groups_of_item[best_index]:
-            other_members = np.asarray(members_of_group[group])
-            values[other_members] *= np.where(
-                values[other_members] > 0, REPEAT_FACTORS[group[0]], 1.0
+        teaching_values[best_index] = -1.0
+        for group in groups_by_item_index[best_index]:
+            members_of_same_group = np.asarray(item_indices_by_group[group])
+            teaching_values[members_of_same_group] *= np.where(
+                teaching_values[members_of_same_group] > 0, REPEAT_FACTORS[group[0]], 1.0
             )
     return queue + sorted(done_indices)
 
@@ -93,23 +93,29 @@ def teaching_value(item: LabelItem) -> float:
     prediction = item.prediction
     if prediction is None or not prediction.probabilities:
         return 1.0
-    doubt = sum(map(_entropy_bits, prediction.probabilities)) / len(prediction.probabilities)
+    mean_entropy_bits = sum(map(_entropy_bits, prediction.probabilities)) / len(
+        prediction.probabilities
+    )
     disagreement = 0.0 if prediction.agreement is None else 1.0 - prediction.agreement
     rarity = 0.0
     if prediction.novelty is not None:
         rarity = min(-math.log10(max(prediction.novelty, 1e-9)), MOST_NOVEL) / MOST_NOVEL
-    return 0.01 + doubt + disagreement + rarity / 2
+    return 0.01 + mean_entropy_bits + disagreement + rarity / 2
 
 
-def _groups_of(item: LabelItem) -> list[tuple[str, str]]:
+def _groups_counted_as_alike(item: LabelItem) -> list[tuple[str, str]]:
     """The groups a volume belongs to."""
-    kind = "|".join(item.row.attributes.get(name, "") for name in KIND_ATTRIBUTES)
-    regions = (
+    kind_of_picture = "|".join(item.row.attributes.get(name, "") for name in KIND_ATTRIBUTES)
+    predicted_regions = (
         "|".join(extent.region for extent in item.prediction.extents) if item.prediction else ""
     )
-    return [("subject", item.row.subject_id), ("kind", kind), ("regions", regions)]
+    return [
+        ("subject", item.row.subject_id),
+        ("kind", kind_of_picture),
+        ("regions", predicted_regions),
+    ]
 
 
-def _entropy_bits(chance: float) -> float:
-    probability = min(max(chance, 1e-9), 1 - 1e-9)
+def _entropy_bits(stated_probability: float) -> float:
+    probability = min(max(stated_probability, 1e-9), 1 - 1e-9)
     return -probability * math.log2(probability) - (1 - probability) * math.log2(1 - probability)

@@ -30,9 +30,9 @@ from fovnet.volume.sources.source import read, source_of
 from fovnet.volume.volume import Volume
 
 CUTS_PER_LINE = 16  # cuts side by side on a sheet
-QUALITY = 85
+JPEG_QUALITY = 85
 NO_SLICES = LabelGrid(0, 0.0, 0.0)
-MOST_BYTES = 200_000_000
+MOST_SHEET_BYTES = 200_000_000
 """Of sheets that are kept: several hundred volumes."""
 
 
@@ -73,10 +73,10 @@ class PictureStore:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._lock = Lock()
-        self._reader = ThreadPoolExecutor(1)
-        self._originals = ThreadPoolExecutor(1)
-        self._begun: OrderedDict[int, Future[VolumeSheet]] = OrderedDict()
-        self._whole: tuple[int, FullVolume] | None = None
+        self._sheet_reader = ThreadPoolExecutor(1)
+        self._original_reader = ThreadPoolExecutor(1)
+        self._sheet_future_by_index: OrderedDict[int, Future[VolumeSheet]] = OrderedDict()
+        self._indexed_full_volume: tuple[int, FullVolume] | None = None
 
     def of(self, index: int) -> VolumeSheet:
         """The volume of that index, waited for if it is not read yet."""
@@ -85,18 +85,20 @@ class PictureStore:
     def ahead(self, index: int) -> Future[VolumeSheet]:
         """The same, begun if it was not, and not waited for."""
         with self._lock:
-            if index not in self._begun:
-                self._begun[index] = self._reader.submit(_reading_task(self._paths[index]))
-                self._give_up()
-            self._begun.move_to_end(index)
-            return self._begun[index]
+            if index not in self._sheet_future_by_index:
+                self._sheet_future_by_index[index] = self._sheet_reader.submit(
+                    _reading_task(self._paths[index])
+                )
+                self._forget_least_used_sheets()
+            self._sheet_future_by_index.move_to_end(index)
+            return self._sheet_future_by_index[index]
 
     def only_ahead(self, indices: Sequence[int]) -> None:
         """Reads these ahead, in this order, and no longer others that are not begun."""
         with self._lock:
-            for index in [index for index in self._begun if index not in indices]:
-                if self._begun[index].cancel():
-                    del self._begun[index]
+            for index in [index for index in self._sheet_future_by_index if index not in indices]:
+                if self._sheet_future_by_index[index].cancel():
+                    del self._sheet_future_by_index[index]
         for index in indices:
             self.ahead(index)
 
@@ -107,18 +109,18 @@ class PictureStore:
         Raises VolumeError as reading does, and "volume-changed" where the file is another than that
         of the cuts.
         """
-        volume = self._originals.submit(self._read_whole, index).result()
-        plane = volume.grey[::-1, ::-1, volume.plane_of[slice_index]].T
-        return jpeg(plane, 92), volume.wide_to_high
+        full_volume = self._original_reader.submit(self._full_volume_of_index, index).result()
+        slice_grey = full_volume.grey[::-1, ::-1, full_volume.plane_of[slice_index]].T
+        return jpeg(slice_grey, 92), full_volume.wide_to_high
 
     def close(self) -> None:
         """Stops reading."""
-        for executor in (self._reader, self._originals):
+        for executor in (self._sheet_reader, self._original_reader):
             executor.shutdown(wait=False, cancel_futures=True)
 
-    def _read_whole(self, index: int) -> FullVolume:
-        if self._whole is None or self._whole[0] != index:
-            self._whole = None  # two at once might not fit
+    def _full_volume_of_index(self, index: int) -> FullVolume:
+        if self._indexed_full_volume is None or self._indexed_full_volume[0] != index:
+            self._indexed_full_volume = None  # two at once might not fit
             source = source_of(self._paths[index])
             if source.checksum != self.of(index).checksum:
                 raise VolumeError(
@@ -126,42 +128,42 @@ class PictureStore:
                     f"{source.path}: another file now than when its cuts were read; start `fovnet "
                     "label` again",
                 )
-            self._whole = index, _full_volume(to_ras(read(source)))
-        return self._whole[1]
+            self._indexed_full_volume = index, _full_volume(to_ras(read(source)))
+        return self._indexed_full_volume[1]
 
-    def _give_up(self) -> None:
-        """Forgets the least lately used sheets beyond MOST_BYTES; within the lock."""
-        size_of_sheet = {
+    def _forget_least_used_sheets(self) -> None:
+        """Forgets the least lately used sheets beyond MOST_SHEET_BYTES; within the lock."""
+        sheet_bytes_by_index = {
             index: len(future.result().sheet)
-            for index, future in self._begun.items()
+            for index, future in self._sheet_future_by_index.items()
             if future.done() and not future.cancelled()
         }
-        bytes_over = sum(size_of_sheet.values()) - MOST_BYTES
-        for index, size in size_of_sheet.items():
+        bytes_over = sum(sheet_bytes_by_index.values()) - MOST_SHEET_BYTES
+        for index, sheet_bytes in sheet_bytes_by_index.items():
             if bytes_over <= 0:
                 break
-            bytes_over -= size
-            del self._begun[index]
+            bytes_over -= sheet_bytes
+            del self._sheet_future_by_index[index]
 
 
 def _full_volume(volume: Volume) -> FullVolume:
-    black, white = window(volume.voxels)
+    black_value, white_value = window(volume.voxels)
     with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white
-        grey = np.clip((volume.voxels - black) * np.float32(255 / (white - black)), 0, 255).astype(
-            np.uint8
-        )
-    planes = np.arange(grey.shape[2])
+        grey = np.clip(
+            (volume.voxels - black_value) * np.float32(255 / (white_value - black_value)), 0, 255
+        ).astype(np.uint8)
+    plane_of_slice = np.arange(grey.shape[2])
     counted_z_mm = volume.counted_z_mm
     if counted_z_mm is not None:
-        planes = np.abs(counted_z_mm[:, None] - volume.slice_heights_mm()).argmin(axis=1)
+        plane_of_slice = np.abs(counted_z_mm[:, None] - volume.slice_heights_mm()).argmin(axis=1)
     width_mm, height_mm = (volume.spacing_mm[:2] * grey.shape[:2]).tolist()
-    return FullVolume(grey, planes, width_mm / height_mm)
+    return FullVolume(grey, plane_of_slice, width_mm / height_mm)
 
 
 def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
     def read_sheet() -> VolumeSheet:
         try:
-            return _sheet_of(slice_volume(source_of(path)))
+            return _sheet_of_stack(slice_volume(source_of(path)))
         except FovnetError as fault:
             return VolumeSheet(fault=str(fault))
         except Exception as fault:
@@ -170,19 +172,19 @@ def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
     return read_sheet
 
 
-def _sheet_of(stack: SliceStack) -> VolumeSheet:
-    slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
+def _sheet_of_stack(stack: SliceStack) -> VolumeSheet:
+    slice_count = stack.counted_slices or int(stack.covers[-1, 1]) + 1
     if stack.counted is None:
         cut_of = np.repeat(np.arange(len(stack.covers)), np.diff(stack.covers, axis=1)[:, 0] + 1)
     else:
-        cut_of = np.abs(np.arange(slices)[:, None] - stack.counted).argmin(axis=1)
+        cut_of = np.abs(np.arange(slice_count)[:, None] - stack.counted).argmin(axis=1)
     edges_mm = stack.edges_mm
     return VolumeSheet(
-        jpeg(contact_sheet(stack.pixels, CUTS_PER_LINE), QUALITY),
+        jpeg(contact_sheet(stack.pixels, CUTS_PER_LINE), JPEG_QUALITY),
         len(stack.pixels),
         tuple(cut_of.tolist()),
         stack.side_mm,
-        grid_between(float(edges_mm[0]), float(edges_mm[-1]), slices),
+        grid_between(float(edges_mm[0]), float(edges_mm[-1]), slice_count),
         stack.notes,
         checksum=stack.checksum,
     )

@@ -19,19 +19,23 @@ def checksum_of_replaced(item: LabelItem, record: VolumeRecord) -> str:
     A file is read only if it was changed after it was labelled, or another one was predicted: to
     read all of a thousand labelled ones takes minutes.
     """
-    labels = [label for label in record.final_states().values() if label.is_read and label.checksum]
-    if not labels:
+    read_labels = [
+        label for label in record.final_states().values() if label.is_read and label.checksum
+    ]
+    if not read_labels:
         return ""
-    is_other = item.prediction is not None and not all(
-        label.is_of(item.prediction.checksum) for label in labels
+    is_another_file_predicted = item.prediction is not None and not all(
+        label.is_of(item.prediction.checksum) for label in read_labels
     )
-    if not is_other and _change_time_s(item) <= min(label.time_s for label in labels):
+    if not is_another_file_predicted and _change_time_s(item) <= min(
+        label.time_s for label in read_labels
+    ):
         return ""
     try:
         checksum = source_of(item.row.path).checksum
     except (FovnetError, OSError):
         return ""
-    return "" if all(label.is_of(checksum) for label in labels) else checksum
+    return "" if all(label.is_of(checksum) for label in read_labels) else checksum
 
 
 def _change_time_s(item: LabelItem) -> float:

@@ -125,7 +125,7 @@ class ReadingBook:
         self.vocabulary = vocabulary
         self.volumes: dict[str, VolumeRecord] = {}
         self.holds: dict[str, Hold] = {}  # what each session looks at
-        self._looks: dict[tuple[str, str], Look] = {}  # by session and volume
+        self._look_by_session_and_volume: dict[tuple[str, str], Look] = {}  # by session and volume
 
     def record(self, volume_id: str) -> VolumeRecord:
         """What is known of a volume; empty pages of one that nobody has seen."""
@@ -138,30 +138,30 @@ class ReadingBook:
 
     def follow(self, actions: Iterable[Mapping[str, Any]]) -> set[str]:
         """Takes in actions as the log has them; returns the volumes that changed."""
-        return {action["volume_id"] for action in actions if self._take(action)}
+        return {action["volume_id"] for action in actions if self._take_in_action(action)}
 
-    def _take(self, action: Mapping[str, Any]) -> bool:
+    def _take_in_action(self, action: Mapping[str, Any]) -> bool:
         """Takes in one action; whether it changed a label."""
         volume_id = action["volume_id"]
         reader = action["reader"]
         session = action["session"]
         record = self.record(volume_id)
-        time_s = datetime.fromisoformat(action["time"]).timestamp()
+        action_time_s = datetime.fromisoformat(action["time"]).timestamp()
         if "grid" in action:
             self.measure(volume_id, LabelGrid(**action["grid"]))
         if action["act"] == GIVE:
             record.given_rows = tuple(RegionRow(volume_id, *row) for row in action["rows"])
             extents = extents_of(record.given_rows, record.grid, self.vocabulary)
             record.readings[GIVEN] = VolumeReading(
-                LabelState(extents, DONE, time_s=time_s, is_read=True)
+                LabelState(extents, DONE, time_s=action_time_s, is_read=True)
             )
             return True
         if action["act"] == LOOK:
-            self.holds[session] = Hold(volume_id, reader, time_s)
-            self._looks[session, volume_id] = Look(time_s, actions=0)
+            self.holds[session] = Hold(volume_id, reader, action_time_s)
+            self._look_by_session_and_volume[session, volume_id] = Look(action_time_s, actions=0)
             return False
         reading = record.readings.setdefault(reader, VolumeReading())
-        self._change(reading, action, time_s)
+        self._apply_change(reading, action, action_time_s)
         if action["mode"] == BLIND:
             record.blind[reader] = record.blind.get(reader, 0) + 1
         else:
@@ -181,7 +181,9 @@ class ReadingBook:
                     extents=extents_of(record.given_rows, grid, self.vocabulary),
                 )
 
-    def _change(self, reading: VolumeReading, action: Mapping[str, Any], time_s: float) -> None:
+    def _apply_change(
+        self, reading: VolumeReading, action: Mapping[str, Any], time_s: float
+    ) -> None:
         if action["act"] == UNDO:
             if reading.past:
                 reading.future.append(reading.state)
@@ -192,35 +194,35 @@ class ReadingBook:
                 reading.past.append(reading.state)
                 reading.state = reading.future.pop()
             return
-        window = (action["session"], action["volume_id"])
-        look = self._looks.get(window, Look(time_s, actions=0))
+        session_and_volume = (action["session"], action["volume_id"])
+        look = self._look_by_session_and_volume.get(session_and_volume, Look(time_s, actions=0))
         look = look._replace(actions=look.actions + 1)
-        self._looks[window] = look
+        self._look_by_session_and_volume[session_and_volume] = look
         reading.past.append(reading.state)
         reading.future.clear()
-        reading.state = _state_after(
+        reading.state = _state_after_action(
             reading.state or LabelState(), action, time_s, time_s - look.since_s, look.actions
         )
 
 
-def _state_after(
+def _state_after_action(
     state: LabelState, action: Mapping[str, Any], time_s: float, seconds: float, actions: int
 ) -> LabelState:
     """The state after an action that changes it."""
-    act = action["act"]
-    changed = replace(state, mode=action["mode"], time_s=time_s)
+    action_kind = action["act"]
+    changed_state = replace(state, mode=action["mode"], time_s=time_s)
     if "extents" in action:
         extents = tuple(RegionExtent(*extent) for extent in action["extents"])
-        changed = replace(
-            changed, extents=extents, is_read=True, checksum=action.get("checksum", "")
+        changed_state = replace(
+            changed_state, extents=extents, is_read=True, checksum=action.get("checksum", "")
         )
     if "words" in action:
-        changed = replace(changed, comment=action["words"])
-    if act in (DONE, SKIPPED, ASIDE):
-        changed = replace(changed, mark=act)
+        changed_state = replace(changed_state, comment=action["words"])
+    if action_kind in (DONE, SKIPPED, ASIDE):
+        changed_state = replace(changed_state, mark=action_kind)
         if not state.is_final:
-            changed = replace(changed, seconds=seconds, actions=actions)
-    return changed
+            changed_state = replace(changed_state, seconds=seconds, actions=actions)
+    return changed_state
 
 
 def independent(finished: Mapping[str, LabelState]) -> dict[str, LabelState]:
@@ -237,13 +239,15 @@ def independent(finished: Mapping[str, LabelState]) -> dict[str, LabelState]:
 def final_label(record: VolumeRecord) -> LabelState | None:
     """The label of a volume that all independent readings, or a third one, agree on; None if there
     is no reading yet, or they differ."""
-    finished = record.final_states()
-    third_states = [state for state in finished.values() if state.mode == THIRD]
+    final_states_by_reader = record.final_states()
+    third_states = [state for state in final_states_by_reader.values() if state.mode == THIRD]
     if third_states:
         return max(third_states, key=lambda state: state.time_s)
-    readings = [*independent(finished).values()]
-    is_disagreement = any(differences(readings[0], state, record.grid) for state in readings[1:])
-    return readings[0] if readings and not is_disagreement else None
+    independent_states = [*independent(final_states_by_reader).values()]
+    is_disagreement = any(
+        differences(independent_states[0], state, record.grid) for state in independent_states[1:]
+    )
+    return independent_states[0] if independent_states and not is_disagreement else None
 
 
 def is_disputed(record: VolumeRecord) -> bool:
@@ -258,20 +262,27 @@ def differences(first: LabelState, second: LabelState, grid: LabelGrid | None) -
         return ["only one of the two holds that it can be labelled"]
     if first.mark == ASIDE:
         return []
-    first_extents = {extent.region: extent for extent in first.extents}
-    second_extents = {extent.region: extent for extent in second.extents}
-    sentences = [
-        f"{region} in one reading only" for region in first_extents.keys() ^ second_extents.keys()
+    first_extent_by_region = {extent.region: extent for extent in first.extents}
+    second_extent_by_region = {extent.region: extent for extent in second.extents}
+    difference_sentences = [
+        f"{region} in one reading only"
+        for region in first_extent_by_region.keys() ^ second_extent_by_region.keys()
     ]
     step_mm = grid.step_mm if grid else 1.0
-    for region in (region for region in first_extents if region in second_extents):
-        for end, slices_apart in _distances(first_extents[region], second_extents[region]):
+    for region in (
+        region for region in first_extent_by_region if region in second_extent_by_region
+    ):
+        for end_name, slices_apart in _slices_apart_by_end(
+            first_extent_by_region[region], second_extent_by_region[region]
+        ):
             if slices_apart * step_mm > AGREEMENT_MM:
-                sentences.append(f"{end} of {region}: {slices_apart * step_mm:.0f} mm apart")
-    return sentences
+                difference_sentences.append(
+                    f"{end_name} of {region}: {slices_apart * step_mm:.0f} mm apart"
+                )
+    return difference_sentences
 
 
-def _distances(first: RegionExtent, second: RegionExtent) -> Sequence[tuple[str, int]]:
+def _slices_apart_by_end(first: RegionExtent, second: RegionExtent) -> Sequence[tuple[str, int]]:
     """By how many slices each end differs."""
     return (
         ("lower end", abs(first.first - second.first)),

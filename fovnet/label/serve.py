@@ -53,12 +53,12 @@ def serve(desk: Desk, port_socket: socket.socket, *, announce: Callable[[str], N
     from fovnet.label.app import build_app
     from fovnet.label.guard import Guard
 
-    key = secrets.token_urlsafe(24)
+    secret_key = secrets.token_urlsafe(24)
     with port_socket:
         port_socket.listen()  # so that the address can be opened as soon as it is known
         port = port_socket.getsockname()[1]
-        guarded_app = Guard(build_app(desk), port=port, key=key)
-        announce(f"http://{LOCAL_ADDRESS}:{port}/?key={key}")
+        guarded_app = Guard(build_app(desk), port=port, key=secret_key)
+        announce(f"http://{LOCAL_ADDRESS}:{port}/?key={secret_key}")
         server_options: dict[str, Any] = {
             "log_level": "critical",
             "access_log": False,

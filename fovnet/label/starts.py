@@ -86,7 +86,7 @@ class Gathering:
                 "two starts folders of their own (--out), or rename one in its table",
             )
         else:
-            self.items[volume_id] = _merge(known_item, item)
+            self.items[volume_id] = _merged_item(known_item, item)
 
 
 def gather_items(
@@ -101,19 +101,19 @@ def gather_items(
     faulty tables, "label-nothing" if there is no volume.
     """
     gathering = Gathering()
-    for start in starts:
-        if is_our_table(start / SPANS):
-            items: Iterable[LabelItem] = _items_of_answers(start, advance)
-        elif (start / "volumes.tsv").is_file() or start.is_file():
-            items = _items_of_tables(start, vocabulary)
+    for start_folder in starts:
+        if is_our_table(start_folder / SPANS):
+            items_of_start: Iterable[LabelItem] = _items_of_answers(start_folder, advance)
+        elif (start_folder / "volumes.tsv").is_file() or start_folder.is_file():
+            items_of_start = _items_of_tables(start_folder, vocabulary)
         else:
-            fault = "holds neither" if start.exists() else "no such folder"
+            fault_of_folder = "holds neither" if start_folder.exists() else "no such folder"
             raise CollectionError(
                 "label-start",
-                f"{start}: {fault}; wanted are answers (spans.tsv of `fovnet predict`) or tables "
+                f"{start_folder}: {fault_of_folder}; wanted are answers (spans.tsv of `fovnet predict`) or tables "
                 "(volumes.tsv of a collection); give a folder of either kind",
             )
-        for item in items:
+        for item in items_of_start:
             gathering.add(item)
     if not gathering.items:
         raise CollectionError(
@@ -126,8 +126,8 @@ def gather_items(
 def count_refused(starts: Sequence[Path]) -> int:
     """The number of volumes in folders of answers that could not be read, and so cannot be
     labelled; one that several folders have counts once."""
-    tables = [start / SPANS for start in starts if is_our_table(start / SPANS)]
-    rows = (row for table in tables for row in read_tsv(table) if row["status"] == "refused")
+    span_tables = [start / SPANS for start in starts if is_our_table(start / SPANS)]
+    rows = (row for table in span_tables for row in read_tsv(table) if row["status"] == "refused")
     return len({_full_path(Path(row["path"])) for row in rows})
 
 
@@ -155,65 +155,69 @@ def _items_of_tables(start: Path, vocabulary: Vocabulary) -> Iterable[LabelItem]
 def _items_of_answers(folder: Path, advance: Callable[[int, int], None]) -> Iterable[LabelItem]:
     """The volumes of an answers folder that were read: of `refused` ones there is nothing to look
     at."""
-    rows = {row["volume_id"]: row for row in read_tsv(folder / SPANS) if row["status"] != "refused"}
+    row_by_volume_id = {
+        row["volume_id"]: row for row in read_tsv(folder / SPANS) if row["status"] != "refused"
+    }
     found_table = folder / "found.tsv"
-    subject_of_path = {}
+    subject_id_by_path = {}
     if found_table.is_file():
-        subject_of_path = {row["path"]: row["patient"] for row in read_tsv(found_table)}
-    for number, (volume_id, row) in enumerate(rows.items(), start=1):
-        subject = subject_of_path.get(row["path"], "")
+        subject_id_by_path = {row["path"]: row["patient"] for row in read_tsv(found_table)}
+    for read_count, (volume_id, row) in enumerate(row_by_volume_id.items(), start=1):
+        subject_id = subject_id_by_path.get(row["path"], "")
         path = _full_path(Path(row["path"]))
-        volume_row = VolumeRow(volume_id, subject or _subject_of_name(volume_id), path)
-        yield LabelItem(volume_row, _prediction_in(folder / f"{volume_id}.json"), (), not subject)
-        advance(number, len(rows))
+        volume_row = VolumeRow(volume_id, subject_id or _subject_in_name(volume_id), path)
+        yield LabelItem(
+            volume_row, _prediction_in(folder / f"{volume_id}.json"), (), not subject_id
+        )
+        advance(read_count, len(row_by_volume_id))
 
 
-def _subject_of_name(volume_id: str) -> str:
+def _subject_in_name(volume_id: str) -> str:
     """The participant in a name as BIDS has it (sub-01_T1w); else the whole name, a person of its
     own."""
-    entity = volume_id.partition("_")[0]
-    return entity if entity.startswith("sub-") else volume_id
+    leading_entity = volume_id.partition("_")[0]
+    return leading_entity if leading_entity.startswith("sub-") else volume_id
 
 
 def _prediction_in(path: Path) -> VolumePrediction | None:
     """What a volume's JSON says; None where it cannot be read."""
     try:
-        facts = read_json(path)
+        volume_json = read_json(path)
         extents = [
             RegionExtent(span["region"], span["first_slice"], span["last_slice"])
-            for span in facts["spans"]
+            for span in volume_json["spans"]
         ]
-        statements = facts.get("statements") or ()
+        statements = volume_json.get("statements") or ()
         probabilities = [float(statement["probability"]) for statement in statements]
         return VolumePrediction(
             tuple(extents),
-            _doubts_text(facts),
+            _message_without_notes(volume_json),
             tuple(probabilities),
-            facts.get("agreement"),
-            facts.get("novelty"),
-            _grid(facts),
-            str(facts["checksum"]),
+            volume_json.get("agreement"),
+            volume_json.get("novelty"),
+            _grid_as_predicted(volume_json),
+            str(volume_json["checksum"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _doubts_text(facts: Mapping[str, Any]) -> str:
+def _message_without_notes(volume_json: Mapping[str, Any]) -> str:
     """The message of an answer without what was done while reading, which it ends with."""
-    notes = "; ".join(facts.get("notes") or ())
-    return str(facts["message"]).removesuffix(notes).removesuffix("; ")
+    notes_text = "; ".join(volume_json.get("notes") or ())
+    return str(volume_json["message"]).removesuffix(notes_text).removesuffix("; ")
 
 
-def _grid(facts: Mapping[str, Any]) -> LabelGrid | None:
-    if facts.get("counted_slices") is not None:
+def _grid_as_predicted(volume_json: Mapping[str, Any]) -> LabelGrid | None:
+    if volume_json.get("counted_slices") is not None:
         return None
-    covers = np.asarray(facts["covers"])
-    z_mm = np.asarray(facts["z_mm"], dtype=np.float64)
-    edges_mm = edges_of(z_mm, covers, np.asarray(facts["vox_to_ras"]))
+    covers = np.asarray(volume_json["covers"])
+    z_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)
+    edges_mm = edges_of(z_mm, covers, np.asarray(volume_json["vox_to_ras"]))
     return grid_between(float(edges_mm[0]), float(edges_mm[-1]), int(covers[-1, 1]) + 1)
 
 
-def _merge(item: LabelItem, other_item: LabelItem) -> LabelItem:
+def _merged_item(item: LabelItem, other_item: LabelItem) -> LabelItem:
     """Two items of the same path: the row of a table before one whose subject is guessed, the first
     prediction, the first labels."""
     is_other_better = item.is_subject_guessed and not other_item.is_subject_guessed

@@ -23,8 +23,8 @@ from fovnet.regions import NONE
 from fovnet.volume.adapters.gathering import NOT_LABELLED, path_in_table
 from fovnet.volume.collection.table_lines import REGION_COLUMNS, VOLUME_COLUMNS
 
-SLICES, HEIGHTS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
-LABEL_COLUMNS = (*REGION_COLUMNS, *SLICES)
+SLICE_COLUMNS, HEIGHT_COLUMNS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
+LABEL_COLUMNS = (*REGION_COLUMNS, *SLICE_COLUMNS)
 ASIDE_COLUMNS = ("path", "kind", "code", "reason")
 READING_COLUMNS = (
     "volume_id",
@@ -32,25 +32,25 @@ READING_COLUMNS = (
     "mode",
     "mark",
     "region",
-    *SLICES,
-    *HEIGHTS,
+    *SLICE_COLUMNS,
+    *HEIGHT_COLUMNS,
     "comment",
     "seconds",
     "actions",
     "time",
 )
 TableRow = dict[str, Any]
-TABLES = ("volumes.tsv", "regions.tsv", "aside.tsv", "readings.tsv")
+TABLE_NAMES = ("volumes.tsv", "regions.tsv", "aside.tsv", "readings.tsv")
 
 
 def refuse_tables_of_others(out: Path) -> None:
     """Raise CollectionError "collection-exists" if a folder has such tables and no log of a
     labelling."""
-    present = [name for name in TABLES if (out / name).exists()]
-    if present and not (out / log.FILE_NAME).exists():
+    present_tables = [name for name in TABLE_NAMES if (out / name).exists()]
+    if present_tables and not (out / log.FILE_NAME).exists():
         raise CollectionError(
             "collection-exists",
-            f"--out {out}: {' and '.join(present)} there were not written by `fovnet label`, and "
+            f"--out {out}: {' and '.join(present_tables)} there were not written by `fovnet label`, and "
             "would be overwritten; give a folder of its own (labels that exist are taken in as a "
             "start)",
         )
@@ -96,23 +96,23 @@ class TableLines:
 def lines_of(out: Path, item: LabelItem, book: ReadingBook) -> TableLines:
     """The lines of a volume for the tables in `out`."""
     record = book.record(item.row.volume_id)
-    label = final_label(record)
-    readings = tsv_lines(READING_COLUMNS, _reading_rows(item.row.volume_id, record))
-    if label is None:
-        return TableLines(readings=readings)
-    if label.mark == ASIDE:
-        row = {
+    settled_label = final_label(record)
+    reading_lines = tsv_lines(READING_COLUMNS, _reading_rows(item.row.volume_id, record))
+    if settled_label is None:
+        return TableLines(readings=reading_lines)
+    if settled_label.mark == ASIDE:
+        aside_row = {
             "path": path_in_table(item.row.path, out),
             "kind": NOT_LABELLED,
-            "reason": label.comment,
+            "reason": settled_label.comment,
         }
-        return TableLines(aside=tsv_lines(ASIDE_COLUMNS, [row]), readings=readings)
-    rows = [*_label_rows(item, label, record)]
+        return TableLines(aside=tsv_lines(ASIDE_COLUMNS, [aside_row]), readings=reading_lines)
+    label_rows = [*_label_rows(item, settled_label, record)]
     return TableLines(
-        tsv_lines(LABEL_COLUMNS, rows),
-        tsv_lines((*LABEL_COLUMNS, *HEIGHTS), rows),
-        readings=readings,
-        in_mm=any(HEIGHTS[0] in row for row in rows),
+        tsv_lines(LABEL_COLUMNS, label_rows),
+        tsv_lines((*LABEL_COLUMNS, *HEIGHT_COLUMNS), label_rows),
+        readings=reading_lines,
+        in_mm=any(HEIGHT_COLUMNS[0] in aside_row for aside_row in label_rows),
     )
 
 
@@ -124,10 +124,10 @@ def write_labels(out: Path, lines_of_volumes: Collection[TableLines]) -> None:
     every start.
     """
     in_mm = any(volume_lines.in_mm for volume_lines in lines_of_volumes)
-    for name, columns, texts in (
+    for file_name, columns, lines_by_volume in (
         (
             "regions.tsv",
-            (*LABEL_COLUMNS, *(HEIGHTS if in_mm else ())),
+            (*LABEL_COLUMNS, *(HEIGHT_COLUMNS if in_mm else ())),
             [
                 volume_lines.with_heights if in_mm else volume_lines.labels
                 for volume_lines in lines_of_volumes
@@ -141,7 +141,9 @@ def write_labels(out: Path, lines_of_volumes: Collection[TableLines]) -> None:
         ),
     ):
         header = "\t".join(columns) + "\n"
-        write_text(out / name, header + "".join(texts), keep_same=True, lasting=False)
+        write_text(
+            out / file_name, header + "".join(lines_by_volume), keep_same=True, lasting=False
+        )
 
 
 def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Iterator[TableRow]:
@@ -150,52 +152,66 @@ def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Ite
     volume_id = item.row.volume_id
     given_reading = record.readings.get(GIVEN)
     if given_reading is not None and label is given_reading.state:
-        for row in record.given_rows:
-            end_columns = HEIGHTS if row.in_mm else SLICES
-            low, high = (row.first, row.last) if row.in_mm else (int(row.first), int(row.last))
+        for given_row in record.given_rows:
+            end_columns = HEIGHT_COLUMNS if given_row.in_mm else SLICE_COLUMNS
+            first_cell, last_cell = (
+                (given_row.first, given_row.last)
+                if given_row.in_mm
+                else (int(given_row.first), int(given_row.last))
+            )
             yield {
                 "volume_id": volume_id,
-                "region": row.region,
-                end_columns[0]: low,
-                end_columns[1]: high,
+                "region": given_row.region,
+                end_columns[0]: first_cell,
+                end_columns[1]: last_cell,
             }
         return
-    for region, first, last in label.extents:
-        yield {"volume_id": volume_id, "region": region, SLICES[0]: first, SLICES[1]: last}
+    for region, first_slice, last_slice in label.extents:
+        yield {
+            "volume_id": volume_id,
+            "region": region,
+            SLICE_COLUMNS[0]: first_slice,
+            SLICE_COLUMNS[1]: last_slice,
+        }
     if not label.extents and record.grid:
         yield {
             "volume_id": volume_id,
             "region": NONE,
-            SLICES[0]: 0,
-            SLICES[1]: record.grid.slices - 1,
+            SLICE_COLUMNS[0]: 0,
+            SLICE_COLUMNS[1]: record.grid.slices - 1,
         }
 
 
 def _reading_rows(volume_id: str, record: VolumeRecord) -> Iterator[TableRow]:
     """One row a region of each reader's own label, or one without a region."""
-    for reader, label in record.of_present_file().items():
+    for reader, reader_label in record.of_present_file().items():
         if reader == GIVEN:
             continue
-        reading_columns = {"volume_id": volume_id, "reader": reader} | _reading_columns(label)
-        for extent in label.extents:
-            end_cells: dict[str, Any] = {SLICES[0]: extent.first, SLICES[1]: extent.last}
+        cells_of_reading = {"volume_id": volume_id, "reader": reader} | _cells_of_label_state(
+            reader_label
+        )
+        for extent in reader_label.extents:
+            end_cells: dict[str, Any] = {
+                SLICE_COLUMNS[0]: extent.first,
+                SLICE_COLUMNS[1]: extent.last,
+            }
             if grid := record.grid:
                 heights = (
                     grid.bottom_mm + edge * grid.step_mm for edge in (extent.first, extent.last + 1)
                 )
-                end_cells |= dict(zip(HEIGHTS, heights, strict=True))
-            yield {**reading_columns, "region": extent.region, **end_cells}
-        if not label.extents:
-            yield reading_columns
+                end_cells |= dict(zip(HEIGHT_COLUMNS, heights, strict=True))
+            yield {**cells_of_reading, "region": extent.region, **end_cells}
+        if not reader_label.extents:
+            yield cells_of_reading
 
 
-def _reading_columns(state: LabelState) -> TableRow:
-    time = datetime.fromtimestamp(state.time_s, UTC).isoformat(timespec="seconds")
+def _cells_of_label_state(state: LabelState) -> TableRow:
+    time_text = datetime.fromtimestamp(state.time_s, UTC).isoformat(timespec="seconds")
     return {
         "mode": state.mode,
         "mark": state.mark,
         "comment": state.comment,
         "seconds": round(state.seconds, 1),
         "actions": state.actions,
-        "time": time,
+        "time": time_text,
     }

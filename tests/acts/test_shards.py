@@ -27,7 +27,7 @@ from fovnet.decision.rule import Rule
 from fovnet.errors import ConfigError, ModelError
 from fovnet.machine.locks import lock_folder
 from fovnet.records import read_json
-from fovnet.report.pages.covering import MARK
+from fovnet.report.pages.covering import MEMORY_FILE_NAME
 from fovnet.volume.sources.shard_settings import SETTING_NAMES, SETTINGS_IN_ROWS, ShardSettings
 from fovnet.volume.sources.shards import read_survey, shard_list
 
@@ -500,18 +500,18 @@ def test_a_folder_stays_covered_whatever_draws_into_it(
         elif step == "merge":
             fovnet("shard", "merge", out)
         else:
-            (out / MARK).unlink()
+            (out / MEMORY_FILE_NAME).unlink()
     told = {path.stem: read_json(path).get("faces") for path in out.glob("*.json")}
     assert {name for name, faces in told.items() if faces is False} == covered
-    assert (out / MARK).exists() == bool(covered)
+    assert (out / MEMORY_FILE_NAME).exists() == bool(covered)
 
 
 def test_a_file_of_that_name_that_is_somebody_elses_is_left_alone(
     two_volumes: Path, tmp_path: Path
 ) -> None:
     tmp_path.joinpath("out").mkdir()
-    (tmp_path / "out" / MARK).write_text("my own list of faces")
+    (tmp_path / "out" / MEMORY_FILE_NAME).write_text("my own list of faces")
     for words in (["shard", "survey"], ["predict"]):
         fault = refusal_of(*words, two_volumes, "--out", tmp_path / "out", "--no-faces")
         assert fault.code == "out-foreign"
-    assert (tmp_path / "out" / MARK).read_text() == "my own list of faces"
+    assert (tmp_path / "out" / MEMORY_FILE_NAME).read_text() == "my own list of faces"

@@ -36,7 +36,7 @@ from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.pages.answers_folder import claim_folder
-from fovnet.report.pages.covering import MARK
+from fovnet.report.pages.covering import MEMORY_FILE_NAME
 from fovnet.report.pages.predictions import write
 from fovnet.volume.slices.stack import Slicing, slice_format
 from fovnet.volume.sources.source import source_of
@@ -461,7 +461,7 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(
         and "kept from an earlier run: the answers on 1 of 1 volume" in again.output
     )
     left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
-    assert left == [MARK, "spans.tsv", "v001.json"]
+    assert left == [MEMORY_FILE_NAME, "spans.tsv", "v001.json"]
 
 
 @pytest.mark.slow

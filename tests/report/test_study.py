@@ -13,8 +13,8 @@ from fovnet.evaluate.readers import ReadingPair, agreement
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.content.cohort import refusal_reasons
 from fovnet.report.content.confidence import risk_view
-from fovnet.report.content.faces import COVER, cover_faces
-from fovnet.report.content.failures import THUMBNAILS, failures_view
+from fovnet.report.content.faces import COVERED_GREY, cover_faces
+from fovnet.report.content.failures import MOST_THUMBNAILS, failures_view
 from fovnet.report.content.flow import flow_table, flow_view
 from fovnet.report.content.method import table_of_published_results
 from fovnet.report.content.people import people_table
@@ -250,7 +250,7 @@ class TestFailures:
     ):
         assert failures_view(evaluation, pictured, 0, faces=True).pictured == ()
         (failure,) = failures_view(evaluation, pictured, 9, faces=True).pictured
-        assert failure.title.startswith("P10-lost") and len(failure.thumbnails) == THUMBNAILS
+        assert failure.title.startswith("P10-lost") and len(failure.thumbnails) == MOST_THUMBNAILS
         assert [one.wrong for one in failure.thumbnails] == [False, True, True, True, False]
         assert "predicted legs, true is" in failure.thumbnails[2].words
 
@@ -270,7 +270,7 @@ class TestFaces:
         head = DEFAULT.classes.index("head")
         shares = [np.zeros((100, len(DEFAULT.classes))) for _ in range(3)]
         shares[0][90:, head], shares[1][70, head], shares[2][80, head] = 1.0, 0.03, 0.001
-        hidden = (cover_faces(pixels, z_mm, DEFAULT, shares) == COVER).all(axis=(1, 2))
+        hidden = (cover_faces(pixels, z_mm, DEFAULT, shares) == COVERED_GREY).all(axis=(1, 2))
         assert np.flatnonzero(hidden).tolist() == [*range(64, 77), *range(84, 100)]
         assert (pixels == 7).all(), "the slices handed in stay as they are"
 
@@ -285,7 +285,7 @@ class TestFaces:
         views = [*page.cases.pictures, *(one.picture for one in page.cases.failures.pictured)]
         assert views
         for view in views:
-            assert (view.pixels[of_id[view.title].truth[:, head]] == COVER).all()
+            assert (view.pixels[of_id[view.title].truth[:, head]] == COVERED_GREY).all()
 
 
 def test_costs_are_those_recorded_and_the_rest_is_not_invented():

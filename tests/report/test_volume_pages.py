@@ -27,11 +27,18 @@ from fovnet.own_files import is_our_thumbnail, page_name, path_answered_before, 
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
-from fovnet.report.content.faces import COVER
-from fovnet.report.content.region_answers import GUESS_SENTENCES
+from fovnet.report.content.faces import COVERED_GREY
+from fovnet.report.content.region_answers import GUESS_EXPLANATION
 from fovnet.report.figures.body import Body
-from fovnet.report.figures.body_drawing import LEFT, body_drawing
-from fovnet.report.figures.thumbnail import BAR, DASH, SHORTEST, SIDE, save_thumbnail, thumbnail
+from fovnet.report.figures.body_drawing import HEIGHT_LABELS_WIDTH, body_drawing
+from fovnet.report.figures.thumbnail import (
+    DASH_LENGTH,
+    LANE_WIDTH,
+    LONGEST_SIDE,
+    SHORTEST_SIDE,
+    save_thumbnail,
+    thumbnail,
+)
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.pages.index_page import MOST_DOUBTS_NAMED, ROWS_IN_HTML, index_page, write_index
 from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
@@ -160,7 +167,7 @@ class TestDrawing:
         assert (drawing.bottom - drawing.top) / drawing.panels[0].wide == pytest.approx(
             tall_mm / case.side_mm, rel=0.01
         )
-        assert "true to scale" in drawing.note and drawing.panels[0].left == LEFT
+        assert "true to scale" in drawing.note and drawing.panels[0].left == HEIGHT_LABELS_WIDTH
 
     def test_a_flat_stack_is_stretched_and_says_so(self, case):
         drawing = body_drawing(part_of(case, 8, 400.0), [])
@@ -777,7 +784,7 @@ class TestAnswerOnAPage:
         index = index_page([answered("a", "partly", **answers)], tmp_path, DEFAULT)
         for path in (volume, write_index(tmp_path / "index.html", index)):
             words = " ".join(read(path).words)
-            assert (GUESS_SENTENCES in words) == is_told
+            assert (GUESS_EXPLANATION in words) == is_told
 
     @pytest.mark.parametrize("chance", [0.2, 0.89, 0.95])
     def test_no_set_of_regions_is_called_more_probable_than_one_of_them(
@@ -811,23 +818,26 @@ class TestThumbnail:
 
     def test_spans_stand_at_their_heights_in_their_colours(self):
         bar = self.drawn()[:, -1]
-        assert len(bar) == SIDE and bar[:, None].shape[-1] == 3
-        colours = [bytes(bar[at]).hex() for at in (3, SIDE // 2 - 6, SIDE // 2 + 6, SIDE - 6)]
+        assert len(bar) == LONGEST_SIDE and bar[:, None].shape[-1] == 3
+        colours = [
+            bytes(bar[at]).hex()
+            for at in (3, LONGEST_SIDE // 2 - 6, LONGEST_SIDE // 2 + 6, LONGEST_SIDE - 6)
+        ]
         names = ("abdomen", "abdomen", "pelvis", "pelvis")
         assert colours == [DEFAULT.colour(name)[1:] for name in names]
 
     def test_what_is_unsure_is_dashed(self):
         """It differs by more than its colour."""
         sure, unsure = self.drawn()[:, -1], self.drawn(unsure=["pelvis"])[:, -1]
-        half = SIDE // 2
+        half = LONGEST_SIDE // 2
         assert (sure[:half] == unsure[:half]).all()
         dark = (unsure[half + 2 :] == 0).all(axis=1)
         assert 0.4 < dark.mean() < 0.6 and (sure[half + 2 : -2] != 0).any(axis=1).all()
-        assert np.flatnonzero(np.diff(dark.astype(int))).size >= half // DASH - 2
+        assert np.flatnonzero(np.diff(dark.astype(int))).size >= half // DASH_LENGTH - 2
 
     def test_a_stack_of_a_few_slices_can_be_seen(self):
         picture = self.drawn(z_mm=np.arange(3) * 5.0, spans=())
-        assert picture.shape == (SHORTEST, SIDE + BAR + 3, 3)
+        assert picture.shape == (SHORTEST_SIDE, LONGEST_SIDE + LANE_WIDTH + 3, 3)
 
     def test_it_is_a_small_file_of_fovnets(self, tmp_path):
         path = save_thumbnail(tmp_path / thumbnail_name("a"), self.drawn())
@@ -835,10 +845,10 @@ class TestThumbnail:
         assert np.asarray(Image.open(path)).shape == self.drawn().shape
 
     def test_covered_slices_are_covered_in_it(self):
-        pixels = np.full((100, 128, 128), COVER, dtype=np.uint8)
+        pixels = np.full((100, 128, 128), COVERED_GREY, dtype=np.uint8)
         pixels[:50] = np.random.default_rng(1).integers(0, 255, (50, 128, 128), dtype=np.uint8)
         picture = thumbnail(Body(pixels, self.Z_MM, 400.0, np.zeros((100, 7)), (), DEFAULT), ())
-        assert np.ptp(picture[: SIDE // 2 - 4, :100].astype(int)) == 0
+        assert np.ptp(picture[: LONGEST_SIDE // 2 - 4, :100].astype(int)) == 0
 
     def test_no_other_picture_of_that_name_is_written_over(self, tmp_path):
         path = tmp_path / thumbnail_name("a")

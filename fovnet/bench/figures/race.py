@@ -15,8 +15,8 @@ from matplotlib.ticker import PercentFormatter
 from fovnet.bench.races import GOALS, Standing, SuccessCurve
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
 
-COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", "#6d4c33")
-STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
+METHOD_COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", "#6d4c33")
+LINE_STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 """Of more methods than colours the further ones are dashed."""
 
 
@@ -45,52 +45,70 @@ class RaceView:
 def race_figure(views: Sequence[RaceView]) -> Figure:
     """Two charts per table, side by side; random search as run is grey, its exact expectation
     dashed."""
-    shades = _shades([curve.label for view in views for curve in view.curves])
+    colour_by_label = _colour_by_label([curve.label for view in views for curve in view.curves])
     with house_style():
-        entries = list(shades)
-        columns = 4
-        head = 0.45 + 0.17 * -(-(len(entries) + 1) // columns)
-        chart = 2.55
-        gap = 0.78
-        foot = 0.45
-        height = head + len(views) * chart + (len(views) - 1) * gap + foot
-        figure = Figure(figsize=(10.4, height))
-        for number, view in enumerate(views):
-            bottom = (height - head - (number + 1) * chart - number * gap) / height
-            _shares(figure.add_axes((0.062, bottom, 0.41, chart / height)), view, shades)
-            _needs(figure.add_axes((0.575, bottom, 0.41, chart / height)), view, shades)
+        legend_labels = list(colour_by_label)
+        legend_column_count = 4
+        head_inches = 0.45 + 0.17 * -(-(len(legend_labels) + 1) // legend_column_count)
+        chart_inches = 2.55
+        gap_inches = 0.78
+        foot_inches = 0.45
+        height_inches = (
+            head_inches + len(views) * chart_inches + (len(views) - 1) * gap_inches + foot_inches
+        )
+        figure = Figure(figsize=(10.4, height_inches))
+        for view_index, view in enumerate(views):
+            chart_bottom = (
+                height_inches
+                - head_inches
+                - (view_index + 1) * chart_inches
+                - view_index * gap_inches
+            ) / height_inches
+            _draw_found_shares(
+                figure.add_axes((0.062, chart_bottom, 0.41, chart_inches / height_inches)),
+                view,
+                colour_by_label,
+            )
+            _draw_counts_to_goals(
+                figure.add_axes((0.575, chart_bottom, 0.41, chart_inches / height_inches)),
+                view,
+                colour_by_label,
+            )
         handle_by_name = {
-            name: handle
+            label: handle
             for axis in figure.axes[::2]
-            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
             list(handle_by_name.values()),
             list(handle_by_name),
             loc="upper left",
             bbox_to_anchor=(0.05, 1.0),
-            ncols=columns,
+            ncols=legend_column_count,
             frameon=False,
             columnspacing=1.6,
         )
         return figure
 
 
-def stroke_of(number: int) -> dict[str, Any]:
+def stroke_of(method_index: int) -> dict[str, Any]:
     """The colour and the style of the line of a method, by its number."""
     return {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
+        "color": METHOD_COLOURS[method_index % len(METHOD_COLOURS)],
+        "linestyle": LINE_STYLES[method_index // len(METHOD_COLOURS) % len(LINE_STYLES)],
     }
 
 
-def _shades(names: Sequence[str]) -> Mapping[str, str]:
-    learners = [name for name in dict.fromkeys(names) if name != "random"]
-    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(learners)}
-    return colours | ({"random": FAINT} if "random" in names else {})
+def _colour_by_label(labels: Sequence[str]) -> Mapping[str, str]:
+    learner_labels = [label for label in dict.fromkeys(labels) if label != "random"]
+    colour_by_label = {
+        label: METHOD_COLOURS[learner_index % len(METHOD_COLOURS)]
+        for learner_index, label in enumerate(learner_labels)
+    }
+    return colour_by_label | ({"random": FAINT} if "random" in labels else {})
 
 
-def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
+def _draw_found_shares(axis: Axes, view: RaceView, colour_by_label: Mapping[str, str]) -> None:
     """Step curves: the share of runs that had found the best row after n draws or epochs.  A band
     ends where all runs have found it."""
     counts = np.arange(view.most + 1)
@@ -106,79 +124,103 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
             zorder=3,
         )
     for curve in view.curves:
-        colour = shades[curve.label]
-        low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
-        share = np.concatenate([[0.0], curve.share])
-        is_open = (share < 1.0) | (counts <= np.argmax(share == 1.0))
-        is_drawn = (share > 0.0) & is_open
-        axis.fill_between(
-            counts, low, high, where=is_drawn, step="post", color=colour, alpha=0.13, linewidth=0
+        colour = colour_by_label[curve.label]
+        lower_shares, upper_shares = (
+            np.concatenate([[0.0], interval_end]) for interval_end in (curve.low, curve.high)
         )
-        axis.step(counts, share, where="post", color=colour, linewidth=1.6, label=curve.label)
-    trained = "trained the best row" if view.unit == "epochs" else "found the best row"
-    axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
+        found_shares = np.concatenate([[0.0], curve.share])
+        is_before_all_found = (found_shares < 1.0) | (counts <= np.argmax(found_shares == 1.0))
+        is_drawn = (found_shares > 0.0) & is_before_all_found
+        axis.fill_between(
+            counts,
+            lower_shares,
+            upper_shares,
+            where=is_drawn,
+            step="post",
+            color=colour,
+            alpha=0.13,
+            linewidth=0,
+        )
+        axis.step(
+            counts, found_shares, where="post", color=colour, linewidth=1.6, label=curve.label
+        )
+    found_phrase = "trained the best row" if view.unit == "epochs" else "found the best row"
+    axis.set(
+        xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {found_phrase}"
+    )
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-    name = view.name if len(view.name) <= 48 else f"{view.name[:47]}…"
-    axis.set_title(f"{name}: {view.rows:,} rows", loc="left")
+    short_name = view.name if len(view.name) <= 48 else f"{view.name[:47]}…"
+    axis.set_title(f"{short_name}: {view.rows:,} rows", loc="left")
 
 
-def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
+def _draw_counts_to_goals(axis: Axes, view: RaceView, colour_by_label: Mapping[str, str]) -> None:
     """Mean draws or epochs to every goal with their intervals, one lane per method within the
     goal's band."""
-    lanes = [curve.label for curve in view.curves]
-    for band, goal in enumerate(GOALS):
-        rows = [row for row in view.standings if row.goal == goal]
-        if band % 2:
-            axis.axhspan(band - 0.5, band + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
+    lane_labels = [curve.label for curve in view.curves]
+    for goal_index, goal in enumerate(GOALS):
+        goal_standings = [standing for standing in view.standings if standing.goal == goal]
+        if goal_index % 2:
+            axis.axhspan(goal_index - 0.5, goal_index + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
         if len(view.chance):
             axis.plot(
-                [rows[0].chance] * 2,
-                [band - 0.42, band + 0.42],
+                [goal_standings[0].chance] * 2,
+                [goal_index - 0.42, goal_index + 0.42],
                 color=INK,
                 linewidth=0.9,
                 linestyle=(0, (4, 2)),
             )
-        for row in rows:
-            mean, *ends = _interval(view, row)
-            lane = band + 0.7 * ((lanes.index(row.label) + 0.5) / len(lanes) - 0.5)
+        for standing in goal_standings:
+            mean_count, *interval_ends = _mean_and_interval(view, standing)
+            lane_height = goal_index + 0.7 * (
+                (lane_labels.index(standing.label) + 0.5) / len(lane_labels) - 0.5
+            )
             axis.plot(
-                ends,
-                [lane, lane],
-                color=shades[row.label],
+                interval_ends,
+                [lane_height, lane_height],
+                color=colour_by_label[standing.label],
                 linewidth=1.3,
             )
             axis.plot(
-                [mean],
-                [lane],
-                color=shades[row.label],
+                [mean_count],
+                [lane_height],
+                color=colour_by_label[standing.label],
                 marker="o",
                 markersize=3.6,
             )
     ends_and_means = [
-        number for row in view.standings for number in _interval(view, row) if np.isfinite(number)
+        drawn_number
+        for standing in view.standings
+        for drawn_number in _mean_and_interval(view, standing)
+        if np.isfinite(drawn_number)
     ]
-    most = max(ends_and_means + [row.chance for row in view.standings if len(view.chance)])
+    greatest_number = max(
+        ends_and_means + [standing.chance for standing in view.standings if len(view.chance)]
+    )
     axis.set_yticks(range(len(GOALS)), GOALS)
     axis.set(
         ylim=(len(GOALS) - 0.5, -0.5),
-        xlim=(0, 1.04 * most),
+        xlim=(0, 1.04 * greatest_number),
         xlabel=f"{view.unit} until the goal, mean and its 95 % interval",
     )
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     axis.set_title(
-        f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}",
+        f"{_run_count_text(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}",
         loc="left",
     )
 
 
-def _interval(view: RaceView, row: Standing) -> tuple[float, float, float]:
+def _mean_and_interval(view: RaceView, standing: Standing) -> tuple[float, float, float]:
     """The mean of a standing in the view's unit, and the ends of its interval."""
     if view.unit == "draws":
-        return row.mean, row.low, row.high
-    return row.epochs, row.epochs_low, row.epochs_high
+        return standing.mean, standing.low, standing.high
+    return standing.epochs, standing.epochs_low, standing.epochs_high
 
 
-def _runs(view: RaceView) -> str:
-    counts = sorted({curve.runs for curve in view.curves})
-    return f"{counts[0]} runs" if len(counts) == 1 else f"{counts[0]}-{counts[-1]} runs"
+def _run_count_text(view: RaceView) -> str:
+    run_counts = sorted({curve.runs for curve in view.curves})
+    return (
+        f"{run_counts[0]} runs"
+        if len(run_counts) == 1
+        else f"{run_counts[0]}-{run_counts[-1]} runs"
+    )

@@ -16,7 +16,7 @@ from fovnet.bench.tables import RecordedTable
 from fovnet.drawing.canvas import save_png
 from fovnet.records import write_tsv
 
-RUNS = (
+RUN_COLUMNS = (
     "table",
     "method",
     "seed",
@@ -41,44 +41,54 @@ def write_standings(
 ) -> list[RaceView]:
     """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png
     to `folder`."""
-    rows: list[Standing] = []
-    views = []
+    all_standings: list[Standing] = []
+    race_views = []
     for path, table in tables.items():
         contests = contests_of((entry, replay) for entry, replay in results if entry.table == path)
-        table_rows = [
-            row for contest in contests for row in standings(table, contest.entry, contest.replays)
+        table_standings = [
+            standing
+            for contest in contests
+            for standing in standings(table, contest.entry, contest.replays)
         ]
-        curves = [curve(table, contest.entry, contest.replays) for contest in contests]
-        chance = chance_curve(table, contests[0].entry.draws if table.epochs == 1 else 0)
-        views.append(RaceView(table.name, len(table.space), chance, curves, table_rows))
-        rows += table_rows
+        success_curves = [curve(table, contest.entry, contest.replays) for contest in contests]
+        chance_shares = chance_curve(table, contests[0].entry.draws if table.epochs == 1 else 0)
+        race_views.append(
+            RaceView(table.name, len(table.space), chance_shares, success_curves, table_standings)
+        )
+        all_standings += table_standings
     write_tsv(
         folder / "standings.tsv",
         [field.name for field in fields(Standing)],
-        [asdict(row) for row in rows],
+        [asdict(standing) for standing in all_standings],
     )
     write_tsv(
         folder / "runs.tsv",
-        RUNS,
-        [line for entry, replay in results for line in _lines(tables[entry.table], entry, replay)],
+        RUN_COLUMNS,
+        [
+            line
+            for entry, replay in results
+            for line in _run_lines(tables[entry.table], entry, replay)
+        ],
     )
-    save_png(race_figure(views), folder / "standings.png")
-    return views
+    save_png(race_figure(race_views), folder / "standings.png")
+    return race_views
 
 
-def _lines(table: RecordedTable, entry: Entry, replay: ReplayedSearch) -> Iterator[dict[str, Any]]:
+def _run_lines(
+    table: RecordedTable, entry: Entry, replay: ReplayedSearch
+) -> Iterator[dict[str, Any]]:
     """A line of runs.tsv for every slot of a run."""
-    median = float(np.median(table.loss[np.isfinite(table.loss)]))
-    numbers = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
-    for draw, (row, loss, epochs, spent) in enumerate(numbers, start=1):
+    median_loss = float(np.median(table.loss[np.isfinite(table.loss)]))
+    slot_results = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
+    for draw_number, (row, loss, epochs, spent) in enumerate(slot_results, start=1):
         yield {
             "table": entry.table.stem,
             "method": entry.contestant,
             "seed": entry.seed,
             "setting": entry.setting,
             "best": repr(table.best),
-            "median": repr(median),
-            "draw": draw,
+            "median": repr(median_loss),
+            "draw": draw_number,
             "row": int(row),
             "loss": repr(float(loss)),
             "epochs": int(epochs),

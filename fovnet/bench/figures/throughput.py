@@ -21,17 +21,17 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
     with house_style():
         figure = Figure(figsize=(11.0, 1.1 + 0.27 * max(4, len(measured))))
         speed, share, memory = figure.subplots(1, 3, sharey=True, width_ratios=(1.4, 1, 1))
-        _speeds(speed, measured, lanes)
+        _draw_speeds(speed, measured, lanes)
         share.barh(
             lanes - 0.16,
-            _column(measured, "matrix_share"),
+            _values_of_attribute(measured, "matrix_share"),
             height=0.3,
             color=ACCENT,
             label="of the matrix rate",
         )
         share.barh(
             lanes + 0.16,
-            _column(measured, "handling_share"),
+            _values_of_attribute(measured, "handling_share"),
             height=0.3,
             color=WARN,
             label="of the step: its data",
@@ -39,7 +39,7 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
         share.xaxis.set_major_formatter(PercentFormatter(1.0))
         share.set_title("shares", loc="left")
         memory.plot(
-            _column(measured, "predicted_mb"),
+            _values_of_attribute(measured, "predicted_mb"),
             lanes,
             "o",
             color=FAINT,
@@ -47,7 +47,12 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
             markersize=5,
         )
         memory.plot(
-            _column(measured, "peak_mb"), lanes, "x", color=ACCENT, label="measured", markersize=5
+            _values_of_attribute(measured, "peak_mb"),
+            lanes,
+            "x",
+            color=ACCENT,
+            label="measured",
+            markersize=5,
         )
         memory.set(xscale="log", xlabel="MB")
         memory.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -64,27 +69,31 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
         return figure
 
 
-def _speeds(axis: Axes, measured: Sequence[Throughput], lanes: np.ndarray) -> None:
+def _draw_speeds(
+    axis: Axes, measured_rows: Sequence[Throughput], lane_positions: np.ndarray
+) -> None:
     own_speed, monai_speed, ratio = (
-        _column(measured, name)
-        for name in ("images_per_second", "monai_images_per_second", "ratio")
+        _values_of_attribute(measured_rows, attribute)
+        for attribute in ("images_per_second", "monai_images_per_second", "ratio")
     )
-    axis.plot(own_speed, lanes, "o", color=ACCENT, label="fovnet")
-    axis.plot(monai_speed, lanes, "o", color=FAINT, label="MONAI's pipeline")
-    for lane in lanes[np.isfinite(ratio)]:
+    axis.plot(own_speed, lane_positions, "o", color=ACCENT, label="fovnet")
+    axis.plot(monai_speed, lane_positions, "o", color=FAINT, label="MONAI's pipeline")
+    for lane_index in lane_positions[np.isfinite(ratio)]:
         axis.annotate(
-            f"{ratio[lane]:.1f} ×",
-            (max(own_speed[lane], monai_speed[lane]), lane),
+            f"{ratio[lane_index]:.1f} ×",
+            (max(own_speed[lane_index], monai_speed[lane_index]), lane_index),
             (6, 0),
             textcoords="offset points",
             va="center",
         )
-    axis.set(xscale="log", xlabel="images per second, median", ylim=(len(measured) - 0.5, -0.5))
+    axis.set(
+        xscale="log", xlabel="images per second, median", ylim=(len(measured_rows) - 0.5, -0.5)
+    )
     axis.margins(x=0.15)
-    axis.set_yticks(lanes, [row.label for row in measured])
+    axis.set_yticks(lane_positions, [row.label for row in measured_rows])
     axis.set_title("training", loc="left")
 
 
-def _column(measured: Sequence[Throughput], name: str) -> np.ndarray:
+def _values_of_attribute(measured_rows: Sequence[Throughput], attribute: str) -> np.ndarray:
     """Values (n,) of one attribute, nan where not measured."""
-    return np.array([getattr(row, name) for row in measured], dtype=float)
+    return np.array([getattr(row, attribute) for row in measured_rows], dtype=float)

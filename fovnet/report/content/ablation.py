@@ -35,36 +35,37 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
     if ablation is None or not ablation.steps:
         return None
     measured_names = {measure.name for step in ablation.steps for measure in step.measures}
-    names = [name for name in MEASURE_NAMES if name in measured_names]
+    shown_measure_names = [name for name in MEASURE_NAMES if name in measured_names]
     rows = [
-        (f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps
+        (f"{step.ladder}: {step.arm}", step.what, *_measure_cells(step, shown_measure_names))
+        for step in ablation.steps
     ]
-    left_out = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
-    header = ("step", "what it is", *(MEASURE_NAMES[name] for name in names))
-    return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(left_out))
+    left_out_arms = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
+    header = ("step", "what it is", *(MEASURE_NAMES[name] for name in shown_measure_names))
+    return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(left_out_arms))
 
 
-def _arm(step: AblationStep, names: Sequence[str]) -> list[str | MeasuredText]:
+def _measure_cells(step: AblationStep, measure_names: Sequence[str]) -> list[str | MeasuredText]:
     """Each measure with its interval and its change from the arm before."""
-    text_of_measure = {measure.name: measure_text(measure) for measure in step.measures}
-    gain_of_measure = {gain.measure: _gain(gain) for gain in step.gains}
+    text_by_measure_name = {measure.name: measure_text(measure) for measure in step.measures}
+    gain_text_by_measure_name = {gain.measure: _gain_text(gain) for gain in step.gains}
     cells: list[str | MeasuredText] = []
-    for name in names:
-        text = text_of_measure.get(name)
-        if text is None:
+    for measure_name in measure_names:
+        measured_text = text_by_measure_name.get(measure_name)
+        if measured_text is None:
             cells.append("–")
         else:
-            gain_text = gain_of_measure.get(name, "")
-            cells.append(MeasuredText(text.value, text.interval, gain_text))
+            gain_text = gain_text_by_measure_name.get(measure_name, "")
+            cells.append(MeasuredText(measured_text.value, measured_text.interval, gain_text))
     return cells
 
 
-def _gain(gain: Difference) -> str:
+def _gain_text(gain: Difference) -> str:
     """ "change −1.2 (−2.0 to −0.4) points"."""
-    is_length = gain.measure.endswith("_mm") and not gain.measure.startswith("border_within")
-    scale = 1.0 if is_length else 100.0
-    unit = "mm" if is_length else "points"
-    text = f"change {gain.difference * scale:+.1f}"
+    is_in_mm = gain.measure.endswith("_mm") and not gain.measure.startswith("border_within")
+    scale = 1.0 if is_in_mm else 100.0
+    unit = "mm" if is_in_mm else "points"
+    change_text = f"change {gain.difference * scale:+.1f}"
     if gain.low is not None and gain.high is not None:
-        text += f" ({gain.low * scale:+.1f} to {gain.high * scale:+.1f})"
-    return minus(f"{text} {unit}")
+        change_text += f" ({gain.low * scale:+.1f} to {gain.high * scale:+.1f})"
+    return minus(f"{change_text} {unit}")

@@ -42,98 +42,111 @@ class AnswerChapter:
 def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> AnswerChapter:
     """The chapter; `simulated` names the collections whose subjects are simulated."""
     return AnswerChapter(
-        sentence=_sentence(evaluation, simulated),
-        by_collection=_by_collection(evaluation, simulated),
+        sentence=_result_sentences(evaluation, simulated),
+        by_collection=_errors_by_collection(evaluation, simulated),
         headlines=_headlines(evaluation.everything),
         intended_use=USE,
         not_for=NOT_FOR,
     )
 
 
-def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
+def _result_sentences(evaluation: Evaluation, simulated: Collection[str]) -> str:
     """The result in a few sentences: one of them on regions predicted beside a spine if these
     change the error, one on the statements where answers are given region by region."""
     everything = evaluation.everything
-    raw = measure_text(everything.find("slice_error", "raw"))
-    decided = measure_text(everything.find("slice_error", "decided"))
+    error_before_decision = measure_text(everything.find("slice_error", "raw"))
+    decided_error = measure_text(everything.find("slice_error", "decided"))
     error_of_any_label = everything.find("slice_error_any_label", "decided")
-    exact_set = everything.find("exact_set", "decided")
-    border = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
-    volumes = several(everything.volumes, "labelled test volume")
-    people = _people(everything.subjects, {row.collection for row in evaluation.volumes}, simulated)
+    exact_set_share = everything.find("exact_set", "decided")
+    border_error = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
+    volumes_phrase = several(everything.volumes, "labelled test volume")
+    people_phrase = _people_phrase(
+        everything.subjects, {row.collection for row in evaluation.volumes}, simulated
+    )
     sentences = [
-        f"In {volumes} of {people} not seen in training, fovnet named a wrong region in "
-        f"{decided.value} of {everything.slices:,} slices ({_interval(decided)}); the networks "
-        f"alone, before the decision, in {raw.value}."
+        f"In {volumes_phrase} of {people_phrase} not seen in training, fovnet named a wrong region in "
+        f"{decided_error.value} of {everything.slices:,} slices ({_interval_text(decided_error)}); the networks "
+        f"alone, before the decision, in {error_before_decision.value}."
     ]
-    if error_of_any_label is not None and measure_text(error_of_any_label).value != decided.value:
+    if (
+        error_of_any_label is not None
+        and measure_text(error_of_any_label).value != decided_error.value
+    ):
         wrong_clause = (
             f"counting all that is predicted beside it, {measure_text(error_of_any_label).value} "
             "are wrong"
         )
         sentences.append(f"A slice with a spine is judged by the spine alone; {wrong_clause}.")
-    if exact_set is not None and exact_set.numerator is not None:
-        right = f"{exact_set.numerator:.0f} of {several(exact_set.denominator, 'volume')}"
+    if exact_set_share is not None and exact_set_share.numerator is not None:
+        exactly_right_phrase = (
+            f"{exact_set_share.numerator:.0f} of {several(exact_set_share.denominator, 'volume')}"
+        )
         border_clause = ""
-        if border is not None and border.value is not None:
+        if border_error is not None and border_error.value is not None:
             border_clause = (
                 ", and placed the borders between them that it found with a mean error of "
-                f"{measure_text(border).value}"
+                f"{measure_text(border_error).value}"
             )
-        sentences.append(f"It found exactly the regions shown in {right}{border_clause}.")
+        sentences.append(
+            f"It found exactly the regions shown in {exactly_right_phrase}{border_clause}."
+        )
     sentences += filter(None, [statements_sentence(everything)])
     unsure_count = sum(row.extents == "unsure" for row in evaluation.volumes)
-    unsure_volumes = several(unsure_count, "volume") if unsure_count else "no volume"
-    refused_volumes = several(everything.refused, "volume") if everything.refused else "none"
+    unsure_phrase = several(unsure_count, "volume") if unsure_count else "no volume"
+    refused_phrase = several(everything.refused, "volume") if everything.refused else "none"
     sentences.append(
-        f"It has doubts about {unsure_volumes} as a whole and refused {refused_volumes}."
+        f"It has doubts about {unsure_phrase} as a whole and refused {refused_phrase}."
     )
     return " ".join(sentences)
 
 
-def _people(
-    people: int, collections: Collection[str], simulated_collections: Collection[str]
+def _people_phrase(
+    person_count: int, collections: Collection[str], simulated_collections: Collection[str]
 ) -> str:
     """ "80 simulated people", where all of them are."""
-    kind = "simulated " if collections and set(collections) <= set(simulated_collections) else ""
-    return several(people, f"{kind}person", f"{kind}people")
+    simulated_prefix = (
+        "simulated " if collections and set(collections) <= set(simulated_collections) else ""
+    )
+    return several(person_count, f"{simulated_prefix}person", f"{simulated_prefix}people")
 
 
-def _by_collection(evaluation: Evaluation, simulated: Collection[str]) -> str:
+def _errors_by_collection(evaluation: Evaluation, simulated_collections: Collection[str]) -> str:
     """Slice error by collection, so that simulated and real subjects are not pooled in one
     number."""
-    groups = [
+    collection_groups = [
         group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes
     ]
-    if len(groups) == 1:
-        remark = ", which is simulated" if groups[0].value in simulated else ""
-        return f"All of these volumes are from the collection {groups[0].value}{remark}."
-    clauses = []
-    for group in groups:
+    if len(collection_groups) == 1:
+        simulated_remark = (
+            ", which is simulated" if collection_groups[0].value in simulated_collections else ""
+        )
+        return f"All of these volumes are from the collection {collection_groups[0].value}{simulated_remark}."
+    error_clauses = []
+    for group in collection_groups:
         error = measure_text(group.find("slice_error", "decided"))
         too_few_clause = (
             f", {several(group.subjects, 'person', 'people')}: too few" if group.too_few else ""
         )
-        remark = " (simulated)" if group.value in simulated else ""
-        slices = several(group.slices, "slice")
-        clauses.append(
-            f"{group.value}{remark} {error.value} of {slices} ({error.interval}{too_few_clause})"
+        simulated_remark = " (simulated)" if group.value in simulated_collections else ""
+        slices_phrase = several(group.slices, "slice")
+        error_clauses.append(
+            f"{group.value}{simulated_remark} {error.value} of {slices_phrase} ({error.interval}{too_few_clause})"
         )
-    return f"Wrong slices by collection: {'; '.join(clauses)}."
+    return f"Wrong slices by collection: {'; '.join(error_clauses)}."
 
 
-def _interval(rate: MeasuredText) -> str:
+def _interval_text(rate: MeasuredText) -> str:
     return f"95 % interval {rate.interval}" if "–" in rate.interval else rate.interval
 
 
 def _headlines(everything: Group) -> tuple[Headline, ...]:
-    raw = measure_text(everything.find("slice_error", "raw"))
+    error_before_decision = measure_text(everything.find("slice_error", "raw"))
     border_error = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
     return (
         Headline(
             "slices given a wrong region",
             measure_text(everything.find("slice_error", "decided")),
-            raw.value,
+            error_before_decision.value,
         ),
         Headline(
             "volumes with exactly the right regions",

@@ -85,12 +85,16 @@ def checklists(
     predictors  what this run's answers are predicted from, for item 9a of TRIPOD+AI
     updated     whether the networks of an existing ensemble were trained further
     """
-    changes = {"9a": {"remark": predictors}}
+    changed_cells_by_number = {"9a": {"remark": predictors}}
     if updated:
-        update = {"section": "search", "remark": "the networks of an ensemble were trained further"}
-        changes |= {"12f": update, "24": update}
+        updated_cells = {
+            "section": "search",
+            "remark": "the networks of an ensemble were trained further",
+        }
+        changed_cells_by_number |= {"12f": updated_cells, "24": updated_cells}
     tripod_items = [
-        item._replace(**changes.get(item.number, {})) for item in checklist_items("tripod.tsv")
+        item._replace(**changed_cells_by_number.get(item.number, {}))
+        for item in checklist_items("tripod.tsv")
     ]
     return (
         _checklist(
@@ -104,11 +108,11 @@ def checklists(
 
 
 def _checklist(
-    name: str, reference: str, items: Sequence[ChecklistItem], sections: Collection[str]
+    name: str, reference: str, items: Sequence[ChecklistItem], report_sections: Collection[str]
 ) -> Checklist:
     rows = []
     for item in items:
-        is_answered = item.section in sections
+        is_answered = item.section in report_sections
         rows.append(
             (
                 item.number,
@@ -117,10 +121,10 @@ def _checklist(
                 item.remark or _remark_on_section(item.section, is_answered),
             )
         )
-    answered = sum(item.section in sections for item in items)
+    answered_count = sum(item.section in report_sections for item in items)
     sentence = (
-        f"{answered} of {len(items)} items are answered here, some in part; "
-        f"{len(items) - answered} are unfilled."
+        f"{answered_count} of {len(items)} items are answered here, some in part; "
+        f"{len(items) - answered_count} are unfilled."
     )
     file_stem = name.lower().translate(str.maketrans(" +", "--"))
     table = ReportTable(("item", "asks for", "answered in", "remark"), rows, name=file_stem)

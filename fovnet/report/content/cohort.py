@@ -43,8 +43,8 @@ def cohort_of(
     """The chapter, from the volumes listed (`manifest`) and those evaluated."""
     flow = flow_view(manifest, sum(row.extents == "unsure" for row in evaluation.volumes))
     return CohortChapter(
-        sentence=_sentence(manifest),
-        by_split=_by_split(manifest),
+        sentence=_numbers_sentence(manifest),
+        by_split=_counts_by_split(manifest),
         flow=flow,
         flow_table=flow_table(flow),
         refusal_reasons=refusal_reasons(manifest),
@@ -53,31 +53,31 @@ def cohort_of(
     )
 
 
-def _sentence(manifest: Sequence[ListedVolume]) -> str:
+def _numbers_sentence(manifest: Sequence[ListedVolume]) -> str:
     """Numbers of volumes and subjects, and how volumes are named."""
     if not manifest:
         return "This report has no list of prepared volumes."
-    subjects = len({volume.subject_id for volume in manifest})
-    sentences = (
-        f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. All volumes of one "
+    subject_count = len({volume.subject_id for volume in manifest})
+    sentence = (
+        f"{several(len(manifest), 'volume')} of {several(subject_count, 'subject')}. All volumes of one "
         "subject are in the same split; this was checked."
     )
     if any(volume.hashed for volume in manifest):
-        sentences += (
+        sentence += (
             " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, has the "
             "names (column shown_id)."
         )
-    return sentences
+    return sentence
 
 
-def _by_split(manifest: Sequence[ListedVolume]) -> ReportTable:
+def _counts_by_split(manifest: Sequence[ListedVolume]) -> ReportTable:
     """One row per collection and split."""
     present_splits = {volume.split for volume in manifest}
-    splits = [split for split in SPLITS if split in present_splits]
-    splits += sorted(present_splits - {*splits, ""})
+    ordered_splits = [split for split in SPLITS if split in present_splits]
+    ordered_splits += sorted(present_splits - {*ordered_splits, ""})
     rows = []
     for collection in sorted({volume.collection for volume in manifest}):
-        for split in (*splits, ""):
+        for split in (*ordered_splits, ""):
             volumes = [
                 volume
                 for volume in manifest
@@ -109,10 +109,12 @@ def refusal_reasons(manifest: Sequence[ListedVolume]) -> ReportTable:
     for volume in manifest:
         if volume.status == "refused":
             messages_by_code[volume.code or "no code"].append(volume.message)
-    by_frequency = sorted(messages_by_code.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    messages_by_frequency = sorted(
+        messages_by_code.items(), key=lambda entry: (-len(entry[1]), entry[0])
+    )
     rows = [
         (code, f"{len(messages):,}", messages[0] or "no reason was recorded")
-        for code, messages in by_frequency
+        for code, messages in messages_by_frequency
     ]
     return ReportTable(("reason", "volumes", "for example"), rows, name="refused")
 
@@ -121,11 +123,14 @@ def _refusals_by_name(
     cases: Sequence[Case], manifest: Sequence[ListedVolume]
 ) -> tuple[Refusal, ...]:
     """Every refused volume once, with its message."""
-    message_of_volume = {
+    message_by_volume_id = {
         volume.volume_id: volume.message for volume in manifest if volume.status == "refused"
     }
-    message_of_volume |= {
+    message_by_volume_id |= {
         case.volume_id: case.message for case in cases if case.status == "refused"
     }
-    by_name = sorted(message_of_volume.items())
-    return tuple(Refusal(name, message or "no reason was recorded") for name, message in by_name)
+    messages_by_name = sorted(message_by_volume_id.items())
+    return tuple(
+        Refusal(volume_id, message or "no reason was recorded")
+        for volume_id, message in messages_by_name
+    )

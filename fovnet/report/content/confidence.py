@@ -21,7 +21,7 @@ from fovnet.words import several
 PRESENCE = "presence"
 """The stage of the probabilities that a region is shown."""
 
-CALIBRATED = {
+STAGE_IN_WORDS = {
     "raw": "networks alone",
     "calibrated": "after calibration",
     "smoothed": "smoothed",
@@ -30,7 +30,7 @@ CALIBRATED = {
 }
 """Names of the stages in the calibration figures."""
 
-STEPS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
+TABLE_COVERAGES = (1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
 """Shares of the volumes, most confident first, for which the table gives risks with intervals."""
 
 
@@ -96,92 +96,105 @@ def reliability_points(
 ) -> tuple[ReliabilityPoint, ...]:
     """Share of right slices against confidence by bin, from the totals (b, 3) of each stage; a bin
     without slices has no point."""
-    points = []
-    for stage, totals in reliability.items():
-        for index, (slices, summed_confidence, right_slices) in enumerate(totals):
-            if slices:
-                points.append(
+    reliability_points_of_stages = []
+    for stage, bin_totals in reliability.items():
+        for bin_index, (slice_count, summed_confidence, right_slices) in enumerate(bin_totals):
+            if slice_count:
+                reliability_points_of_stages.append(
                     ReliabilityPoint(
                         stage,
-                        middle=(index + 0.5) / len(totals),
-                        confidence=float(summed_confidence / slices),
-                        share=float(right_slices / slices),
-                        slices=int(slices),
+                        middle=(bin_index + 0.5) / len(bin_totals),
+                        confidence=float(summed_confidence / slice_count),
+                        share=float(right_slices / slice_count),
+                        slices=int(slice_count),
                     )
                 )
-    return tuple(points)
+    return tuple(reliability_points_of_stages)
 
 
 def calibration_table(evaluation: Evaluation) -> ReportTable:
     """The measures of calibration, at every stage that has them."""
     everything = evaluation.everything
-    measure_names = {
+    words_by_measure_name = {
         "expected_calibration_error": f"expected calibration error ({BINS} bins)",
         "brier": "Brier score (0 perfect, 2 worst)",
         "log_loss_nats": "negative log-likelihood, nats",
         "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
     }
-    measures = [
+    calibration_measures = [
         measure
-        for name in measure_names
+        for name in words_by_measure_name
         for measure in everything.measures
         if measure.name == name and not measure.region
     ]
     rows = [
         (
-            f"{measure_names[measure.name]}, {CALIBRATED.get(measure.stage, measure.stage)}",
+            f"{words_by_measure_name[measure.name]}, {STAGE_IN_WORDS.get(measure.stage, measure.stage)}",
             unitless_text(measure),
         )
-        for measure in measures
+        for measure in calibration_measures
     ]
     return ReportTable(("measure", "value"), rows, name="calibration")
 
 
 def risk_view(evaluation: Evaluation) -> RiskView:
-    """The curve over all volumes with a confidence, doubted ones included, and a table at STEPS
-    with intervals over subjects."""
-    rows = [row for row in evaluation.volumes if row.slices and row.confidence is not None]
-    ranked = sorted(rows, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
-    if not ranked:
+    """The curve over all volumes with a confidence, doubted ones included, and a table at
+    TABLE_COVERAGES with intervals over subjects."""
+    volumes_with_confidence = [
+        row for row in evaluation.volumes if row.slices and row.confidence is not None
+    ]
+    volumes_by_confidence = sorted(
+        volumes_with_confidence, key=lambda row: (-(row.confidence or 0.0), row.volume_id)
+    )
+    if not volumes_by_confidence:
         return RiskView((), None, ReportTable((), (), name="risk"), "")
-    slices_answered = np.cumsum([row.slices for row in ranked])
-    slices_wrong = np.cumsum([row.wrong for row in ranked])
-    wrong_sets = np.cumsum([not row.right for row in ranked])
-    points = tuple(
+    answered_slice_counts = np.cumsum([row.slices for row in volumes_by_confidence])
+    wrong_slice_counts = np.cumsum([row.wrong for row in volumes_by_confidence])
+    wrong_set_counts = np.cumsum([not row.right for row in volumes_by_confidence])
+    risk_points = tuple(
         RiskPoint(
-            coverage=float(answered_count / len(ranked)),
+            coverage=float(answered_count / len(volumes_by_confidence)),
             slice_error=float(
-                slices_wrong[answered_count - 1] / slices_answered[answered_count - 1]
+                wrong_slice_counts[answered_count - 1] / answered_slice_counts[answered_count - 1]
             ),
-            wrong_sets=float(wrong_sets[answered_count - 1] / answered_count),
+            wrong_sets=float(wrong_set_counts[answered_count - 1] / answered_count),
         )
-        for answered_count in range(1, len(ranked) + 1)
+        for answered_count in range(1, len(volumes_by_confidence) + 1)
     )
     area_under_curve = evaluation.everything.find("risk_coverage_slices", "decided")
     if area_under_curve is None:
-        mean_error = percent(float(np.mean(slices_wrong / slices_answered)))
+        mean_error_text = percent(float(np.mean(wrong_slice_counts / answered_slice_counts)))
     else:
         area_text = measure_text(area_under_curve)
-        mean_error = f"{area_text.value} ({area_text.interval})"
+        mean_error_text = f"{area_text.value} ({area_text.interval})"
     sentence = (
-        f"Averaged over all coverages, {mean_error} of the slices answered are wrong (the area "
+        f"Averaged over all coverages, {mean_error_text} of the slices answered are wrong (the area "
         "under the solid curve); answering everything, "
-        f"{percent(float(slices_wrong[-1] / slices_answered[-1]))}."
+        f"{percent(float(wrong_slice_counts[-1] / answered_slice_counts[-1]))}."
     )
-    answered = sum(row.is_answered for row in ranked)
-    return RiskView(points, answered / len(ranked), _risk_table(ranked, evaluation), sentence)
+    undoubted_count = sum(row.is_answered for row in volumes_by_confidence)
+    return RiskView(
+        risk_points,
+        undoubted_count / len(volumes_by_confidence),
+        _risk_table(volumes_by_confidence, evaluation),
+        sentence,
+    )
 
 
-def _risk_table(ranked: Sequence[EvaluatedVolume], evaluation: Evaluation) -> ReportTable:
+def _risk_table(
+    volumes_by_confidence: Sequence[EvaluatedVolume], evaluation: Evaluation
+) -> ReportTable:
     rows = []
-    for coverage in STEPS:
-        answered = list(ranked[: max(math.ceil(coverage * len(ranked)), 1)])
-        set_error, slice_error = _wrong_shares(answered, evaluation)
+    for coverage in TABLE_COVERAGES:
+        answered_volumes = list(
+            volumes_by_confidence[: max(math.ceil(coverage * len(volumes_by_confidence)), 1)]
+        )
+        set_error, slice_error = _set_and_slice_error(answered_volumes, evaluation)
         rows.append(
             (
                 f"surest {percent(coverage)}",
-                f"{len(answered):,} of {len(ranked):,}",
-                f"{answered[-1].confidence:.2f}",
+                f"{len(answered_volumes):,} of {len(volumes_by_confidence):,}",
+                f"{answered_volumes[-1].confidence:.2f}",
                 measure_text(slice_error),
                 measure_text(set_error),
             )
@@ -196,20 +209,24 @@ def _risk_table(ranked: Sequence[EvaluatedVolume], evaluation: Evaluation) -> Re
     return ReportTable(header, rows, name="risk")
 
 
-def _wrong_shares(
-    answered: Sequence[EvaluatedVolume], evaluation: Evaluation
+def _set_and_slice_error(
+    answered_volumes: Sequence[EvaluatedVolume], evaluation: Evaluation
 ) -> tuple[Measure, Measure]:
     """Share of volumes whose set of regions is wrong, and of slices that are wrong, with intervals
     over subjects."""
-    draws = Resampling(
-        [row.subject_id for row in answered], repeats=evaluation.bootstrap, seed=evaluation.seed
+    resampling = Resampling(
+        [row.subject_id for row in answered_volumes],
+        repeats=evaluation.bootstrap,
+        seed=evaluation.seed,
     )
-    ones = np.ones((len(answered), 1), dtype=np.int64)
-    wrong_set = np.array([[not row.right] for row in answered], dtype=np.int64)
-    wrong_slices = np.array([[row.wrong] for row in answered])
-    slices = np.array([[row.slices] for row in answered])
-    (set_error,) = draws.rates("wrong_set", wrong_set, ones, stage="decided")
-    (slice_error,) = draws.rates("slice_error", wrong_slices, slices, stage="decided")
+    ones = np.ones((len(answered_volumes), 1), dtype=np.int64)
+    is_wrong_set = np.array([[not row.right] for row in answered_volumes], dtype=np.int64)
+    wrong_slice_counts = np.array([[row.wrong] for row in answered_volumes])
+    slice_counts = np.array([[row.slices] for row in answered_volumes])
+    (set_error,) = resampling.rates("wrong_set", is_wrong_set, ones, stage="decided")
+    (slice_error,) = resampling.rates(
+        "slice_error", wrong_slice_counts, slice_counts, stage="decided"
+    )
     return set_error, slice_error
 
 
@@ -217,23 +234,23 @@ def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
     """The error that the threshold was chosen for, whether it holds for new people, and the error
     on the test split (`risk`)."""
     stated_error = percent(abstention.stated_error)
-    subjects = several(abstention.subjects, "subject")
-    text = (
+    subjects_phrase = several(abstention.subjects, "subject")
+    promise = (
         f"Extents are sure from a confidence of {abstention.min_confidence:.2f}, chosen on "
-        f"{subjects} of the validation split for an error of at most {stated_error} of the slices "
+        f"{subjects_phrase} of the validation split for an error of at most {stated_error} of the slices "
         "answered, on average over people. "
     )
     if abstention.promised:
-        text += "A test over subjects shows that this holds for new people like them."
+        promise += "A test over subjects shows that this holds for new people like them."
     else:
-        text += (
+        promise += (
             "This could not be shown for new people: there are too few subjects, or too many "
             "errors."
         )
     if risk is None or risk.value is None:
-        return text
-    measured = measure_text(risk)
+        return promise
+    measured_error = measure_text(risk)
     return (
-        f"{text} On the test split it is {measured.value} ({measured.interval}, "
+        f"{promise} On the test split it is {measured_error.value} ({measured_error.interval}, "
         f"{several(risk.subjects, 'subject')})."
     )

@@ -23,7 +23,7 @@ CODES: dict[str, Code] = {
 def doubt_in_words(code: str) -> str:
     """ "two answers nearly equal", "refused: damaged"; an unknown code, or one of status ok, with
     spaces for its hyphens."""
-    entry = CODES.get(code)
-    if entry is None or entry.status == "ok":
+    known_code = CODES.get(code)
+    if known_code is None or known_code.status == "ok":
         return code.replace("-", " ")
-    return f"refused: {entry.words}" if entry.status == "refused" else entry.words
+    return f"refused: {known_code.words}" if known_code.status == "refused" else known_code.words

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from fovnet.regions import Vocabulary
 
-COVER = 96
+COVERED_GREY = 96
 """The grey of a covered slice, unlike both air and body."""
 
-SUSPECTED = 0.02
+LEAST_FACE_PROBABILITY = 0.02
 """Lowest probability of a region with a face at which a slice is covered; low, so that a head
 missed by the answer is covered too."""
 
-MARGIN_MM = 30.0
+FACE_MARGIN_MM = 30.0
 """Slices this near to a suspected one are covered too: a chin is below the border at the lung apex
 only if the neck is flexed."""
 
@@ -29,17 +29,19 @@ def cover_faces(
     shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]],
 ) -> NDArray[np.uint8]:
     """A copy of the slices (s, 128, 128) in which every slice that may show a face has the grey
-    value COVER.
+    value COVERED_GREY.
 
     shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is covered
-            where any of them gives a region with a face SUSPECTED or more, and within MARGIN_MM of
-            such a slice.
+            where any of them gives a region with a face LEAST_FACE_PROBABILITY or more, and within
+            FACE_MARGIN_MM of such a slice.
     """
-    columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
-    largest_share = np.stack(
-        [np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares]
+    face_columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
+    largest_face_shares = np.stack(
+        [np.asarray(share, dtype=np.float64)[:, face_columns].max(axis=1) for share in shares]
     )
-    heads_mm = z_mm[largest_share.max(axis=0) >= SUSPECTED]
+    suspected_heights_mm = z_mm[largest_face_shares.max(axis=0) >= LEAST_FACE_PROBABILITY]
     covered_pixels = pixels.copy()
-    covered_pixels[(np.abs(z_mm[:, None] - heads_mm) <= MARGIN_MM).any(axis=1)] = COVER
+    covered_pixels[(np.abs(z_mm[:, None] - suspected_heights_mm) <= FACE_MARGIN_MM).any(axis=1)] = (
+        COVERED_GREY
+    )
     return covered_pixels

@@ -18,11 +18,11 @@ from fovnet.report.content.pictures import VolumeView, runs, true_stretches, vol
 from fovnet.report.content.wording import percent, regions_text, whole_mm
 from fovnet.words import several
 
-WRONG_SHARE = 0.1
+FAILED_WRONG_SHARE = 0.1
 """A volume with the right regions is a failure too if at least this share of its slices is
 wrong."""
 
-THUMBNAILS = 5
+MOST_THUMBNAILS = 5
 """Maximum number of slices shown of the longest run of wrong ones, evenly spaced from the slice
 before it to the slice after it."""
 
@@ -62,28 +62,45 @@ def failures_view(
 ) -> FailuresView:
     """Every failure as a row, and pictures of the first of those whose pixels are available."""
     failures = [
-        row
-        for row in evaluation.volumes
-        if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)
+        evaluated_volume
+        for evaluated_volume in evaluation.volumes
+        if evaluated_volume.slices
+        and (
+            not evaluated_volume.right or (evaluated_volume.slice_error or 0) >= FAILED_WRONG_SHARE
+        )
     ]
-    ranked = sorted(
-        failures, key=lambda row: (not row.is_answered, -(_confidence(row) or 0.0), row.volume_id)
+    ranked_failures = sorted(
+        failures,
+        key=lambda evaluated_volume: (
+            not evaluated_volume.is_answered,
+            -(_confidence_in_wrong_part(evaluated_volume) or 0.0),
+            evaluated_volume.volume_id,
+        ),
     )
-    case_of = {case.volume_id: case for case in cases if case.pixels is not None}
-    pictured = [row for row in ranked if row.volume_id in case_of][:most_pictured]
+    case_by_volume_id = {case.volume_id: case for case in cases if case.pixels is not None}
+    pictured_failures = [
+        evaluated_volume
+        for evaluated_volume in ranked_failures
+        if evaluated_volume.volume_id in case_by_volume_id
+    ][:most_pictured]
     vocabulary = evaluation.vocabulary
-    volumes_with_slices = sum(row.slices > 0 for row in evaluation.volumes)
+    count_with_slices = sum(evaluated_volume.slices > 0 for evaluated_volume in evaluation.volumes)
     return FailuresView(
-        sentence=_sentence(ranked, volumes_with_slices, len(pictured)),
-        table=_table(ranked, vocabulary),
+        sentence=_failures_sentence(ranked_failures, count_with_slices, len(pictured_failures)),
+        table=_failures_table(ranked_failures, vocabulary),
         pictured=tuple(
-            _describe_failure(case_of[row.volume_id], row, vocabulary, faces=faces)
-            for row in pictured
+            _describe_failure(
+                case_by_volume_id[evaluated_volume.volume_id],
+                evaluated_volume,
+                vocabulary,
+                faces=faces,
+            )
+            for evaluated_volume in pictured_failures
         ),
     )
 
 
-def _confidence(row: EvaluatedVolume) -> float | None:
+def _confidence_in_wrong_part(row: EvaluatedVolume) -> float | None:
     """Confidence in the part of the answer that is wrong: the set of regions or, where that is
     right, the slices.
 
@@ -94,39 +111,45 @@ def _confidence(row: EvaluatedVolume) -> float | None:
 
 
 def _confidence_text(row: EvaluatedVolume) -> str:
-    confidence = _confidence(row)
+    confidence = _confidence_in_wrong_part(row)
     return "–" if confidence is None else f"{confidence:.2f}"
 
 
-def _sentence(ranked: Sequence[EvaluatedVolume], volumes: int, pictured: int) -> str:
-    wrong_sets = sum(not row.right for row in ranked)
-    without_doubt = sum(row.is_answered for row in ranked)
-    if not ranked:
+def _failures_sentence(
+    ranked_failures: Sequence[EvaluatedVolume], volume_count: int, pictured_count: int
+) -> str:
+    wrong_set_count = sum(not row.right for row in ranked_failures)
+    undoubted_count = sum(row.is_answered for row in ranked_failures)
+    if not ranked_failures:
         return (
-            f"No volume of {volumes:,} failed: all have the right regions, and fewer than "
-            f"{percent(WRONG_SHARE)} of their slices wrong."
+            f"No volume of {volume_count:,} failed: all have the right regions, and fewer than "
+            f"{percent(FAILED_WRONG_SHARE)} of their slices wrong."
         )
     return (
-        f"{len(ranked):,} of {several(volumes, 'volume')} failed: {wrong_sets:,} with a wrong set "
-        f"of regions, {len(ranked) - wrong_sets:,} with the right regions and at least "
-        f"{percent(WRONG_SHARE)} of the slices wrong. {without_doubt:,} of them were answered "
-        f"without a doubt, {len(ranked) - without_doubt:,} with one. Those without come first, in "
+        f"{len(ranked_failures):,} of {several(volume_count, 'volume')} failed: {wrong_set_count:,} with a wrong set "
+        f"of regions, {len(ranked_failures) - wrong_set_count:,} with the right regions and at least "
+        f"{percent(FAILED_WRONG_SHARE)} of the slices wrong. {undoubted_count:,} of them were answered "
+        f"without a doubt, {len(ranked_failures) - undoubted_count:,} with one. Those without come first, in "
         "order of confidence: in exactly these regions or, if they are right, in the slices. "
-        f"{pictured:,} are pictured."
+        f"{pictured_count:,} are pictured."
     )
 
 
-def _table(ranked: Sequence[EvaluatedVolume], vocabulary: Vocabulary) -> ReportTable:
+def _failures_table(
+    ranked_failures: Sequence[EvaluatedVolume], vocabulary: Vocabulary
+) -> ReportTable:
     rows = []
-    for row in ranked:
-        wrong_share = MeasuredText(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
+    for failed_volume in ranked_failures:
+        wrong_share = MeasuredText(
+            percent(failed_volume.slice_error), "", f"{failed_volume.wrong}/{failed_volume.slices}"
+        )
         rows.append(
             (
-                row.volume_id,
-                _confidence_text(row),
-                row.status,
-                regions_text(row.truth, vocabulary),
-                regions_text(row.predicted, vocabulary),
+                failed_volume.volume_id,
+                _confidence_text(failed_volume),
+                failed_volume.status,
+                regions_text(failed_volume.truth, vocabulary),
+                regions_text(failed_volume.predicted, vocabulary),
                 wrong_share,
             )
         )
@@ -138,14 +161,16 @@ def _table(ranked: Sequence[EvaluatedVolume], vocabulary: Vocabulary) -> ReportT
 def _describe_failure(
     case: Case, row: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool
 ) -> FailedVolume:
-    picture = volume_view(case, row, "", vocabulary, faces=faces)
-    kind = "wrong regions" if not row.right else "right regions, borders off"
-    half_wrong = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
+    view = volume_view(case, row, "", vocabulary, faces=faces)
+    kind_of_failure = "wrong regions" if not row.right else "right regions, borders off"
+    half_wrong_count = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
     half_wrong_clause = (
-        f"; on {half_wrong:,} more one of two regions is lacking or too many" if half_wrong else ""
+        f"; on {half_wrong_count:,} more one of two regions is lacking or too many"
+        if half_wrong_count
+        else ""
     )
     return FailedVolume(
-        title=f"{case.volume_id}: {kind}, {_confidence_text(row)} sure",
+        title=f"{case.volume_id}: {kind_of_failure}, {_confidence_text(row)} sure",
         words=(
             f"Predicted {regions_text(row.predicted, vocabulary)}; shows "
             f"{regions_text(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
@@ -153,8 +178,8 @@ def _describe_failure(
             f"status {case.status}."
         ),
         spans=_spans_table(case, vocabulary),
-        picture=picture,
-        thumbnails=_thumbnails(case, picture.pixels, vocabulary),
+        picture=view,
+        thumbnails=_thumbnails(case, view.pixels, vocabulary),
     )
 
 
@@ -167,11 +192,13 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> ReportTable:
     rows += [
         (span.region, "true", *_end_cells(span), "–") for span in true_stretches(case, vocabulary)
     ]
-    order_of_region = {name: rank for rank, name in enumerate(vocabulary.classes)}
-    ordered = sorted(
-        rows, key=lambda row: (order_of_region.get(row[0], len(order_of_region)), row[1])
+    rank_by_region = {name: rank for rank, name in enumerate(vocabulary.classes)}
+    ordered_rows = sorted(
+        rows, key=lambda row: (rank_by_region.get(row[0], len(rank_by_region)), row[1])
     )
-    return ReportTable(("region", "predicted or true", "from mm", "to mm", "confidence"), ordered)
+    return ReportTable(
+        ("region", "predicted or true", "from mm", "to mm", "confidence"), ordered_rows
+    )
 
 
 def _end_cells(span: StoredSpan) -> tuple[str, str]:
@@ -184,26 +211,32 @@ def _thumbnails(
     """Slices around the longest run of wrong ones: usually at the border with the largest error, or
     a region that is wrong throughout."""
     is_wrong = (case.decided != case.truth).any(axis=1)
-    start, end = max(runs(is_wrong), key=lambda run: run[1] - run[0], default=(0, 0))
-    if start == end:
+    run_start, run_end = max(runs(is_wrong), key=lambda run: run[1] - run[0], default=(0, 0))
+    if run_start == run_end:
         return ()
-    first_slice = max(start - 1, 0)
-    last_slice = min(end, len(is_wrong) - 1)
-    slices = np.unique(np.linspace(first_slice, last_slice, THUMBNAILS).round().astype(np.int64))
-    bright = brighten(pixels[slices])
+    first_slice = max(run_start - 1, 0)
+    last_slice = min(run_end, len(is_wrong) - 1)
+    shown_slices = np.unique(
+        np.linspace(first_slice, last_slice, MOST_THUMBNAILS).round().astype(np.int64)
+    )
+    brightened_slices = brighten(pixels[shown_slices])
     return tuple(
-        _thumbnail(case, picture, int(slice_index), bool(is_wrong[slice_index]), vocabulary)
-        for picture, slice_index in zip(bright, slices, strict=True)
+        _captioned_slice(case, picture, int(slice_index), bool(is_wrong[slice_index]), vocabulary)
+        for picture, slice_index in zip(brightened_slices, shown_slices, strict=True)
     )
 
 
-def _thumbnail(
+def _captioned_slice(
     case: Case, picture: NDArray[np.uint8], slice_index: int, is_wrong: bool, vocabulary: Vocabulary
 ) -> Thumbnail:
-    predicted, true = (
-        " and ".join(vocabulary.classes[column] for column in np.flatnonzero(is_class[slice_index]))
-        for is_class in (case.decided, case.truth)
+    predicted_classes, true_classes = (
+        " and ".join(
+            vocabulary.classes[column] for column in np.flatnonzero(is_class_of_slices[slice_index])
+        )
+        for is_class_of_slices in (case.decided, case.truth)
     )
-    verdict = f"true is {true}" if is_wrong else "which is right"
-    height = whole_mm(case.z_mm[slice_index])
-    return Thumbnail(picture, f"{height} mm: predicted {predicted}, {verdict}", is_wrong)
+    verdict = f"true is {true_classes}" if is_wrong else "which is right"
+    height_text = whole_mm(case.z_mm[slice_index])
+    return Thumbnail(
+        picture, f"{height_text} mm: predicted {predicted_classes}, {verdict}", is_wrong
+    )

@@ -49,23 +49,25 @@ def flow_view(manifest: Sequence[ListedVolume], doubt_count: int) -> FlowView:
 
     A volume without labels is for prediction only, and is in no split.
     """
-    readable = [volume for volume in manifest if volume.status != "refused"]
-    labelled_volumes = [volume for volume in readable if volume.split]
+    readable_volumes = [volume for volume in manifest if volume.status != "refused"]
+    labelled_volumes = [volume for volume in readable_volumes if volume.split]
     test_volumes = [volume for volume in labelled_volumes if volume.split == "test"]
-    steps = (
-        _step("listed in the collections", manifest, ()),
-        _step("read and cut into slices", readable, _refusals(manifest)),
-        _step("labelled", labelled_volumes, _without_labels(readable)),
-        _step("held back for testing", test_volumes, _exclusions_by_split(labelled_volumes)),
+    flow_steps = (
+        _counted_step("listed in the collections", manifest, ()),
+        _counted_step("read and cut into slices", readable_volumes, _left_out_as_refused(manifest)),
+        _counted_step("labelled", labelled_volumes, _left_out_without_labels(readable_volumes)),
+        _counted_step(
+            "held back for testing", test_volumes, _exclusions_by_split(labelled_volumes)
+        ),
         FlowStep(
             "answered without a doubt",
             len(test_volumes) - doubt_count,
             None,
             None,
-            _with_doubt(doubt_count),
+            _left_out_with_doubt(doubt_count),
         ),
     )
-    return FlowView(steps if manifest else ())
+    return FlowView(flow_steps if manifest else ())
 
 
 def flow_table(view: FlowView) -> ReportTable:
@@ -88,34 +90,36 @@ def flow_table(view: FlowView) -> ReportTable:
     )
 
 
-def _step(name: str, volumes: Sequence[ListedVolume], left_out: tuple[LeftOut, ...]) -> FlowStep:
-    subjects = len({volume.subject_id for volume in volumes})
+def _counted_step(
+    name: str, volumes: Sequence[ListedVolume], left_out: tuple[LeftOut, ...]
+) -> FlowStep:
+    subject_count = len({volume.subject_id for volume in volumes})
     return FlowStep(
-        name, len(volumes), subjects, sum(volume.slices for volume in volumes), left_out
+        name, len(volumes), subject_count, sum(volume.slices for volume in volumes), left_out
     )
 
 
-def _refusals(manifest: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    count_of_code = Counter(
+def _left_out_as_refused(manifest: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
+    count_by_code = Counter(
         volume.code or "no code" for volume in manifest if volume.status == "refused"
     )
-    return tuple(LeftOut(f"refused: {code}", count) for code, count in count_of_code.most_common())
+    return tuple(LeftOut(f"refused: {code}", count) for code, count in count_by_code.most_common())
 
 
-def _without_labels(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
+def _left_out_without_labels(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
     count = sum(not volume.split for volume in volumes)
     return (LeftOut("without labels: for prediction only", count),) if count else ()
 
 
 def _exclusions_by_split(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    count_of_split = Counter(volume.split for volume in volumes if volume.split != "test")
+    count_by_split = Counter(volume.split for volume in volumes if volume.split != "test")
     return tuple(
-        LeftOut(f"used for {SPLITS.get(split, split)}", count_of_split[split])
-        for split in sorted(count_of_split)
+        LeftOut(f"used for {SPLITS.get(split, split)}", count_by_split[split])
+        for split in sorted(count_by_split)
     )
 
 
-def _with_doubt(count: int) -> tuple[LeftOut, ...]:
+def _left_out_with_doubt(count: int) -> tuple[LeftOut, ...]:
     return (LeftOut("with a doubt", count),) if count else ()
 
 

@@ -35,7 +35,16 @@ BAYESIAN = (
     "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
 )
 
-PUBLISHED = ("networks", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error")
+PUBLISHED_HEADER = (
+    "networks",
+    "head",
+    "chest",
+    "abdomen",
+    "pelvis",
+    "legs",
+    "spine",
+    "slice error",
+)
 PUBLISHED_PERCENT = (
     ("hand-made baseline", 96, 57, 88, 81, 81, 94, 14),
     ("best single network found", 94, 93, 85, 86, 76, 96, 10),
@@ -60,14 +69,14 @@ def method_of(
     evaluation: Evaluation, settings: Settings, rule: Rule, sections: Collection[str]
 ) -> MethodChapter:
     """The chapter, given the sections of this report."""
-    is_further = settings.training.begin is not None
+    is_trained_further = settings.training.begin is not None
     return MethodChapter(
         summary=method_words(settings, rule),
-        intervals=_intervals(evaluation),
+        intervals=_intervals_sentences(evaluation),
         published=table_of_published_results(evaluation.vocabulary),
         limits=LIMITS,
         references=REFERENCES,
-        checklists=checklists(sections, predictors(settings, rule), updated=is_further),
+        checklists=checklists(sections, predictors(settings, rule), updated=is_trained_further),
     )
 
 
@@ -79,7 +88,7 @@ def method_words(settings: Settings, rule: Rule) -> str:
         "Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional "
         f"networks, {_origin_phrase(settings)}, give each slice a probability for each "
         f"region{_inputs_clause(settings)}; their mean is calibrated on the validation "
-        f"split{smoothing_clause}. {_decoding(rule)}, and abstains where the evidence is weak."
+        f"split{smoothing_clause}. {_decoding_sentence(rule)}, and abstains where the evidence is weak."
     )
 
 
@@ -100,11 +109,13 @@ def _origin_phrase(settings: Settings) -> str:
 
 
 def _inputs_clause(settings: Settings) -> str:
-    inputs = [INPUT_PHRASES[name] for name in settings.training.inputs if name in INPUT_PHRASES]
-    return f", from {join_names(['it', *inputs])}" if inputs else ""
+    input_phrases = [
+        INPUT_PHRASES[name] for name in settings.training.inputs if name in INPUT_PHRASES
+    ]
+    return f", from {join_names(['it', *input_phrases])}" if input_phrases else ""
 
 
-def _decoding(rule: Rule) -> str:
+def _decoding_sentence(rule: Rule) -> str:
     if rule.method == "intersections":
         return (
             "The decision then puts a border only where the curves of two adjacent regions cross, "
@@ -117,25 +128,29 @@ def _decoding(rule: Rule) -> str:
     )
 
 
-def _intervals(evaluation: Evaluation) -> str:
+def _intervals_sentences(evaluation: Evaluation) -> str:
     group_measures = [measure for group in evaluation.groups for measure in group.measures]
-    count_of_kind = Counter(measure.interval for measure in (*evaluation.handling, *group_measures))
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in count_of_kind.most_common())
+    count_by_interval_kind = Counter(
+        measure.interval for measure in (*evaluation.handling, *group_measures)
+    )
+    kinds_text = ", ".join(
+        f"{count:,} {kind}" for kind, count in count_by_interval_kind.most_common()
+    )
     return (
         f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed "
         f"{evaluation.seed}), so that slices and volumes of one person stay together. If each "
         "subject gives at most one observation, and at 0 % and 100 %, they are Wilson intervals "
         f"over subjects. A subgroup of fewer than {FEWEST_SUBJECTS} subjects is marked “too few”, "
-        f"and one subject gives no interval. In this report: {kinds}."
+        f"and one subject gives no interval. In this report: {kinds_text}."
     )
 
 
 def table_of_published_results(vocabulary: Vocabulary) -> ReportTable:
     """The figures above; no rows for a vocabulary of other regions, with which they cannot be
     compared."""
-    has_same_regions = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
+    has_same_regions = set(PUBLISHED_HEADER[1:-1]) == set(vocabulary.classes[:-1])
     rows = [
-        (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values))
-        for name, *values in PUBLISHED_PERCENT
+        (name, *(f"{percent}\N{NO-BREAK SPACE}%" for percent in percents))
+        for name, *percents in PUBLISHED_PERCENT
     ]
-    return ReportTable(PUBLISHED, rows if has_same_regions else (), name="published")
+    return ReportTable(PUBLISHED_HEADER, rows if has_same_regions else (), name="published")

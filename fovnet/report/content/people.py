@@ -12,7 +12,7 @@ from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.flow import SPLITS
 from fovnet.report.content.wording import percent
 
-MOST_VALUES = 20
+MOST_LISTED_VALUES = 20
 """An attribute with more distinct values is summarised: numbers by median and range, others by the
 number of values."""
 UNKNOWN = "not recorded"
@@ -24,75 +24,98 @@ def people_table(manifest: Sequence[ListedVolume]) -> ReportTable:
     An attribute with one value per subject (sex, age) is counted in subjects, any other (plane,
     sequence) in volumes.
     """
-    volumes_of_split = {
+    volumes_by_split = {
         split: [volume for volume in manifest if volume.split == split] for split in SPLITS
     }
-    names = sorted(
+    attribute_names = sorted(
         {
-            name
-            for volumes in volumes_of_split.values()
+            attribute_name
+            for volumes in volumes_by_split.values()
             for volume in volumes
-            for name in volume.attributes
+            for attribute_name in volume.attributes
         }
     )
-    rows = [row for name in names for row in _attribute_rows(name, volumes_of_split)]
+    rows = [
+        row
+        for attribute_name in attribute_names
+        for row in _attribute_rows(attribute_name, volumes_by_split)
+    ]
     return ReportTable(("attribute", "counted in", *SPLITS.values()), rows, name="people")
 
 
-def _attribute_rows(name: str, volumes_of_split: Mapping[str, Sequence[ListedVolume]]) -> list[Row]:
-    values_by_subject = (_values_by_subject(name, volumes) for volumes in volumes_of_split.values())
-    is_of_subject = all(
-        len(values) == 1 for subjects in values_by_subject for values in subjects.values()
+def _attribute_rows(
+    attribute_name: str, volumes_by_split: Mapping[str, Sequence[ListedVolume]]
+) -> list[Row]:
+    values_by_subject_by_split = (
+        _values_by_subject(attribute_name, volumes) for volumes in volumes_by_split.values()
     )
-    values_of_split = {
-        split: _values(name, volumes, is_of_subject) for split, volumes in volumes_of_split.items()
+    is_constant_per_subject = all(
+        len(values) == 1
+        for subject_values in values_by_subject_by_split
+        for values in subject_values.values()
+    )
+    values_by_split = {
+        split: _attribute_values(attribute_name, volumes, is_constant_per_subject)
+        for split, volumes in volumes_by_split.items()
     }
     distinct_values = sorted(
-        {value for values in values_of_split.values() for value in values} - {UNKNOWN}
+        {value for values in values_by_split.values() for value in values} - {UNKNOWN}
     )
-    title = name.replace("_", " ")
-    unit = "subjects" if is_of_subject else "volumes"
-    numbers = _numbers(distinct_values)
-    if len(distinct_values) > MOST_VALUES and numbers is None:
-        counts = (f"{len(set(values) - {UNKNOWN}):,}" for values in values_of_split.values())
-        return [(f"{title}: different values", unit, *counts)]
-    if len(distinct_values) > MOST_VALUES:
+    title = attribute_name.replace("_", " ")
+    unit = "subjects" if is_constant_per_subject else "volumes"
+    distinct_numbers = _as_numbers(distinct_values)
+    if len(distinct_values) > MOST_LISTED_VALUES and distinct_numbers is None:
+        distinct_counts = (
+            f"{len(set(values) - {UNKNOWN}):,}" for values in values_by_split.values()
+        )
+        return [(f"{title}: different values", unit, *distinct_counts)]
+    if len(distinct_values) > MOST_LISTED_VALUES:
         return [
             (
                 f"{title}: median (range)",
                 unit,
-                *(_range(values) for values in values_of_split.values()),
+                *(_median_and_range(values) for values in values_by_split.values()),
             )
         ]
     row_values = distinct_values
-    if numbers:
-        row_values = [value for _, value in sorted(zip(numbers, distinct_values, strict=True))]
-    if any(UNKNOWN in values for values in values_of_split.values()):
+    if distinct_numbers:
+        row_values = [
+            value for _, value in sorted(zip(distinct_numbers, distinct_values, strict=True))
+        ]
+    if any(UNKNOWN in values for values in values_by_split.values()):
         row_values.append(UNKNOWN)
     return [
-        (f"{title}: {value}", unit, *(_share(value, values) for values in values_of_split.values()))
+        (
+            f"{title}: {value}",
+            unit,
+            *(_count_and_share(value, values) for values in values_by_split.values()),
+        )
         for value in row_values
     ]
 
 
-def _values_by_subject(name: str, volumes: Sequence[ListedVolume]) -> dict[str, set[str]]:
-    values: dict[str, set[str]] = defaultdict(set)
+def _values_by_subject(attribute_name: str, volumes: Sequence[ListedVolume]) -> dict[str, set[str]]:
+    values_by_subject_id: dict[str, set[str]] = defaultdict(set)
     for volume in volumes:
-        values[volume.subject_id].add(_value(name, volume))
-    return values
+        values_by_subject_id[volume.subject_id].add(_attribute_value(attribute_name, volume))
+    return values_by_subject_id
 
 
-def _values(name: str, volumes: Sequence[ListedVolume], is_of_subject: bool) -> list[str]:
-    if is_of_subject:
-        return [next(iter(values)) for values in _values_by_subject(name, volumes).values()]
-    return [_value(name, volume) for volume in volumes]
+def _attribute_values(
+    attribute_name: str, volumes: Sequence[ListedVolume], is_constant_per_subject: bool
+) -> list[str]:
+    if is_constant_per_subject:
+        return [
+            next(iter(values)) for values in _values_by_subject(attribute_name, volumes).values()
+        ]
+    return [_attribute_value(attribute_name, volume) for volume in volumes]
 
 
-def _value(name: str, volume: ListedVolume) -> str:
-    return volume.attributes.get(name, "").strip() or UNKNOWN
+def _attribute_value(attribute_name: str, volume: ListedVolume) -> str:
+    return volume.attributes.get(attribute_name, "").strip() or UNKNOWN
 
 
-def _numbers(values: Sequence[str]) -> list[float] | None:
+def _as_numbers(values: Sequence[str]) -> list[float] | None:
     """The values as numbers, or None where one of them is not a number."""
     try:
         return [float(value) for value in values]
@@ -100,7 +123,7 @@ def _numbers(values: Sequence[str]) -> list[float] | None:
         return None
 
 
-def _range(values: Sequence[str]) -> str:
+def _median_and_range(values: Sequence[str]) -> str:
     numbers = [float(value) for value in values if value != UNKNOWN]
     if not numbers:
         return "–"
@@ -110,6 +133,8 @@ def _range(values: Sequence[str]) -> str:
     )
 
 
-def _share(value: str, values: Sequence[str]) -> str | MeasuredText:
-    count = values.count(value)
-    return MeasuredText(f"{count:,}", "", percent(count / len(values))) if values else "–"
+def _count_and_share(value: str, values: Sequence[str]) -> str | MeasuredText:
+    value_count = values.count(value)
+    return (
+        MeasuredText(f"{value_count:,}", "", percent(value_count / len(values))) if values else "–"
+    )

@@ -31,7 +31,7 @@ STAGE_NAMES = {
 NO_REGION = "named no region (not counted as a doubt)"
 """The code "none" in the table of doubts."""
 
-HEADERS = {
+WORDS_BY_HEADER_RATE = {
     "header_understood": "headers that name a region",
     "header_exact": "the header names exactly the regions shown",
     "header_beside": "the header names none of the regions shown",
@@ -136,12 +136,14 @@ def performance_of(
 
 def confusion_view(evaluation: Evaluation) -> ConfusionView:
     """The matrices of the three stages, each with its slice error."""
-    stages = []
+    stage_matrices = []
     for stage in STAGES:
-        error = measure_text(evaluation.everything.find("slice_error", stage))
-        words = f"{error.value} wrong, {error.count} ({error.interval})"
-        stages.append(StageMatrix(STAGE_NAMES[stage], words, evaluation.confusions[stage]))
-    return ConfusionView(evaluation.vocabulary.classes, tuple(stages))
+        slice_error = measure_text(evaluation.everything.find("slice_error", stage))
+        error_words = f"{slice_error.value} wrong, {slice_error.count} ({slice_error.interval})"
+        stage_matrices.append(
+            StageMatrix(STAGE_NAMES[stage], error_words, evaluation.confusions[stage])
+        )
+    return ConfusionView(evaluation.vocabulary.classes, tuple(stage_matrices))
 
 
 def regions_table(evaluation: Evaluation) -> ReportTable:
@@ -160,17 +162,17 @@ def regions_table(evaluation: Evaluation) -> ReportTable:
         ("presence_f1", "decided"): "F1 of presence in volumes",
     }
     measured_keys = {(measure.name, measure.stage) for measure in everything.measures}
-    keys = [key for key in column_titles if key in measured_keys]
+    measured_columns = [column for column in column_titles if column in measured_keys]
     rows: list[Row] = []
     for class_name in vocabulary.classes:
         cells = [
             (unitless_text if name == "auroc" else measure_text)(
                 everything.find(name, stage, class_name)
             )
-            for name, stage in keys
+            for name, stage in measured_columns
         ]
         rows.append((class_name, *cells))
-    header = ("region", *(column_titles[key] for key in keys))
+    header = ("region", *(column_titles[column] for column in measured_columns))
     return ReportTable(
         header, rows, list(map(vocabulary.colour, vocabulary.classes)), name="regions"
     )
@@ -203,7 +205,7 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
     """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together,
     each kind, then ends."""
     everything = evaluation.everything
-    borders = [
+    border_names = [
         measure.region for measure in everything.measures if measure.name == "border_abs_median_mm"
     ]
     column_titles = {
@@ -220,42 +222,49 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
     measured_names = {measure.name for measure in everything.measures}
     column_titles = {name: title for name, title in column_titles.items() if name in measured_names}
     rows: list[Row] = []
-    for border in borders:
-        cells = [measure_text(everything.find(name, "decided", border)) for name in column_titles]
-        rows.append((_border_title(border), *cells))
+    for border_name in border_names:
+        cells = [
+            measure_text(everything.find(name, "decided", border_name)) for name in column_titles
+        ]
+        rows.append((_border_title(border_name), *cells))
     return ReportTable(("border", *column_titles.values()), rows, name="borders")
 
 
-def _border_title(name: str) -> str:
-    title_of_sum = {REGION_BORDERS: "all between two regions", BODY_ENDS: "ends: region and none"}
-    return title_of_sum.get(name, name.replace("|", " | "))
+def _border_title(border_name: str) -> str:
+    title_by_summary_name = {
+        REGION_BORDERS: "all between two regions",
+        BODY_ENDS: "ends: region and none",
+    }
+    return title_by_summary_name.get(border_name, border_name.replace("|", " | "))
 
 
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
     """The signed errors in mm of every border found, each kind from the feet up, then ends; a
     missed border has no error."""
-    names = [
+    border_names = [
         measure.region
         for measure in evaluation.everything.measures
         if measure.name == "border_signed_median_mm"
     ]
-    rows = []
-    for name in names[1:]:  # the first is all kinds together
-        borders = [
+    dots_by_border = []
+    for border_name in border_names[1:]:  # the first is all kinds together
+        borders_of_kind = [
             border
             for border in evaluation.borders
-            if (BODY_ENDS if border.is_end else border.kind) == name
+            if (BODY_ENDS if border.is_end else border.kind) == border_name
         ]
-        errors = tuple(sorted(border.error_mm for border in borders if border.error_mm is not None))
-        rows.append(
+        errors_mm = tuple(
+            sorted(border.error_mm for border in borders_of_kind if border.error_mm is not None)
+        )
+        dots_by_border.append(
             BorderDots(
-                _border_title(name),
-                errors,
-                float(np.median(errors)) if errors else None,
-                name == BODY_ENDS,
+                _border_title(border_name),
+                errors_mm,
+                float(np.median(errors_mm)) if errors_mm else None,
+                border_name == BODY_ENDS,
             )
         )
-    return tuple(rows)
+    return tuple(dots_by_border)
 
 
 def handling_table(evaluation: Evaluation) -> ReportTable:
@@ -267,7 +276,7 @@ def handling_table(evaluation: Evaluation) -> ReportTable:
     handling_by_name = {measure.name: measure for measure in evaluation.handling}
     span_f1_title = "F1 of spans: the region found, in about the right place"
     any_label_title = "slices with any false label, also beside a spine"
-    measure_of_title = {
+    measure_by_title = {
         "exactly the right regions": everything.find("exact_set", "decided"),
         "the same, volumes without a doubt only": exact_set_answered,
         "F1 of presence, weighted by region": everything.find("presence_f1_weighted", "decided"),
@@ -281,7 +290,7 @@ def handling_table(evaluation: Evaluation) -> ReportTable:
     }
     rows = [
         (title, measure_text(measure))
-        for title, measure in measure_of_title.items()
+        for title, measure in measure_by_title.items()
         if measure or title not in (span_f1_title, any_label_title)
     ]
     return ReportTable(
@@ -314,8 +323,8 @@ def volumes_table(evaluation: Evaluation) -> ReportTable:
 def _volume_cells(row: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
     if row.status == "refused":
         return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
-    wrong_share = MeasuredText(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
-    confidence = "–" if row.confidence is None else f"{row.confidence:.2f}"
+    wrong_slices_share = MeasuredText(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
+    confidence_text = "–" if row.confidence is None else f"{row.confidence:.2f}"
     return (
         row.volume_id,
         row.collection,
@@ -323,8 +332,8 @@ def _volume_cells(row: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
         regions_text(row.truth, vocabulary),
         regions_text(row.predicted, vocabulary),
         "right" if row.right else "wrong",
-        wrong_share,
-        confidence,
+        wrong_slices_share,
+        confidence_text,
     )
 
 
@@ -340,17 +349,17 @@ def subgroups_table(evaluation: Evaluation) -> ReportTable:
     }
     rows: list[Row] = []
     for group in evaluation.subgroups:
-        volumes = several(group.volumes, "volume")
+        volumes_phrase = several(group.volumes, "volume")
         if group.refused:
-            volumes += f", {group.refused} refused"
-        counts = MeasuredText(
-            several(group.subjects, "subject"), volumes, "too few" if group.too_few else ""
+            volumes_phrase += f", {group.refused} refused"
+        counts_cell = MeasuredText(
+            several(group.subjects, "subject"), volumes_phrase, "too few" if group.too_few else ""
         )
         attribute = group.attribute.replace("_", " ")
         rows.append(
             (
                 f"{attribute}: {group.value}",
-                counts,
+                counts_cell,
                 *(measure_text(group.find(*key)) for key in measure_keys.values()),
             )
         )
@@ -370,18 +379,20 @@ def doubts_table(evaluation: Evaluation) -> ReportTable:
     return ReportTable(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")
 
 
-def _share_cell(count: int, total: int) -> MeasuredText:
-    return MeasuredText(percent(count / total) if total else "–", "", f"{count:,}/{total:,}")
+def _share_cell(count: int, total_count: int) -> MeasuredText:
+    return MeasuredText(
+        percent(count / total_count) if total_count else "–", "", f"{count:,}/{total_count:,}"
+    )
 
 
 def header_rates(evaluation: Evaluation) -> ReportTable:
     """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per
     rate."""
-    rate_of_name = {rate.name: rate for rate in evaluation.header_rates}
+    rate_by_name = {rate.name: rate for rate in evaluation.header_rates}
     rows = [
-        (title, measure_text(rate_of_name[name]))
-        for name, title in HEADERS.items()
-        if name in rate_of_name
+        (title, measure_text(rate_by_name[name]))
+        for name, title in WORDS_BY_HEADER_RATE.items()
+        if name in rate_by_name
     ]
     return ReportTable(("counted in volumes", "value"), rows, name="header-rates")
 
@@ -390,9 +401,9 @@ def header_rows(evaluation: Evaluation) -> ReportTable:
     """Header, true and predicted regions, the most frequent combinations first."""
     rows: list[Row] = []
     for header in evaluation.headers[:MOST_HEADERS]:
-        regions = (
-            regions_text(names, evaluation.vocabulary)
-            for names in (header.header, header.truth, header.predicted)
+        regions_texts = (
+            regions_text(region_names, evaluation.vocabulary)
+            for region_names in (header.header, header.truth, header.predicted)
         )
-        rows.append((header.text, *regions, f"{header.volumes:,}"))
+        rows.append((header.text, *regions_texts, f"{header.volumes:,}"))
     return ReportTable(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")

@@ -42,29 +42,55 @@ def choose_pictures(
 ) -> tuple[VolumeView, ...]:
     """The best, the median and the worst volume by slice error, and the median one of every
     collection not among them."""
-    case_of = {case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)}
-    ranked = sorted(
-        (row for row in evaluation.volumes if row.volume_id in case_of),
-        key=lambda row: (row.slice_error, row.volume_id),
+    case_by_volume_id = {
+        case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)
+    }
+    volumes_by_slice_error = sorted(
+        (
+            evaluated_volume
+            for evaluated_volume in evaluation.volumes
+            if evaluated_volume.volume_id in case_by_volume_id
+        ),
+        key=lambda evaluated_volume: (evaluated_volume.slice_error, evaluated_volume.volume_id),
     )
-    reason_of: dict[str, str] = {}
-    for adjective, rank in (("best", 0), ("worst", len(ranked) - 1), ("median", len(ranked) // 2)):
-        if ranked:
-            reason_of.setdefault(
-                ranked[rank].volume_id, f"the {adjective} test volume by slice error"
+    reason_by_volume_id: dict[str, str] = {}
+    for adjective, rank in (
+        ("best", 0),
+        ("worst", len(volumes_by_slice_error) - 1),
+        ("median", len(volumes_by_slice_error) // 2),
+    ):
+        if volumes_by_slice_error:
+            reason_by_volume_id.setdefault(
+                volumes_by_slice_error[rank].volume_id,
+                f"the {adjective} test volume by slice error",
             )
     for collection in sorted(
-        {row.collection for row in ranked} - {case_of[name].collection for name in reason_of}
+        {evaluated_volume.collection for evaluated_volume in volumes_by_slice_error}
+        - {case_by_volume_id[volume_id].collection for volume_id in reason_by_volume_id}
     ):
-        rows = [row for row in ranked if row.collection == collection]
-        reason_of[rows[len(rows) // 2].volume_id] = (
+        collection_volumes = [
+            evaluated_volume
+            for evaluated_volume in volumes_by_slice_error
+            if evaluated_volume.collection == collection
+        ]
+        reason_by_volume_id[collection_volumes[len(collection_volumes) // 2].volume_id] = (
             f"the median volume of the collection {collection}"
         )
-    chosen_rows = [row for row in ranked if row.volume_id in reason_of]
+    chosen_volumes = [
+        evaluated_volume
+        for evaluated_volume in volumes_by_slice_error
+        if evaluated_volume.volume_id in reason_by_volume_id
+    ]
     vocabulary = evaluation.vocabulary
     return tuple(
-        volume_view(case_of[row.volume_id], row, reason_of[row.volume_id], vocabulary, faces=faces)
-        for row in chosen_rows
+        volume_view(
+            case_by_volume_id[evaluated_volume.volume_id],
+            evaluated_volume,
+            reason_by_volume_id[evaluated_volume.volume_id],
+            vocabulary,
+            faces=faces,
+        )
+        for evaluated_volume in chosen_volumes
     )
 
 
@@ -107,8 +133,8 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[StoredSpan, ...]
     slice to the upper edge of its last."""
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
     stretches = []
-    for column, region in enumerate(vocabulary.classes[:-1]):
-        for first_slice, end_slice in runs(case.truth[:, column]):
+    for class_index, region in enumerate(vocabulary.classes[:-1]):
+        for first_slice, end_slice in runs(case.truth[:, class_index]):
             low_mm = float(edges_mm[first_slice])
             high_mm = float(edges_mm[end_slice])
             stretches.append(StoredSpan(region, low_mm, high_mm, first_slice, end_slice - 1, 1.0))
@@ -117,5 +143,5 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[StoredSpan, ...]
 
 def runs(is_marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The first slice of each run of marked ones (s,), and the one behind its last."""
-    turns = np.flatnonzero(np.diff(np.concatenate([[0], is_marked, [0]]))).tolist()
-    return list(zip(turns[::2], turns[1::2], strict=True))
+    run_borders = np.flatnonzero(np.diff(np.concatenate([[0], is_marked, [0]]))).tolist()
+    return list(zip(run_borders[::2], run_borders[1::2], strict=True))

@@ -59,9 +59,9 @@ def landmarks_table(vocabulary: Vocabulary) -> ReportTable:
     """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not
     known, have no row."""
     rows = [
-        (f"{low} | {high}", LANDMARKS[low, high])
-        for low, high in pairwise(vocabulary.chain)
-        if (low, high) in LANDMARKS
+        (f"{lower_region} | {upper_region}", LANDMARKS[lower_region, upper_region])
+        for lower_region, upper_region in pairwise(vocabulary.chain)
+        if (lower_region, upper_region) in LANDMARKS
     ]
     return ReportTable(("border", "lies at"), rows, name="convention")
 
@@ -71,8 +71,8 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
     if not slices:
         return ReportTable((), (), name="labels")
     rows = [
-        (name, *(f"{slices[split][column]:,}" if split in slices else "–" for split in SPLITS))
-        for column, name in enumerate(vocabulary.classes)
+        (name, *(f"{slices[split][class_index]:,}" if split in slices else "–" for split in SPLITS))
+        for class_index, name in enumerate(vocabulary.classes)
     ]
     return ReportTable(
         ("class", *SPLITS.values()),
@@ -87,11 +87,11 @@ def readers_table(readers: Mapping[str, Agreements]) -> ReportTable:
     each border, ends of what is shown included."""
     rows: list[Row] = [
         (
-            f"{collection}, {first} and {second}: {region or 'all'}",
+            f"{collection}, {first_reader} and {second_reader}: {region or 'all'}",
             *_agreement_cells(measures, region),
         )
-        for collection, pairs in readers.items()
-        for (first, second), measures in pairs.items()
+        for collection, measures_by_readers in readers.items()
+        for (first_reader, second_reader), measures in measures_by_readers.items()
         for region in dict.fromkeys(measure.region for measure in measures)
     ]
     border_titles = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
@@ -101,12 +101,12 @@ def readers_table(readers: Mapping[str, Agreements]) -> ReportTable:
 
 
 def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[MeasuredText, ...]:
-    measure_of_name = {measure.name: measure for measure in measures if measure.region == region}
+    measure_by_name = {measure.name: measure for measure in measures if measure.region == region}
     return (
-        measure_text(measure_of_name.get("slices_alike")),
-        unitless_text(measure_of_name.get("kappa"), 2),
+        measure_text(measure_by_name.get("slices_alike")),
+        unitless_text(measure_by_name.get("kappa"), 2),
         *(
-            measure_text(measure_of_name.get(name))
+            measure_text(measure_by_name.get(name))
             for name in (BORDER_NEAR, BORDER_OF_ONE_READER, BORDER_DISTANCE)
         ),
     )
@@ -123,17 +123,17 @@ def _two_readings_sentence(collection: str) -> str:
 def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
     """How the labels are defined, and what is not known about them."""
     if landmarks_table(vocabulary).rows:
-        landmarks = (
+        landmarks_sentence = (
             "The lines between regions are drawn at bony or air-filled landmarks, which every MR "
             "contrast shows; if organs overlap them, the landmark decides."
         )
     else:
-        landmarks = "This vocabulary is custom; its landmarks are not recorded here."
+        landmarks_sentence = "This vocabulary is custom; its landmarks are not recorded here."
     return (
         "The reference is the table regions.tsv of each collection: from which slice to which a "
         "volume shows a region. A slice outside every row shows none. A volume may show a side "
         "region, such as spine, beside the regions that it crosses.",
-        landmarks,
+        landmarks_sentence,
         f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within "
         "that distance counts as agreement.",
         "Who labelled each collection, with which tool, how often, and with what agreement among "

@@ -24,18 +24,18 @@ from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.words import join_names
 
-ANSWERS = {
+STATUS_IN_WORDS = {
     "uncertain": "uncertain",
     "refused": "refused",
     "partly": "partly answered",
     "ok": "answered",
 }
 """The status of a volume, in words; those that need a look first."""
-GUESS_SENTENCES = (
+GUESS_EXPLANATION = (
     "A best guess is one run of neighbouring regions in the order of the body, and a spine beside "
     "them; so a region that it leaves out may be more probable than one that it has."
 )
-ENDS = "where regions begin and end"
+ENDS_IN_WORDS = "where regions begin and end"
 """What a doubt makes unsure that leaves every statement as it is."""
 
 
@@ -72,14 +72,14 @@ class DoubtGroup:
 
 def chips(statements: Sequence[Statement], vocabulary: Vocabulary) -> tuple[RegionChip, ...]:
     """One for each statement."""
-    guess = best_guess(statements)
+    guessed_regions = best_guess(statements)
     return tuple(
         RegionChip(
             statement.region,
             statement.answer,
             round(100 * statement.probability),
             vocabulary.colour(statement.region),
-            statement.region in guess,
+            statement.region in guessed_regions,
         )
         for statement in statements
     )
@@ -116,8 +116,11 @@ def is_only_guess(statements: Sequence[Statement], status: str) -> bool:
 
 def is_guess_unsure(statements: Sequence[Statement]) -> bool:
     """Whether a region of the best guess is unsure."""
-    guess = best_guess(statements)
-    return any(statement.answer == UNSURE and statement.region in guess for statement in statements)
+    guessed_regions = best_guess(statements)
+    return any(
+        statement.answer == UNSURE and statement.region in guessed_regions
+        for statement in statements
+    )
 
 
 def unsure_regions(
@@ -130,53 +133,66 @@ def unsure_regions(
 
 
 def doubt_groups(
-    facts: Mapping[str, Any], statements: Sequence[Statement]
+    volume_json: Mapping[str, Any], statements: Sequence[Statement]
 ) -> tuple[DoubtGroup, ...]:
     """The regions unsure by their probability alone, then the doubts in a volume's JSON, those
     about its regions before those about their ends; the message of an uncertain or refused answer
     that lists none."""
-    doubts_of_part: dict[str, list[Mapping[str, Any]]] = {}
-    for doubt in facts.get("doubts") or ():
+    doubts_by_unsure_part: dict[str, list[Mapping[str, Any]]] = {}
+    for doubt in volume_json.get("doubts") or ():
         if doubt.get("sentence") and doubt.get("code") != NONE:
-            doubts_of_part.setdefault(_unsure_part(str(doubt.get("code")), statements), []).append(
-                doubt
-            )
-    if not (doubts_of_part or statements) and facts.get("message") and facts.get("status") != "ok":
-        doubts_of_part = {"": [{"sentence": facts["message"]}]}
-    ordered_parts = sorted(doubts_of_part.items(), key=lambda entry: entry[0] == ENDS)
-    groups = [_doubt_group(part, doubts) for part, doubts in ordered_parts]
+            doubts_by_unsure_part.setdefault(
+                _what_doubt_makes_unsure(str(doubt.get("code")), statements), []
+            ).append(doubt)
+    if (
+        not (doubts_by_unsure_part or statements)
+        and volume_json.get("message")
+        and volume_json.get("status") != "ok"
+    ):
+        doubts_by_unsure_part = {"": [{"sentence": volume_json["message"]}]}
+    parts_with_doubts = sorted(
+        doubts_by_unsure_part.items(), key=lambda entry: entry[0] == ENDS_IN_WORDS
+    )
+    doubt_groups_told = [_doubt_group(part, doubts) for part, doubts in parts_with_doubts]
     if sentence := unsure_sentence(statements):
-        regions = [
+        unsure_region_names = [
             statement.region
             for statement in statements
             if not (statement.is_sure or statement.doubts)
         ]
-        groups.insert(0, DoubtGroup(_region_names(regions, statements), (sentence,)))
-    return tuple(groups)
+        doubt_groups_told.insert(
+            0, DoubtGroup(_names_or_every_region(unsure_region_names, statements), (sentence,))
+        )
+    return tuple(doubt_groups_told)
 
 
-def _doubt_group(part: str, doubts: Sequence[Mapping[str, Any]]) -> DoubtGroup:
+def _doubt_group(unsure_part: str, doubts: Sequence[Mapping[str, Any]]) -> DoubtGroup:
     """Without a sentence that says of the ends what the heading says."""
     sentences = [str(doubt["sentence"]) for doubt in doubts]
-    figures = [
+    figures_in_words = [
         (doubt_in_words(str(doubt.get("code"))), str(doubt["figures"]))
         for doubt in doubts
         if doubt.get("figures")
     ]
-    telling_sentences = [text for text in sentences if part != ENDS or not text.startswith(ENDS)]
-    return DoubtGroup(part, tuple(telling_sentences), tuple(figures))
+    unrepeated_sentences = [
+        sentence
+        for sentence in sentences
+        if unsure_part != ENDS_IN_WORDS or not sentence.startswith(ENDS_IN_WORDS)
+    ]
+    return DoubtGroup(unsure_part, tuple(unrepeated_sentences), tuple(figures_in_words))
 
 
-def _unsure_part(code: str, statements: Sequence[Statement]) -> str:
+def _what_doubt_makes_unsure(doubt_code: str, statements: Sequence[Statement]) -> str:
     if not statements:
         return ""
     return (
-        _region_names(
-            [statement.region for statement in statements if code in statement.doubts], statements
+        _names_or_every_region(
+            [statement.region for statement in statements if doubt_code in statement.doubts],
+            statements,
         )
-        or ENDS
+        or ENDS_IN_WORDS
     )
 
 
-def _region_names(regions: Sequence[str], statements: Sequence[Statement]) -> str:
+def _names_or_every_region(regions: Sequence[str], statements: Sequence[Statement]) -> str:
     return "every region" if len(regions) == len(statements) else join_names(regions)

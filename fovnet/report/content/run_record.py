@@ -109,22 +109,22 @@ class RunRecord:
     readers: Mapping[str, Agreements] = field(default_factory=dict)
 
 
-def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
+def members_in(ensemble_json: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
     """The members that ensemble.json names, with their weights in the mean."""
-    weighted = zip(facts["members"], mixing_weights, strict=True)
+    members_with_weights = zip(ensemble_json["members"], mixing_weights, strict=True)
     return TypeAdapter(list[Member]).validate_python(
-        [{**member, "mixing_weight": weight} for member, weight in weighted]
+        [{**member, "mixing_weight": weight} for member, weight in members_with_weights]
     )
 
 
-def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:
+def abstention_in(decision_json: Mapping[str, Any]) -> Abstention | None:
     """What decision.json says of it; None where it says nothing."""
-    abstention = facts.get("abstention")
+    abstention = decision_json.get("abstention")
     return TypeAdapter(Abstention).validate_python(abstention) if abstention else None
 
 
-def by_region_in(facts: Mapping[str, Any]) -> ByRegion | None:
+def by_region_in(decision_json: Mapping[str, Any]) -> ByRegion | None:
     """What decision.json says of the bars of statements; None in one that was made before there
     were any."""
-    bars = facts.get("statements")
+    bars = decision_json.get("statements")
     return TypeAdapter(ByRegion).validate_python(bars) if bars else None

@@ -88,32 +88,37 @@ class SearchChapter:
 def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
     """The chapter; of networks that were trained further nothing is explained: nothing was searched
     for."""
-    begun_with = run.settings.training.begin
+    begun_with_ensemble = run.settings.training.begin
     trainings = sorted(trainings_of(run.trials), key=lambda training: training.slot)
-    ranked = sorted(
+    trainings_by_score = sorted(
         (training for training in trainings if training.score is not None),
         key=lambda training: training.score or 0.0,
     )
-    best_rows = [_trial_cells(training)[:BRIEF_COLUMNS] for training in ranked[:SHORT_LIST_LENGTH]]
+    best_rows = [
+        _trial_cells(training)[:BRIEF_COLUMNS]
+        for training in trainings_by_score[:SHORT_LIST_LENGTH]
+    ]
     origin = "found by a search"
-    if begun_with is not None:
-        origin = f"trained further from those of another ensemble ({begun_with})"
-    explained = None
-    if run.explanation is not None and not begun_with:
-        explained = view_of_explanation(run.explanation)
+    if begun_with_ensemble is not None:
+        origin = f"trained further from those of another ensemble ({begun_with_ensemble})"
+    explained_view = None
+    if run.explanation is not None and not begun_with_ensemble:
+        explained_view = view_of_explanation(run.explanation)
     return SearchChapter(
-        further=begun_with is not None,
+        further=begun_with_ensemble is not None,
         origin=origin,
-        sentence=_summary(trainings, ranked, is_further=begun_with is not None),
+        sentence=_search_summary(
+            trainings, trainings_by_score, is_further=begun_with_ensemble is not None
+        ),
         points=tuple(
             CurvePoint(training.slot, training.score, training.is_start) for training in trainings
         ),
         best=ReportTable(TRIAL_HEADER[:BRIEF_COLUMNS], best_rows, name="best-trials"),
         trials=ReportTable(TRIAL_HEADER, list(map(_trial_cells, trainings)), name="trials"),
         endings=_endings_table(trainings),
-        explained=explained,
+        explained=explained_view,
         members=members_table(run.members),
-        members_lacking=_members_lacking(len(run.members), run.settings.ensemble.members),
+        members_lacking=_why_members_lack(len(run.members), run.settings.ensemble.members),
         rule=rule_table(run.rule, vocabulary),
         costs=costs_table(trainings),
     )
@@ -121,9 +126,11 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
 
 def members_table(members: Sequence[Member]) -> ReportTable:
     """One row per member of the ensemble, lowest score first."""
-    by_score = sorted(members, key=lambda member: (member.score is None, member.score or 0.0))
+    members_by_score = sorted(
+        members, key=lambda member: (member.score is None, member.score or 0.0)
+    )
     header = ("trial", "configuration", "score", "weight", "file", "seed", "SHA-256 of the weights")
-    return ReportTable(header, list(map(_member_cells, by_score)), name="members")
+    return ReportTable(header, list(map(_member_cells, members_by_score)), name="members")
 
 
 def _member_cells(member: Member) -> tuple[str, ...]:
@@ -138,42 +145,45 @@ def _member_cells(member: Member) -> tuple[str, ...]:
     )
 
 
-def _members_lacking(members: int, asked: int) -> str:
+def _why_members_lack(member_count: int, asked_count: int) -> str:
     """Why there are fewer members than requested; "" if there are not."""
-    if members >= asked:
+    if member_count >= asked_count:
         return ""
-    count_phrase = f"{several(members, 'member')} of {asked} asked for"
+    count_phrase = f"{several(member_count, 'member')} of {asked_count} asked for"
     return f"{count_phrase}: no more trials ran to the end and beat guessing."
 
 
 def rule_table(rule: Rule, vocabulary: Vocabulary) -> ReportTable:
     """Every setting of the decision, with its meaning."""
-    values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
+    setting_values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
     rows = [
         (name.replace("_", " "), MEANINGS.get(name, ""), setting_text(value))
-        for name, value in values.items()
+        for name, value in setting_values.items()
     ]
     return ReportTable(("setting", "what it is", "value"), rows, name="decision")
 
 
-def _summary(
-    trainings: Sequence[TrainingSummary], ranked: Sequence[TrainingSummary], *, is_further: bool
+def _search_summary(
+    trainings: Sequence[TrainingSummary],
+    ranked_trainings: Sequence[TrainingSummary],
+    *,
+    is_further: bool,
 ) -> str:
     if not trainings:
         return "This report includes no search." + (FURTHER_SENTENCE if is_further else "")
-    failures = len(trainings) - len(ranked)
-    failures_clause = f"{failures:,} of them failed" if failures else "none failed"
-    text = f"{several(len(trainings), 'trial')}, {failures_clause}."
-    if ranked:
-        text += f" The best score is {score_text(ranked[0].score)}, of trial {ranked[0].slot}"
+    failed_count = len(trainings) - len(ranked_trainings)
+    failures_clause = f"{failed_count:,} of them failed" if failed_count else "none failed"
+    summary = f"{several(len(trainings), 'trial')}, {failures_clause}."
+    if ranked_trainings:
+        summary += f" The best score is {score_text(ranked_trainings[0].score)}, of trial {ranked_trainings[0].slot}"
         start_score = next(
             (training.score for training in trainings if training.is_start and not is_further), None
         )
         if start_score is not None:
-            text += f"; the start configuration reached {score_text(start_score)}"
-        text += "."
-    seconds = sum(training.seconds for training in trainings)
-    return f"{text} Training took {duration(seconds)} in all." + (
+            summary += f"; the start configuration reached {score_text(start_score)}"
+        summary += "."
+    total_seconds = sum(training.seconds for training in trainings)
+    return f"{summary} Training took {duration(total_seconds)} in all." + (
         FURTHER_SENTENCE if is_further else ""
     )
 
@@ -195,7 +205,7 @@ def _trial_cells(training: TrainingSummary) -> tuple[str, ...]:
 def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     rows = []
     for status, count in Counter(training.status for training in trainings).most_common():
-        example = next(
+        example_message = next(
             (
                 training.message
                 for training in trainings
@@ -203,5 +213,5 @@ def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
             ),
             "",
         )
-        rows.append((status.replace("_", " "), f"{count}/{len(trainings)}", example))
+        rows.append((status.replace("_", " "), f"{count}/{len(trainings)}", example_message))
     return ReportTable(("ended as", "trials", "for example"), rows, name="endings")

@@ -19,7 +19,7 @@ from fovnet.report.content.run_record import ByRegion, RegionBar
 from fovnet.report.content.wording import ABSENT, measure_text, percent, unitless_text
 from fovnet.words import several
 
-COLUMNS = {
+COLUMN_TITLE_BY_RATE = {
     "statements_decided": "decided",
     "yes_wrong": "wrong among the yes",
     "no_wrong": "wrong among the no",
@@ -61,19 +61,19 @@ class StatementsView:
 def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> StatementsView | None:
     """The section; None unless every volume was answered region by region."""
     everything = evaluation.everything
-    decided = everything.find("statements_decided")
-    if decided is None or evaluation.statement_bins is None:
+    decided_share = everything.find("statements_decided")
+    if decided_share is None or evaluation.statement_bins is None:
         return None
     return StatementsView(
         sentence=statements_sentence(everything),
-        promises=_bars_text(by_region) if by_region else "",
+        promises=_bars_sentences(by_region) if by_region else "",
         table=_regions_table(evaluation),
         reliability=reliability_points({PRESENCE: evaluation.statement_bins}),
-        calibration=_calibration(everything),
+        calibration=_calibration_sentence(everything),
         risk=tuple(
             StatementRisk(point["coverage"], point["risk"]) for point in evaluation.statement_curve
         ),
-        decided=decided.value,
+        decided=decided_share.value,
     )
 
 
@@ -85,45 +85,47 @@ def statements_sentence(everything: Group) -> str:
     )
     if decided_share is None or decided_share.value is None:
         return ""
-    text = f"Of {several(decided_share.denominator, 'statement')} on whether a region is shown, "
-    text += f"{_count_text(decided_share)} are decided ({percent(decided_share.value)})"
+    sentence = (
+        f"Of {several(decided_share.denominator, 'statement')} on whether a region is shown, "
+    )
+    sentence += f"{_numerator_text(decided_share)} are decided ({percent(decided_share.value)})"
     if wrong_share is not None and wrong_share.value is not None:
         verb = "is" if wrong_share.numerator == 1 else "are"
         wrong_text = measure_text(wrong_share)
-        text += (
-            f", and of these {_count_text(wrong_share)} {verb} wrong ({wrong_text.value}, "
+        sentence += (
+            f", and of these {_numerator_text(wrong_share)} {verb} wrong ({wrong_text.value}, "
             f"{wrong_text.interval})"
         )
     if surely_found is not None and surely_found.value is not None:
-        text += (
-            f"; {_count_text(surely_found)} of {several(surely_found.denominator, 'region')} shown "
+        sentence += (
+            f"; {_numerator_text(surely_found)} of {several(surely_found.denominator, 'region')} shown "
             "are surely found"
         )
-    return f"{text}."
+    return f"{sentence}."
 
 
-def _count_text(measure: Measure) -> str:
+def _numerator_text(measure: Measure) -> str:
     return "–" if measure.numerator is None else f"{measure.numerator:,.0f}"
 
 
-def _bars_text(by_region: ByRegion) -> str:
+def _bars_sentences(by_region: ByRegion) -> str:
     """Which bars were chosen for which error, and whether a test shows that they hold for new
     people."""
     stated_error = percent(by_region.stated_error)
-    bars = ((YES, by_region.yes), (NO, by_region.no))
+    answer_bars = ((YES, by_region.yes), (NO, by_region.no))
     return (
         f"The bars were chosen on the validation split so that at most {stated_error} of each kind "
-        f"are wrong, on average over people. {' '.join(_bar_text(kind, bar) for kind, bar in bars)}"
+        f"are wrong, on average over people. {' '.join(_bar_sentence(answer, bar) for answer, bar in answer_bars)}"
     )
 
 
-def _bar_text(kind: str, bar: RegionBar) -> str:
-    evidence = f"{several(bar.subjects, 'subject')} and {several(bar.statements, 'statement')}"
+def _bar_sentence(answer: str, region_bar: RegionBar) -> str:
+    evidence_text = f"{several(region_bar.subjects, 'subject')} and {several(region_bar.statements, 'statement')}"
     rule_clause = (
-        f"“{kind.capitalize()}” is the answer from a probability of {bar.min_confidence:.2f} "
-        f"({evidence}): "
+        f"“{answer.capitalize()}” is the answer from a probability of {region_bar.min_confidence:.2f} "
+        f"({evidence_text}): "
     )
-    if bar.promised:
+    if region_bar.promised:
         return f"{rule_clause}a test over subjects shows that this holds for new people like them."
     return (
         f"{rule_clause}this could not be shown for new people: there are too few subjects, or too "
@@ -139,18 +141,21 @@ def _regions_table(evaluation: Evaluation) -> ReportTable:
     rows: list[Row] = []
     for region in ("", *vocabulary.classes[:-1]):
         surely_found = everything.find("surely_found", "", region)
-        volumes = f"{surely_found.denominator:,}" if surely_found else "–"
+        volumes_text = f"{surely_found.denominator:,}" if surely_found else "–"
         cells = (
             measure_text(measure) if measure and measure.denominator else ABSENT
-            for measure in (everything.find(name, "", region) for name in COLUMNS)
+            for measure in (everything.find(name, "", region) for name in COLUMN_TITLE_BY_RATE)
         )
-        rows.append((region or "all regions", volumes, *cells))
+        rows.append((region or "all regions", volumes_text, *cells))
     colours = ("transparent", *map(vocabulary.colour, vocabulary.classes[:-1]))
     return ReportTable(
-        ("region", "shown in volumes", *COLUMNS.values()), rows, colours, name="statements"
+        ("region", "shown in volumes", *COLUMN_TITLE_BY_RATE.values()),
+        rows,
+        colours,
+        name="statements",
     )
 
 
-def _calibration(everything: Group) -> str:
+def _calibration_sentence(everything: Group) -> str:
     error = unitless_text(everything.find("statement_calibration_error"))
     return f"Expected calibration error {error.value} ({error.interval}; {error.count} statements)."

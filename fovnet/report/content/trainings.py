@@ -41,15 +41,15 @@ class TrainingSummary:
 def trainings_of(trials: Sequence[Trial]) -> list[TrainingSummary]:
     """Every training of a search, in the order in which its configurations were begun."""
     return [
-        _summary(
+        _training_over_slots(
             last_slot, [trial for trial in trials if trial.proposal.row == last_slot.proposal.row]
         )
         for last_slot in latest(trials)
     ]
 
 
-def _summary(last_slot: Trial, slots: Sequence[Trial]) -> TrainingSummary:
-    peaks = [
+def _training_over_slots(last_slot: Trial, slots: Sequence[Trial]) -> TrainingSummary:
+    measured_peaks = [
         slot.outcome.peak_memory_bytes
         for slot in slots
         if slot.outcome.peak_memory_bytes is not None
@@ -63,7 +63,7 @@ def _summary(last_slot: Trial, slots: Sequence[Trial]) -> TrainingSummary:
         seconds=sum(slot.outcome.seconds for slot in slots),
         predicted_seconds=sum(slot.proposal.predicted_seconds for slot in slots),
         epochs=len(last_slot.outcome.validation_loss),
-        peak_memory_bytes=max(peaks, default=None),
+        peak_memory_bytes=max(measured_peaks, default=None),
         message=last_slot.outcome.message,
         device=last_slot.outcome.device,
     )
@@ -73,7 +73,7 @@ def costs_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     """Recorded time and memory of the trainings; no rows without one."""
     if not trainings:
         return ReportTable((), (), name="running")
-    seconds = [training.seconds for training in trainings]
+    training_seconds = [training.seconds for training in trainings]
     predicted_seconds = [training.predicted_seconds for training in trainings]
     megabytes = [
         training.peak_memory_bytes / 1e6 for training in trainings if training.peak_memory_bytes
@@ -82,8 +82,8 @@ def costs_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     rows = (
         ("trainings", f"{len(trainings):,}"),
         ("device", ", ".join(devices) or "not recorded"),
-        ("time of one training, median (range)", _median_and_range(seconds, duration)),
-        ("time of all trainings together", duration(sum(seconds))),
+        ("time of one training, median (range)", _median_and_range(training_seconds, duration)),
+        ("time of all trainings together", duration(sum(training_seconds))),
         ("predicted before training, all together", duration(sum(predicted_seconds))),
         (
             "peak memory of one training, median (range)",

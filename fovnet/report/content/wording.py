@@ -28,27 +28,27 @@ def measure_text(measure: Measure | None) -> MeasuredText:
     percent."""
     if measure is None or measure.value is None:
         return ABSENT
-    is_length = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
+    is_in_mm = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
     if measure.low is None or measure.high is None:
-        interval = f"interval {measure.interval}"
-    elif is_length:
-        interval = minus(f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm")
+        interval_text = f"interval {measure.interval}"
+    elif is_in_mm:
+        interval_text = minus(f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm")
     else:
-        interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
-    value = (
-        minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm") if is_length else percent(measure.value)
+        interval_text = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
+    value_text = (
+        minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm") if is_in_mm else percent(measure.value)
     )
-    return MeasuredText(value, interval, count_text(measure))
+    return MeasuredText(value_text, interval_text, count_text(measure))
 
 
 def unitless_text(measure: Measure | None, digits: int = 3) -> MeasuredText:
     """A measure that is neither a share nor a length, such as a Brier score."""
     if measure is None or measure.value is None:
         return ABSENT
-    interval = f"interval {measure.interval}"
+    interval_text = f"interval {measure.interval}"
     if measure.low is not None and measure.high is not None:
-        interval = f"{measure.low:.{digits}f}–{measure.high:.{digits}f}"
-    return MeasuredText(f"{measure.value:.{digits}f}", interval, count_text(measure))
+        interval_text = f"{measure.low:.{digits}f}–{measure.high:.{digits}f}"
+    return MeasuredText(f"{measure.value:.{digits}f}", interval_text, count_text(measure))
 
 
 def minus(text: str) -> str:
@@ -66,9 +66,9 @@ def count_text(measure: Measure) -> str:
 def regions_text(names: Sequence[str], vocabulary: Vocabulary) -> str:
     """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none"
     for none."""
-    rungs = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
-    chain_names = [vocabulary.chain[rung] for rung in sorted(rungs)]
-    if len(chain_names) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
+    chain_indices = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
+    chain_names = [vocabulary.chain[chain_index] for chain_index in sorted(chain_indices)]
+    if len(chain_names) > 2 and max(chain_indices) - min(chain_indices) == len(chain_indices) - 1:
         chain_names = [f"{chain_names[0]} to {chain_names[-1]}"]
     other_names = [name for name in names if name not in vocabulary.chain]
     return ", ".join([*chain_names, *other_names]) or "none"
@@ -119,12 +119,12 @@ def level_text(value: Any) -> str:
 def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
     """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision
     uses."""
-    heights_known = [
+    known_heights = [
         f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm"
         for name, height in zip(names, heights, strict=False)
         if height
     ]
-    return ", ".join(heights_known) or "not used"
+    return ", ".join(known_heights) or "not used"
 
 
 def whole_mm(value: float) -> str:

@@ -18,8 +18,10 @@ from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.originals import refuse_unanswered
 
-THROUGH = 0.8  # share of the height of all spans: a spine along a head is no spine acquisition
-BY_HAND = "Look at the volume, and correct its header by hand if necessary."
+LEAST_HEIGHT_SHARE = (
+    0.8  # share of the height of all spans: a spine along a head is no spine acquisition
+)
+CORRECT_BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 
 
 @dataclass(frozen=True)
@@ -39,20 +41,20 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     spine; otherwise they do.  Raises ModelError "export-unsure" for an answer that is not "ok", and
     where these heights are in doubt; "export-none", "export-no-code".
     """
-    _refuse_unsure(answer)
-    names = {span.region for span in answer.shown_spans}
-    side_names = [name for name in vocabulary.side_regions if name in names]
-    chain_names = [name for name in vocabulary.chain if name in names]
+    _refuse_unsure_or_empty(answer)
+    shown_names = {span.region for span in answer.shown_spans}
+    side_names = [name for name in vocabulary.side_regions if name in shown_names]
+    chain_names = [name for name in vocabulary.chain if name in shown_names]
     common_term = vocabulary.term(chain_names)
     concepts = []
-    names_by_themselves = side_names
+    names_with_own_concept = side_names
     if common_term:
         concepts.append(common_term)
     else:
-        names_by_themselves = [*chain_names, *side_names]
-    for name in names_by_themselves:
+        names_with_own_concept = [*chain_names, *side_names]
+    for name in names_with_own_concept:
         concept = vocabulary.concept(name)
-        if concept is None or not (concept.body_part or len(names) > 1):
+        if concept is None or not (concept.body_part or len(shown_names) > 1):
             raise ModelError(
                 "export-no-code",
                 f"{answer.volume_id}: the region {name!r} lacks a SNOMED CT code or a Body Part "
@@ -60,7 +62,7 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
             )
         concepts.append(concept)
     if side_names and chain_names:
-        body_part = _beside(answer, side_names, vocabulary) or (
+        body_part = _body_part_of_side_region(answer, side_names, vocabulary) or (
             common_term.body_part if common_term else ""
         )
     else:
@@ -68,7 +70,7 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     return Anatomy(body_part, tuple(concepts))
 
 
-def _refuse_unsure(answer: StoredAnswer) -> None:
+def _refuse_unsure_or_empty(answer: StoredAnswer) -> None:
     """Raises ModelError "export-unsure" for an answer that is not "ok", "export-none" for one of no
     region."""
     refuse_unanswered(answer)
@@ -76,29 +78,33 @@ def _refuse_unsure(answer: StoredAnswer) -> None:
         raise ModelError(
             "export-unsure",
             f"{answer.volume_id}: its regions are not sure ({answer.message}); only an answer with "
-            f"status ok is written into a header. {BY_HAND}",
+            f"status ok is written into a header. {CORRECT_BY_HAND}",
         )
     if not answer.shown_spans:
         raise ModelError(
             "export-none",
             f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part "
-            f"Examined. {BY_HAND}",
+            f"Examined. {CORRECT_BY_HAND}",
         )
 
 
-def _beside(answer: StoredAnswer, side_names: list[str], vocabulary: Vocabulary) -> str:
+def _body_part_of_side_region(
+    answer: StoredAnswer, side_names: list[str], vocabulary: Vocabulary
+) -> str:
     """The Body Part Examined of the first side region that goes THROUGH the volume; "" if none
     does."""
     if not answer.are_extents_sure:
         raise ModelError(
             "export-unsure",
             f"{answer.volume_id}: its term depends on heights in doubt ({answer.message}). "
-            f"{BY_HAND}",
+            f"{CORRECT_BY_HAND}",
         )
     spans = answer.shown_spans
     height_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
     regions_through = {
-        span.region for span in spans if span.to_mm - span.from_mm >= THROUGH * height_mm
+        span.region for span in spans if span.to_mm - span.from_mm >= LEAST_HEIGHT_SHARE * height_mm
     }
-    terms = [vocabulary.concept(name) for name in side_names if name in regions_through]
-    return next((term.body_part for term in terms if term is not None), "")
+    terms_of_regions_through = [
+        vocabulary.concept(name) for name in side_names if name in regions_through
+    ]
+    return next((term.body_part for term in terms_of_regions_through if term is not None), "")

@@ -15,7 +15,7 @@ from fovnet.evaluate.reading import spans_in, statement_in
 from fovnet.regions import Vocabulary
 from fovnet.volume.volume import Images
 
-KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
+REQUIRED_KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class StoredAnswer:
     @property
     def shown_spans(self) -> tuple[StoredSpan, ...]:
         """The spans of the regions that are said to be shown; without statements, all of them."""
-        regions = self.shows
-        return tuple(span for span in self.spans if span.region in regions)
+        shown_regions = self.shows
+        return tuple(span for span in self.spans if span.region in shown_regions)
 
     @property
     def shows(self) -> frozenset[str]:
@@ -63,10 +63,10 @@ class StoredAnswer:
 
     def probability(self, span: StoredSpan) -> float:
         """That the region of a span is shown; without statements, the confidence of the span."""
-        probability_of_region = {
+        probability_by_region = {
             statement.region: statement.probability for statement in self.statements
         }
-        return probability_of_region.get(span.region, span.confidence)
+        return probability_by_region.get(span.region, span.confidence)
 
     def sure_confidence(self, span: StoredSpan) -> float | None:
         """Of a span; None where its region is not surely shown."""
@@ -76,25 +76,25 @@ class StoredAnswer:
     def identity(self) -> tuple[object, ...]:
         """What distinguishes this answer from any other on the same images: model, version, status,
         every span, and what is said of each region."""
-        spans = [
+        span_texts = [
             f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}"
             for span in self.spans
         ]
-        statements = [
+        statement_texts = [
             f"{statement.region} {statement.answer} {statement.probability:.4f}"
             for statement in self.statements
         ]
         # an answer without statements keeps the UIDs that it always had
-        doubts = ["extents unsure"] if statements and not self.are_extents_sure else []
-        return self.model, self.version, self.status, *spans, *statements, *doubts
+        doubt_texts = ["extents unsure"] if statement_texts and not self.are_extents_sure else []
+        return self.model, self.version, self.status, *span_texts, *statement_texts, *doubt_texts
 
     def images_of(self, span: StoredSpan) -> Images | None:
         """The source images of a span: those of its slices if each slice is an image, otherwise
         all."""
         if self.images is None or self.images.axis != 2:
             return self.images
-        rows = slice(span.first_slice, span.last_slice + 1)
-        return Images(2, self.images.uids[rows], self.images.frames[rows])
+        slice_range = slice(span.first_slice, span.last_slice + 1)
+        return Images(2, self.images.uids[slice_range], self.images.frames[slice_range])
 
 
 def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
@@ -103,35 +103,39 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
     Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has
     other classes than the vocabulary.
     """
-    answers_facts = read_answer_facts(folder, KEYS)
+    answer_jsons = read_answer_facts(folder, REQUIRED_KEYS)
     expected_classes = None if vocabulary is None else vocabulary.classes
-    for facts in answers_facts:
-        classes = tuple(facts.get("classes") or ())
-        if expected_classes and classes and classes != expected_classes:
+    for answer_json in answer_jsons:
+        answered_classes = tuple(answer_json.get("classes") or ())
+        if expected_classes and answered_classes and answered_classes != expected_classes:
             raise CollectionError(
                 "answers-other-regions",
-                f"{folder}: {facts['volume_id']} was answered with the classes "
-                f"{', '.join(classes)}, but --regions has {', '.join(expected_classes)}; give the "
+                f"{folder}: {answer_json['volume_id']} was answered with the classes "
+                f"{', '.join(answered_classes)}, but --regions has {', '.join(expected_classes)}; give the "
                 "--regions of its ensemble",
             )
-    return [answer_from_facts(facts) for facts in answers_facts]
+    return [answer_from_facts(answer_json) for answer_json in answer_jsons]
 
 
-def answer_from_facts(facts: Mapping[str, Any]) -> StoredAnswer:
-    images = facts.get("images")
-    spans = spans_in(facts.get("spans") or ())
+def answer_from_facts(answer_json: Mapping[str, Any]) -> StoredAnswer:
+    image_references = answer_json.get("images")
+    spans = spans_in(answer_json.get("spans") or ())
     return StoredAnswer(
-        facts["volume_id"],
-        Path(facts["path"]),
-        facts["status"],
-        facts["message"],
+        answer_json["volume_id"],
+        Path(answer_json["path"]),
+        answer_json["status"],
+        answer_json["message"],
         tuple(spans),
-        facts["rows"][0].get("volume_confidence"),
-        images
-        and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])),
-        facts["model"],
-        facts["fovnet"]["version"],
-        facts.get("file"),
-        tuple(map(statement_in, facts.get("statements") or ())),
-        facts.get("extents_sure", facts["status"] == "ok"),
+        answer_json["rows"][0].get("volume_confidence"),
+        image_references
+        and Images(
+            image_references["axis"],
+            tuple(image_references["sop_instance_uid"]),
+            tuple(image_references["frame"]),
+        ),
+        answer_json["model"],
+        answer_json["fovnet"]["version"],
+        answer_json.get("file"),
+        tuple(map(statement_in, answer_json.get("statements") or ())),
+        answer_json.get("extents_sure", answer_json["status"] == "ok"),
     )

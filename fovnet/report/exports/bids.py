@@ -25,8 +25,8 @@ from fovnet.regions import Vocabulary
 from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import StoredAnswer
 
-VERSION = "1.10.0"
-DESCRIPTION = "dataset_description.json"
+BIDS_VERSION = "1.10.0"
+DESCRIPTION_FILE = "dataset_description.json"
 BIDS_NAME = re.compile(
     r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)"
 )
@@ -58,37 +58,39 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     ConfigError "bids-other-dataset" if `folder` is a data set that fovnet has not made: its
     description would be lost.
     """
-    _refuse_other_dataset(folder / DESCRIPTION)
-    link_of_name = _earlier_links(folder)
-    name_of_root = _links(answers, folder, link_of_name)
+    _refuse_other_dataset(folder / DESCRIPTION_FILE)
+    uri_by_dataset_name = _earlier_dataset_links(folder)
+    name_by_dataset_root = _dataset_names(answers, folder, uri_by_dataset_name)
     description: dict[str, Any] = {
         "Name": "fovnet: body regions",
-        "BIDSVersion": VERSION,
+        "BIDSVersion": BIDS_VERSION,
         "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }
-    link_of_name |= {name: _uri(root, folder) for root, name in name_of_root.items()}
-    if link_of_name:
-        description["DatasetLinks"] = link_of_name
-    count_of_path = Counter(map(sidecar, answers))
-    subjects = {sidecar(answer).parts[0] for answer in answers if _bids_name(answer)}
-    paths = []
+    uri_by_dataset_name |= {
+        name: _relative_uri(root, folder) for root, name in name_by_dataset_root.items()
+    }
+    if uri_by_dataset_name:
+        description["DatasetLinks"] = uri_by_dataset_name
+    answer_count_by_path = Counter(map(sidecar, answers))
+    bids_subjects = {sidecar(answer).parts[0] for answer in answers if _bids_name(answer)}
+    sidecar_paths = []
     for answer in answers:
         path = sidecar(answer)
-        has_own_subject = bool(_bids_name(answer)) or path.parts[0] not in subjects
-        has_own_path = count_of_path[path] == 1 and has_own_subject
-        paths.append(sidecar(answer, has_own_path=has_own_path))
-    for path, volumes in count_of_path.items():
-        if volumes > 1:
+        has_own_subject = bool(_bids_name(answer)) or path.parts[0] not in bids_subjects
+        has_own_path = answer_count_by_path[path] == 1 and has_own_subject
+        sidecar_paths.append(sidecar(answer, has_own_path=has_own_path))
+    for path, answer_count in answer_count_by_path.items():
+        if answer_count > 1:
             _remove_earlier(folder / path, {answer.volume_id for answer in answers})
     _ignore_sidecars(folder / ".bidsignore")
     if not (folder / "README").exists():  # an existing one is kept
         write_text(folder / "README", README.format(version=__version__))
-    sidecars = [
-        _write_json(folder / path, sidecar_facts(answer, vocabulary, name_of_root))
-        for path, answer in zip(paths, answers, strict=True)
+    written_sidecars = [
+        _write_json(folder / path, sidecar_facts(answer, vocabulary, name_by_dataset_root))
+        for path, answer in zip(sidecar_paths, answers, strict=True)
     ]
-    return [_write_json(folder / DESCRIPTION, description), *sidecars]
+    return [_write_json(folder / DESCRIPTION_FILE, description), *written_sidecars]
 
 
 def _ignore_sidecars(path: Path) -> None:
@@ -98,46 +100,51 @@ def _ignore_sidecars(path: Path) -> None:
     write_text(path, "\n".join([*other_lines, IGNORE_LINE]) + "\n", keep_same=True)
 
 
-def _dataset_of(path: Path) -> Path | None:
+def _dataset_with(path: Path) -> Path | None:
     """The innermost BIDS data set that a file lies in."""
-    return next((folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION)), None)  # noqa: PTH113  (permission)
+    return next(
+        (folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION_FILE)),  # noqa: PTH113  (permission)
+        None,
+    )
 
 
-def _uri(root: Path, folder: Path) -> str:
+def _relative_uri(root: Path, folder: Path) -> str:
     """The relative URI from the derivative to a data set; symbolic links are resolved, because `..`
     is relative to their targets."""
     return quote(os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(folder))))
 
 
-def _earlier_links(folder: Path) -> dict[str, str]:
+def _earlier_dataset_links(folder: Path) -> dict[str, str]:
     """The DatasetLinks of an earlier export into the folder, whose sidecars are kept; {} without
     one."""
     try:
         return {
-            str(name): str(uri)
-            for name, uri in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()
+            str(dataset_name): str(uri)
+            for dataset_name, uri in read_json(folder / DESCRIPTION_FILE)
+            .get("DatasetLinks", {})
+            .items()
         }
     except (OSError, ValueError, AttributeError):
         return {}
 
 
-def _links(
+def _dataset_names(
     answers: Sequence[StoredAnswer], folder: Path, link_of_name: Mapping[str, str]
 ) -> dict[Path, str]:
     """A name for every BIDS data set with images: its existing name, otherwise the next free one of
     `raw`, `raw2` and so on."""
     name_of_link = {uri: name for name, uri in link_of_name.items()}
     name_of_root: dict[Path, str] = {}
-    for root in sorted({root for answer in answers if (root := _dataset_of(answer.path))}):
+    for root in sorted({root for answer in answers if (root := _dataset_with(answer.path))}):
         used_names = {*name_of_link.values(), *name_of_root.values()}
         candidates = chain(["raw"], (f"raw{number}" for number in count(2)))
         free_name = next(name for name in candidates if name not in used_names)
-        name_of_root[root] = name_of_link.get(_uri(root, folder), free_name)
+        name_of_root[root] = name_of_link.get(_relative_uri(root, folder), free_name)
     return name_of_root
 
 
 def _source_uri(path: Path, name_of_root: Mapping[Path, str]) -> str:
-    root = _dataset_of(path)
+    root = _dataset_with(path)
     if root is None:
         return path.name
     return f"bids:{name_of_root[root]}:{path.relative_to(root).as_posix()}"
@@ -201,7 +208,7 @@ def sidecar(answer: StoredAnswer, *, has_own_path: bool = True) -> Path:
 
 
 def sidecar_facts(
-    answer: StoredAnswer, vocabulary: Vocabulary, name_of_root: Mapping[Path, str]
+    answer: StoredAnswer, vocabulary: Vocabulary, name_by_dataset_root: Mapping[Path, str]
 ) -> dict[str, Any]:
     """The content of the sidecar: BodyPart if the status is ok and a term names all that is shown;
     always the status, every span, and the image as a BIDS URI by the names of data sets.
@@ -210,29 +217,29 @@ def sidecar_facts(
     answer was given region by region; `BodyPartDetails` are then the spans of the yes alone.
     """
     try:
-        term = anatomy_of(answer, vocabulary).body_part
+        body_part = anatomy_of(answer, vocabulary).body_part
     except ModelError:
-        term = ""
-    details = [
+        body_part = ""
+    span_texts = [
         f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans
     ]
-    answer_of_region = {
+    statement_by_region = {
         statement.region: {"answer": statement.answer, "probability": statement.probability}
         for statement in answer.statements
     }
-    extents = {}
+    extents_field = {}
     if answer.status != "refused":
-        extents["FovnetExtents"] = "sure" if answer.are_extents_sure else "unsure"
+        extents_field["FovnetExtents"] = "sure" if answer.are_extents_sure else "unsure"
     return {
-        **({"BodyPart": term} if term else {}),
-        **({"BodyPartDetails": "; ".join(details)} if details else {}),
-        "Sources": [_source_uri(answer.path, name_of_root)],
+        **({"BodyPart": body_part} if body_part else {}),
+        **({"BodyPartDetails": "; ".join(span_texts)} if span_texts else {}),
+        "Sources": [_source_uri(answer.path, name_by_dataset_root)],
         "FovnetVolume": answer.volume_id,
         "FovnetStatus": answer.status,
         "FovnetMessage": answer.message,
         "FovnetConfidence": answer.confidence,
-        **({"FovnetAnswers": answer_of_region} if answer_of_region else {}),
-        **extents,
+        **({"FovnetAnswers": statement_by_region} if statement_by_region else {}),
+        **extents_field,
         "FovnetSpans": [
             {
                 "region": span.region,

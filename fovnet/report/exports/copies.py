@@ -52,15 +52,15 @@ from fovnet.volume.dicom.pixels import set_transfer_syntax
 from fovnet.words import join_names
 
 COPY_NAMES = "[0-9][0-9][0-9][0-9]*.dcm"
-ALL_LETTERS = (UTF_8, "GB18030")
+CHARACTER_SETS_WITH_ALL_LETTERS = (UTF_8, "GB18030")
 CHANGED_ATTRIBUTES = (
     "SOPInstanceUID",
     "SeriesInstanceUID",
     "BodyPartExamined",
     "AnatomicRegionSequence",
 )
-SIDES = ("Laterality", "ImageLaterality")
-STRUCTURE = "PrimaryAnatomicStructureSequence"
+SIDE_ATTRIBUTES = ("Laterality", "ImageLaterality")
+STRUCTURE_SEQUENCE = "PrimaryAnatomicStructureSequence"
 PAIRED_TERMS = ("LOWERLIMB", "PELVISLOWEXTREMT")
 """Terms for paired parts: their series must have a Laterality, empty if unknown (Type 2C)."""
 WRITER_ELEMENTS = (
@@ -79,13 +79,15 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
     # Path.resolve and is_dir raise on circular links or without permission
     real_folder = Path(os.path.realpath(folder))
     for answer in read_answers(answers):
-        source = Path(os.path.realpath(split_address(answer.path)[0]))
+        source_path = Path(os.path.realpath(split_address(answer.path)[0]))
         shared_folders = {real_folder, Path(os.path.realpath(folder / answer.volume_id))} & {
-            source,
-            *source.parents,
+            source_path,
+            *source_path.parents,
         }
-        overlaps = shared_folders or (os.path.isdir(source) and source in real_folder.parents)  # noqa: PTH112
-        if overlaps and (answer.images is not None or answer.status == "refused"):
+        overlaps_with_source = shared_folders or (
+            os.path.isdir(source_path) and source_path in real_folder.parents  # noqa: PTH112
+        )
+        if overlaps_with_source and (answer.images is not None or answer.status == "refused"):
             raise ConfigError(
                 "copies-beside-sources",
                 f"--out {folder}: overlaps with the sources in {answer.path}, and the copies would "
@@ -122,19 +124,21 @@ def write_copies(
     sources = originals_of(answer)
     for path in sorted(volume_folder.glob(COPY_NAMES)):
         refuse_other_series(path, sources[0].header)
-    with _all_or_none(volume_folder):
+    with _removing_copies_on_refusal(volume_folder):
         for source in sources:
             _refuse_other_places(answer, source)
         copies = [
-            Copy(answer, source, _overrules(answer, source, vocabulary), anatomy)
+            Copy(answer, source, _is_header_overruled(answer, source, vocabulary), anatomy)
             for source in sources
         ]
-        uids = [copy.uid for copy in copies]  # the series is that of all of them
-        series_uid = uid_for("copy-series", *uids)
-        paths = [volume_folder / f"{number:04d}.dcm" for number in range(1, len(copies) + 1)]
-        for copy, path, uid in zip(copies, paths, uids, strict=True):
+        copy_uids = [copy.uid for copy in copies]  # the series is that of all of them
+        series_uid = uid_for("copy-series", *copy_uids)
+        paths = [
+            volume_folder / f"{copy_number:04d}.dcm" for copy_number in range(1, len(copies) + 1)
+        ]
+        for copy, path, uid in zip(copies, paths, copy_uids, strict=True):
             copy.write(path, uid, series_uid)
-    _remove_others(volume_folder, paths)
+    _remove_other_copies(volume_folder, paths)
     if not anatomy.body_part:
         shown_regions = [name for name in vocabulary.classes if name in answer.shows]
         tell(
@@ -189,12 +193,12 @@ class Copy:
 
 
 @contextmanager
-def _all_or_none(volume_folder: Path) -> Iterator[None]:
+def _removing_copies_on_refusal(volume_folder: Path) -> Iterator[None]:
     """A ModelError raised within removes the copies of an earlier answer from a volume's folder."""
     try:
         yield
     except ModelError:
-        _remove_others(volume_folder, ())
+        _remove_other_copies(volume_folder, ())
         raise
 
 
@@ -205,27 +209,32 @@ def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
     Other echoes, phases and b-values at the same positions show the same anatomy; another table
     position does not, and the header applies to all frames.
     """
-    groups = source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
-    positions = [group.get("PlanePositionSequence") for group in groups]
-    place_of_frame = [_place_mm(position) for position in positions]
+    frame_groups = (
+        source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
+    )
+    positions = [group.get("PlanePositionSequence") for group in frame_groups]
+    place_by_frame = [_plane_position_mm(position) for position in positions]
     answered_places = {
-        place_of_frame[frame - 1] for frame in source.frames if frame <= len(place_of_frame)
+        place_by_frame[frame - 1] for frame in source.frames if frame <= len(place_by_frame)
     }
-    other_places = [place_mm for place_mm in place_of_frame if place_mm not in answered_places]
+    other_places = [place_mm for place_mm in place_by_frame if place_mm not in answered_places]
     if other_places:
         raise ModelError(
             "export-other-places",
-            f"{source.item}: {len(other_places)} of its {len(place_of_frame)} frames are outside "
+            f"{source.item}: {len(other_places)} of its {len(place_by_frame)} frames are outside "
             f"{answer.volume_id}, but the header applies to all. Split it into one object per "
             "volume, and predict those.",
         )
 
 
-def _place_mm(position: Any) -> tuple[float, ...]:
+def _plane_position_mm(position: Any) -> tuple[float, ...]:
     """Where the plane of a frame lies, to a tenth of a millimetre; () where it is not told."""
     if not position:
         return ()
-    return tuple(round(float(mm), 1) for mm in position[0].get("ImagePositionPatient") or ())
+    return tuple(
+        round(float(coordinate_mm), 1)
+        for coordinate_mm in position[0].get("ImagePositionPatient") or ()
+    )
 
 
 def _withdraw_copies(volume_folder: Path, answer: StoredAnswer) -> None:
@@ -234,7 +243,7 @@ def _withdraw_copies(volume_folder: Path, answer: StoredAnswer) -> None:
     withdraw(sorted(volume_folder.glob(COPY_NAMES)), answer.path)
 
 
-def _remove_others(volume_folder: Path, kept_paths: Collection[Path]) -> None:
+def _remove_other_copies(volume_folder: Path, kept_paths: Collection[Path]) -> None:
     """Removes the copies in a volume's folder that are not among these: their headers state an
     earlier answer.  Other files stay."""
     clear_unfinished(volume_folder, name=COPY_NAMES)  # they may contain the patient's name
@@ -243,7 +252,7 @@ def _remove_others(volume_folder: Path, kept_paths: Collection[Path]) -> None:
             path.unlink()
 
 
-def _overrules(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -> bool:
+def _is_header_overruled(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -> bool:
     """Whether a header names a region that was not predicted, or none: its laterality and anatomic
     structures are then wrong."""
     header_regions = regions_named(str(source.header.get("BodyPartExamined") or ""), vocabulary)
@@ -255,11 +264,11 @@ def _change_time(path: Path, uid: str) -> str:
     same file; otherwise now."""
     if is_our_dicom(path):
         earlier_copy = dcmread(path, specific_tags=["SOPInstanceUID", "OriginalAttributesSequence"])
-        changes = earlier_copy.get("OriginalAttributesSequence") or [{}]
-        if earlier_copy.get("SOPInstanceUID") == uid and changes[-1].get(
+        attribute_changes = earlier_copy.get("OriginalAttributesSequence") or [{}]
+        if earlier_copy.get("SOPInstanceUID") == uid and attribute_changes[-1].get(
             "AttributeModificationDateTime"
         ):
-            return str(changes[-1].AttributeModificationDateTime)
+            return str(attribute_changes[-1].AttributeModificationDateTime)
     return datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
 
 
@@ -270,38 +279,43 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None
     If `overruled`, as the header named another part of the body, laterality and structures are
     removed too: a head has no left one.
     """
-    meanings = "".join(concept.meaning for concept in anatomy.concepts)
-    if not meanings.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
+    concept_meanings = "".join(concept.meaning for concept in anatomy.concepts)
+    if (
+        not concept_meanings.isascii()
+        and dataset.get("SpecificCharacterSet") not in CHARACTER_SETS_WITH_ALL_LETTERS
+    ):
         # pydicom would write "?" for characters missing from the source's set
         dataset.decode()
         dataset.SpecificCharacterSet = UTF_8
     former_values = Dataset()
-    removed_names = (*SIDES, STRUCTURE) if overruled else ()
-    for name in (*CHANGED_ATTRIBUTES, *removed_names, *_anatomy_groups(dataset)):
-        if name in dataset:
-            former_values.add(deepcopy(dataset[name]))
-    change = Dataset()
-    change.ModifyingSystem = "fovnet"
-    change.SourceOfPreviousValues = ""
-    change.ReasonForTheAttributeModification = "CORRECT"
-    change.ModifiedAttributesSequence = Sequence([former_values])
+    removed_names = (*SIDE_ATTRIBUTES, STRUCTURE_SEQUENCE) if overruled else ()
+    for attribute_name in (*CHANGED_ATTRIBUTES, *removed_names, *_anatomy_groups(dataset)):
+        if attribute_name in dataset:
+            former_values.add(deepcopy(dataset[attribute_name]))
+    attribute_change = Dataset()
+    attribute_change.ModifyingSystem = "fovnet"
+    attribute_change.SourceOfPreviousValues = ""
+    attribute_change.ReasonForTheAttributeModification = "CORRECT"
+    attribute_change.ModifiedAttributesSequence = Sequence([former_values])
     dataset.OriginalAttributesSequence = Sequence(
-        [*dataset.get("OriginalAttributesSequence", []), change]
+        [*dataset.get("OriginalAttributesSequence", []), attribute_change]
     )
     dataset.BodyPartExamined = anatomy.body_part
-    for name in removed_names:
-        dataset.pop(name, None)
+    for attribute_name in removed_names:
+        dataset.pop(attribute_name, None)
     is_paired = anatomy.body_part in PAIRED_TERMS
     if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
         dataset.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
         # Type 2C: dciodvfy asks for it without a Body Part Examined too
-        if (is_paired or not anatomy.body_part) and not any(name in dataset for name in SIDES):
+        if (is_paired or not anatomy.body_part) and not any(
+            attribute_name in dataset for attribute_name in SIDE_ATTRIBUTES
+        ):
             dataset.Laterality = ""
-    for frame in _frame_anatomies(dataset):
-        frame.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
-        if overruled or "FrameLaterality" not in frame:
-            frame.FrameLaterality = "B" if is_paired else "U"
-            frame.pop(STRUCTURE, None)
+    for frame_anatomy in _frame_anatomies(dataset):
+        frame_anatomy.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
+        if overruled or "FrameLaterality" not in frame_anatomy:
+            frame_anatomy.FrameLaterality = "B" if is_paired else "U"
+            frame_anatomy.pop(STRUCTURE_SEQUENCE, None)
 
 
 def _anatomy_groups(dataset: Any) -> list[str]:

@@ -28,7 +28,7 @@ def refuse_other_series(path: Path, header: Any) -> None:
     than that of `header`, a source's or a report's: it belongs to a volume of the same name in
     another batch or folder, and would be lost silently."""
     earlier_series = source_series(path)
-    if earlier_series is not None and earlier_series != _series_of(header):
+    if earlier_series is not None and earlier_series != _study_and_series(header):
         raise ModelError(
             "export-other-study",
             f"{path}: exists, is about a volume of the same name from another study or series, and "
@@ -43,13 +43,13 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
     Raises ModelError "export-stays", and removes none, if one was made from other images, or this
     cannot be determined: it may belong to another volume of the same name.
     """
-    series_of_path = [
+    paths_with_series = [
         (path, earlier_series)
         for path in paths
         if (earlier_series := source_series(path)) is not None
     ]
-    present_series = _series_at(source) if series_of_path else set()
-    for path, earlier_series in series_of_path:
+    present_series = _studies_and_series_at(source) if paths_with_series else set()
+    for path, earlier_series in paths_with_series:
         if earlier_series not in present_series:
             raise ModelError(
                 "export-stays",
@@ -57,7 +57,7 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
                 "to replace it; remove it if it is about that volume, otherwise give each batch "
                 "its own --out.",
             )
-    for path, _ in series_of_path:
+    for path, _ in paths_with_series:
         path.unlink()
 
 
@@ -77,19 +77,21 @@ def source_series(path: Path) -> tuple[str, str] | None:
             ],
         )
         if header.get("CurrentRequestedProcedureEvidenceSequence"):
-            return _series_of(header)
-        former_values = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
-        return str(header.get("StudyInstanceUID")), str(former_values.get("SeriesInstanceUID"))
+            return _study_and_series(header)
+        values_before_change = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
+        return str(header.get("StudyInstanceUID")), str(
+            values_before_change.get("SeriesInstanceUID")
+        )
 
 
-def _series_of(header: Any) -> tuple[str, str]:
+def _study_and_series(header: Any) -> tuple[str, str]:
     """(study, series) UIDs of an image, or of the images that a report refers to."""
-    evidence = header.get("CurrentRequestedProcedureEvidenceSequence")
-    series = evidence[0].ReferencedSeriesSequence[0] if evidence else header
-    return str(header.get("StudyInstanceUID")), str(series.get("SeriesInstanceUID"))
+    evidence_sequence = header.get("CurrentRequestedProcedureEvidenceSequence")
+    series_item = evidence_sequence[0].ReferencedSeriesSequence[0] if evidence_sequence else header
+    return str(header.get("StudyInstanceUID")), str(series_item.get("SeriesInstanceUID"))
 
 
-def _series_at(source: Path) -> set[tuple[str, str]]:
+def _studies_and_series_at(source: Path) -> set[tuple[str, str]]:
     """(study, series) UIDs of all series at the path of a volume; empty if nothing can be read."""
     try:
         return {
@@ -108,9 +110,11 @@ def is_our_dicom(path: Path) -> bool:
             header = dcmread(
                 path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"]
             )
-            changes = header.get("OriginalAttributesSequence") or [{}]
-            report = header.get("Modality") == "SR" and header.get("Manufacturer") == "fovnet"
-            return bool(report or changes[-1].get("ModifyingSystem") == "fovnet")
+            attribute_changes = header.get("OriginalAttributesSequence") or [{}]
+            is_our_report = (
+                header.get("Modality") == "SR" and header.get("Manufacturer") == "fovnet"
+            )
+            return bool(is_our_report or attribute_changes[-1].get("ModifyingSystem") == "fovnet")
     except MemoryError:
         raise
     except Exception:  # files in users' folders may have any content

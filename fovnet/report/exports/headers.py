@@ -27,7 +27,7 @@ from fovnet.report.exports.originals import header_of
 from fovnet.volume.collection.body_part import read_body_part
 from fovnet.volume.dicom.header import without_warnings
 
-COLUMNS = (
+HEADER_COLUMNS = (
     "volume_id",
     "status",
     "header",
@@ -38,7 +38,7 @@ COLUMNS = (
     "shows",
     "unsure",
 )
-KNOWN_COLUMNS = COLUMNS[:7]  # by which a table is known, also one of an earlier version
+KNOWN_COLUMNS = HEADER_COLUMNS[:7]  # by which a table is known, also one of an earlier version
 VERDICTS = (
     "disagree",
     "shows none",
@@ -85,28 +85,30 @@ class HeaderComparison:
         if self.gone:
             return "source gone or changed"
         header_regions: frozenset[str] = self.meant or frozenset()
-        unsure = self.unsure
-        if self._is_open(header_regions):
+        unsure_regions = self.unsure
+        if self._is_what_matters_unsure(header_regions):
             return "no answer"
-        regions = self.predicted
+        answer_regions = self.predicted
         if self.answer.statements:
-            regions = self.answer.shows | (header_regions & unsure)
-        if not regions and not unsure:
+            answer_regions = self.answer.shows | (header_regions & unsure_regions)
+        if not answer_regions and not unsure_regions:
             return "shows none"
         if not self.header:
             return "header empty"
         if not header_regions:
             return "header not understood" if self.meant is None else "header names no region"
-        names_side_only = header_regions <= self.side_regions and header_regions & regions
-        if names_side_only:
-            regions = regions & self.side_regions
-        if header_regions == regions:
+        names_only_side_regions = (
+            header_regions <= self.side_regions and header_regions & answer_regions
+        )
+        if names_only_side_regions:
+            answer_regions = answer_regions & self.side_regions
+        if header_regions == answer_regions:
             return "agree"
-        if header_regions & regions:
+        if header_regions & answer_regions:
             return "part"
         return "disagree" if self.is_whole else "header not understood"
 
-    def _is_open(self, header_regions: frozenset[str]) -> bool:
+    def _is_what_matters_unsure(self, header_regions: frozenset[str]) -> bool:
         """Whether what matters is unsure."""
         if not self.answer.statements:
             return self.answer.status != "ok"
@@ -138,17 +140,25 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Hea
                 )
             )
             continue
-        text = str(header.get("BodyPartExamined", "") or "").upper().strip()
-        reading = read_body_part(text, vocabulary)
-        header_regions = None if reading.regions is None else frozenset(reading.regions)
-        if not text:
+        header_text = str(header.get("BodyPartExamined", "") or "").upper().strip()
+        body_part_reading = read_body_part(header_text, vocabulary)
+        header_regions = (
+            None if body_part_reading.regions is None else frozenset(body_part_reading.regions)
+        )
+        if not header_text:
             header_regions = _regions_of_codes(header, vocabulary)
-            text = CODED_HEADER if header_regions else ""
-        predicted = frozenset(span.region for span in answer.spans)
+            header_text = CODED_HEADER if header_regions else ""
+        predicted_regions = frozenset(span.region for span in answer.spans)
         side_regions = frozenset(vocabulary.side_regions)
         comparisons.append(
             HeaderComparison(
-                answer, text, header_regions, predicted, "", side_regions, reading.is_whole
+                answer,
+                header_text,
+                header_regions,
+                predicted_regions,
+                "",
+                side_regions,
+                body_part_reading.is_whole,
             )
         )
     return comparisons
@@ -157,18 +167,18 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Hea
 def _regions_of_codes(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
     """The regions that Anatomic Region Sequence codes, that of a multi-frame object's shared groups
     too; empty if there is none, or a code is unknown."""
-    groups = [
+    frame_anatomies = [
         anatomy
         for group in header.get("SharedFunctionalGroupsSequence") or []
         for anatomy in group.get("FrameAnatomySequence") or []
     ]
-    codes = [
+    region_codes = [
         str(item.get("CodeValue"))
-        for dataset in (header, *groups)
+        for dataset in (header, *frame_anatomies)
         for item in dataset.get("AnatomicRegionSequence") or []
     ]
-    regions = [vocabulary.regions_of_code(code) for code in codes]
-    return frozenset().union(*regions) if all(regions) else frozenset()
+    regions_by_code = [vocabulary.regions_of_code(code) for code in region_codes]
+    return frozenset().union(*regions_by_code) if all(regions_by_code) else frozenset()
 
 
 def write_headers(
@@ -180,7 +190,7 @@ def write_headers(
     Raises ConfigError "headers-other-file" if there is a file at `path` that is not such a table: a
     source, say, or the answers.
     """
-    if path.exists() and not _is_table(path):
+    if path.exists() and not _is_header_table(path):
         raise ConfigError(
             "headers-other-file",
             f"--out {path}: exists, and is not a table of headers; give another name.",
@@ -207,7 +217,7 @@ def write_headers(
             ),
         )
     ]
-    return write_tsv(path, COLUMNS, rows)
+    return write_tsv(path, HEADER_COLUMNS, rows)
 
 
 def _public_text(header: str) -> str:
@@ -221,7 +231,7 @@ def _from_feet_up(regions: frozenset[str], vocabulary: Vocabulary) -> str:
     return "+".join(sorted(regions, key=vocabulary.classes.index))
 
 
-def _is_table(path: Path) -> bool:
-    head = "\t".join(KNOWN_COLUMNS).encode()
+def _is_header_table(path: Path) -> bool:
+    expected_start = "\t".join(KNOWN_COLUMNS).encode()
     with path.open("rb") as file:
-        return file.read(len(head)) == head
+        return file.read(len(expected_start)) == expected_start

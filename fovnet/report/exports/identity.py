@@ -22,12 +22,12 @@ UUID_ROOT = "2.25."  # UIDs made from a UUID need no registered root: DICOM PS3.
 def uid_for(*identity: object) -> str:
     """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its
     SHA-256."""
-    number = int.from_bytes(
+    uuid_number = int.from_bytes(
         hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big"
     )
-    number = number & ~(0xF << 76) | 8 << 76
-    number = number & ~(0x3 << 62) | 2 << 62
-    return f"{UUID_ROOT}{number}"
+    uuid_number = uuid_number & ~(0xF << 76) | 8 << 76
+    uuid_number = uuid_number & ~(0x3 << 62) | 2 << 62
+    return f"{UUID_ROOT}{uuid_number}"
 
 
 def content_of(dataset: Any, excluded_names: Collection[str] = ()) -> str:
@@ -38,27 +38,27 @@ def content_of(dataset: Any, excluded_names: Collection[str] = ()) -> str:
     of a sequence is written.  Bytes, such as pixels, count by their digest, as does a value that
     pydicom cannot convert.
     """
-    return json.dumps(_elements(dataset, excluded_names))
+    return json.dumps(_tagged_values(dataset, excluded_names))
 
 
-def _elements(dataset: Any, excluded_names: Collection[str] = ()) -> list[tuple[int, Any]]:
+def _tagged_values(dataset: Any, excluded_names: Collection[str] = ()) -> list[tuple[int, Any]]:
     return [
-        (int(tag), _value(dataset, tag))
+        (int(tag), _identifying_value(dataset, tag))
         for tag in sorted(dataset.keys())
         if tag.element != 0
         and keyword_for_tag(tag) not in {*excluded_names, "DataSetTrailingPadding"}
     ]
 
 
-def _value(dataset: Any, tag: Any) -> Any:
+def _identifying_value(dataset: Any, tag: Any) -> Any:
     """The value of an element as texts, a digest, or the elements of items."""
     try:
         value = dataset[tag].value
     except Exception:  # pydicom raises whatever the conversion of a wrong value raises
         value = dataset.get_item(tag).value
     if isinstance(value, Sequence):
-        return [_elements(item) for item in value]
+        return [_tagged_values(item) for item in value]
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
-    values = value if isinstance(value, MultiValue | list) else [value]
-    return ["" if element is None else str(element) for element in values]
+    element_values = value if isinstance(value, MultiValue | list) else [value]
+    return ["" if element is None else str(element) for element in element_values]

@@ -36,8 +36,8 @@ METHOD_CODES = "DeidentificationMethodCodeSequence"
 PROCEDURE_CODES = "ProcedureCodeSequence"
 CODE_PARTS = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 FRAME_GROUPS = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
-ENUMERATED = {"PatientSex": ("M", "F", "O")}  # PS3.3, C.7.1.1
-PARSERS: Mapping[str, Callable[[str], Any]] = {
+ALLOWED_VALUES_BY_KEYWORD = {"PatientSex": ("M", "F", "O")}  # PS3.3, C.7.1.1
+PARSER_BY_REPRESENTATION: Mapping[str, Callable[[str], Any]] = {
     "AS": re.compile(r"\d{3}[DWMY]").fullmatch,
     "DA": DA,
     "DS": re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?").fullmatch,
@@ -60,11 +60,11 @@ def inherit(header: Any) -> tuple[str, ...]:
     emptied_names = tuple(
         keyword_for_tag(tag)
         for tag in list(header.keys())
-        if keyword_for_tag(tag) not in ("", *FRAME_GROUPS) and not _mend(header, tag)
+        if keyword_for_tag(tag) not in ("", *FRAME_GROUPS) and not _empty_if_invalid(header, tag)
     )
-    for name in MAY_BE_EMPTY:
-        if name not in header:
-            setattr(header, name, "")
+    for attribute_name in MAY_BE_EMPTY:
+        if attribute_name not in header:
+            setattr(header, attribute_name, "")
     if header.get("PatientIdentityRemoved") == "YES" and not (
         header.get("DeidentificationMethod") or header.get(METHOD_CODES)
     ):
@@ -73,7 +73,7 @@ def inherit(header: Any) -> tuple[str, ...]:
         whole_codes = [
             code
             for code in header[PROCEDURE_CODES].value
-            if all(code.get(name) for name in CODE_PARTS)
+            if all(code.get(attribute_name) for attribute_name in CODE_PARTS)
         ]
         if whole_codes:
             setattr(header, PROCEDURE_CODES, whole_codes)
@@ -82,46 +82,55 @@ def inherit(header: Any) -> tuple[str, ...]:
     return emptied_names
 
 
-def _mend(dataset: Any, tag: Any) -> bool:
+def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
     """Whether an attribute of the standard has a valid value; if not, it is empty afterwards, or a
     sequence without the attributes of its items that are not valid."""
-    representation = dictionary_VR(tag)
+    value_representation = dictionary_VR(tag)
     try:
         value = dataset[tag].value
     except Exception:  # pydicom raises whatever the conversion of a wrong value raises
         value = b"\xff"
-    if representation == "SQ" and isinstance(value, Sequence):
+    if value_representation == "SQ" and isinstance(value, Sequence):
         invalid_attributes = [
             (item, item_tag)
             for item in value
             for item_tag in list(item.keys())
-            if keyword_for_tag(item_tag) and not _mend(item, item_tag)
+            if keyword_for_tag(item_tag) and not _empty_if_invalid(item, item_tag)
         ]
         for item, item_tag in invalid_attributes:
             del item[item_tag]
         return not invalid_attributes
-    if _is_valid(tag, representation, value):
-        if dataset[tag].VR in representation:  # "US or SS" stands for either
+    if _is_valid(tag, value_representation, value):
+        if dataset[tag].VR in value_representation:  # "US or SS" stands for either
             return True
-        if representation in STR_VR:
-            dataset[tag] = DataElement(tag, representation, text(value))
+        if value_representation in STR_VR:
+            dataset[tag] = DataElement(tag, value_representation, text(value))
             return True
-    dataset[tag] = DataElement(tag, representation, [] if representation == "SQ" else None)
+    dataset[tag] = DataElement(
+        tag, value_representation, [] if value_representation == "SQ" else None
+    )
     return False
 
 
-def _is_valid(tag: Any, representation: str, value: Any) -> bool:
+def _is_valid(tag: Any, value_representation: str, value: Any) -> bool:
     """Whether a value reads as one of this representation; an empty one does."""
-    texts = [text(element) for element in values_of(value)]
-    if representation == "SQ" or "\ufffd" in "".join(texts):
+    element_texts = [text(element) for element in values_of(value)]
+    if value_representation == "SQ" or "\ufffd" in "".join(element_texts):
         return False
-    if isinstance(value, MultiValue | list) and len(texts) > 1 and dictionary_VM(tag) == "1":
+    if (
+        isinstance(value, MultiValue | list)
+        and len(element_texts) > 1
+        and dictionary_VM(tag) == "1"
+    ):
         return False
-    keyword = keyword_for_tag(tag)
-    if any(element and element not in ENUMERATED.get(keyword, (element,)) for element in texts):
+    attribute_keyword = keyword_for_tag(tag)
+    if any(
+        element and element not in ALLOWED_VALUES_BY_KEYWORD.get(attribute_keyword, (element,))
+        for element in element_texts
+    ):
         return False
     try:
-        parse = PARSERS.get(representation, str)
-        return all(parse(element) is not None for element in texts if element)
+        parser = PARSER_BY_REPRESENTATION.get(value_representation, str)
+        return all(parser(element) is not None for element in element_texts if element)
     except ValueError:
         return False

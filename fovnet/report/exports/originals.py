@@ -28,8 +28,12 @@ from fovnet.volume.volume import Images
 
 # the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
 UTF_8 = "ISO_IR 192"
-REFERENCE = ("SOPClassUID", "StudyInstanceUID", "SeriesInstanceUID")  # beside the SOP Instance UID
-TAG = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
+REFERENCE_KEYWORDS = (
+    "SOPClassUID",
+    "StudyInstanceUID",
+    "SeriesInstanceUID",
+)  # beside the SOP Instance UID
+TAG_IN_TEXT = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
 
 
 @dataclass(frozen=True)
@@ -64,34 +68,42 @@ def originals_of(answer: StoredAnswer) -> list[Original]:
     "export-changed" if they are missing or have changed since, and "export-no-uid" if images lack a
     SOP Instance UID or share one, so that they cannot be referred to.
     """
-    objects = _objects(answer)
-    faulty_uids = [uid for uid, items in objects.items() if not uid or len(items) > 1]
+    objects_by_uid = _objects_by_uid(answer)
+    faulty_uids = [
+        uid for uid, objects_of_uid in objects_by_uid.items() if not uid or len(objects_of_uid) > 1
+    ]
     if faulty_uids:
-        verb = "share" if faulty_uids[0] else "lack"
+        fault_verb = "share" if faulty_uids[0] else "lack"
         raise ModelError(
             "export-no-uid",
-            f"{answer.path}: images of {answer.volume_id} {verb} a SOP Instance UID, so nothing "
+            f"{answer.path}: images of {answer.volume_id} {fault_verb} a SOP Instance UID, so nothing "
             "can refer to one of them. Give each its own, and predict again.",
         )
-    sources = [Original(item, read_whole_header(item), ()) for (item,) in objects.values()]
-    return [original for source in sources if (original := source.only(answer.images)) is not None]
+    whole_originals = [
+        Original(item, read_whole_header(item), ()) for (item,) in objects_by_uid.values()
+    ]
+    return [
+        original
+        for source in whole_originals
+        if (original := source.only(answer.images)) is not None
+    ]
 
 
 @without_warnings()
 def header_of(answer: StoredAnswer) -> Any:
     """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as
     `originals_of`, but not "export-no-uid"."""
-    return read_whole_header(min(next(iter(_objects(answer).values()))))
+    return read_whole_header(min(next(iter(_objects_by_uid(answer).values()))))
 
 
-def _objects(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
+def _objects_by_uid(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
     """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises
     ModelError if they are not as they were."""
-    uids = list(dict.fromkeys(images_answered(answer).uids))
-    objects: dict[str, set[DicomObject]] = {}
+    answered_uids = list(dict.fromkeys(images_answered(answer).uids))
+    objects_by_uid: dict[str, set[DicomObject]] = {}
     try:
         for frame in images_of(answer.path):
-            objects.setdefault(frame.sop_uid, set()).add(frame.item)
+            objects_by_uid.setdefault(frame.sop_uid, set()).add(frame.item)
         has_same_files = answer.file is None or is_unchanged(source_of(answer.path), answer.file)
     except OSError as fault:
         raise ModelError(
@@ -99,16 +111,18 @@ def _objects(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
             f"{answer.path}: {answer.volume_id} was answered from it, but it cannot be read "
             f"({fault.strerror}). Restore its permissions, and export again.",
         ) from fault
-    missing_uids = [uid for uid in uids if uid not in objects]
+    missing_uids = [uid for uid in answered_uids if uid not in objects_by_uid]
     if missing_uids or not has_same_files:
-        subject = f"{len(missing_uids)} of {len(uids)} images" if missing_uids else "the files"
-        change = "are missing" if missing_uids else "have changed since"
+        changed_phrase = (
+            f"{len(missing_uids)} of {len(answered_uids)} images" if missing_uids else "the files"
+        )
+        change_phrase = "are missing" if missing_uids else "have changed since"
         raise ModelError(
             "export-changed",
-            f"{answer.path}: {subject} that {answer.volume_id} was answered from {change}. Predict "
+            f"{answer.path}: {changed_phrase} that {answer.volume_id} was answered from {change_phrase}. Predict "
             "it again.",
         )
-    return {uid: objects[uid] for uid in uids}
+    return {uid: objects_by_uid[uid] for uid in answered_uids}
 
 
 def images_answered(answer: StoredAnswer) -> Images:
@@ -152,11 +166,13 @@ def despite_header(answer: StoredAnswer, problem: str) -> Iterator[None]:
     except (FovnetError, OSError, MemoryError):
         raise
     except Exception as fault:
-        tag = TAG.search(str(fault))
-        name = keyword_for_tag(int("".join(tag.groups()), 16)) if tag else ""
+        tag_match = TAG_IN_TEXT.search(str(fault))
+        attribute_keyword = (
+            keyword_for_tag(int("".join(tag_match.groups()), 16)) if tag_match else ""
+        )
         raise ModelError(
             "export-header",
-            f"{answer.path}: {answer.volume_id} has a header {problem}: {name or 'an attribute'} "
+            f"{answer.path}: {answer.volume_id} has a header {problem}: {attribute_keyword or 'an attribute'} "
             "is not valid. dciodvfy (Debian: dicom3tools) lists what is wrong; correct the series "
             "in its archive.",
         ) from fault
@@ -164,11 +180,11 @@ def despite_header(answer: StoredAnswer, problem: str) -> Iterator[None]:
 
 def refuse_unreferable(answer: StoredAnswer, sources: Sequence[Original]) -> None:
     """Raises ModelError "export-header" if an image lacks a UID by which a report refers to it."""
-    for source, name in product(sources, REFERENCE):
-        if not source.header.get(name):
+    for source, attribute_keyword in product(sources, REFERENCE_KEYWORDS):
+        if not source.header.get(attribute_keyword):
             raise ModelError(
                 "export-header",
-                f"{answer.path}: images of {answer.volume_id} lack {name}, so nothing can refer to "
+                f"{answer.path}: images of {answer.volume_id} lack {attribute_keyword}, so nothing can refer to "
                 "them. Give them one, and predict again.",
             )
 

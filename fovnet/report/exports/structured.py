@@ -91,17 +91,17 @@ def build_report(
     sources = originals_of(answer)
     refuse_unreferable(answer, sources)
     emptied_names = inherit(sources[0].header)
-    content = MeasurementReport(
+    measurement_report = MeasurementReport(
         _observation_context(answer),
         procedure_reported=MRI_CODE,
         imaging_measurements=_measurement_groups(answer, vocabulary, sources),
         title=codes.DCM.ImagingMeasurementReport,
     )
-    _separate(content[0])
-    unsure_part = _unsure_part(answer)
+    _mark_separate(measurement_report[0])
+    unsure_part = _unsure_part_in_words(answer)
     report = Comprehensive3DSR(
         [source.header for source in sources],
-        content[0],
+        measurement_report[0],
         series_instance_uid=TEMPORARY_UID,
         series_number=SERIES_NUMBER,
         sop_instance_uid=TEMPORARY_UID,
@@ -113,25 +113,25 @@ def build_report(
         is_verified=False,
         series_description="fovnet: body regions" + (f" ({unsure_part})" if unsure_part else ""),
     )
-    for name in emptied_names:
-        if name in report:  # other modules' attributes are not copied
-            tell(f"without a valid {name}, which the report leaves out")
-            if not report[name].value and name not in MAY_BE_EMPTY:
-                del report[name]
-    _identify(report)
+    for attribute_name in emptied_names:
+        if attribute_name in report:  # other modules' attributes are not copied
+            tell(f"without a valid {attribute_name}, which the report leaves out")
+            if not report[attribute_name].value and attribute_name not in MAY_BE_EMPTY:
+                del report[attribute_name]
+    _set_uids_of_content(report)
     return report
 
 
-def _separate(content: Any) -> None:
+def _mark_separate(content: Any) -> None:
     """Marks all containers of a content tree as SEPARATE: DCMTK's dsr2html drops the names of items
     in those that are CONTINUOUS, as highdicom writes them (PS3.3, C.18.8)."""
     if content.get("ContinuityOfContent"):
         content.ContinuityOfContent = "SEPARATE"
-    for item in content.get("ContentSequence", []):
-        _separate(item)
+    for content_item in content.get("ContentSequence", []):
+        _mark_separate(content_item)
 
 
-def _identify(report: Any) -> None:
+def _set_uids_of_content(report: Any) -> None:
     """Gives a report the UIDs of its content.
 
     The time in Contributing Equipment is removed: it is that of Instance Creation, and optional.
@@ -166,8 +166,8 @@ def _measurement_groups(
         parameters=(*_caution_parameters(answer), f"ensemble {answer.model}"),
     )
     groups = [
-        _span_group(answer, number, span, vocabulary, sources, algorithm)
-        for number, span in enumerate(answer.shown_spans, start=1)
+        _span_group(answer, span_number, span, vocabulary, sources, algorithm)
+        for span_number, span in enumerate(answer.shown_spans, start=1)
     ]
     groups += [
         _possible_group(answer, statement, vocabulary, sources, algorithm)
@@ -179,14 +179,14 @@ def _measurement_groups(
 
 def _span_group(
     answer: StoredAnswer,
-    number: int,
+    span_number: int,
     span: StoredSpan,
     vocabulary: Vocabulary,
     sources: Sequence[Original],
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
-    mm = codes.UCUM.Millimeter
+    millimetre = codes.UCUM.Millimeter
     no_units = codes.UCUM.NoUnits
     originals = [
         original
@@ -194,13 +194,15 @@ def _span_group(
         if (original := source.only(answer.images_of(span))) is not None
     ]
     return MeasurementsAndQualitativeEvaluations(
-        _tracking(f"span {number}", "span", *answer.identity(), number, *image_keys(sources)),
-        **_finding(answer, span.region, vocabulary),
+        _tracking_identifier(
+            f"span {span_number}", "span", *answer.identity(), span_number, *image_keys(sources)
+        ),
+        **_finding_arguments(answer, span.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
-            Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
-            Measurement(LOWER_END_CODE, round(span.from_mm, 3), mm),
-            Measurement(UPPER_END_CODE, round(span.to_mm, 3), mm),
+            Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), millimetre),
+            Measurement(LOWER_END_CODE, round(span.from_mm, 3), millimetre),
+            Measurement(UPPER_END_CODE, round(span.to_mm, 3), millimetre),
             Measurement(codes.DCM.Probability, round(answer.probability(span), 4), no_units),
         ],
         source_images=_image_references(originals),
@@ -218,8 +220,8 @@ def _possible_group(
     to all images."""
     identity = *answer.identity(), statement.region, *image_keys(sources)
     return MeasurementsAndQualitativeEvaluations(
-        _tracking(f"possible {statement.region}"[:64], "possible", *identity),
-        **_finding(answer, statement.region, vocabulary),
+        _tracking_identifier(f"possible {statement.region}"[:64], "possible", *identity),
+        **_finding_arguments(answer, statement.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
             Measurement(codes.DCM.Probability, round(statement.probability, 4), codes.UCUM.NoUnits)
@@ -236,19 +238,19 @@ def _empty_group(
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of a volume that shows none of the regions; it refers to all images."""
     return MeasurementsAndQualitativeEvaluations(
-        _tracking("no region", "span", *answer.identity(), 0, *image_keys(sources)),
+        _tracking_identifier("no region", "span", *answer.identity(), 0, *image_keys(sources)),
         algorithm_id=algorithm,
         qualitative_evaluations=[QualitativeEvaluation(REGIONS_SHOWN_CODE, NO_REGION_CODE)],
         source_images=_image_references(sources),
     )
 
 
-def _tracking(name: str, *identity: object) -> TrackingIdentifier:
+def _tracking_identifier(name: str, *identity: object) -> TrackingIdentifier:
     """The name of a group, with a UID determined by `identity`."""
     return TrackingIdentifier(uid_for(*identity), name)
 
 
-def _finding(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[str, Any]:
+def _finding_arguments(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[str, Any]:
     """The region that a group is about.  Raises ModelError "export-no-code" if it has no code."""
     term = vocabulary.concept(region)
     if term is None:
@@ -257,11 +259,11 @@ def _finding(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[
             f"{answer.volume_id}: the region {region!r} has no SNOMED CT code. Give `sct` in the "
             "regions file.",
         )
-    code = CodedConcept(term.sct, "SCT", term.meaning)
+    region_code = CodedConcept(term.sct, "SCT", term.meaning)
     return {
         "finding_category": codes.SCT.AnatomicalStructure,
-        "finding_type": code,
-        "finding_sites": [FindingSite(code)],
+        "finding_type": region_code,
+        "finding_sites": [FindingSite(region_code)],
     }
 
 
@@ -277,18 +279,18 @@ def _image_references(originals: Sequence[Original]) -> list[SourceImageForMeasu
     ]
 
 
-def _copy_dates(path: Path, report: Any) -> None:
+def _copy_dates_of_same_report(path: Path, report: Any) -> None:
     """Copies the dates of an existing report with the same UID at `path`, so that a repeated export
     gives the same file."""
     if is_our_dicom(path):
         earlier_report = dcmread(path, specific_tags=["SOPInstanceUID", *TIME_ATTRIBUTES])
         if earlier_report.get("SOPInstanceUID") == report.SOPInstanceUID:
-            for name in TIME_ATTRIBUTES:
-                if name in earlier_report:
-                    report[name] = earlier_report[name]
+            for time_attribute in TIME_ATTRIBUTES:
+                if time_attribute in earlier_report:
+                    report[time_attribute] = earlier_report[time_attribute]
 
 
-def _unsure_part(answer: StoredAnswer) -> str:
+def _unsure_part_in_words(answer: StoredAnswer) -> str:
     """What of an answer is not sure, in a word or two: "partly", "uncertain", "extents unsure"; ""
     if nothing."""
     if answer.status != "ok":
@@ -297,7 +299,7 @@ def _unsure_part(answer: StoredAnswer) -> str:
 
 
 def _caution_parameters(answer: StoredAnswer) -> tuple[str, ...]:
-    unsure_part = _unsure_part(answer)
+    unsure_part = _unsure_part_in_words(answer)
     return (f"{unsure_part}: {answer.message}"[:1024],) if unsure_part else ()
 
 
@@ -322,6 +324,6 @@ def write_report(
             refuse_foreign(path)
         report = build_report(answer, vocabulary, tell)
         refuse_other_series(path, report)
-        _copy_dates(path, report)
+        _copy_dates_of_same_report(path, report)
         clear_unfinished(folder, name=escape(path.name))  # it may contain the patient's name
         return replace_with(path, partial(report.save_as, enforce_file_format=True))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import Vocabulary
 
-RIM_MM = 0.5
+END_TOLERANCE_MM = 0.5
 """A span's edge within this distance of the end of a picture equals that end up to rounding."""
 
 
@@ -68,15 +68,19 @@ class Body:
     @property
     def edges_mm(self) -> list[float]:
         """Heights of the spans' ends, ascending, without those at the ends of the picture."""
-        edges = {edge for span in self.spans for edge in (span.from_mm, span.to_mm)}
-        return sorted(edge for edge in edges if self.low_mm + RIM_MM < edge < self.high_mm - RIM_MM)
+        end_heights_mm = {end_mm for span in self.spans for end_mm in (span.from_mm, span.to_mm)}
+        return sorted(
+            end_mm
+            for end_mm in end_heights_mm
+            if self.low_mm + END_TOLERANCE_MM < end_mm < self.high_mm - END_TOLERANCE_MM
+        )
 
     def panel_size(self, limits: PanelLimits) -> PanelSize:
         """The size of a view that is true to scale, unless the volume is too flat or too narrow."""
-        scale = min(limits.tallest / self.height_mm, limits.widest / self.side_mm)
-        true_height = self.height_mm * scale
+        units_per_mm = min(limits.tallest / self.height_mm, limits.widest / self.side_mm)
+        true_height = self.height_mm * units_per_mm
         height = max(true_height, limits.shortest)
-        width = max(self.side_mm * scale, limits.narrowest)
+        width = max(self.side_mm * units_per_mm, limits.narrowest)
         return PanelSize(width, height, height / true_height)
 
 
@@ -112,9 +116,11 @@ class Lanes(NamedTuple):
 
 def lanes_of(spans: Sequence[StoredSpan], vocabulary: Vocabulary) -> Lanes:
     """The chain in one lane, each side region such as spine in its own beside it."""
-    regions = {span.region for span in spans}
-    lanes = [name for name in vocabulary.side_regions if name in regions]
-    if not lanes or not regions.isdisjoint(vocabulary.chain):
-        lanes = ["chain", *lanes]
-    of_span = [lanes.index(span.region) if span.region in lanes else 0 for span in spans]
-    return Lanes(of_span, len(lanes))
+    present_regions = {span.region for span in spans}
+    lane_names = [name for name in vocabulary.side_regions if name in present_regions]
+    if not lane_names or not present_regions.isdisjoint(vocabulary.chain):
+        lane_names = ["chain", *lane_names]
+    lane_by_span = [
+        lane_names.index(span.region) if span.region in lane_names else 0 for span in spans
+    ]
+    return Lanes(lane_by_span, len(lane_names))

@@ -24,10 +24,10 @@ from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_
 
 VIEW_UNITS = PanelLimits(tallest=520.0, widest=250.0, shortest=170.0, narrowest=90.0)
 """Of each of the two views."""
-LEFT = 58.0  # for the heights
-TOP = 22.0  # for the headings
-FOOT = 40.0  # for the notes
-GAP = 14.0  # between panels
+HEIGHT_LABELS_WIDTH = 58.0  # for the heights
+HEADINGS_HEIGHT = 22.0  # for the headings
+NOTES_HEIGHT = 40.0  # for the notes
+PANEL_GAP = 14.0  # between panels
 LANES_WIDTH = 92.0  # of all spans side by side
 CURVES_WIDTH = 210.0
 LEAST_PROBABILITY = 0.02
@@ -103,50 +103,53 @@ class BodyDrawing:
 
 def body_drawing(body: Body, borders: Sequence[DecidedBorder]) -> BodyDrawing:
     """The drawing of a volume of at least one slice; `borders` with their intervals."""
-    view = body.panel_size(VIEW_UNITS)
+    view_size = body.panel_size(VIEW_UNITS)
 
-    def from_top(mm: float) -> float:
-        return round(TOP + view.height * (body.high_mm - mm) / body.height_mm, 1)
+    def from_top(height_mm: float) -> float:
+        return round(
+            HEADINGS_HEIGHT + view_size.height * (body.high_mm - height_mm) / body.height_mm, 1
+        )
 
-    lanes_left = round(LEFT + 2 * (view.width + GAP), 1)
-    curves_left = round(lanes_left + LANES_WIDTH + GAP, 1)
-    heights = np.array([from_top(mm) for mm in body.z_mm])
+    lanes_left = round(HEIGHT_LABELS_WIDTH + 2 * (view_size.width + PANEL_GAP), 1)
+    curves_left = round(lanes_left + LANES_WIDTH + PANEL_GAP, 1)
+    slice_tops = np.array([from_top(height_mm) for height_mm in body.z_mm])
     scale_note = "true to scale"
-    if view.stretch > 1.05:
-        scale_note = f"z stretched {view.stretch:.1f} times"
+    if view_size.stretch > 1.05:
+        scale_note = f"z stretched {view_size.stretch:.1f} times"
     return BodyDrawing(
         wide=round(curves_left + CURVES_WIDTH + 12, 1),
-        tall=round(TOP + view.height + FOOT, 1),
-        top=TOP,
-        bottom=round(TOP + view.height, 1),
-        panels=_panels(body, view.width),
+        tall=round(HEADINGS_HEIGHT + view_size.height + NOTES_HEIGHT, 1),
+        top=HEADINGS_HEIGHT,
+        bottom=round(HEADINGS_HEIGHT + view_size.height, 1),
+        panels=_panels(body, view_size.width),
         lanes_left=lanes_left,
         lanes_wide=LANES_WIDTH,
         curves_left=curves_left,
         curves_wide=CURVES_WIDTH,
         spans=_span_boxes(body, from_top, lanes_left),
         bands=tuple(_interval_box(border, from_top, curves_left) for border in borders),
-        curves=_curves(body, heights, curves_left),
+        curves=_probability_curves(body, slice_tops, curves_left),
         ticks=tuple(
-            (from_top(mm), whole_mm(mm)) for mm in _round_heights(body.low_mm, body.high_mm)
+            (from_top(height_mm), whole_mm(height_mm))
+            for height_mm in _round_heights(body.low_mm, body.high_mm)
         ),
-        lines=tuple(sorted(from_top(mm) for mm in body.edges_mm)),
-        heights=tuple(heights.tolist()),
+        lines=tuple(sorted(from_top(height_mm) for height_mm in body.edges_mm)),
+        heights=tuple(slice_tops.tolist()),
         note=f"{body.side_mm:.0f} mm wide, {scale_note}",
     )
 
 
 def _panels(body: Body, width: float) -> tuple[Panel, ...]:
     """The views from the front and from the left side, from left to right."""
-    views = (
+    named_views = (
         ("from the front", coronal_view(body.pixels), ("R", "L")),
         ("from the left side", sagittal_view(body.pixels), ("A", "P")),
     )
     panels = []
-    for column, (name, pixels, ends) in enumerate(views):
+    for view_index, (name, pixels, patient_sides) in enumerate(named_views):
         upside_up = on_even_heights(pixels, body.z_mm, body.low_mm, body.high_mm)[::-1]
-        left = round(LEFT + column * (width + GAP), 1)
-        panels.append(Panel(name, jpeg_uri(upside_up), left, round(width, 1), ends))
+        panel_left = round(HEIGHT_LABELS_WIDTH + view_index * (width + PANEL_GAP), 1)
+        panels.append(Panel(name, jpeg_uri(upside_up), panel_left, round(width, 1), patient_sides))
     return tuple(panels)
 
 
@@ -154,13 +157,13 @@ def _span_boxes(body: Body, from_top: FromTop, left: float) -> tuple[SpanBox, ..
     lanes = lanes_of(body.spans, body.vocabulary)
     lane_width = LANES_WIDTH / lanes.lane_count
     boxes = []
-    for span, lane in zip(body.spans, lanes.of_span, strict=True):
+    for span, lane_index in zip(body.spans, lanes.of_span, strict=True):
         top = from_top(span.to_mm)
         colour = body.vocabulary.colour(span.region)
         boxes.append(
             SpanBox(
                 words=span.region,
-                left=round(left + lane * lane_width, 1),
+                left=round(left + lane_index * lane_width, 1),
                 top=top,
                 wide=round(lane_width - 2, 1),
                 tall=_height_between(top, from_top(span.from_mm)),
@@ -190,23 +193,27 @@ def _height_between(top: float, bottom: float) -> float:
     return round(max(bottom - top, 1.0), 1)
 
 
-def _curves(body: Body, heights: Floats, left: float) -> tuple[ProbabilityCurve, ...]:
+def _probability_curves(body: Body, heights: Floats, left: float) -> tuple[ProbabilityCurve, ...]:
     """One for each class that is somewhere probable, that of none first."""
-    across = np.round(left + CURVES_WIDTH * body.smoothed, 0).astype(int)
+    curve_x = np.round(left + CURVES_WIDTH * body.smoothed, 0).astype(int)
     curves = []
-    for column, name in enumerate(body.vocabulary.classes):
-        if body.smoothed[:, column].max() >= LEAST_PROBABILITY:
-            points = " ".join(
+    for class_index, name in enumerate(body.vocabulary.classes):
+        if body.smoothed[:, class_index].max() >= LEAST_PROBABILITY:
+            polyline_points = " ".join(
                 f"{x},{y:g}"
-                for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True)
+                for x, y in zip(curve_x[:, class_index].tolist(), heights.tolist(), strict=True)
             )
-            curves.append(ProbabilityCurve(name, body.vocabulary.colour(name), points))
+            curves.append(ProbabilityCurve(name, body.vocabulary.colour(name), polyline_points))
     return tuple(sorted(curves, key=lambda curve: curve.name != NONE))
 
 
 def _round_heights(low_mm: float, high_mm: float) -> list[float]:
     """Two to six multiples of 1, 2 or 5 times a power of ten, between two heights in mm."""
     least_step = (high_mm - low_mm) / 6
-    power = 10.0 ** np.floor(np.log10(least_step))
-    step = power * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= least_step)
-    return [float(mm) for mm in np.arange(np.ceil(low_mm / step) * step, high_mm, step)]
+    power_of_ten = 10.0 ** np.floor(np.log10(least_step))
+    step = power_of_ten * next(
+        multiple for multiple in (1.0, 2.0, 5.0, 10.0) if multiple * power_of_ten >= least_step
+    )
+    return [
+        float(height_mm) for height_mm in np.arange(np.ceil(low_mm / step) * step, high_mm, step)
+    ]

@@ -33,9 +33,9 @@ LEFT_INCHES = 0.65  # left of the first panel
 GAP_INCHES = 0.22  # between two panels
 NAME_POINTS = 7.5  # height of a region's name in its box
 LINE_INCHES = 0.17  # height of a line of the message
-MOST_LINES = 6
+MOST_MESSAGE_LINES = 6
 """Of the message: a path and a sentence have three or four."""
-PALE = 0.45  # opacity of a guess
+PALE_OPACITY = 0.45  # opacity of a guess
 FOOT_INCHES = 0.75  # below the panels, for the labels and the first row of the legend
 LEGEND_ROW_INCHES = 0.14  # for each further row of the legend
 LEAST_SMOOTHING = 0.02
@@ -71,28 +71,36 @@ def volume_figure(
     with house_style():
         if not len(body.z_mm):
             return _empty_figure(title, message)
-        panel = body.panel_size(PANEL_INCHES)
-        columns = [panel.width, CURVES_INCHES, BAR_INCHES if truth is None else 2 * BAR_INCHES]
-        width = sum(columns) + 1.45
-        message_lines = _lines(f"uncertain: {message}" if guessed else message, width)
-        note_lines = _lines(notes, width)
-        legend_rows = _rows_of_legend(body.vocabulary, width)
-        foot = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
+        view_size = body.panel_size(PANEL_INCHES)
+        column_widths = [
+            view_size.width,
+            CURVES_INCHES,
+            BAR_INCHES if truth is None else 2 * BAR_INCHES,
+        ]
+        figure_width = sum(column_widths) + 1.45
+        message_lines = _wrapped_lines(
+            f"uncertain: {message}" if guessed else message, figure_width
+        )
+        note_lines = _wrapped_lines(notes, figure_width)
+        legend_rows = _legend_row_count(body.vocabulary, figure_width)
+        foot_inches = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
         heading_inches = LINE_INCHES * (len(message_lines) + len(note_lines))
-        figure = Figure(figsize=(width, panel.height + foot + 0.45 + heading_inches))
+        figure = Figure(
+            figsize=(figure_width, view_size.height + foot_inches + 0.45 + heading_inches)
+        )
         FigureCanvasAgg(figure)
-        axes = _columns(figure, columns, panel.height, foot)
-        _show_coronal(axes[0], body, panel.stretch)
+        axes = _add_column_axes(figure, column_widths, view_size.height, foot_inches)
+        _show_coronal(axes[0], body, view_size.stretch)
         _show_curves(axes[1], body, raw)
-        bars = [("guess" if guessed else "predicted", body.spans)]
+        spans_by_title = [("guess" if guessed else "predicted", body.spans)]
         if truth is not None:
-            bars.append(("true", truth))
+            spans_by_title.append(("true", truth))
         _show_bars(
             axes[2],
-            bars,
+            spans_by_title,
             body.vocabulary,
-            points_per_mm=72 * panel.height / body.height_mm,
-            pale={span.region for span in body.spans} if guessed else unsure,
+            points_per_mm=72 * view_size.height / body.height_mm,
+            pale_regions={span.region for span in body.spans} if guessed else unsure,
         )
         for axis in axes:
             axis.set_ylim(body.low_mm, body.high_mm)
@@ -117,23 +125,30 @@ def _write_heading(
         (message_lines, message_colour, 0),
         (note_lines, INK, len(message_lines)),
     ):
-        below = (0.12 + LINE_INCHES * lines_above) / figure.get_figheight()
-        figure.text(left, top - below, "\n".join(lines), color=colour, va="top", parse_math=False)
+        drop = (0.12 + LINE_INCHES * lines_above) / figure.get_figheight()
+        figure.text(left, top - drop, "\n".join(lines), color=colour, va="top", parse_math=False)
 
 
-def _columns(
-    figure: Figure, widths: Sequence[float], panel_height: float, foot: float
+def _add_column_axes(
+    figure: Figure, widths: Sequence[float], panel_height: float, foot_inches: float
 ) -> list[Axes]:
     """Axes side by side, of the given widths in inches, on a common baseline."""
-    width = figure.get_figwidth()
-    height = figure.get_figheight()
-    left = LEFT_INCHES
+    figure_width = figure.get_figwidth()
+    figure_height = figure.get_figheight()
+    column_left = LEFT_INCHES
     axes = []
-    for column in widths:
+    for column_width in widths:
         axes.append(
-            figure.add_axes((left / width, foot / height, column / width, panel_height / height))
+            figure.add_axes(
+                (
+                    column_left / figure_width,
+                    foot_inches / figure_height,
+                    column_width / figure_width,
+                    panel_height / figure_height,
+                )
+            )
         )
-        left += column + GAP_INCHES
+        column_left += column_width + GAP_INCHES
     for axis in axes[1:]:
         axis.tick_params(labelleft=False)
     return axes
@@ -142,9 +157,11 @@ def _columns(
 def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
     """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices
     are as tall as their spacing."""
-    slices = len(body.z_mm)
-    half_line_mm = body.height_mm / (4 * slices)
-    lines_mm = np.linspace(body.low_mm, body.high_mm, 2 * slices, endpoint=False) + half_line_mm
+    slice_count = len(body.z_mm)
+    half_line_mm = body.height_mm / (4 * slice_count)
+    lines_mm = (
+        np.linspace(body.low_mm, body.high_mm, 2 * slice_count, endpoint=False) + half_line_mm
+    )
     middles_mm = (body.z_mm[1:] + body.z_mm[:-1]) / 2
     axis.set_facecolor("black")
     axis.imshow(
@@ -159,14 +176,14 @@ def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
     )
     axis.set_ylabel("height z, mm")
     axis.set_xticks([])
-    note = f"{body.side_mm:.0f} mm wide"
+    width_note = f"{body.side_mm:.0f} mm wide"
     if stretch > 1.05:
-        note += f",\nz stretched {stretch:.1f} times"
-    axis.set_xlabel(note, color=SOFT)
+        width_note += f",\nz stretched {stretch:.1f} times"
+    axis.set_xlabel(width_note, color=SOFT)
     axis.spines[:].set_visible(False)
-    for x, letter in ((0.04, "R"), (0.96, "L")):
+    for letter_x, letter in ((0.04, "R"), (0.96, "L")):
         axis.text(
-            x,
+            letter_x,
             0.985,
             letter,
             transform=axis.transAxes,
@@ -183,10 +200,10 @@ def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
 def _show_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
     """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for
     pale colours."""
-    for column, name in enumerate(body.vocabulary.classes):
-        colour = body.vocabulary.colour(name)
-        smoothed = body.smoothed[:, column]
-        axis.plot(raw[:, column], body.z_mm, color=colour, linewidth=0.6, alpha=0.75)
+    for class_index, region in enumerate(body.vocabulary.classes):
+        colour = body.vocabulary.colour(region)
+        smoothed = body.smoothed[:, class_index]
+        axis.plot(raw[:, class_index], body.z_mm, color=colour, linewidth=0.6, alpha=0.75)
         axis.plot(smoothed, body.z_mm, color=INK, linewidth=2.3, alpha=0.35)
         axis.plot(smoothed, body.z_mm, color=colour, linewidth=1.7)
     axis.set_xlim(-0.02, 1.02)
@@ -197,17 +214,17 @@ def _show_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
     axis.tick_params(axis="y", length=0)
 
 
-def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
-    """A legend of all classes at the foot, in `rows` rows: a curve may belong to a region without a
-    span."""
-    chips = [
+def _name_colours(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None:
+    """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region without
+    a span."""
+    colour_chips = [
         Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name)
         for name in vocabulary.classes
     ]
     figure.legend(
-        handles=chips,
+        handles=colour_chips,
         loc="lower center",
-        ncols=math.ceil(len(chips) / rows),
+        ncols=math.ceil(len(colour_chips) / row_count),
         fontsize=7,
         handlelength=0.8,
         handleheight=0.8,
@@ -217,12 +234,12 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
     )
 
 
-def _rows_of_legend(vocabulary: Vocabulary, inches: float) -> int:
+def _legend_row_count(vocabulary: Vocabulary, inches: float) -> int:
     """The number of rows of the legend, each column as wide as the longest name in letters of 7
     points."""
     column_inches = 0.28 + 0.058 * max(map(len, vocabulary.classes))
-    columns = max(1, math.floor(inches / column_inches))
-    return math.ceil(len(vocabulary.classes) / columns)
+    column_count = max(1, math.floor(inches / column_inches))
+    return math.ceil(len(vocabulary.classes) / column_count)
 
 
 def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
@@ -237,23 +254,25 @@ def _show_bars(
     bars: Sequence[tuple[str, Sequence[StoredSpan]]],
     vocabulary: Vocabulary,
     points_per_mm: float,
-    pale: Collection[str],
+    pale_regions: Collection[str],
 ) -> None:
     """One column per answer; the chain on its left, side regions such as spine on its right.  In
     the first, the predicted one, some regions are pale."""
-    for bar, (_, spans) in enumerate(bars):
+    for bar_index, (_, spans) in enumerate(bars):
         lanes = lanes_of(spans, vocabulary)
         lane_width = 0.9 / lanes.lane_count
-        axis.add_patch(Rectangle((bar - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
-        for span, lane in zip(spans, lanes.of_span, strict=True):
+        axis.add_patch(
+            Rectangle((bar_index - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0)
+        )
+        for span, lane_index in zip(spans, lanes.of_span, strict=True):
             _add_span(
                 axis,
                 span,
-                left=bar - 0.45 + lane * lane_width,
+                left=bar_index - 0.45 + lane_index * lane_width,
                 width=lane_width,
                 colour=vocabulary.colour(span.region),
                 points_per_mm=points_per_mm,
-                is_pale=bar == 0 and span.region in pale,
+                is_pale=bar_index == 0 and span.region in pale_regions,
             )
     axis.set_xlim(-0.5, len(bars) - 0.5)
     axis.set_xticks(range(len(bars)), [name for name, _ in bars])
@@ -283,7 +302,7 @@ def _add_span(
             facecolor=colour,
             edgecolor="white",
             linewidth=1,
-            alpha=PALE if is_pale else None,
+            alpha=PALE_OPACITY if is_pale else None,
         )
     )
     # a letter is about 0.6 times as wide as high
@@ -306,8 +325,8 @@ def _add_span(
 def _empty_figure(title: str, message: str) -> Figure:
     """A volume without slices: its title, and the message."""
     width = 6.4
-    lines = _lines(message or "no slices", width)
-    height = 0.8 + LINE_INCHES * len(lines)
+    message_lines = _wrapped_lines(message or "no slices", width)
+    height = 0.8 + LINE_INCHES * len(message_lines)
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     figure.text(
@@ -319,11 +338,15 @@ def _empty_figure(title: str, message: str) -> Figure:
         va="center",
         parse_math=False,
     )
-    figure.text(0.04, 1 - 0.52 / height, "\n".join(lines), color=WARN, va="top", parse_math=False)
+    figure.text(
+        0.04, 1 - 0.52 / height, "\n".join(message_lines), color=WARN, va="top", parse_math=False
+    )
     return figure
 
 
-def _lines(message: str, figure_inches: float) -> list[str]:
+def _wrapped_lines(message: str, figure_inches: float) -> list[str]:
     """The message wrapped to a figure so many inches wide, at about 17 characters an inch; cut
-    after MOST_LINES, with …."""
-    return wrap(message, int((figure_inches - 0.8) * 17), max_lines=MOST_LINES, placeholder=" …")
+    after MOST_MESSAGE_LINES, with …."""
+    return wrap(
+        message, int((figure_inches - 0.8) * 17), max_lines=MOST_MESSAGE_LINES, placeholder=" …"
+    )

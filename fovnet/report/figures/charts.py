@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above, svg_uri
 from fovnet.drawing.raster import jpeg_uri
 from fovnet.regions import Vocabulary
-from fovnet.report.content.confidence import CALIBRATED, PRESENCE, ReliabilityPoint
+from fovnet.report.content.confidence import PRESENCE, STAGE_IN_WORDS, ReliabilityPoint
 from fovnet.report.content.page import Page
 from fovnet.report.content.performance import BorderDots, ConfusionView
 from fovnet.report.content.pictures import VolumeView
@@ -27,26 +27,26 @@ def confusion_figure(view: ConfusionView) -> Figure:
     """Three confusion matrices side by side: counts, shaded by their share of the row."""
     with house_style():
         figure = Figure(figsize=(10.6, 4.3))
-        for index, stage in enumerate(view.stages):
-            axis = figure.add_axes((0.068 + index * 0.318, 0.20, 0.283, 0.67))
-            shares = stage.counts / np.maximum(stage.counts.sum(axis=1, keepdims=True), 1)
-            axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
-            for row, column in np.ndindex(*stage.counts.shape):
-                count = int(stage.counts[row, column])
+        for stage_index, stage in enumerate(view.stages):
+            axis = figure.add_axes((0.068 + stage_index * 0.318, 0.20, 0.283, 0.67))
+            row_shares = stage.counts / np.maximum(stage.counts.sum(axis=1, keepdims=True), 1)
+            axis.imshow(row_shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
+            for true_index, predicted_index in np.ndindex(*stage.counts.shape):
+                count = int(stage.counts[true_index, predicted_index])
                 text_colour = INK if count else "#c4ccd3"
-                if shares[row, column] > 0.55:
+                if row_shares[true_index, predicted_index] > 0.55:
                     text_colour = "white"
-                weight = "bold" if row == column and count else "normal"
-                words = f"{count}" if count else "·"
+                font_weight = "bold" if true_index == predicted_index and count else "normal"
+                count_text = f"{count}" if count else "·"
                 axis.text(
-                    column,
-                    row,
-                    words,
+                    predicted_index,
+                    true_index,
+                    count_text,
                     ha="center",
                     va="center",
                     color=text_colour,
                     fontsize=7.5,
-                    weight=weight,
+                    weight=font_weight,
                 )
             axis.set_title(f"{stage.name}\n{stage.error}", fontsize=8.5)
             axis.set_xticks(
@@ -57,11 +57,12 @@ def confusion_figure(view: ConfusionView) -> Figure:
                 rotation_mode="anchor",
             )
             axis.set_yticks(
-                range(len(view.classes)), view.classes if index == 0 else [""] * len(view.classes)
+                range(len(view.classes)),
+                view.classes if stage_index == 0 else [""] * len(view.classes),
             )
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-            if index == 0:
+            if stage_index == 0:
                 axis.set_ylabel("true")
             axis.set_xlabel("predicted", labelpad=2)
         return figure
@@ -74,45 +75,45 @@ def border_figure(rows: Sequence[BorderDots]) -> Figure:
     points would overlap."""
     with house_style():
         figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(rows), 1)))
-        inches = figure.get_figheight()
-        axis = figure.add_axes((0.19, 0.48 / inches, 0.78, 1 - 0.58 / inches))
+        figure_height = figure.get_figheight()
+        axis = figure.add_axes((0.19, 0.48 / figure_height, 0.78, 1 - 0.58 / figure_height))
         axis.axvspan(-10, 10, color="#dcebf3", linewidth=0)
         axis.axvline(0, color=FAINT, linewidth=0.7)
         reach_mm = _axis_reach_mm(rows)
         for row_index, row in enumerate(reversed(rows)):
-            errors = np.asarray(row.errors_mm)
+            errors_mm = np.asarray(row.errors_mm)
             # steps of the golden ratio separate equal errors
-            offsets = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)
-            is_within = np.abs(errors) <= reach_mm
+            offsets = 0.5 * (np.arange(len(errors_mm)) * 0.618 % 1 - 0.5)
+            is_within = np.abs(errors_mm) <= reach_mm
             axis.scatter(
-                errors[is_within],
+                errors_mm[is_within],
                 (row_index + offsets)[is_within],
                 s=13,
                 color=ACCENT,
                 alpha=0.6,
                 linewidths=0,
             )
-            for side, mark in ((-1, "<"), (1, ">")):
-                heights_beyond = (row_index + offsets)[~is_within & (np.sign(errors) == side)]
+            for sign, marker in ((-1, "<"), (1, ">")):
+                heights_beyond = (row_index + offsets)[~is_within & (np.sign(errors_mm) == sign)]
                 axis.scatter(
-                    np.full(len(heights_beyond), 1.05 * side * reach_mm),
+                    np.full(len(heights_beyond), 1.05 * sign * reach_mm),
                     heights_beyond,
                     s=22,
-                    marker=mark,
+                    marker=marker,
                     color=WARN,
                     linewidths=0,
                 )
             # above the points, which it would otherwise hide
             if row.median_mm is not None:
-                mark = ">" if row.median_mm > 0 else "<"
+                marker = ">" if row.median_mm > 0 else "<"
                 if abs(row.median_mm) <= reach_mm:
-                    mark = "v"
+                    marker = "v"
                 median_mm = float(np.clip(row.median_mm, -1.05 * reach_mm, 1.05 * reach_mm))
                 axis.plot(
                     [median_mm],
                     [row_index + 0.36],
                     color=INK,
-                    marker=mark,
+                    marker=marker,
                     markersize=5,
                     linestyle="",
                 )
@@ -134,10 +135,12 @@ def _axis_reach_mm(rows: Sequence[BorderDots]) -> float:
     Of borders between two regions alone, where any was found: an end may be half a metre off.
     """
     region_borders = [row for row in rows if row.errors_mm and not row.are_ends] or rows
-    errors = np.abs([error for row in region_borders for error in row.errors_mm])
-    if not len(errors):
+    absolute_errors_mm = np.abs([error for row in region_borders for error in row.errors_mm])
+    if not len(absolute_errors_mm):
         return 20.0
-    return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95))))
+    return float(
+        max(20.0, min(absolute_errors_mm.max(), 2 * np.quantile(absolute_errors_mm, 0.95)))
+    )
 
 
 def reliability_figure(
@@ -153,26 +156,30 @@ def reliability_figure(
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.58))
         histogram = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
-        marks = {
+        colour_and_marker_by_stage = {
             "raw": (WARN, "^"),
             "calibrated": (INK, "v"),
             "smoothed": (FAINT, "s"),
             "decided": (ACCENT, "o"),
             PRESENCE: (ACCENT, "o"),
         }
-        stages = [name for name in marks if any(point.stage == name for point in points)]
+        stages = [
+            stage
+            for stage in colour_and_marker_by_stage
+            if any(point.stage == stage for point in points)
+        ]
         bar_width = 0.07 / max(len(stages), 1)
-        for stage_index, name in enumerate(stages):
-            colour, mark = marks[name]
-            stage_points = [point for point in points if point.stage == name]
+        for stage_index, stage in enumerate(stages):
+            colour, marker = colour_and_marker_by_stage[stage]
+            stage_points = [point for point in points if point.stage == stage]
             confidences = [point.confidence for point in stage_points]
             shares = [point.share for point in stage_points]
-            axis.plot(confidences, shares, color=colour, marker=mark, markersize=4)
-            axis.lines[-1].set_label(CALIBRATED[name])
-            offset = bar_width * (stage_index - (len(stages) - 1) / 2)
-            bar_positions = [point.middle + offset for point in stage_points]
-            counts = [point.slices for point in stage_points]
-            histogram.bar(bar_positions, counts, width=0.95 * bar_width, color=colour)
+            axis.plot(confidences, shares, color=colour, marker=marker, markersize=4)
+            axis.lines[-1].set_label(STAGE_IN_WORDS[stage])
+            bar_offset = bar_width * (stage_index - (len(stages) - 1) / 2)
+            bar_positions = [point.middle + bar_offset for point in stage_points]
+            slice_counts = [point.slices for point in stage_points]
+            histogram.bar(bar_positions, slice_counts, width=0.95 * bar_width, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel=share_label)
         legend_above(axis, len(stages), columnspacing=1.4)
         histogram.set(xlim=(0, 1), ylabel=count_label, xlabel=confidence_label)
@@ -254,31 +261,38 @@ def charts(page: Page) -> dict[str, str]:
     search = page.search
     borders = performance.border_errors
     flow = page.cohort.flow
-    failures = page.cases.failures.pictured
-    figure_of_name: dict[str, Figure | None] = {
+    pictured_failures = page.cases.failures.pictured
+    figure_by_name: dict[str, Figure | None] = {
         "confusion": confusion_figure(performance.confusion),
         "reliability": reliability_figure(page.confidence.reliability),
     }
     if any(row.errors_mm for row in borders):
-        figure_of_name["borders"] = border_figure(borders)
+        figure_by_name["borders"] = border_figure(borders)
     if search.points:
-        figure_of_name["search"] = search_figure(search.points, is_further=search.further)
+        figure_by_name["search"] = search_figure(search.points, is_further=search.further)
     if flow.steps:
-        figure_of_name["flow"] = flow_figure(flow)
+        figure_by_name["flow"] = flow_figure(flow)
     if risk.points:
-        figure_of_name["risk"] = risk_figure(risk)
+        figure_by_name["risk"] = risk_figure(risk)
     if performance.said:
-        figure_of_name |= _statement_figures(performance.said)
+        figure_by_name |= _statement_figures(performance.said)
     if search.explained is not None:
-        figure_of_name |= figures_of_search(search.explained.explanation)
-    views = {f"volume-{index}": view for index, view in enumerate(page.cases.pictures)}
-    views |= {f"failure-{index}": failure.picture for index, failure in enumerate(failures)}
-    figure_of_name |= {name: case_figure(view, page.vocabulary) for name, view in views.items()}
-    uri_of_thumbnail = {
-        f"failure-{index}-{number}": jpeg_uri(thumbnail.pixels)
-        for index, failure in enumerate(failures)
-        for number, thumbnail in enumerate(failure.thumbnails)
+        figure_by_name |= figures_of_search(search.explained.explanation)
+    volume_view_by_name = {
+        f"volume-{case_index}": view for case_index, view in enumerate(page.cases.pictures)
+    }
+    volume_view_by_name |= {
+        f"failure-{case_index}": failure.picture
+        for case_index, failure in enumerate(pictured_failures)
+    }
+    figure_by_name |= {
+        name: case_figure(view, page.vocabulary) for name, view in volume_view_by_name.items()
+    }
+    thumbnail_uri_by_name = {
+        f"failure-{case_index}-{thumbnail_index}": jpeg_uri(thumbnail.pixels)
+        for case_index, failure in enumerate(pictured_failures)
+        for thumbnail_index, thumbnail in enumerate(failure.thumbnails)
     }
     return {
-        name: svg_uri(figure) for name, figure in figure_of_name.items() if figure is not None
-    } | uri_of_thumbnail
+        name: svg_uri(figure) for name, figure in figure_by_name.items() if figure is not None
+    } | thumbnail_uri_by_name

@@ -13,7 +13,7 @@ from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_
 from fovnet.drawing.scales import wide_scale
 from fovnet.search.explain.descent import Descent, Point
 
-STEP_MARKS: Mapping[str, tuple[str, str]] = {
+COLOUR_AND_MARKER_BY_STEP: Mapping[str, tuple[str, str]] = {
     "start": (INK, "s"),
     "spread": (INK, "s"),
     "poll": (ACCENT, "o"),
@@ -45,19 +45,19 @@ def descent_figure(descent: Descent) -> Figure | None:
 
 
 def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
-    for name, (colour, mark) in STEP_MARKS.items():
-        step_points = [point for point in points if point.kind == name]
+    for step_name, (colour, marker) in COLOUR_AND_MARKER_BY_STEP.items():
+        step_points = [point for point in points if point.kind == step_name]
         scored_points = [point for point in step_points if point.score is not None]
         if step_points:
-            sizes = [34 if point.moved else 12 for point in scored_points]
+            marker_sizes = [34 if point.moved else 12 for point in scored_points]
             axis.scatter(
                 [point.begun for point in scored_points],
                 [point.score for point in scored_points],
-                s=sizes,
+                s=marker_sizes,
                 color=colour,
-                marker=mark,
+                marker=marker,
                 linewidths=0,
-                label=name,
+                label=step_name,
                 zorder=3,
             )
     failed_slots = [point.begun for point in points if point.score is None]
@@ -82,24 +82,24 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
     )
     axis.set_ylabel("score")
     axis.xaxis.get_major_locator().set_params(integer=True)
-    legend_above(axis, len(STEP_MARKS) + 1, -0.01, columnspacing=1.2)
+    legend_above(axis, len(COLOUR_AND_MARKER_BY_STEP) + 1, -0.01, columnspacing=1.2)
 
 
-def _draw_frames(axis: Any, points: list[Point]) -> None:
+def _draw_frames(axis: Any, points_with_frame: list[Point]) -> None:
     axis.step(
-        [point.begun for point in points],
-        [point.frame for point in points],
+        [point.begun for point in points_with_frame],
+        [point.frame for point in points_with_frame],
         where="post",
         color=ACCENT,
         linewidth=1.2,
     )
-    frames = sorted({point.frame for point in points if point.frame is not None})
+    frame_sizes = sorted({point.frame for point in points_with_frame if point.frame is not None})
     axis.set_yscale("log")
-    axis.set_yticks(frames, [f"{frame:g}" for frame in frames])
+    axis.set_yticks(frame_sizes, [f"{frame_size:g}" for frame_size in frame_sizes])
     axis.minorticks_off()
-    axis.set_ylim(frames[0] / 1.5, frames[-1] * 1.5)
+    axis.set_ylim(frame_sizes[0] / 1.5, frame_sizes[-1] * 1.5)
     axis.set(xlabel="configuration, as begun", ylabel="reach of the poll")
     axis.xaxis.get_major_locator().set_params(integer=True)
-    for point in points:
+    for point in points_with_frame:
         if point.kind == "restart":
             axis.axvline(point.begun, color=FAINT, linewidth=0.5, zorder=0)

@@ -23,30 +23,38 @@ MOST_REASONS = 4
 
 def flow_figure(view: FlowView) -> Figure:
     """One box per step from top to bottom; beside each arrow the exclusions and their reasons."""
-    count = len(view.steps)
+    step_count = len(view.steps)
     with house_style():
-        figure = Figure(figsize=(7.6, STEP_INCHES * count + 0.1))
+        figure = Figure(figsize=(7.6, STEP_INCHES * step_count + 0.1))
         axis = figure.add_axes((0, 0, 1, 1))
-        axis.set(xlim=(0, 7.6), ylim=(0, STEP_INCHES * count + 0.1))
+        axis.set(xlim=(0, 7.6), ylim=(0, STEP_INCHES * step_count + 0.1))
         axis.axis("off")
         for step_index, step in enumerate(view.steps):
-            middle = STEP_INCHES * (count - step_index - 0.5) + 0.05
-            counts = {"volumes": step.volumes, "subjects": step.subjects, "slices": step.slices}
-            counted = (f"{count:,} {what}" for what, count in counts.items() if count is not None)
-            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counted))
+            box_middle = STEP_INCHES * (step_count - step_index - 0.5) + 0.05
+            count_by_unit = {
+                "volumes": step.volumes,
+                "subjects": step.subjects,
+                "slices": step.slices,
+            }
+            count_phrases = (
+                f"{step_count:,} {unit}"
+                for unit, step_count in count_by_unit.items()
+                if step_count is not None
+            )
+            _draw_step_box(axis, 0.1, box_middle, 3.5, step.name, " · ".join(count_phrases))
             if step_index:
                 axis.annotate(
                     "",
-                    (1.85, middle + 0.27),
-                    (1.85, middle + 0.59),
+                    (1.85, box_middle + 0.27),
+                    (1.85, box_middle + 0.59),
                     arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.9},
                 )
             if step.left_out:
-                top = middle + 0.43
-                axis.plot([1.85, 3.9], [top, top], color=FAINT, linewidth=0.8)
+                reasons_height = box_middle + 0.43
+                axis.plot([1.85, 3.9], [reasons_height, reasons_height], color=FAINT, linewidth=0.8)
                 axis.text(
                     4.0,
-                    top,
+                    reasons_height,
                     _reasons_text(step.left_out),
                     va="center",
                     ha="left",
@@ -56,7 +64,9 @@ def flow_figure(view: FlowView) -> Figure:
         return figure
 
 
-def _box(axis: Any, left: float, middle: float, width: float, title: str, words: str) -> None:
+def _draw_step_box(
+    axis: Any, left: float, middle: float, width: float, title: str, counts_text: str
+) -> None:
     axis.add_patch(
         FancyBboxPatch(
             (left, middle - 0.25),
@@ -68,16 +78,16 @@ def _box(axis: Any, left: float, middle: float, width: float, title: str, words:
         )
     )
     axis.text(left + 0.12, middle + 0.1, title, va="center", fontweight="bold", fontsize=8.5)
-    axis.text(left + 0.12, middle - 0.1, words, va="center", fontsize=8)
+    axis.text(left + 0.12, middle - 0.1, counts_text, va="center", fontsize=8)
 
 
 def _reasons_text(exclusions: Sequence[LeftOut]) -> str:
-    lines = [
-        line
+    reason_lines = [
+        reason_line
         for exclusion in exclusions[:MOST_REASONS]
-        for line in wrap(f"{exclusion.volumes:,} {exclusion.why}", 58)[:1]
+        for reason_line in wrap(f"{exclusion.volumes:,} {exclusion.why}", 58)[:1]
     ]
-    return "\n".join([*lines, *(["and others"] if len(exclusions) > MOST_REASONS else [])])
+    return "\n".join([*reason_lines, *(["and others"] if len(exclusions) > MOST_REASONS else [])])
 
 
 def risk_figure(view: RiskView) -> Figure:
@@ -135,13 +145,13 @@ def _label_axes(axis: Axes, x_label: str, share: float | None, line_label: str) 
     if share is not None:
         axis.axvline(share, color=INK, linewidth=0.8, dashes=(2, 2))
         # left of 0 are the tick labels
-        is_left = share > 0.08
+        fits_left_of_line = share > 0.08
         axis.text(
-            share - 0.01 if is_left else share + 0.01,
+            share - 0.01 if fits_left_of_line else share + 0.01,
             0.97,
             line_label,
             transform=axis.get_xaxis_transform(),
-            ha="right" if is_left else "left",
+            ha="right" if fits_left_of_line else "left",
             va="top",
             rotation=90,
         )

@@ -18,7 +18,7 @@ from matplotlib.ticker import (
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
-SPAN = 10.0
+LEAST_LOGARITHMIC_RATIO = 10.0
 """Losses with a ratio above this have a logarithmic axis: an initial loss far above guessing would
 flatten the rest."""
 
@@ -35,16 +35,16 @@ def learning_figure(
     with house_style():
         figure = Figure(figsize=(6.4, 3.9))
         axis = figure.add_axes((0.095, 0.13, 0.875, 0.62))
-        epochs = max(len(training), len(validation), 1)
+        epoch_count = max(len(training), len(validation), 1)
         axis.axhline(guess, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), label="guessing")
         for losses, name, colour in (
             (training, "training", WARN),
             (validation, "validation", ACCENT),
         ):
-            finite = np.where(np.isfinite(losses), losses, np.nan)
+            drawn_losses = np.where(np.isfinite(losses), losses, np.nan)
             axis.plot(
-                np.arange(1, len(finite) + 1),
-                finite,
+                np.arange(1, len(drawn_losses) + 1),
+                drawn_losses,
                 color=colour,
                 linewidth=1.6,
                 marker="o",
@@ -52,9 +52,9 @@ def learning_figure(
                 label=name,
             )
         _mark_best(axis, validation)
-        axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epochs + 0.5))
+        axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epoch_count + 0.5))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        _scale(axis, [guess, *training, *validation])
+        _set_loss_scale(axis, [guess, *training, *validation])
         figure.legend(loc="upper left", bbox_to_anchor=(0.08, 0.845), ncols=4, columnspacing=1.6)
         figure.text(0.095, 0.975, "\n".join(wrap(title, 92)[:2]), va="top", linespacing=1.1)
         figure.text(0.095, 0.885, ending, color=SOFT, va="top")
@@ -63,12 +63,12 @@ def learning_figure(
 
 def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
     """A circle around the epoch of the lowest validation loss, whose weights were kept."""
-    finite = np.where(np.isfinite(validation), validation, np.inf)
-    if len(finite) and np.isfinite(finite.min()):
-        best = int(finite.argmin())
+    finite_losses = np.where(np.isfinite(validation), validation, np.inf)
+    if len(finite_losses) and np.isfinite(finite_losses.min()):
+        best_index = int(finite_losses.argmin())
         axis.plot(
-            [best + 1],
-            [finite[best]],
+            [best_index + 1],
+            [finite_losses[best_index]],
             color=INK,
             linestyle="",
             marker="o",
@@ -78,17 +78,22 @@ def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
         )
 
 
-def _scale(axis: Axes, losses: Sequence[float]) -> None:
+def _set_loss_scale(axis: Axes, losses: Sequence[float]) -> None:
     """A linear axis from 0, or a logarithmic one where the losses are positive and their ratio
-    exceeds SPAN."""
-    finite = np.asarray([loss for loss in losses if np.isfinite(loss)])
-    if finite.min() > 0 and finite.max() > SPAN * finite.min():
+    exceeds LEAST_LOGARITHMIC_RATIO."""
+    finite_losses = np.asarray([loss for loss in losses if np.isfinite(loss)])
+    if (
+        finite_losses.min() > 0
+        and finite_losses.max() > LEAST_LOGARITHMIC_RATIO * finite_losses.min()
+    ):
         axis.set_yscale("log")
-        is_wide = finite.max() > 1000.0 * finite.min()
+        spans_three_decades = finite_losses.max() > 1000.0 * finite_losses.min()
         axis.yaxis.set_major_locator(
-            LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0), numticks=8)
+            LogLocator(subs=(1.0,) if spans_three_decades else (1.0, 2.0, 5.0), numticks=8)
         )
-        axis.yaxis.set_major_formatter(LogFormatterSciNotation() if is_wide else ScalarFormatter())
+        axis.yaxis.set_major_formatter(
+            LogFormatterSciNotation() if spans_three_decades else ScalarFormatter()
+        )
         axis.yaxis.set_minor_locator(NullLocator())
     else:
-        axis.set_ylim(0.0, 1.06 * float(finite.max()))
+        axis.set_ylim(0.0, 1.06 * float(finite_losses.max()))

@@ -31,43 +31,43 @@ def rungs_figure(spending: Spending) -> Figure | None:
     """Above, one line per configuration over virtual time, each slot a bar in the colour of its
     rung; below, the score at each slot's end, joined along a training.  None before the first slot
     has ended."""
-    stretches = [stretch for stretch in spending.slots if stretch.ends is not None]
-    if not stretches:
+    ended_stretches = [stretch for stretch in spending.slots if stretch.ends is not None]
+    if not ended_stretches:
         return None
-    colours = rung_colours(len(spending.rungs))
-    unit, unit_name = unit_of_time(max(stretch.ends or 0.0 for stretch in stretches))
+    colour_by_rung = rung_colours(len(spending.rungs))
+    unit_seconds, unit_name = unit_of_time(max(stretch.ends or 0.0 for stretch in ended_stretches))
     with house_style():
         figure = Figure(figsize=(9.6, 5.6))
         bar_axis = figure.add_axes((0.08, 0.44, 0.9, 0.49))
         score_axis = figure.add_axes((0.08, 0.09, 0.9, 0.31))
-        _draw_bars(bar_axis, stretches, unit, colours)
-        _draw_scores(score_axis, stretches, unit, colours)
-        last_end = max(stretch.ends or 0.0 for stretch in stretches) / unit
+        _draw_bars(bar_axis, ended_stretches, unit_seconds, colour_by_rung)
+        _draw_scores(score_axis, ended_stretches, unit_seconds, colour_by_rung)
+        last_end = max(stretch.ends or 0.0 for stretch in ended_stretches) / unit_seconds
         for axis in (bar_axis, score_axis):
             axis.set_xlim(-0.01 * last_end, 1.01 * last_end)
         bar_axis.tick_params(labelbottom=False)
         score_axis.set(xlabel=f"virtual time, {unit_name}", ylabel="score")
-        _legend(bar_axis, spending, colours)
+        _draw_legend(bar_axis, spending, colour_by_rung)
         return figure
 
 
 def rung_colours(count: int) -> list[str]:
     """A colour for each rung, the darker the higher."""
-    ramp = LinearSegmentedColormap.from_list("rungs", [FIRST_COLOUR, ACCENT])
-    return [*(to_hex(ramp(share)) for share in np.linspace(0, 1, count - 1)), LAST_COLOUR]
+    colour_ramp = LinearSegmentedColormap.from_list("rungs", [FIRST_COLOUR, ACCENT])
+    return [*(to_hex(colour_ramp(share)) for share in np.linspace(0, 1, count - 1)), LAST_COLOUR]
 
 
 def _draw_bars(
-    axis: Any, stretches: Sequence[Stretch], unit: float, colours: Sequence[str]
+    axis: Any, stretches: Sequence[Stretch], unit_seconds: float, colour_by_rung: Sequence[str]
 ) -> None:
-    count = 1 + max(stretch.place for stretch in stretches)
+    configuration_count = 1 + max(stretch.place for stretch in stretches)
     least_seconds = LEAST_BAR_SHARE * max(stretch.ends or 0.0 for stretch in stretches)
     # from a slot to the one that goes on with it
     for stretch, next_stretch in _successive_slots(stretches):
         axis.hlines(
             stretch.place,
-            (stretch.ends or 0.0) / unit,
-            (next_stretch.begins or 0.0) / unit,
+            (stretch.ends or 0.0) / unit_seconds,
+            (next_stretch.begins or 0.0) / unit_seconds,
             color=FAINT,
             linewidth=0.4,
         )
@@ -76,16 +76,16 @@ def _draw_bars(
     widths = np.maximum(end_seconds - begin_seconds, least_seconds)
     axis.barh(
         [stretch.place for stretch in stretches],
-        widths / unit,
-        left=begin_seconds / unit,
-        height=max(0.85, count / MOST_SEPARATE_LINES),
-        color=[colours[stretch.rung] for stretch in stretches],
+        widths / unit_seconds,
+        left=begin_seconds / unit_seconds,
+        height=max(0.85, configuration_count / MOST_SEPARATE_LINES),
+        color=[colour_by_rung[stretch.rung] for stretch in stretches],
         linewidth=0,
     )
     failed_stretches = [stretch for stretch in stretches if stretch.score is None]
-    ends = [(stretch.ends or 0.0) / unit for stretch in failed_stretches]
+    failed_ends = [(stretch.ends or 0.0) / unit_seconds for stretch in failed_stretches]
     axis.scatter(
-        ends,
+        failed_ends,
         [stretch.place for stretch in failed_stretches],
         marker="x",
         s=14,
@@ -93,13 +93,13 @@ def _draw_bars(
         linewidths=0.9,
         zorder=3,
     )
-    axis.set_ylim(count - 0.25, -0.75)  # the first at the top
+    axis.set_ylim(configuration_count - 0.25, -0.75)  # the first at the top
     axis.set_ylabel("configuration, as begun")
     axis.yaxis.get_major_locator().set_params(integer=True)
 
 
 def _draw_scores(
-    axis: Any, stretches: Sequence[Stretch], unit: float, colours: Sequence[str]
+    axis: Any, stretches: Sequence[Stretch], unit_seconds: float, colour_by_rung: Sequence[str]
 ) -> None:
     """The scores as dots and the chains as lines, with the lowest so far; a line of text where
     there is none."""
@@ -120,21 +120,25 @@ def _draw_scores(
         return
     for stretch, next_stretch in _successive_slots(scored_stretches):
         axis.plot(
-            [(stretch.ends or 0.0) / unit, (next_stretch.ends or 0.0) / unit],
+            [(stretch.ends or 0.0) / unit_seconds, (next_stretch.ends or 0.0) / unit_seconds],
             [stretch.score, next_stretch.score],
             color=FAINT,
             linewidth=0.5,
             zorder=1,
         )
-    ends = np.array([stretch.ends for stretch in scored_stretches], dtype=np.float64) / unit
+    scored_ends = (
+        np.array([stretch.ends for stretch in scored_stretches], dtype=np.float64) / unit_seconds
+    )
     scores = np.array([stretch.score for stretch in scored_stretches], dtype=np.float64)
-    axis.step(ends, np.minimum.accumulate(scores), where="post", color=INK, linewidth=1.0, zorder=2)
-    size = 16 if len(scored_stretches) < 100 else 7
+    axis.step(
+        scored_ends, np.minimum.accumulate(scores), where="post", color=INK, linewidth=1.0, zorder=2
+    )
+    marker_size = 16 if len(scored_stretches) < 100 else 7
     axis.scatter(
-        ends,
+        scored_ends,
         scores,
-        s=size,
-        c=[colours[stretch.rung] for stretch in scored_stretches],
+        s=marker_size,
+        c=[colour_by_rung[stretch.rung] for stretch in scored_stretches],
         linewidths=0,
         zorder=3,
     )
@@ -143,20 +147,20 @@ def _draw_scores(
 
 def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:
     """Each slot of a training with the next one of it."""
-    last_of_place: dict[int, Stretch] = {}
-    pairs = []
+    last_stretch_by_place: dict[int, Stretch] = {}
+    successive_pairs = []
     for stretch in sorted(stretches, key=lambda stretch: stretch.slot):
-        if stretch.place in last_of_place:
-            pairs.append((last_of_place[stretch.place], stretch))
-        last_of_place[stretch.place] = stretch
-    return pairs
+        if stretch.place in last_stretch_by_place:
+            successive_pairs.append((last_stretch_by_place[stretch.place], stretch))
+        last_stretch_by_place[stretch.place] = stretch
+    return successive_pairs
 
 
-def _legend(axis: Any, spending: Spending, colours: Sequence[str]) -> None:
-    names = [several(rung.epochs, "epoch") for rung in spending.rungs]
+def _draw_legend(axis: Any, spending: Spending, colours: Sequence[str]) -> None:
+    rung_names = [several(rung.epochs, "epoch") for rung in spending.rungs]
     handles = [
-        Line2D([], [], color=colour, linewidth=5, label=name)
-        for colour, name in zip(colours, names, strict=True)
+        Line2D([], [], color=colour, linewidth=5, label=rung_name)
+        for colour, rung_name in zip(colours, rung_names, strict=True)
     ]
     if any(stretch.score is None for stretch in spending.slots):
         handles.append(

@@ -33,22 +33,24 @@ def figures_of_search(explanation: Explanation) -> dict[str, Figure | None]:
     scored_predictions = [
         prediction for prediction in explanation.forecasts.slots if prediction.score is not None
     ]
-    figure_of_name: dict[str, Figure | None] = dict.fromkeys(
+    figure_by_name: dict[str, Figure | None] = dict.fromkeys(
         ("convergence", "descent", "rungs", "forecasts", "effects")
     )
     if explanation.best_slot is not None:
-        figure_of_name["convergence"] = convergence_figure(explanation.steps)
+        figure_by_name["convergence"] = convergence_figure(explanation.steps)
     if explanation.descent:
-        figure_of_name["descent"] = descent_figure(explanation.descent)
+        figure_by_name["descent"] = descent_figure(explanation.descent)
     if explanation.spending:
-        figure_of_name["rungs"] = rungs_figure(explanation.spending)
+        figure_by_name["rungs"] = rungs_figure(explanation.spending)
     if scored_predictions:
-        figure_of_name["forecasts"] = forecast_figure(scored_predictions)
-    matter = explanation.matter
-    if matter:
-        axes = [axis for axis in matter.axes if len(axis.levels) > 1]
-        figure_of_name["effects"] = effects_figure(matter, axes) if axes else None
-    return figure_of_name
+        figure_by_name["forecasts"] = forecast_figure(scored_predictions)
+    importance = explanation.matter
+    if importance:
+        axes_with_choices = [axis for axis in importance.axes if len(axis.levels) > 1]
+        figure_by_name["effects"] = (
+            effects_figure(importance, axes_with_choices) if axes_with_choices else None
+        )
+    return figure_by_name
 
 
 def convergence_figure(steps: Sequence[Step]) -> Figure:
@@ -60,12 +62,12 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         regret_axis = figure.add_axes((0.6, 0.16, 0.37, 0.72))
         scored_steps = [step for step in steps if step.best is not None]
         best_scores = np.array([step.best for step in scored_steps], dtype=np.float64)
-        seconds = np.array(
+        measured_and_predicted_s = np.array(
             [[step.seconds_spent, step.predicted_seconds_spent] for step in scored_steps]
         ).T
-        unit, unit_name = unit_of_time(float(seconds.max()))
+        unit_seconds, unit_name = unit_of_time(float(measured_and_predicted_s.max()))
         score_axis.step(
-            seconds[0] / unit,
+            measured_and_predicted_s[0] / unit_seconds,
             best_scores,
             where="post",
             color=ACCENT,
@@ -73,7 +75,7 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
             label="as measured",
         )
         score_axis.step(
-            seconds[1] / unit,
+            measured_and_predicted_s[1] / unit_seconds,
             best_scores,
             where="post",
             color=FAINT,
@@ -90,16 +92,18 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
 
 def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
     """Expected regret by slot; a line of text where no slot has one."""
-    points = [(step.slot, step.expected_regret) for step in steps if step.expected_regret]
+    slots_with_regret = [
+        (step.slot, step.expected_regret) for step in steps if step.expected_regret
+    ]
     axis.set(xlabel="slot", ylabel="expected regret")
     axis.set_xlim(-0.5, steps[-1].slot + 0.5)
-    if not points:
+    if not slots_with_regret:
         axis.text(
             0.5, 0.5, "no regret was forecast", transform=axis.transAxes, ha="center", color=SOFT
         )
         axis.set_yticks([])
         return
-    slots, regrets = np.array(points).T
+    slots, regrets = np.array(slots_with_regret).T
     is_drawn = regrets > LEAST_REGRET_SHARE * regrets.max()
     regrets = regrets[is_drawn]
     axis.plot(slots[is_drawn], regrets, color=ACCENT, linewidth=1.2, marker="o", markersize=2.5)
@@ -114,31 +118,35 @@ def forecast_figure(all_predictions: Sequence[Prediction]) -> Figure:
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.14, 0.11, 0.83, 0.81))
-        for is_inside, colour, name in (
+        for is_inside_band, colour, band_label in (
             (True, ACCENT, "inside its band"),
             (False, WARN, "outside"),
         ):
-            predictions = [
-                prediction for prediction in all_predictions if prediction.inside is is_inside
+            drawn_predictions = [
+                prediction for prediction in all_predictions if prediction.inside is is_inside_band
             ]
-            if not predictions:
+            if not drawn_predictions:
                 continue
-            measured, forecasts, low, high = _forecast_points(predictions).T
-            axis.vlines(measured, low, high, color=colour, linewidth=0.7, alpha=0.45)
+            measured_scores, forecast_scores, band_lows, band_highs = _forecast_points(
+                drawn_predictions
+            ).T
+            axis.vlines(
+                measured_scores, band_lows, band_highs, color=colour, linewidth=0.7, alpha=0.45
+            )
             axis.scatter(
-                measured,
-                forecasts,
+                measured_scores,
+                forecast_scores,
                 s=14,
                 color=colour,
                 linewidths=0,
-                label=f"{name}, {len(predictions)}",
+                label=f"{band_label}, {len(drawn_predictions)}",
             )
         all_scores = _forecast_points(all_predictions)[:, [0, 1, 3]].ravel()
-        for side in "xy":
-            wide_scale(axis, side, all_scores)
-        ends = _axis_limits(all_scores, axis.get_xscale())
-        axis.plot(ends, ends, color=FAINT, linewidth=0.8, dashes=(4, 3), zorder=0)
-        axis.set(xlim=ends, ylim=ends)
+        for axis_letter in "xy":
+            wide_scale(axis, axis_letter, all_scores)
+        axis_range = _axis_limits(all_scores, axis.get_xscale())
+        axis.plot(axis_range, axis_range, color=FAINT, linewidth=0.8, dashes=(4, 3), zorder=0)
+        axis.set(xlim=axis_range, ylim=axis_range)
         axis.set(xlabel="actual score", ylabel="forecast score")
         legend_above(axis, 2)
         return figure
@@ -147,7 +155,7 @@ def forecast_figure(all_predictions: Sequence[Prediction]) -> Figure:
 def _forecast_points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """(n, 4): measured score, forecast score, and the ends of its band; an open end is set to the
     lowest or highest of all scores."""
-    values = [
+    score_rows = [
         (
             prediction.score,
             prediction.forecast.score,
@@ -156,41 +164,43 @@ def _forecast_points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dt
         )
         for prediction in predictions
     ]
-    points = np.array(values, dtype=np.float64)
-    for column, extreme in ((2, np.nanmin), (3, np.nanmax)):
-        points[np.isnan(points[:, column]), column] = extreme(points[:, :2])
+    points = np.array(score_rows, dtype=np.float64)
+    for band_end_column, extreme_of_scores in ((2, np.nanmin), (3, np.nanmax)):
+        points[np.isnan(points[:, band_end_column]), band_end_column] = extreme_of_scores(
+            points[:, :2]
+        )
     return points
 
 
 def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
     """One panel per axis: the expected score at each level, averaged over the other axes; hollow if
     no trial of it has a score."""
-    rows = -(-len(axes) // PANELS_PER_ROW)
-    scores = [
-        value
+    row_count = -(-len(axes) // PANELS_PER_ROW)
+    all_level_scores = [
+        score
         for axis in axes
         for level in axis.levels
-        for value in (level.score, level.low, level.high)
-        if value is not None
+        for score in (level.score, level.low, level.high)
+        if score is not None
     ]
     with house_style():
-        height = 0.25 + 2.15 * rows
+        height = 0.25 + 2.15 * row_count
         figure = Figure(figsize=(9.6, height))
-        for number, effect in enumerate(axes):
-            row, column = divmod(number, PANELS_PER_ROW)
-            box = (
+        for panel_index, effect in enumerate(axes):
+            row, column = divmod(panel_index, PANELS_PER_ROW)
+            panel_box = (
                 0.07 + column * 0.235,
                 1 - (0.3 + 1.55 + 2.15 * row) / height,
                 0.2,
                 1.55 / height,
             )
-            axis = figure.add_axes(box)
+            axis = figure.add_axes(panel_box)
             axis.axhline(matter.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
             _draw_effect(axis, effect)
-            wide_scale(axis, "y", np.array(scores), 5.0)
-            axis.set_ylim(*_axis_limits(scores, axis.get_yscale()))
-            share = "" if effect.share is None else f", {percent(effect.share)}"
-            axis.set_title(f"{effect.name.replace('_', ' ')}{share}", fontsize=8.5)
+            wide_scale(axis, "y", np.array(all_level_scores), 5.0)
+            axis.set_ylim(*_axis_limits(all_level_scores, axis.get_yscale()))
+            share_in_title = "" if effect.share is None else f", {percent(effect.share)}"
+            axis.set_title(f"{effect.name.replace('_', ' ')}{share_in_title}", fontsize=8.5)
             axis.set_ylabel("score" if column == 0 else "")
             axis.tick_params(labelleft=column == 0, which="both")
         return figure
@@ -198,21 +208,33 @@ def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
 
 def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     level_indices = [index for index, level in enumerate(effect.levels) if level.score is not None]
-    scores = np.array([effect.levels[index].score for index in level_indices], dtype=np.float64)
+    level_scores = np.array(
+        [effect.levels[index].score for index in level_indices], dtype=np.float64
+    )
     if effect.levels[0].low is not None:
-        low = np.array([level.low for level in effect.levels])
-        high = np.array([level.high for level in effect.levels])
+        band_lows = np.array([level.low for level in effect.levels])
+        band_highs = np.array([level.high for level in effect.levels])
         if effect.kind == "ordinal":
-            axis.fill_between(level_indices, low, high, color=ACCENT, alpha=0.15, linewidth=0)
+            axis.fill_between(
+                level_indices, band_lows, band_highs, color=ACCENT, alpha=0.15, linewidth=0
+            )
         else:
-            axis.vlines(level_indices, low, high, color=ACCENT, linewidth=4, alpha=0.2)
+            axis.vlines(level_indices, band_lows, band_highs, color=ACCENT, linewidth=4, alpha=0.2)
     linewidth = 1.3 if effect.kind == "ordinal" else 0.0
-    axis.plot(level_indices, scores, color=ACCENT, linewidth=linewidth)
-    faces = [ACCENT if effect.levels[index].scored else "white" for index in level_indices]
-    axis.scatter(level_indices, scores, s=18, c=faces, edgecolors=ACCENT, linewidths=0.9, zorder=3)
-    names = [wording.level_text(level.level) for level in effect.levels]
-    label_options = SLANTED_LABELS if sum(map(len, names)) > 24 else {}
-    axis.set_xticks(range(len(names)), names, **label_options)
+    axis.plot(level_indices, level_scores, color=ACCENT, linewidth=linewidth)
+    marker_fills = [ACCENT if effect.levels[index].scored else "white" for index in level_indices]
+    axis.scatter(
+        level_indices,
+        level_scores,
+        s=18,
+        c=marker_fills,
+        edgecolors=ACCENT,
+        linewidths=0.9,
+        zorder=3,
+    )
+    level_labels = [wording.level_text(level.level) for level in effect.levels]
+    label_options = SLANTED_LABELS if sum(map(len, level_labels)) > 24 else {}
+    axis.set_xticks(range(len(level_labels)), level_labels, **label_options)
     axis.set_xlim(-0.4, len(effect.levels) - 0.6)
     axis.tick_params(axis="x", length=0, labelcolor=INK)
 
@@ -220,10 +242,10 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
 def _axis_limits(values: Any, scale: str) -> tuple[float, float]:
     """Axis limits: the range of the values and 5 % of it at each end; on a linear scale at least 1
     % of the highest value."""
-    low = float(min(values))
-    high = float(max(values))
+    lowest = float(min(values))
+    highest = float(max(values))
     if scale == "log":
-        factor = (high / low) ** 0.05
-        return low / factor, high * factor
-    margin = max(0.05 * (high - low), 0.01 * abs(high)) or 1.0
-    return low - margin, high + margin
+        margin_factor = (highest / lowest) ** 0.05
+        return lowest / margin_factor, highest * margin_factor
+    margin = max(0.05 * (highest - lowest), 0.01 * abs(highest)) or 1.0
+    return lowest - margin, highest + margin

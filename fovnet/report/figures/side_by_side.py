@@ -42,26 +42,29 @@ def course(search: Search, trials: Sequence[Trial]) -> Course:
         [own_epochs(trial.proposal, full_epochs) / full_epochs for trial in trials]
     )
     scores = np.array([np.inf if trial.score is None else trial.score for trial in trials])
-    lowest = np.minimum.accumulate(scores)
-    kind = search.schedule.kind
+    lowest_so_far = np.minimum.accumulate(scores)
+    schedule_kind = search.schedule.kind
     contestant = f"taught {search.method}" if search.prior else search.method
-    if kind != "full":
-        contestant += f"+{kind}"
-    begun = len({trial.proposal.row for trial in trials})
+    if schedule_kind != "full":
+        contestant += f"+{schedule_kind}"
+    begun_count = len({trial.proposal.row for trial in trials})
     return Course(
         contestant,
         search.seed,
-        begun,
-        full_trainings[np.isfinite(lowest)],
-        lowest[np.isfinite(lowest)],
+        begun_count,
+        full_trainings[np.isfinite(lowest_so_far)],
+        lowest_so_far[np.isfinite(lowest_so_far)],
     )
 
 
 def courses_figure(courses: Sequence[Course]) -> Figure:
     """One line a search, in the colour of its contestant, and the seed at its end; an empty one has
     no line."""
-    names = list(dict.fromkeys(course.contestant for course in courses))
-    colour_of_name = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
+    contestants = list(dict.fromkeys(course.contestant for course in courses))
+    colour_by_contestant = {
+        contestant: COLOURS[contestant_index % len(COLOURS)]
+        for contestant_index, contestant in enumerate(contestants)
+    }
     with house_style():
         figure = Figure(figsize=(7.2, 4.2))
         axis = figure.add_axes((0.09, 0.12, 0.87, 0.78))
@@ -72,14 +75,14 @@ def courses_figure(courses: Sequence[Course]) -> Figure:
                 for earlier_course in visible_courses
                 if earlier_course.contestant == course.contestant
             )
-            label = course.contestant if course is first_course else None
+            legend_label = course.contestant if course is first_course else None
             axis.step(
                 course.spent,
                 course.lowest,
                 where="post",
-                color=colour_of_name[course.contestant],
+                color=colour_by_contestant[course.contestant],
                 linewidth=1.2,
-                label=label,
+                label=legend_label,
             )
             axis.annotate(
                 f"seed {course.seed}",
@@ -87,12 +90,12 @@ def courses_figure(courses: Sequence[Course]) -> Figure:
                 (4, 0),
                 textcoords="offset points",
                 va="center",
-                color=colour_of_name[course.contestant],
+                color=colour_by_contestant[course.contestant],
                 fontsize=7,
             )
         axis.set(xlabel="spent, in epochs of full trainings", ylabel="lowest score so far")
         if visible_courses:
             wide_scale(axis, "y", np.concatenate([course.lowest for course in visible_courses]))
             axis.margins(x=0.08)
-            legend_above(axis, len(names), 0.0)
+            legend_above(axis, len(contestants), 0.0)
         return figure

@@ -15,16 +15,16 @@ from fovnet.records import replace_with
 from fovnet.report.figures.body import Body, lanes_of
 from fovnet.report.figures.views import coronal_view, on_even_heights
 
-SIDE = 128
+LONGEST_SIDE = 128
 """Longest side of the view in pixels: twice as many as are shown, for fine screens.  One takes 2 to
 5 kB."""
-SHORTEST = 40
+SHORTEST_SIDE = 40
 """Shortest side: a few axial slices true to scale would be a line."""
-BAR = 9
+LANE_WIDTH = 9
 """Width of a lane of spans."""
-GAP = 3
+LANE_GAP = 3
 """What separates it from the view."""
-DASH = 5
+DASH_LENGTH = 5
 """Length of the dashes of a span that is unsure: it differs from a sure one by more than its
 colour."""
 
@@ -36,26 +36,31 @@ def thumbnail(body: Body, unsure: Collection[str]) -> Bytes:
 
     unsure  regions whose spans are dashed
     """
-    scale = SIDE / max(body.height_mm, body.side_mm)
-    height, width = (max(round(mm * scale), SHORTEST) for mm in (body.height_mm, body.side_mm))
+    pixels_per_mm = LONGEST_SIDE / max(body.height_mm, body.side_mm)
+    height, width = (
+        max(round(length_mm * pixels_per_mm), SHORTEST_SIDE)
+        for length_mm in (body.height_mm, body.side_mm)
+    )
     view = on_even_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
     grey = np.asarray(
         Image.fromarray(view[::-1]).resize((width, height), Image.Resampling.BILINEAR)
     )
     lanes = lanes_of(body.spans, body.vocabulary)
-    picture = np.zeros((height, width + lanes.lane_count * (GAP + BAR), 3), dtype=np.uint8)
+    picture = np.zeros(
+        (height, width + lanes.lane_count * (LANE_GAP + LANE_WIDTH), 3), dtype=np.uint8
+    )
     picture[:, :width] = grey[:, :, None]
-    for span, lane in zip(body.spans, lanes.of_span, strict=True):
+    for span, lane_index in zip(body.spans, lanes.of_span, strict=True):
         top, bottom = (
-            round(height * (body.high_mm - mm) / body.height_mm)
-            for mm in (span.to_mm, span.from_mm)
+            round(height * (body.high_mm - length_mm) / body.height_mm)
+            for length_mm in (span.to_mm, span.from_mm)
         )
-        rows = np.arange(top, max(bottom - 1, top + 1))
+        span_rows = np.arange(top, max(bottom - 1, top + 1))
         if span.region in unsure:
-            rows = rows[(rows - top) // DASH % 2 == 0]
-        left = width + GAP + lane * (GAP + BAR)
+            span_rows = span_rows[(span_rows - top) // DASH_LENGTH % 2 == 0]
+        bar_left = width + LANE_GAP + lane_index * (LANE_GAP + LANE_WIDTH)
         colour = bytes.fromhex(body.vocabulary.colour(span.region)[1:])
-        picture[rows[rows < height], left : left + BAR] = list(colour)
+        picture[span_rows[span_rows < height], bar_left : bar_left + LANE_WIDTH] = list(colour)
     return picture
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
-DARK = 0.25
+LEAST_SLAB_BRIGHTNESS = 0.25
 """A slab with less than this share of the brightest slab's brightness shows air, such as between
 the legs."""
 
@@ -17,41 +17,45 @@ the legs."""
 def coronal_view(pixels: Bytes) -> Bytes:
     """The body seen from the front, (s, w) uint8 from feet to head, the patient's right on the
     left."""
-    return _slab(pixels, 1)
+    return _slab_mean(pixels, 1)
 
 
 def sagittal_view(pixels: Bytes) -> Bytes:
     """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from
     feet to head, the front on the left."""
-    return _slab(pixels, 2)
+    return _slab_mean(pixels, 2)
 
 
-def _slab(pixels: Bytes, axis: int) -> Bytes:
+def _slab_mean(pixels: Bytes, axis: int) -> Bytes:
     """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest
-    depth if the slab at the centroid has less than DARK of its brightness, as between the legs.
+    depth if the slab at the centroid has less than LEAST_SLAB_BRIGHTNESS of its brightness, as
+    between the legs.
 
     A single row is noisy, and a projection of all rows shows no spine. Contrast runs from the 1st
     to the 99.5th percentile.
     """
     if not len(pixels):
         return np.zeros((0, pixels.shape[3 - axis] if pixels.ndim == 3 else 0), dtype=np.uint8)
-    depth = pixels.shape[axis]
+    row_count = pixels.shape[axis]
     brightness = pixels.sum(axis=(0, 3 - axis), dtype=np.int64)
-    centre = (depth - 1) / 2
+    brightness_centroid = (row_count - 1) / 2
     if brightness.sum():
-        centre = float(brightness @ np.arange(depth) / brightness.sum())
-    half_thickness = max(depth // 20, 1)
-    middle_row = int(np.clip(round(centre), half_thickness, depth - 1 - half_thickness))
-    slabs = np.convolve(brightness, np.ones(2 * half_thickness + 1), mode="valid")
-    if slabs[middle_row - half_thickness] < DARK * slabs.max():
-        middle_row = half_thickness + int(slabs.argmax())
+        brightness_centroid = float(brightness @ np.arange(row_count) / brightness.sum())
+    half_thickness = max(row_count // 20, 1)
+    middle_row = int(
+        np.clip(round(brightness_centroid), half_thickness, row_count - 1 - half_thickness)
+    )
+    slab_brightness = np.convolve(brightness, np.ones(2 * half_thickness + 1), mode="valid")
+    if slab_brightness[middle_row - half_thickness] < LEAST_SLAB_BRIGHTNESS * slab_brightness.max():
+        middle_row = half_thickness + int(slab_brightness.argmax())
     slab_rows = np.arange(middle_row - half_thickness, middle_row + half_thickness + 1)
     slab = np.take(pixels, slab_rows, axis=axis).astype(np.float64).mean(axis=axis)
-    black, white = np.percentile(slab, [1.0, 99.5])
-    if white - black < 1.0:  # uniform, as when all slices are covered
+    black_level, white_level = np.percentile(slab, [1.0, 99.5])
+    if white_level - black_level < 1.0:  # uniform, as when all slices are covered
         return np.asarray(slab.round().astype(np.uint8))
     return np.asarray(
-        np.clip((slab - black) / max(white - black, 1e-9) * 255, 0, 255).round(), dtype=np.uint8
+        np.clip((slab - black_level) / max(white_level - black_level, 1e-9) * 255, 0, 255).round(),
+        dtype=np.uint8,
     )
 
 

@@ -71,8 +71,8 @@ def files_not_requested(volume_id: str, pictures: bool, pages: bool) -> set[str]
     return set(files_beside(volume_id, True, True)) - set(files_beside(volume_id, pictures, pages))
 
 
-def _refuse_gone(folder: Path, number: int) -> None:
-    if not folder.is_dir() or folder.stat().st_ino != number:
+def _refuse_replaced_folder(folder: Path, inode: int) -> None:
+    if not folder.is_dir() or folder.stat().st_ino != inode:
         raise ConfigError(
             "out-gone",
             f"--out {folder}: was removed or replaced, with the answers in it, while volumes were "
@@ -93,16 +93,16 @@ def claim_folder(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], N
     """
     try:
         lock = lock_folder(folder, wait=wait)
-    except BlockingIOError as busy:
+    except BlockingIOError as locked:
         raise ConfigError(
             "out-busy",
             f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each "
             "run its own folder",
-        ) from busy
+        ) from locked
     try:
         refuse_others(folder)
         clear_unfinished(folder, folder / PAGES)
-        yield partial(_refuse_gone, folder, os.fstat(lock).st_ino)
+        yield partial(_refuse_replaced_folder, folder, os.fstat(lock).st_ino)
     finally:
         os.close(lock)
 
@@ -129,10 +129,10 @@ def withdraw(
               killed, they would pass for its own; the JSONs, from which both are made, stay
     Without `pages` the index is always removed, as it lists other volumes than the new table.
     """
-    listings = [TABLE, ANSWERS] if tables else []
+    listing_names = [TABLE, ANSWERS] if tables else []
     if tables or not pages:
-        listings.append(INDEX)
-    for name in listings:
+        listing_names.append(INDEX)
+    for name in listing_names:
         (folder / name).unlink(missing_ok=True)
     if not (folder / INDEX).exists():
         remove_rows(folder, 0)
@@ -144,10 +144,10 @@ def withdraw(
     if run_ids is not None:
         for volume_id in _volumes_with_faces(folder, set(run_ids)):
             unwanted_names += files_beside(volume_id, True, True)
-    paths = [folder / name for name in unwanted_names if (folder / name).exists()]
-    for path in paths:
+    unwanted_paths = [folder / name for name in unwanted_names if (folder / name).exists()]
+    for path in unwanted_paths:
         path.unlink(missing_ok=True)
-    return len(paths)
+    return len(unwanted_paths)
 
 
 def _volumes_with_faces(folder: Path, excluded_ids: Container[str]) -> Iterator[str]:
@@ -160,10 +160,14 @@ def _volumes_with_faces(folder: Path, excluded_ids: Container[str]) -> Iterator[
         if not any((folder / name).exists() for name in files_beside(volume_id, True, True)):
             continue
         try:
-            facts = read_json(path)
+            volume_json = read_json(path)
         except (OSError, ValueError):
             continue
-        if isinstance(facts, dict) and facts.get("faces") and facts.get("volume_id") == volume_id:
+        if (
+            isinstance(volume_json, dict)
+            and volume_json.get("faces")
+            and volume_json.get("volume_id") == volume_id
+        ):
             yield volume_id
 
 
@@ -184,19 +188,19 @@ def failures(
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """(rows of spans.tsv of refused volumes, rows of found.tsv of unreadable members of archives).
     An archive without any readable member counts as a refused volume."""
-    unreadable = [row for row in series if row["kind"] == "unreadable"]
-    paths = {row["path"] for row in unreadable}
+    unreadable_series = [row for row in series if row["kind"] == "unreadable"]
+    unreadable_paths = {row["path"] for row in unreadable_series}
     refused_rows = []
     answered_paths = set()
     for row in rows:
         if row["status"] == "refused":
             refused_rows.append(row)
-        if row["path"] in paths:  # a file may have a DICOM name and be none
+        if row["path"] in unreadable_paths:  # a file may have a DICOM name and be none
             answered_paths.add(row["path"])
     refused_paths = {row["path"] for row in refused_rows}
     unreadable_members = [
         row
-        for row in unreadable
+        for row in unreadable_series
         if row["path"] not in answered_paths
         and row["path"].partition(", member ")[0] not in refused_paths
     ]

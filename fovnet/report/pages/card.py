@@ -84,12 +84,12 @@ def card_sections(page: Page) -> tuple[CardSection, ...]:
 def quantitative_analyses(page: Page) -> CardSection:
     """The section of the results, with that on statements where there are any."""
     performance = page.performance
-    statements = performance.said
+    statements_view = performance.said
     paragraphs = [page.answer.sentence, page.answer.by_collection]
     tables = [performance.handling]
-    if statements:
-        tables.append(statements.table)
-        paragraphs += filter(None, [statements.promises])
+    if statements_view:
+        tables.append(statements_view.table)
+        paragraphs += filter(None, [statements_view.promises])
     tables += [performance.regions, performance.borders, performance.subgroups]
     return CardSection("Quantitative analyses", tuple(paragraphs), tuple(tables))
 
@@ -100,34 +100,34 @@ def card_facts(page: Page) -> dict[str, object]:
         "title": page.title,
         "parts": [
             {
-                "heading": part.heading,
-                "paragraphs": list(part.paragraphs),
-                "tables": [table.name for table in part.tables if table.rows],
+                "heading": section.heading,
+                "paragraphs": list(section.paragraphs),
+                "tables": [table.name for table in section.tables if table.rows],
             }
-            for part in card_sections(page)
+            for section in card_sections(page)
         ],
     }
 
 
 def markdown(page: Page) -> str:
     """The card as Markdown."""
-    pieces = [f"# Model card: {page.title}"]
-    for part in card_sections(page):
-        pieces += [
-            f"## {part.heading}",
-            *part.paragraphs,
-            *(_table_text(table) for table in part.tables if table.rows),
+    markdown_blocks = [f"# Model card: {page.title}"]
+    for section in card_sections(page):
+        markdown_blocks += [
+            f"## {section.heading}",
+            *section.paragraphs,
+            *(_table_text(table) for table in section.tables if table.rows),
         ]
-    return "\n\n".join(pieces) + "\n"
+    return "\n\n".join(markdown_blocks) + "\n"
 
 
 def _table_text(table: ReportTable) -> str:
-    lines = [
+    table_lines = [
         _line_text(table.header),
         _line_text(["---"] * len(table.header)),
         *(_line_text(row) for row in table.rows),
     ]
-    return "\n".join(lines)
+    return "\n".join(table_lines)
 
 
 def _line_text(cells: Sequence[str | MeasuredText]) -> str:
@@ -135,6 +135,6 @@ def _line_text(cells: Sequence[str | MeasuredText]) -> str:
 
 
 def _cell_text(cell: str | MeasuredText) -> str:
-    parts = (cell,) if isinstance(cell, str) else (cell.value, cell.interval, cell.count)
-    text = ", ".join(filter(None, parts))
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    cell_parts = (cell,) if isinstance(cell, str) else (cell.value, cell.interval, cell.count)
+    joined_text = ", ".join(filter(None, cell_parts))
+    return " ".join(joined_text.split()).replace("|", "\\|").replace("<", "&lt;")

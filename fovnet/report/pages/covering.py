@@ -15,9 +15,9 @@ from typing import Any
 from fovnet.own_files import begins_with, refuse_foreign
 from fovnet.records import read_json, write_text
 
-MARK = "faces-covered.txt"
-OPENING = "fovnet: faces are covered in the pictures and pages of this folder"
-TEXT = f"{OPENING}, and of what is added to it; `--faces` shows them.\n"
+MEMORY_FILE_NAME = "faces-covered.txt"
+MEMORY_OPENING = "fovnet: faces are covered in the pictures and pages of this folder"
+MEMORY_TEXT = f"{MEMORY_OPENING}, and of what is added to it; `--faces` shows them.\n"
 
 
 def shows_faces(folder: Path, volume_ids: Collection[str], option: bool | None) -> bool:
@@ -28,31 +28,37 @@ def shows_faces(folder: Path, volume_ids: Collection[str], option: bool | None) 
     Told to show them, the folder forgets, unless other answers in it are covered.  Raises
     ConfigError "out-foreign" if the file that remembers is not fovnet's.
     """
-    shows = not _is_covered(folder, volume_ids) if option is None else option
-    if not shows:
+    are_faces_shown = not _is_folder_covered(folder, volume_ids) if option is None else option
+    if not are_faces_shown:
         remember(folder)
-    elif (folder / MARK).exists() and not any(_answers_covered(_other_answers(folder, volume_ids))):
-        (folder / MARK).unlink(missing_ok=True)
-    return shows
+    elif (folder / MEMORY_FILE_NAME).exists() and not any(
+        _are_answers_covered(_other_answers(folder, volume_ids))
+    ):
+        (folder / MEMORY_FILE_NAME).unlink(missing_ok=True)
+    return are_faces_shown
 
 
 def remember(folder: Path) -> None:
     """Faces are covered in `folder` from now on.  Raises as `shows_faces`."""
-    refuse_foreign(folder / MARK, _is_our_mark)
-    write_text(folder / MARK, TEXT, keep_same=True)
+    refuse_foreign(folder / MEMORY_FILE_NAME, _is_our_mark)
+    write_text(folder / MEMORY_FILE_NAME, MEMORY_TEXT, keep_same=True)
 
 
 def _is_our_mark(path: Path) -> bool:
-    return begins_with(path, [OPENING])
+    return begins_with(path, [MEMORY_OPENING])
 
 
-def _is_covered(folder: Path, volume_ids: Iterable[str]) -> bool:
+def _is_folder_covered(folder: Path, volume_ids: Iterable[str]) -> bool:
     """What the folder remembers; else, as an earlier fovnet left no such file, what these volumes
     and the first answer in the folder say."""
-    if _is_our_mark(folder / MARK):
+    if _is_our_mark(folder / MEMORY_FILE_NAME):
         return True
-    is_covered = _answers_covered(folder / f"{volume_id}.json" for volume_id in volume_ids)
-    return any(is_covered) or next(iter(_answers_covered(_other_answers(folder, ()))), False)
+    covered_of_named_volumes = _are_answers_covered(
+        folder / f"{volume_id}.json" for volume_id in volume_ids
+    )
+    return any(covered_of_named_volumes) or next(
+        iter(_are_answers_covered(_other_answers(folder, ()))), False
+    )
 
 
 def _other_answers(folder: Path, volume_ids: Collection[str]) -> Iterable[Path]:
@@ -60,17 +66,17 @@ def _other_answers(folder: Path, volume_ids: Collection[str]) -> Iterable[Path]:
     return (path for path in folder.glob("*.json") if path.stem not in excluded_names)
 
 
-def _answers_covered(paths: Iterable[Path]) -> Iterable[bool]:
+def _are_answers_covered(paths: Iterable[Path]) -> Iterable[bool]:
     """Of each answer among these files, as they are read, whether its faces were covered."""
     for path in paths:
-        facts = _facts(path)
-        if "faces" in facts and "fovnet" in facts:
-            yield facts["faces"] is False
+        volume_json = _volume_json(path)
+        if "faces" in volume_json and "fovnet" in volume_json:
+            yield volume_json["faces"] is False
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _volume_json(path: Path) -> dict[str, Any]:
     try:
-        facts = read_json(path)
+        volume_json = read_json(path)
     except (OSError, ValueError):
         return {}
-    return facts if isinstance(facts, dict) else {}
+    return volume_json if isinstance(volume_json, dict) else {}

@@ -36,11 +36,11 @@ def write_facts(
 ) -> list[Path]:
     """Writes report.json, model-card.md and one TSV per table in report-tables beside
     `report_html`; removes tables of an earlier run."""
-    folder = report_html.parent / "report-tables"
-    clear_unfinished(folder)
-    for stale in folder.glob("*.tsv"):
-        stale.unlink()
-    written = [
+    tables_folder = report_html.parent / "report-tables"
+    clear_unfinished(tables_folder)
+    for stale_table in tables_folder.glob("*.tsv"):
+        stale_table.unlink()
+    written_paths = [
         write_json(
             report_html.with_name("report.json"),
             report_facts(page, evaluation),
@@ -51,8 +51,8 @@ def write_facts(
     ]
     for table in tables(page):
         columns, rows = spreadsheet(table)
-        written.append(write_tsv(folder / f"{table.name}.tsv", columns, rows))
-    return written
+        written_paths.append(write_tsv(tables_folder / f"{table.name}.tsv", columns, rows))
+    return written_paths
 
 
 def tables(value: Any) -> Iterator[ReportTable]:
@@ -72,26 +72,26 @@ def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
     """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value,
     interval and count."""
     is_measured_column = [
-        any(isinstance(row[column], MeasuredText) for row in table.rows)
-        for column in range(len(table.header))
+        any(isinstance(row[column_index], MeasuredText) for row in table.rows)
+        for column_index in range(len(table.header))
     ]
-    columns: list[str] = []
-    for name, is_measured in zip(table.header, is_measured_column, strict=True):
-        columns += [name, f"{name}, interval", f"{name}, count"] if is_measured else [name]
-    rows = []
+    column_names: list[str] = []
+    for title, is_measured in zip(table.header, is_measured_column, strict=True):
+        column_names += [title, f"{title}, interval", f"{title}, count"] if is_measured else [title]
+    text_rows = []
     for row in table.rows:
-        cells: dict[str, str] = {}
-        for name, cell in zip(table.header, row, strict=True):
+        text_by_column: dict[str, str] = {}
+        for title, cell in zip(table.header, row, strict=True):
             if isinstance(cell, MeasuredText):
-                cells |= {
-                    name: cell.value,
-                    f"{name}, interval": cell.interval,
-                    f"{name}, count": cell.count,
+                text_by_column |= {
+                    title: cell.value,
+                    f"{title}, interval": cell.interval,
+                    f"{title}, count": cell.count,
                 }
             else:
-                cells[name] = cell
-        rows.append(cells)
-    return columns, rows
+                text_by_column[title] = cell
+        text_rows.append(text_by_column)
+    return column_names, text_rows
 
 
 def _json_value(value: Any) -> Any:

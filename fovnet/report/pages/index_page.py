@@ -20,8 +20,8 @@ from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.region_answers import (
-    ANSWERS,
-    GUESS_SENTENCES,
+    GUESS_EXPLANATION,
+    STATUS_IN_WORDS,
     RegionChip,
     answer_sentence,
     chips,
@@ -38,7 +38,7 @@ ROWS_IN_PAGE = 50_000
 """Rows that the page itself holds, 6 MB; the further ones of a large batch lie in files of as
 many beside the pages of volumes, which the script asks for one by one.  In one page a million rows
 took 1.5 GB of memory."""
-URGENCY = {status: rank for rank, status in enumerate(ANSWERS)}
+URGENCY = {status: rank for rank, status in enumerate(STATUS_IN_WORDS)}
 """Order of the volumes by status."""
 LONGEST_DOUBT = 160
 """Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence.  The
@@ -112,73 +112,90 @@ def index_page(
 
     series   rows of found.tsv, of which those set aside are counted
     """
-    rows = []
-    count_of_status: Counter[str] = Counter()
-    count_of_doubt: Counter[str] = Counter()
+    index_rows = []
+    count_by_status: Counter[str] = Counter()
+    count_by_doubt: Counter[str] = Counter()
     present_files = _present_files(folder)
     for volume in volumes:
         volume_doubts = _doubts_of(folder, volume)
-        count_of_doubt.update({doubt_in_words(code) for code, _ in volume_doubts})
+        count_by_doubt.update({doubt_in_words(code) for code, _ in volume_doubts})
         doubt_text = "; ".join(filter(None, (words for _, words in volume_doubts)))
-        row = _index_row(volume, doubt_text, present_files, vocabulary)
-        if row.status == "refused":
-            row = replace(row, doubt=doubt_text)
-        count_of_status[row.status] += 1
-        rows.append(row)
-    count_of_kind = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
-    ordered = sorted(rows, key=_order_key)
+        index_row = _index_row(volume, doubt_text, present_files, vocabulary)
+        if index_row.status == "refused":
+            index_row = replace(index_row, doubt=doubt_text)
+        count_by_status[index_row.status] += 1
+        index_rows.append(index_row)
+    count_by_series_kind = Counter(
+        str(index_row["kind"]) for index_row in series if index_row["kind"] != "volume"
+    )
+    rows_by_urgency = sorted(index_rows, key=_urgency_order)
     return IndexPage(
-        sentence=_summary_sentence(count_of_status),
+        sentence=_summary_sentence(count_by_status),
         statuses=_counts_table(
             "answer",
-            {words: count_of_status[key] for key, words in ANSWERS.items() if count_of_status[key]},
-            len(rows),
+            {
+                words: count_by_status[key]
+                for key, words in STATUS_IN_WORDS.items()
+                if count_by_status[key]
+            },
+            len(index_rows),
         ),
-        regions=_regions_table(rows, vocabulary),
-        doubts=_counts_table("doubt", _most_frequent(count_of_doubt), len(rows)),
+        regions=_regions_table(index_rows, vocabulary),
+        doubts=_counts_table("doubt", _most_frequent(count_by_doubt), len(index_rows)),
         aside=_counts_table(
-            "set aside", _most_frequent(count_of_kind, len(count_of_kind)), len(series), "series"
+            "set aside",
+            _most_frequent(count_by_series_kind, len(count_by_series_kind)),
+            len(series),
+            "series",
         ),
         unread=_unread_table(series),
-        unlisted=max(0, count_of_kind.total() - MOST_UNREAD_LISTED),
-        rows=tuple(ordered),
-        first=tuple(ordered[:ROWS_IN_HTML]),
+        unlisted=max(0, count_by_series_kind.total() - MOST_UNREAD_LISTED),
+        rows=tuple(rows_by_urgency),
+        first=tuple(rows_by_urgency[:ROWS_IN_HTML]),
         names=vocabulary.classes,
         colours=tuple(map(vocabulary.colour, vocabulary.classes)),
-        guess_words=GUESS_SENTENCES if any(map(_is_guess_unsure, rows)) else "",
+        guess_words=GUESS_EXPLANATION if any(map(_is_guess_unsure, index_rows)) else "",
     )
 
 
 def write_index(path: Path, page: IndexPage, rows_in_page: int = ROWS_IN_PAGE) -> Path:
     """Writes the index, atomically: one HTML file, after the files of the rows beyond those of
     the page, if there are any; returns `path`."""
-    data = script_data(page)
-    rows = data["rows"]
+    data_of_script = script_data(page)
+    rows = data_of_script["rows"]
     row_files = [
-        rows[first : first + rows_in_page] for first in range(rows_in_page, len(rows), rows_in_page)
+        rows[first_row_index : first_row_index + rows_in_page]
+        for first_row_index in range(rows_in_page, len(rows), rows_in_page)
     ]
-    for number, file_rows in enumerate(row_files, 1):
+    for file_number, file_rows in enumerate(row_files, 1):
         write_text(
-            path.parent / rows_name(number),
+            path.parent / rows_name(file_number),
             f"{ROWS_OPENING}{_script_text(file_rows)});\n",
             keep_same=True,
         )
-    page_data = Markup(
+    page_data_json = Markup(
         _script_text(
-            {**data, "rows": rows[:rows_in_page], "total": len(rows), "files": len(row_files)}
+            {
+                **data_of_script,
+                "rows": rows[:rows_in_page],
+                "total": len(rows),
+                "files": len(row_files),
+            }
         )
     )
     template = template_environment().get_template("index.html.jinja")
-    html = template.render(page=page, data=page_data, answers=ANSWERS)
-    write_text(path, html, keep_same=True)
+    index_html = template.render(page=page, data=page_data_json, answers=STATUS_IN_WORDS)
+    write_text(path, index_html, keep_same=True)
     remove_rows(path.parent, len(row_files))
     return path
 
 
-def _script_text(data: Any) -> str:
+def _script_text(json_data: Any) -> str:
     """JSON that may stand in a script, whatever its text says, and in UTF-8."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    json_text = json.dumps(json_data, separators=(",", ":"), ensure_ascii=False)
+    return (
+        json_text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
 
 
 def script_data(page: IndexPage) -> dict[str, Any]:
@@ -189,16 +206,16 @@ def script_data(page: IndexPage) -> dict[str, Any]:
           it a thumbnail
     """
     sentences = list(dict.fromkeys(row.sentence for row in page.rows))
-    sentence_indices = {words: index for index, words in enumerate(sentences)}
-    rows = [
+    index_by_sentence = {words: index for index, words in enumerate(sentences)}
+    row_lists = [
         [
             row.volume_id,
             URGENCY[row.status],
-            sentence_indices[row.sentence],
+            index_by_sentence[row.sentence],
             None if row.confidence is None else round(row.confidence, 3),
             row.doubt,
             _marks_text(row, page.names),
-            _stem(row),
+            _page_name_in_script(row),
             int(bool(row.picture)),
         ]
         for row in page.rows
@@ -206,25 +223,28 @@ def script_data(page: IndexPage) -> dict[str, Any]:
     return {
         "regions": page.names,
         "colours": page.colours,
-        "answers": list(ANSWERS),
+        "answers": list(STATUS_IN_WORDS),
         "sentences": sentences,
-        "rows": rows,
+        "rows": row_lists,
     }
 
 
-def _marks_text(row: IndexRow, names: Sequence[str]) -> str:
+def _marks_text(row: IndexRow, class_names: Sequence[str]) -> str:
     """ "y97 n2 g55 u40 - - -": the answer on each region and its percentage, "g" of a region that
     is unsure and in the best guess, "-" where nothing is said."""
-    marks = {chip.region: _chip_mark(chip) for chip in row.said}
-    return " ".join(marks.get(name, "-") for name in names[:-1]) + f" {row.none[:1] or '-'}"
+    mark_by_region = {chip.region: _chip_mark(chip) for chip in row.said}
+    return (
+        " ".join(mark_by_region.get(region, "-") for region in class_names[:-1])
+        + f" {row.none[:1] or '-'}"
+    )
 
 
 def _chip_mark(chip: RegionChip) -> str:
-    letter = "g" if chip.answer == UNSURE and chip.is_guess else chip.answer[0]
-    return letter if chip.percent is None else f"{letter}{chip.percent}"
+    answer_letter = "g" if chip.answer == UNSURE and chip.is_guess else chip.answer[0]
+    return answer_letter if chip.percent is None else f"{answer_letter}{chip.percent}"
 
 
-def _stem(row: IndexRow) -> str | int:
+def _page_name_in_script(row: IndexRow) -> str | int:
     """The name of a volume's page: 0 without one, 1 if it is the volume's, else the name quoted, as
     of bytes that are not UTF-8."""
     if not row.page:
@@ -236,7 +256,7 @@ def _stem(row: IndexRow) -> str | int:
     return 1
 
 
-def _order_key(row: IndexRow) -> tuple[int, bool, float, str]:
+def _urgency_order(row: IndexRow) -> tuple[int, bool, float, str]:
     """Its place in the list: those that need a look first, the least sure before the others; before
     those of which a confidence is told those of which none is."""
     return URGENCY[row.status], row.confidence is not None, row.certainty, row.volume_id
@@ -253,34 +273,34 @@ def _present_files(folder: Path) -> frozenset[str]:
 def _index_row(
     volume: TableRows, doubt_text: str, present_files: Container[str], vocabulary: Vocabulary
 ) -> IndexRow:
-    head = volume.spans[0]
+    first_span = volume.spans[0]
     statements = volume.statements(vocabulary.classes[:-1])
-    volume_id = str(head["volume_id"])
-    status = str(head["status"])
+    volume_id = str(first_span["volume_id"])
+    status = str(first_span["status"])
     span_regions = [str(span["region"]) for span in volume.spans if span.get("region")]
     regions = tuple(dict.fromkeys(span_regions))
     region_chips = chips(statements, vocabulary) or chips_of_spans(regions, status, vocabulary)
-    is_shown = bool(regions) or any(chip.answer == YES for chip in region_chips)
-    none = ""
-    if status != "refused" and not is_shown:
-        none = YES if status == "ok" else UNSURE
+    is_any_shown = bool(regions) or any(chip.answer == YES for chip in region_chips)
+    no_region_answer = ""
+    if status != "refused" and not is_any_shown:
+        no_region_answer = YES if status == "ok" else UNSURE
     if len(doubt_text) > LONGEST_DOUBT:
         doubt_text = f"{doubt_text[: LONGEST_DOUBT - 1]}…"
-    page, picture = (
+    page_address, thumbnail_address = (
         quote(path, errors="surrogateescape") if path in present_files else ""
         for path in (page_name(volume_id), thumbnail_name(volume_id))
     )
-    confidence = head.get("volume_confidence")
+    confidence = first_span.get("volume_confidence")
     return IndexRow(
         volume_id=volume_id,
         status=status,
         sentence=answer_sentence(statements, regions, status),
         said=region_chips,
-        none=none,
+        none=no_region_answer,
         confidence=confidence if is_guess_sure(statements, status) else None,
         doubt=doubt_text,
-        page=page,
-        picture=picture,
+        page=page_address,
+        picture=thumbnail_address,
         certainty=_certainty(statements, confidence),
     )
 
@@ -300,59 +320,63 @@ def _certainty(statements: Sequence[Statement], confidence: float | None) -> flo
     if not statements:
         return 1.0
     probabilities = [statement.probability for statement in statements]
-    return sum(max(share, 1 - share) for share in probabilities) / len(probabilities)
+    return sum(max(probability, 1 - probability) for probability in probabilities) / len(
+        probabilities
+    )
 
 
 def _doubts_of(folder: Path, volume: TableRows) -> list[tuple[str, str]]:
     """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason;
     without a sentence where only probabilities are unsure, which the chips show."""
-    head = volume.spans[0]
-    status = str(head["status"])
+    first_span = volume.spans[0]
+    status = str(first_span["status"])
     doubts_of_some = []
-    if SOME_UNSURE.code in str(head.get("code") or "").split():
+    if SOME_UNSURE.code in str(first_span.get("code") or "").split():
         doubts_of_some.append((SOME_UNSURE.code, ""))
-    extents = head.get("extents")
+    extents = first_span.get("extents")
     if extents == "sure" or (status == "ok" and extents != "unsure"):
         return doubts_of_some
-    codes_and_words: Sequence[tuple[Any, Any]] | None = volume.doubts
-    facts: Mapping[str, Any] = head
-    if codes_and_words is None:
-        codes_and_words, facts = _doubts_in_json(folder, head)
-    doubts = [
-        (str(code or "other"), str(words or "")) for code, words in codes_and_words if code != NONE
+    codes_and_sentences: Sequence[tuple[Any, Any]] | None = volume.doubts
+    volume_json: Mapping[str, Any] = first_span
+    if codes_and_sentences is None:
+        codes_and_sentences, volume_json = _doubts_in_json(folder, first_span)
+    doubts_told = [
+        (str(doubt_code or "other"), str(sentence or ""))
+        for doubt_code, sentence in codes_and_sentences
+        if doubt_code != NONE
     ]
-    if doubts or doubts_of_some:
-        return doubts + doubts_of_some
-    code = str(facts.get("code") or "") if status == "refused" else ""
-    return [(code or ANSWERS[status], str(facts.get("message") or ""))]
+    if doubts_told or doubts_of_some:
+        return doubts_told + doubts_of_some
+    doubt_code = str(volume_json.get("code") or "") if status == "refused" else ""
+    return [(doubt_code or STATUS_IN_WORDS[status], str(volume_json.get("message") or ""))]
 
 
 def _doubts_in_json(
-    folder: Path, head: Mapping[str, Any]
+    folder: Path, first_span: Mapping[str, Any]
 ) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
-    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `head` if
+    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `first_span` if
     unreadable."""
     try:
-        facts: Mapping[str, Any] = read_json(folder / f"{head['volume_id']}.json")
+        volume_json: Mapping[str, Any] = read_json(folder / f"{first_span['volume_id']}.json")
     except (OSError, ValueError):
-        facts = head
+        volume_json = first_span
     return [
-        (doubt.get("code"), doubt.get("sentence")) for doubt in facts.get("doubts") or ()
-    ], facts
+        (doubt.get("code"), doubt.get("sentence")) for doubt in volume_json.get("doubts") or ()
+    ], volume_json
 
 
-def _summary_sentence(count_of_status: Counter[str]) -> str:
-    total = sum(count_of_status.values())
-    flagged = total - count_of_status["ok"]
-    if not flagged:
-        return f"{several(total, 'volume')}, all answered."
+def _summary_sentence(count_by_status: Counter[str]) -> str:
+    volume_count = sum(count_by_status.values())
+    flagged_count = volume_count - count_by_status["ok"]
+    if not flagged_count:
+        return f"{several(volume_count, 'volume')}, all answered."
     counts_text = ", ".join(
-        f"{count_of_status[status]:,} {ANSWERS[status]}"
+        f"{count_by_status[status]:,} {STATUS_IN_WORDS[status]}"
         for status in ("ok", "partly", "uncertain", "refused")
-        if count_of_status[status] or status != "partly"
+        if count_by_status[status] or status != "partly"
     )
     return (
-        f"{several(total, 'volume')}: {counts_text}. Those that need a look ({flagged:,}) come "
+        f"{several(volume_count, 'volume')}: {counts_text}. Those that need a look ({flagged_count:,}) come "
         "first."
     )
 
@@ -360,40 +384,56 @@ def _summary_sentence(count_of_status: Counter[str]) -> str:
 def _regions_table(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> ReportTable:
     """Volumes that surely show a region, and those that may, by region in the order of the
     vocabulary."""
-    surely_shown: Counter[str] = Counter()
-    perhaps_shown: Counter[str] = Counter()
+    sure_count_by_region: Counter[str] = Counter()
+    possible_count_by_region: Counter[str] = Counter()
     for row in rows:
-        answers = {chip.region: chip.answer for chip in row.said} | {NONE: row.none}
-        surely_shown.update(name for name, answer in answers.items() if answer == YES)
-        perhaps_shown.update(name for name, answer in answers.items() if answer in (YES, UNSURE))
-    names = [name for name in vocabulary.classes if perhaps_shown[name]]
+        answer_by_region = {chip.region: chip.answer for chip in row.said} | {NONE: row.none}
+        sure_count_by_region.update(
+            region for region, answer in answer_by_region.items() if answer == YES
+        )
+        possible_count_by_region.update(
+            region for region, answer in answer_by_region.items() if answer in (YES, UNSURE)
+        )
+    perhaps_shown_regions = [
+        region for region in vocabulary.classes if possible_count_by_region[region]
+    ]
     return ReportTable(
         ("region", "surely shows", "may show"),
-        [(name, f"{surely_shown[name]:,}", f"{perhaps_shown[name]:,}") for name in names],
-        list(map(vocabulary.colour, names)),
+        [
+            (region, f"{sure_count_by_region[region]:,}", f"{possible_count_by_region[region]:,}")
+            for region in perhaps_shown_regions
+        ],
+        list(map(vocabulary.colour, perhaps_shown_regions)),
     )
 
 
 def _unread_table(series: Iterable[Mapping[str, Any]]) -> ReportTable:
     """Path, kind and whole reason of series that are not read, unreadable ones first."""
-    rows = [row for row in series if row["kind"] != "volume"]
-    rows.sort(key=lambda row: row["kind"] != "unreadable")
+    unread_series = [found_row for found_row in series if found_row["kind"] != "volume"]
+    unread_series.sort(key=lambda found_row: found_row["kind"] != "unreadable")
     header = ("path", "set aside as", "reason")
-    cells = [
-        (row.get("path", ""), row["kind"], row.get("reason", ""))
-        for row in rows[:MOST_UNREAD_LISTED]
+    listed_cells = [
+        (found_row.get("path", ""), found_row["kind"], found_row.get("reason", ""))
+        for found_row in unread_series[:MOST_UNREAD_LISTED]
     ]
-    return ReportTable(header, cells)
+    return ReportTable(header, listed_cells)
 
 
-def _most_frequent(counts: Counter[str], most: int = MOST_DOUBTS_NAMED) -> dict[str, int]:
+def _most_frequent(
+    count_by_kind: Counter[str], most_listed: int = MOST_DOUBTS_NAMED
+) -> dict[str, int]:
     """The most frequent kinds and their counts, those of equal counts by name: the order does not
     depend on that of the volumes."""
-    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:most])
+    return dict(
+        sorted(count_by_kind.items(), key=lambda entry: (-entry[1], entry[0]))[:most_listed]
+    )
 
 
 def _counts_table(
-    name: str, counts: Mapping[str, int], total: int, unit: str = "volumes"
+    label_title: str, count_by_label: Mapping[str, int], total_count: int, unit: str = "volumes"
 ) -> ReportTable:
-    rows = [(key, f"{count:,}/{total:,}", percent(count / total)) for key, count in counts.items()]
-    return ReportTable((name, unit, "share"), rows)
+    rows = [
+        (label, f"{count:,}/{total_count:,}", percent(count / total_count))
+        for label, count in count_by_label.items()
+    ]
+    return ReportTable((label_title, unit, "share"), rows)

@@ -66,8 +66,8 @@ def write(
         raise
     except Exception:  # its JSON cannot be written: the table alone has the refusal
         (folder / f"{prediction.answer.volume_id}.json").unlink(missing_ok=True)
-        bare = volume_cells(refusal.answer)
-        return TableRows.of(bare | {"rows": [bare]})
+        refusal_cells = volume_cells(refusal.answer)
+        return TableRows.of(refusal_cells | {"rows": [refusal_cells]})
 
 
 def _write_answer(
@@ -88,32 +88,34 @@ def _write_answer(
     volume, or a face.
     """
     answer = prediction.answer
-    body = answer_facts(answer, prediction.stack, prediction.raw, vocabulary) | {
+    volume_json = answer_facts(answer, prediction.stack, prediction.raw, vocabulary) | {
         "rows": table_rows(answer, prediction.stack),
         "model": identity,
         "model_name": model_name,
         "engine": engine,
         "faces": faces,
     }
-    has_picture = prediction.stack is not None and answer.decision is not None
-    if has_picture:
-        _draw(folder, prediction, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
+    is_drawable = prediction.stack is not None and answer.decision is not None
+    if is_drawable:
+        _draw(
+            folder, prediction, volume_json, vocabulary, pictures=pictures, pages=pages, faces=faces
+        )
     for name in files_not_requested(
-        answer.volume_id, has_picture and pictures, has_picture and pages
+        answer.volume_id, is_drawable and pictures, is_drawable and pages
     ):
         (folder / name).unlink(missing_ok=True)
     write_json(
         folder / f"{answer.volume_id}.json",
-        {**body, "file": file_record(prediction.source)},
+        {**volume_json, "file": file_record(prediction.source)},
         keep_same=True,
     )
-    return TableRows.of(body)
+    return TableRows.of(volume_json)
 
 
 def _draw(
     folder: Path,
     prediction: AnsweredVolume,
-    facts_of_json: dict[str, Any],
+    volume_json: dict[str, Any],
     vocabulary: Vocabulary,
     *,
     pictures: bool,
@@ -132,26 +134,26 @@ def _draw(
     if not faces:
         class_shares = (answer.decision.decided, raw, smoothed)
         pixels = cover_faces(pixels, stack.z_mm, vocabulary, class_shares)
-    spans = spans_in(facts_of_json["spans"])
+    spans = spans_in(volume_json["spans"])
     body = Body(pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary)
-    unsure = unsure_regions(answer.statements, [span.region for span in spans], answer.status)
+    unsure_names = unsure_regions(answer.statements, [span.region for span in spans], answer.status)
     if pictures:
-        notes = list(facts_of_json.get("notes", ()))
+        picture_notes = list(volume_json.get("notes", ()))
         if not faces:
-            notes.append("slices that may show a face are covered")
+            picture_notes.append("slices that may show a face are covered")
         figure = volume_figure(
             answer.volume_id,
             body,
             raw,
             message="; ".join(doubt.sentence for doubt in answer.doubts),
             guessed=answer.status == "uncertain",
-            unsure=unsure,
-            notes="; ".join(notes),
+            unsure=unsure_names,
+            notes="; ".join(picture_notes),
         )
         save_png(figure, folder / f"{answer.volume_id}.png")
     if pages:
-        save_thumbnail(folder / thumbnail_name(answer.volume_id), thumbnail(body, unsure))
-        page = volume_page(facts_of_json, pixels, vocabulary, faces=faces)
+        save_thumbnail(folder / thumbnail_name(answer.volume_id), thumbnail(body, unsure_names))
+        page = volume_page(volume_json, pixels, vocabulary, faces=faces)
         write_volume_page(folder / page_name(answer.volume_id), page)
 
 

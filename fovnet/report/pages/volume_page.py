@@ -22,8 +22,8 @@ from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.region_answers import (
-    ANSWERS,
-    GUESS_SENTENCES,
+    GUESS_EXPLANATION,
+    STATUS_IN_WORDS,
     DoubtGroup,
     RegionChip,
     answer_sentence,
@@ -126,53 +126,57 @@ def volume_page(
     boundaries = list(facts.get("boundaries") or ())
     statements = tuple(map(statement_in, facts.get("statements") or ()))
     status = str(facts["status"])
-    is_guess = is_only_guess(statements, status)
-    doubts = doubt_groups(facts, statements)
-    unsure = unsure_regions(statements, [str(span["region"]) for span in span_facts], status)
-    slices = np.unique(
+    is_only_a_guess = is_only_guess(statements, status)
+    groups_of_doubts = doubt_groups(facts, statements)
+    unsure_names = unsure_regions(statements, [str(span["region"]) for span in span_facts], status)
+    shown_slices = np.unique(
         np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64)
     )
     body = Body(pixels, z_mm, float(facts["side_mm"]), smoothed, spans_in(span_facts), vocabulary)
     drawing = body_drawing(body, borders_in(boundaries) or ())
     return VolumePage(
         volume_id=str(facts["volume_id"]),
-        status=ANSWERS[status],
+        status=STATUS_IN_WORDS[status],
         sentence=answer_sentence(statements, (), "")
         if statements
-        else _sentence(facts, vocabulary),
-        extent=_extent_text(facts, is_guess) if statements else "",
-        guess_words=GUESS_SENTENCES if is_guess_unsure(statements) else "",
+        else _whole_volume_sentence(facts, vocabulary),
+        extent=_extent_text(facts, is_only_a_guess) if statements else "",
+        guess_words=GUESS_EXPLANATION if is_guess_unsure(statements) else "",
         least_mm=_mm_text(facts.get("min_extent_mm", 10.0)),
         said=chips(statements, vocabulary),
         statements=_statements_table(statements, vocabulary),
-        doubts=doubts,
-        spans=_spans_table(span_facts, unsure),
+        doubts=groups_of_doubts,
+        spans=_spans_table(span_facts, unsure_names),
         boundaries=_borders_table(() if statements else boundaries),
         measured=_origins_table(facts, z_mm),
-        figures=_figures_table(facts, doubts),
+        figures=_figures_table(facts, groups_of_doubts),
         legend=tuple(
             sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
         ),
         drawing=drawing,
-        sheet=jpeg_uri(contact_sheet(pixels[slices], ACROSS), SHEET_QUALITY),
+        sheet=jpeg_uri(contact_sheet(pixels[shown_slices], ACROSS), SHEET_QUALITY),
         sheet_words=(
-            f"{several(len(slices), 'cut')} of {len(z_mm):,}, from the feet (top left) to the "
+            f"{several(len(shown_slices), 'cut')} of {len(z_mm):,}, from the feet (top left) to the "
             "head, in reading order"
         ),
-        viewer=_slice_viewer(facts, z_mm, slices, drawing, vocabulary, is_guess, unsure),
+        viewer=_slice_viewer(
+            facts, z_mm, shown_slices, drawing, vocabulary, is_only_a_guess, unsure_names
+        ),
         faces=faces,
-        guessed=is_guess,
-        unsure=unsure,
+        guessed=is_only_a_guess,
+        unsure=unsure_names,
         heights=heights_of(facts),
     )
 
 
 def write_volume_page(path: Path, page: VolumePage) -> Path:
     """Writes the page as one HTML file, atomically; returns `path`."""
-    data = Markup(json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c"))
+    viewer_json = Markup(
+        json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c")
+    )
     template = template_environment().get_template("volume.html.jinja")
-    html = template.render(page=page, drawing=page.drawing, data=data)
-    return write_text(path, html, keep_same=True)
+    page_html = template.render(page=page, drawing=page.drawing, data=viewer_json)
+    return write_text(path, page_html, keep_same=True)
 
 
 def heights_of(facts: Mapping[str, Any]) -> str:
@@ -180,18 +184,20 @@ def heights_of(facts: Mapping[str, Any]) -> str:
     return "template" if "template" in str(facts.get("code", "")).split() else "scanner"
 
 
-def _sentence(facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+def _whole_volume_sentence(facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     """What a volume shows, where nothing is said region by region."""
     is_unsure = facts["status"] == "uncertain"
     if not facts["spans"] and is_unsure:
         return f"Best guess: {NO_REGION}."
     if not facts["spans"]:
         return f"Shows {NO_REGION}{_confidence_clause(facts, vocabulary)}."
-    names = dict.fromkeys(span["region"] for span in facts["spans"])
-    regions = regions_text(tuple(names), vocabulary)
+    unique_regions = dict.fromkeys(span["region"] for span in facts["spans"])
+    regions_phrase = regions_text(tuple(unique_regions), vocabulary)
     if is_unsure:
-        return f"Best guess: {regions}, {_reach_text(facts)}."
-    sentence = f"Shows: {regions}, {_reach_text(facts)}{_confidence_clause(facts, vocabulary)}."
+        return f"Best guess: {regions_phrase}, {_reach_text(facts)}."
+    sentence = (
+        f"Shows: {regions_phrase}, {_reach_text(facts)}{_confidence_clause(facts, vocabulary)}."
+    )
     set_probability = facts.get("set_probability")
     if set_probability is None:
         return sentence
@@ -207,8 +213,8 @@ def _extent_text(facts: Mapping[str, Any], is_guess: bool) -> str:
     """
     sentences = []
     if facts["spans"]:
-        verb = "The best guess reaches" if is_guess else "Found"
-        sentences.append(f"{verb} {_reach_text(facts)}.")
+        reaching_phrase = "The best guess reaches" if is_guess else "Found"
+        sentences.append(f"{reaching_phrase} {_reach_text(facts)}.")
     if not facts.get("extents_sure", True):
         sentences.append("It is not sure where the regions begin and end.")
     return " ".join(sentences)
@@ -233,8 +239,8 @@ def _statements_table(statements: Sequence[Statement], vocabulary: Vocabulary) -
         )
         for statement in statements
     ]
-    ends = ("from (90 % interval)", "to (90 % interval)")
-    header = ("region", "shown?", "probability", *ends, "unsure because")
+    end_titles = ("from (90 % interval)", "to (90 % interval)")
+    header = ("region", "shown?", "probability", *end_titles, "unsure because")
     return ReportTable(
         header, rows, [vocabulary.colour(statement.region) for statement in statements]
     )
@@ -260,12 +266,12 @@ def _doubts_text(statement: Statement) -> str:
 def _confidence_clause(facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     """The volume's confidence; with regions beside a spine, each region's, since the volume's is
     then the spine's alone."""
-    confidence_of_region = {
+    confidence_by_region = {
         str(span["region"]): float(span["confidence"]) for span in facts["spans"]
     }
-    if set(vocabulary.side_regions) & set(confidence_of_region) and len(confidence_of_region) > 1:
+    if set(vocabulary.side_regions) & set(confidence_by_region) and len(confidence_by_region) > 1:
         return ", confidence " + ", ".join(
-            f"{confidence:.2f} in {region}" for region, confidence in confidence_of_region.items()
+            f"{confidence:.2f} in {region}" for region, confidence in confidence_by_region.items()
         )
     if facts.get("confidence") is None:
         return ""
@@ -277,36 +283,36 @@ def _classes_text(
     slice_index: int,
     facts: Mapping[str, Any],
     vocabulary: Vocabulary,
-    unsure: Collection[str],
+    unsure_regions_of_volume: Collection[str],
 ) -> str:
     """The predicted classes of a slice; regions beside a spine have the confidence of their span,
-    since the slice's is the spine's, unless they are `unsure`."""
-    names = [vocabulary.classes[column] for column in np.flatnonzero(is_class)]
-    if len(names) > 1:
+    since the slice's is the spine's, unless these are unsure."""
+    class_names = [vocabulary.classes[class_index] for class_index in np.flatnonzero(is_class)]
+    if len(class_names) > 1:
         z_mm = float(facts["z_mm"][slice_index])
-        confidence_of_region = {
+        confidence_by_region = {
             span["region"]: span["confidence"]
             for span in facts["spans"]
             if span["from_mm"] <= z_mm <= span["to_mm"]
-            and span["region"] not in unsure
+            and span["region"] not in unsure_regions_of_volume
             and span["region"] not in vocabulary.side_regions
         }
-        phrase_of_region = {
+        phrase_by_region = {
             region: f"{region} ({confidence:.2f} over its span)"
-            for region, confidence in confidence_of_region.items()
+            for region, confidence in confidence_by_region.items()
         }
-        names = [phrase_of_region.get(name, name) for name in names]
-    return " and ".join(names) or NONE
+        class_names = [phrase_by_region.get(class_name, class_name) for class_name in class_names]
+    return " and ".join(class_names) or NONE
 
 
-def _spans_table(spans: Sequence[Mapping[str, Any]], unsure: Collection[str]) -> ReportTable:
+def _spans_table(spans: Sequence[Mapping[str, Any]], unsure_names: Collection[str]) -> ReportTable:
     rows = [
         (
             _region_text(span),
             f"{span['first_slice']} to {span['last_slice']}",
             _mm_text(span["from_mm"]),
             _mm_text(span["to_mm"]),
-            "–" if span["region"] in unsure else f"{span['confidence']:.2f}",
+            "–" if span["region"] in unsure_names else f"{span['confidence']:.2f}",
         )
         for span in spans
     ]
@@ -314,8 +320,8 @@ def _spans_table(spans: Sequence[Mapping[str, Any]], unsure: Collection[str]) ->
 
 
 def _region_text(span: Mapping[str, Any]) -> str:
-    levels = span.get("levels") or ()
-    return f"{span['region']} ({', '.join(levels)})" if levels else str(span["region"])
+    spine_levels = span.get("levels") or ()
+    return f"{span['region']} ({', '.join(spine_levels)})" if spine_levels else str(span["region"])
 
 
 def _borders_table(borders: Sequence[Mapping[str, Any]]) -> ReportTable:
@@ -337,28 +343,28 @@ def _origins_table(facts: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Repor
     ]
     rows += [("note", str(note)) for note in facts.get("notes") or ()]
     rows += [("fovnet", __version__)]
-    rows += [(words, str(facts[key])) for key, words in ORIGINS.items() if facts.get(key)]
+    rows += [(words, str(facts[key])) for key, words in WORDS_BY_ORIGIN.items() if facts.get(key)]
     return ReportTable(("what", "value"), rows)
 
 
-def _figures_table(facts: Mapping[str, Any], doubts: Sequence[DoubtGroup]) -> ReportTable:
+def _figures_table(facts: Mapping[str, Any], groups_of_doubts: Sequence[DoubtGroup]) -> ReportTable:
     """The figures behind the doubts, then what was measured besides."""
-    rows = [figure for doubt in doubts for figure in doubt.figures]
+    rows = [figure for doubt in groups_of_doubts for figure in doubt.figures]
     rows += [
-        (words, f"{facts[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
-        for key, words in FIGURES.items()
+        (meaning, f"{facts[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
+        for key, meaning in MEANING_BY_FIGURE.items()
         if facts.get(key) is not None
     ]
     return ReportTable(("what", "figure"), rows)
 
 
-ORIGINS = {
+WORDS_BY_ORIGIN = {
     "model_name": "networks",
     "model": "identity of the networks",
     "checksum": "SHA-256 of the file",
 }
 """What the answer was made by and from, by key of its JSON."""
-FIGURES = {
+MEANING_BY_FIGURE = {
     "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
     "agreement": "agreement of the networks (1: all predict the same)",
     "upright": (
@@ -372,31 +378,33 @@ FIGURES = {
 def _slice_viewer(
     facts: Mapping[str, Any],
     z_mm: NDArray[np.float64],
-    slices: NDArray[np.int64],
+    shown_slices: NDArray[np.int64],
     drawing: BodyDrawing,
     vocabulary: Vocabulary,
-    is_guess: bool,
-    unsure: Collection[str],
+    is_only_a_guess: bool,
+    unsure_names: Collection[str],
 ) -> Viewer:
-    """Of a volume of which all is a guess, or some regions are `unsure`."""
-    decided = np.asarray(facts["decided"], dtype=bool)[slices]
-    predicted = [
-        _classes_text(is_class, slice_index, facts, vocabulary, unsure)
-        for is_class, slice_index in zip(decided, slices.tolist(), strict=True)
+    """Of a volume of which all is a guess, or some regions are unsure."""
+    decided_classes = np.asarray(facts["decided"], dtype=bool)[shown_slices]
+    predicted_texts = [
+        _classes_text(is_class, slice_index, facts, vocabulary, unsure_names)
+        for is_class, slice_index in zip(decided_classes, shown_slices.tolist(), strict=True)
     ]
-    touches_unsure = decided[:, np.isin(vocabulary.classes, list(unsure))].any(axis=1)
-    is_unsure = np.logical_or(is_guess, touches_unsure)
-    confidences = np.round(np.asarray(facts["slice_confidence"])[slices], 2).tolist()
+    shows_unsure_region = decided_classes[:, np.isin(vocabulary.classes, list(unsure_names))].any(
+        axis=1
+    )
+    is_unsure = np.logical_or(is_only_a_guess, shows_unsure_region)
+    confidences = np.round(np.asarray(facts["slice_confidence"])[shown_slices], 2).tolist()
     return Viewer(
         across=ACROSS,
-        mm=np.round(z_mm[slices], 1).tolist(),
-        slice=np.asarray(facts["counted"])[slices].tolist(),
-        predicted=predicted,
+        mm=np.round(z_mm[shown_slices], 1).tolist(),
+        slice=np.asarray(facts["counted"])[shown_slices].tolist(),
+        predicted=predicted_texts,
         sure=[
             None if is_unsure_slice else confidence
             for is_unsure_slice, confidence in zip(is_unsure, confidences, strict=True)
         ],
-        down=[drawing.heights[slice_index] for slice_index in slices.tolist()],
+        down=[drawing.heights[slice_index] for slice_index in shown_slices.tolist()],
     )
 
 

@@ -18,13 +18,13 @@ def convergence_text(explanation: Explanation) -> str:
     if best_step is None:
         return "No trial has a score: there is no convergence."
     sentences = [
-        _best_score(explanation, best_step),
-        _slots_since(explanation, best_step),
-        _time_of_all_trainings(explanation),
+        _best_score_sentence(explanation, best_step),
+        _later_slots_sentence(explanation, best_step),
+        _total_time_sentence(explanation),
         *_regret_sentences(explanation),
-        *_remaining_gain(explanation),
-        *_pace(explanation),
-        *_accuracy_of_seconds(explanation),
+        *_remaining_gain_sentences(explanation),
+        *_pace_sentence(explanation),
+        *_accuracy_of_seconds_sentences(explanation),
     ]
     return " ".join(sentences)
 
@@ -34,7 +34,7 @@ def slot_word(explanation: Explanation) -> str:
     return "slot" if explanation.spending else "trial"
 
 
-def _best_score(explanation: Explanation, best_step: Step) -> str:
+def _best_score_sentence(explanation: Explanation, best_step: Step) -> str:
     """When the best score came, and the best of those spread over the space before."""
     return (
         f"The best score, {score_text(best_step.score)}, came in slot {best_step.slot}, after "
@@ -60,15 +60,15 @@ def _initial_scores_clause(explanation: Explanation, best_step: Step) -> str:
     )
 
 
-def _slots_since(explanation: Explanation, best_step: Step) -> str:
-    slot = slot_word(explanation)
-    count = len(explanation.steps) - explanation.steps.index(best_step) - 1
-    if not count:
-        return f"No {slot} came after it."
-    return f"{several(count, slot)} after it found nothing better."
+def _later_slots_sentence(explanation: Explanation, best_step: Step) -> str:
+    word_for_slot = slot_word(explanation)
+    later_slot_count = len(explanation.steps) - explanation.steps.index(best_step) - 1
+    if not later_slot_count:
+        return f"No {word_for_slot} came after it."
+    return f"{several(later_slot_count, word_for_slot)} after it found nothing better."
 
 
-def _time_of_all_trainings(explanation: Explanation) -> str:
+def _total_time_sentence(explanation: Explanation) -> str:
     last_step = explanation.steps[-1]
     return (
         f"All trainings together took {duration(last_step.seconds_spent)}, predicted "
@@ -78,64 +78,66 @@ def _time_of_all_trainings(explanation: Explanation) -> str:
 
 def _regret_sentences(explanation: Explanation) -> Iterator[str]:
     """The expected regret before the first slot that has one, and before the last."""
-    steps = [step for step in explanation.steps if step.expected_regret is not None]
-    if not steps:
+    regret_steps = [step for step in explanation.steps if step.expected_regret is not None]
+    if not regret_steps:
         return
     last_clause = ""
-    if len(steps) > 1:
-        last_clause = (
-            f", and {_regret_text(steps[-1].expected_regret)} before slot {steps[-1].slot}"
-        )
+    if len(regret_steps) > 1:
+        last_clause = f", and {_regret_text(regret_steps[-1].expected_regret)} before slot {regret_steps[-1].slot}"
     yield (
-        f"The expected regret was {_regret_text(steps[0].expected_regret)} before slot "
-        f"{steps[0].slot}{last_clause}."
+        f"The expected regret was {_regret_text(regret_steps[0].expected_regret)} before slot "
+        f"{regret_steps[0].slot}{last_clause}."
     )
 
 
-def _remaining_gain(explanation: Explanation) -> Iterator[str]:
+def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
     """The expected regret at the end, and the draws that random search would need; of scores after
     different epochs, what is left is unknown."""
-    matter = explanation.matter
-    if matter is None or explanation.spending is not None:
+    importance = explanation.matter
+    if importance is None or explanation.spending is not None:
         return
-    if matter.remaining_regret is None:
+    if importance.remaining_regret is None:
         yield "The model knows only ranks: the remaining gain is unknown."
     else:
-        regret = _regret_text(matter.remaining_regret)
+        regret_text = _regret_text(importance.remaining_regret)
         was_forecast = any(step.expected_regret is not None for step in explanation.steps)
-        subject = "At the end it is" if was_forecast else "The expected regret at the end is"
+        opening_phrase = "At the end it is" if was_forecast else "The expected regret at the end is"
         yield (
-            f"{subject} {regret}: an upper bound of how much lower the best untried configuration "
+            f"{opening_phrase} {regret_text}: an upper bound of how much lower the best untried configuration "
             "is expected to be than the best one tried."
         )
     yield (
-        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that "
+        f"The model takes {importance.as_good:,} of the {explanation.feasible:,} configurations that "
         "fit to be as good as the best, up to the difference between two trainings of one "
         "configuration: if so, random trials would reach the first of them after "
-        f"{matter.random_draws:,.1f} on average."
+        f"{importance.random_draws:,.1f} on average."
     )
 
 
-def _pace(explanation: Explanation) -> Iterator[str]:
+def _pace_sentence(explanation: Explanation) -> Iterator[str]:
     """How many times the predicted seconds a training took: the median and the quartiles."""
     if not explanation.pace:
         return
-    lower, median, upper = (f"{ratio:.2g}" for ratio in explanation.pace)
-    quartile_clause = f"; half of them {lower} to {upper} times" if lower != upper else ""
-    yield f"A training took {median} times the predicted seconds (median{quartile_clause})."
+    lower_quartile, median_ratio, upper_quartile = (f"{ratio:.2g}" for ratio in explanation.pace)
+    quartile_clause = (
+        f"; half of them {lower_quartile} to {upper_quartile} times"
+        if lower_quartile != upper_quartile
+        else ""
+    )
+    yield f"A training took {median_ratio} times the predicted seconds (median{quartile_clause})."
 
 
-def _accuracy_of_seconds(explanation: Explanation) -> Iterator[str]:
+def _accuracy_of_seconds_sentences(explanation: Explanation) -> Iterator[str]:
     """How many trainings took as long as predicted, and how long the remaining ones will take."""
     if explanation.seconds is None:
         return
-    accurate = explanation.seconds.predicted
+    within_quarter = explanation.seconds.predicted
     if explanation.spending:
-        trainings = f"{several(accurate.total, 'slot')} that completed"
+        trainings_phrase = f"{several(within_quarter.total, 'slot')} that completed"
     else:
-        trainings = f"{several(accurate.total, 'training')} that went to the end"
+        trainings_phrase = f"{several(within_quarter.total, 'training')} that went to the end"
     yield (
-        f"Of {trainings} {accurate.count} took within 25 % of the prediction; corrected by the "
+        f"Of {trainings_phrase} {within_quarter.count} took within 25 % of the prediction; corrected by the "
         f"trials before each, {explanation.seconds.refined.count}."
     )
     seconds_left = explanation.seconds.left

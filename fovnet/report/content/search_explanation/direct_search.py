@@ -22,29 +22,31 @@ def direct_search_text(descent: Descent) -> str:
     better."""
     sentences = []
     if descent.steps:
-        counts = ", ".join(f"{count} by {STEP_PHRASES[step]}" for step, count in descent.steps)
-        sentences.append(f"How it chose its configurations: {counts}.")
+        counts_by_step = ", ".join(
+            f"{count} by {STEP_PHRASES[step]}" for step, count in descent.steps
+        )
+        sentences.append(f"How it chose its configurations: {counts_by_step}.")
     if descent.certificate is None:
         sentences.append("Without a score there is no centre to poll around.")
     else:
-        moves = several(descent.moves, "time")
+        moves_phrase = several(descent.moves, "time")
         sentences += [
-            f"The centre moved {moves}, and is now slot {descent.certificate.slot}.",
-            _neighbours_tried(descent.certificate),
+            f"The centre moved {moves_phrase}, and is now slot {descent.certificate.slot}.",
+            _neighbours_tried_sentence(descent.certificate),
         ]
     return " ".join(sentences)
 
 
-def _neighbours_tried(certificate: Certificate) -> str:
+def _neighbours_tried_sentence(certificate: Certificate) -> str:
     """Whether a neighbour of the centre may be better."""
     if certificate.listed:
-        neighbours = "the listed rows nearest to it"
+        neighbours_phrase = "the listed rows nearest to it"
     else:
-        neighbours = "its neighbours, one level or one category away"
-    unfit = f" ({certificate.beyond} more fit no limit)" if certificate.beyond else ""
+        neighbours_phrase = "its neighbours, one level or one category away"
+    unfit_clause = f" ({certificate.beyond} more fit no limit)" if certificate.beyond else ""
     if certificate.tried == certificate.neighbours:
-        return f"All {certificate.neighbours} of {neighbours}, were tried{unfit}: none is better."
+        return f"All {certificate.neighbours} of {neighbours_phrase}, were tried{unfit_clause}: none is better."
     return (
-        f"Of {neighbours}, {certificate.tried} of {certificate.neighbours} were tried{unfit}: one "
+        f"Of {neighbours_phrase}, {certificate.tried} of {certificate.neighbours} were tried{unfit_clause}: one "
         "of the others may be better."
     )

@@ -11,7 +11,7 @@ def ending_text(explanation: Explanation) -> str:
     sentences = [
         f"Method {explanation.method}, seed {explanation.seed}, "
         f"{several(explanation.workers, 'worker')}; {explanation.feasible:,} of "
-        f"{explanation.rows:,} configurations fit. {_share_done(explanation)}",
+        f"{explanation.rows:,} configurations fit. {_share_done_sentence(explanation)}",
         *explanation.notes,
     ]
     if explanation.done >= explanation.asked and not explanation.ended:
@@ -23,7 +23,7 @@ def ending_text(explanation: Explanation) -> str:
             "It had continued before, with more trials requested; what follows covers all of them."
         )
     if explanation.begun >= explanation.feasible:
-        sentences.append(_space_exhausted(explanation))
+        sentences.append(_space_exhausted_sentence(explanation))
     if explanation.missing:
         verb = "is" if explanation.missing == 1 else "are"
         sentences.append(
@@ -32,7 +32,7 @@ def ending_text(explanation: Explanation) -> str:
     return " ".join(sentences)
 
 
-def _share_done(explanation: Explanation) -> str:
+def _share_done_sentence(explanation: Explanation) -> str:
     """How much of what was asked for is finished, in trainings or in epochs."""
     if explanation.spending is None:
         verb = "is" if explanation.finished == 1 else "are"
@@ -47,9 +47,11 @@ def _share_done(explanation: Explanation) -> str:
     )
 
 
-def _space_exhausted(explanation: Explanation) -> str:
+def _space_exhausted_sentence(explanation: Explanation) -> str:
     if explanation.spending:
-        fate = "begun: the method chose their order, and how long each was trained"
+        fate_of_configurations = (
+            "begun: the method chose their order, and how long each was trained"
+        )
     else:
-        fate = "trained: the method chose their order, and nothing else"
-    return f"Every configuration that fits was {fate}."
+        fate_of_configurations = "trained: the method chose their order, and nothing else"
+    return f"Every configuration that fits was {fate_of_configurations}."

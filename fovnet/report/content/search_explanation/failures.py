@@ -11,15 +11,15 @@ from fovnet.words import several
 
 def failures_text(explanation: Explanation) -> str:
     """How many trials have no score, why, and their forecast chance to train."""
-    slot = slot_word(explanation)
+    word_for_slot = slot_word(explanation)
     if not explanation.finished and not explanation.failures:
         return "No trial is finished."
     if not explanation.failures:
-        return f"No {slot} failed."
-    kinds = ", ".join(_group_phrase(group) for group in explanation.failure_groups)
+        return f"No {word_for_slot} failed."
+    group_phrases = ", ".join(_group_phrase(group) for group in explanation.failure_groups)
     return (
-        f"{len(explanation.failures)} of {several(explanation.finished, slot)} have no score: "
-        f"{kinds}."
+        f"{len(explanation.failures)} of {several(explanation.finished, word_for_slot)} have no score: "
+        f"{group_phrases}."
     )
 
 
@@ -28,12 +28,12 @@ def _group_phrase(group: FailureGroup) -> str:
     number”)"."""
     details = []
     if group.mean_chance_to_train is not None:
-        chance = percent(group.mean_chance_to_train)
-        details.append(f"given a chance of {chance} to train, on average")
+        chance_text = percent(group.mean_chance_to_train)
+        details.append(f"given a chance of {chance_text} to train, on average")
     if group.example:
         details.append(f"“{group.example}”")
-    phrase = f"{group.count} {_status_text(group.status)}"
-    return f"{phrase} ({'; '.join(details)})" if details else phrase
+    count_and_status = f"{group.count} {_status_text(group.status)}"
+    return f"{count_and_status} ({'; '.join(details)})" if details else count_and_status
 
 
 def failures_table(explanation: Explanation) -> ReportTable:

@@ -10,7 +10,7 @@ from fovnet.words import several
 
 BAND_COVERAGE = 0.95
 """Nominal coverage of the forecast band."""
-RARE = 0.025
+REPORTED_TAIL_PROBABILITY = 0.025
 """The tail probability below which a deviation from it is reported."""
 
 NETWORK_METHODS = ("ranking", "ensemble-ei")
@@ -24,19 +24,19 @@ def forecasts_text(explanation: Explanation) -> str:
         return _no_forecast(explanation)
     sentences = []
     if forecasts.inside.total:
-        inside = forecasts.inside
-        interval = f"{percent(inside.low)[:-2]}–{percent(inside.high)}"
+        inside_band = forecasts.inside
+        interval_text = f"{percent(inside_band.low)[:-2]}–{percent(inside_band.high)}"
         sentences.append(
-            f"{inside.count}/{inside.total} scores, {percent(inside.count / inside.total)} "
-            f"({interval}), fell inside the 95 % band forecast before their training"
-            f"{_verdict(inside)}."
+            f"{inside_band.count}/{inside_band.total} scores, {percent(inside_band.count / inside_band.total)} "
+            f"({interval_text}), fell inside the 95 % band forecast before their training"
+            f"{_verdict(inside_band)}."
         )
     if forecasts.below or forecasts.above:
         sentences.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
     if forecasts.trained.total:
-        trials = several(forecasts.trained.total, "trial")
+        trials_phrase = several(forecasts.trained.total, "trial")
         sentences.append(
-            f"Of {trials} with a forecast {forecasts.expected:.1f} were expected to train, "
+            f"Of {trials_phrase} with a forecast {forecasts.expected:.1f} were expected to train, "
             f"{forecasts.trained.count} did."
         )
     return " ".join(sentences)
@@ -44,12 +44,12 @@ def forecasts_text(explanation: Explanation) -> str:
 
 def _no_forecast(explanation: Explanation) -> str:
     """Why no score was forecast."""
-    is_process = explanation.method.startswith("gp-")
-    if not is_process and explanation.method not in NETWORK_METHODS:
+    is_gaussian_process = explanation.method.startswith("gp-")
+    if not is_gaussian_process and explanation.method not in NETWORK_METHODS:
         return f"No score was forecast: {explanation.method} asks no model of the scores."
     if explanation.spending:
         sentence = "No score was forecast: the model saw trainings of different lengths"
-        if is_process:
+        if is_gaussian_process:
             sentence += (
                 ", and predicts their final scores only with search.fidelity: axis, after the "
                 "first slots"
@@ -64,9 +64,9 @@ def _no_forecast(explanation: Explanation) -> str:
 
 def _verdict(inside: Share) -> str:
     """Whether the count inside the band is improbably small or large for a coverage of
-    BAND_COVERAGE: a one-sided binomial tail below RARE."""
-    if binom.cdf(inside.count, inside.total, BAND_COVERAGE) < RARE:
+    BAND_COVERAGE: a one-sided binomial tail below REPORTED_TAIL_PROBABILITY."""
+    if binom.cdf(inside.count, inside.total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
         return ": too few, the model was overconfident"
-    if binom.sf(inside.count - 1, inside.total, BAND_COVERAGE) < RARE:
+    if binom.sf(inside.count - 1, inside.total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
         return ": more than stated, the bands could be narrower"
     return ", which agrees with it"

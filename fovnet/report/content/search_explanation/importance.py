@@ -12,21 +12,23 @@ MOST_PAIRS = 5
 """Pairs of axes shown; the JSON has all."""
 
 
-def importance_text(matter: Matter | None) -> str:
+def importance_text(importance: Matter | None) -> str:
     """Shares of single axes and of pairs of axes in the variance of the final model over all
     configurations."""
-    if matter is None:
+    if importance is None:
         return "Fewer than two trials have a score: no model can say what mattered."
-    axes = [axis for axis in _axes_by_share(matter) if _is_visible(axis.share)]
-    pair = foremost_pair(matter)
-    if not axes and pair is None:
-        return f"{_trust(matter)} It is flat: no axis matters to it."
-    sentences = [_trust(matter), _shares_of_axes(axes)]
-    if pair is not None:
-        sentences.append(_shares_of_pairs(matter, pair))
-    if _is_visible(matter.higher):
-        sentences.append(f"The remaining {percent(matter.higher)} needs three axes or more.")
-    if not matter.full_grid:
+    visible_axes = [
+        axis for axis in _axes_by_share(importance) if _is_more_than_zero_when_rounded(axis.share)
+    ]
+    largest_pair = foremost_pair(importance)
+    if not visible_axes and largest_pair is None:
+        return f"{_trust_in_model_sentence(importance)} It is flat: no axis matters to it."
+    sentences = [_trust_in_model_sentence(importance), _shares_of_axes(visible_axes)]
+    if largest_pair is not None:
+        sentences.append(_shares_of_pairs(importance, largest_pair))
+    if _is_more_than_zero_when_rounded(importance.higher):
+        sentences.append(f"The remaining {percent(importance.higher)} needs three axes or more.")
+    if not importance.full_grid:
         sentences.append(
             "The space lacks some combinations: shares of single axes overlap, and those of pairs "
             "are not defined."
@@ -34,43 +36,49 @@ def importance_text(matter: Matter | None) -> str:
     return " ".join(sentences)
 
 
-def foremost_pair(matter: Matter) -> PairEffect | None:
+def foremost_pair(importance: Matter) -> PairEffect | None:
     """The pair of axes with the largest joint share; None if that rounds to 0.0 %."""
-    return next((pair for pair in matter.pairs if _is_visible(pair.share)), None)
+    return next(
+        (pair for pair in importance.pairs if _is_more_than_zero_when_rounded(pair.share)), None
+    )
 
 
-def _trust(matter: Matter) -> str:
+def _trust_in_model_sentence(importance: Matter) -> str:
     """How far the final model predicts the scores."""
-    if matter.explained is None:
-        return f"The {matter.scores} scores are all equal."
-    share = minus(percent(matter.explained))
-    if matter.explained < 0.1:
+    if importance.explained is None:
+        return f"The {importance.scores} scores are all equal."
+    explained_share = minus(percent(importance.explained))
+    if importance.explained < 0.1:
         return (
-            f"The final model has no predictive value (leave-one-out: {share} of the variance of "
-            f"{matter.scores} scores): the following is guesswork."
+            f"The final model has no predictive value (leave-one-out: {explained_share} of the variance of "
+            f"{importance.scores} scores): the following is guesswork."
         )
-    caution = "" if matter.explained >= 0.5 else "; the following is only a hint"
+    caution = "" if importance.explained >= 0.5 else "; the following is only a hint"
     return (
-        f"The final model predicts {share} of the variance of {matter.scores} scores, each left "
+        f"The final model predicts {explained_share} of the variance of {importance.scores} scores, each left "
         f"out in turn{caution}."
     )
 
 
-def _shares_of_axes(axes: list[AxisEffect]) -> str:
-    names = ", ".join(f"{_axis_name(axis.name)} {percent(axis.share)}" for axis in axes[:3])
-    share = percent(sum(axis.share or 0.0 for axis in axes))
+def _shares_of_axes(axes_by_share: list[AxisEffect]) -> str:
+    names_of_first_axes = ", ".join(
+        f"{_spaced_name(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
+    )
+    total_share = percent(sum(axis.share or 0.0 for axis in axes_by_share))
     return (
-        f"Single axes explain {share} of its variance over all configurations"
-        f"{names and f': {names}'}."
+        f"Single axes explain {total_share} of its variance over all configurations"
+        f"{names_of_first_axes and f': {names_of_first_axes}'}."
     )
 
 
-def _shares_of_pairs(matter: Matter, pair: PairEffect) -> str:
-    share = percent(sum(pair.share or 0.0 for pair in matter.pairs))
-    return f"Pairs of axes explain {share}, above all {pair_name(pair)} {percent(pair.share)}."
+def _shares_of_pairs(importance: Matter, pair: PairEffect) -> str:
+    total_share = percent(sum(pair.share or 0.0 for pair in importance.pairs))
+    return (
+        f"Pairs of axes explain {total_share}, above all {pair_name(pair)} {percent(pair.share)}."
+    )
 
 
-def axes_table(matter: Matter | None) -> ReportTable:
+def axes_table(importance: Matter | None) -> ReportTable:
     """One row per axis, largest share of the variance first."""
     header = (
         "axis",
@@ -81,98 +89,115 @@ def axes_table(matter: Matter | None) -> ReportTable:
         "worst level",
         "levels with a score",
     )
-    rows = [_axis_row(axis) for axis in _axes_by_share(matter)] if matter else []
+    rows = [_axis_row(axis) for axis in _axes_by_share(importance)] if importance else []
     return ReportTable(header, rows, name="axes")
 
 
 def _axis_row(axis: AxisEffect) -> Row:
-    cells = (_axis_name(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (_spaced_name(axis.name), percent(axis.share), percent(axis.relevance))
     scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
-        return *cells, "–", "–", "–", scored_levels
-    levels = _levels_by_score(axis)
+        return *leading_cells, "–", "–", "–", scored_levels
+    levels_by_score = _levels_by_score(axis)
     lengthscale = f"{axis.lengthscale:.3g}"
-    return *cells, lengthscale, _level_cell(levels[0]), _level_cell(levels[-1]), scored_levels
+    return (
+        *leading_cells,
+        lengthscale,
+        _level_cell(levels_by_score[0]),
+        _level_cell(levels_by_score[-1]),
+        scored_levels,
+    )
 
 
 def _level_cell(level: LevelEffect) -> MeasuredText:
     """ "−3: 0.3114", its band, and the number of scores at this level."""
-    band = "" if level.low is None else f"{score_text(level.low)}–{score_text(level.high)}"
-    value = f"{level_text(level.level)}: {score_text(level.score)}"
-    return MeasuredText(value, band, several(level.scored, "score"))
+    band_text = "" if level.low is None else f"{score_text(level.low)}–{score_text(level.high)}"
+    level_and_score = f"{level_text(level.level)}: {score_text(level.score)}"
+    return MeasuredText(level_and_score, band_text, several(level.scored, "score"))
 
 
-def brief_table(matter: Matter | None) -> ReportTable:
+def brief_table(importance: Matter | None) -> ReportTable:
     """A shorter `axes_table` without bands, for a terminal."""
-    rows = [_brief_row(axis) for axis in _axes_by_share(matter)] if matter else []
+    rows = [_brief_row(axis) for axis in _axes_by_share(importance)] if importance else []
     return ReportTable(("axis", "variance", "relevance", "best", "worst"), rows, name="axes-brief")
 
 
 def _brief_row(axis: AxisEffect) -> Row:
-    cells = (_axis_name(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (_spaced_name(axis.name), percent(axis.share), percent(axis.relevance))
     if axis.lengthscale is None:
-        return *cells, "–", "–"
-    levels = _levels_by_score(axis)
-    return *cells, level_text(levels[0].level), level_text(levels[-1].level)
+        return *leading_cells, "–", "–"
+    levels_by_score = _levels_by_score(axis)
+    return (
+        *leading_cells,
+        level_text(levels_by_score[0].level),
+        level_text(levels_by_score[-1].level),
+    )
 
 
-def pairs_table(matter: Matter | None) -> ReportTable:
+def pairs_table(importance: Matter | None) -> ReportTable:
     """The pairs with the largest joint shares of the variance, where these are defined."""
     header = ("axes", "variance together", "best levels", "worst levels")
     rows: list[Row] = []
-    if matter is not None:
-        pairs = [pair for pair in matter.pairs if _is_visible(pair.share)]
+    if importance is not None:
+        visible_pairs = [
+            pair for pair in importance.pairs if _is_more_than_zero_when_rounded(pair.share)
+        ]
         rows = [
-            (pair_name(pair), percent(pair.share), *_best_and_worst_cell(matter, pair))
-            for pair in pairs[:MOST_PAIRS]
+            (pair_name(pair), percent(pair.share), *_best_and_worst_cell(importance, pair))
+            for pair in visible_pairs[:MOST_PAIRS]
         ]
     return ReportTable(header, rows, name="pairs")
 
 
-def _best_and_worst_cell(matter: Matter, pair: PairEffect) -> tuple[str, str]:
+def _best_and_worst_cell(importance: Matter, pair: PairEffect) -> tuple[str, str]:
     """The best and the worst cell of a pair's table."""
-    first_axis, second_axis = (_axis(matter, name) for name in pair.axes)
-    cells = [
-        (score, f"{level_text(first.level)}, {level_text(second.level)}: {score_text(score)}")
-        for first, scores in zip(first_axis.levels, pair.scores, strict=True)
-        for second, score in zip(second_axis.levels, scores, strict=True)
+    first_axis, second_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
+    scored_cells = [
+        (
+            score,
+            f"{level_text(first_level.level)}, {level_text(second_level.level)}: {score_text(score)}",
+        )
+        for first_level, scores in zip(first_axis.levels, pair.scores, strict=True)
+        for second_level, score in zip(second_axis.levels, scores, strict=True)
         if score is not None
     ]
-    return min(cells)[1], max(cells)[1]
+    return min(scored_cells)[1], max(scored_cells)[1]
 
 
-def scores_of_pair(matter: Matter, pair: PairEffect) -> ReportTable:
+def scores_of_pair(importance: Matter, pair: PairEffect) -> ReportTable:
     """The scores of every two levels; the axis with more levels is in the rows."""
-    down, across = (_axis(matter, name) for name in pair.axes)
-    scores = pair.scores
-    if len(across.levels) > len(down.levels):
-        down, across = across, down
-        scores = tuple(zip(*scores, strict=True))
+    row_axis, column_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
+    scores_by_row = pair.scores
+    if len(column_axis.levels) > len(row_axis.levels):
+        row_axis, column_axis = column_axis, row_axis
+        scores_by_row = tuple(zip(*scores_by_row, strict=True))
     rows = [
-        (level_text(level.level), *map(score_text, row))
-        for level, row in zip(down.levels, scores, strict=True)
+        (level_text(level.level), *map(score_text, row_scores))
+        for level, row_scores in zip(row_axis.levels, scores_by_row, strict=True)
     ]
-    corner = f"{_axis_name(down.name)} ↓  {_axis_name(across.name)} →"
-    header = (corner, *(level_text(level.level) for level in across.levels))
+    corner_cell = f"{_spaced_name(row_axis.name)} ↓  {_spaced_name(column_axis.name)} →"
+    header = (corner_cell, *(level_text(level.level) for level in column_axis.levels))
     return ReportTable(header, rows, name="axes-together")
 
 
 def pair_name(pair: PairEffect) -> str:
     """ "blocks × rate"."""
-    return " × ".join(map(_axis_name, pair.axes))
+    return " × ".join(map(_spaced_name, pair.axes))
 
 
-def _axis(matter: Matter, name: str) -> AxisEffect:
-    return next(axis for axis in matter.axes if axis.name == name)
+def _axis_of_name(importance: Matter, axis_name: str) -> AxisEffect:
+    return next(axis for axis in importance.axes if axis.name == axis_name)
 
 
-def _axis_name(name: str) -> str:
+def _spaced_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _axes_by_share(matter: Matter) -> list[AxisEffect]:
+def _axes_by_share(importance: Matter) -> list[AxisEffect]:
     """The axes, the largest share of the variance first."""
-    return sorted(matter.axes, key=lambda axis: (-(axis.share or 0.0), -(axis.relevance or 0.0)))
+    return sorted(
+        importance.axes, key=lambda axis: (-(axis.share or 0.0), -(axis.relevance or 0.0))
+    )
 
 
 def _levels_by_score(axis: AxisEffect) -> list[LevelEffect]:
@@ -183,6 +208,6 @@ def _levels_by_score(axis: AxisEffect) -> list[LevelEffect]:
     )
 
 
-def _is_visible(share: float | None) -> bool:
+def _is_more_than_zero_when_rounded(share: float | None) -> bool:
     """Whether the share is more than 0.0 % when rounded."""
     return share is not None and share >= 0.0005

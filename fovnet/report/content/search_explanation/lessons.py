@@ -18,13 +18,13 @@ NO_VERDICT = (
 def lessons_text(lessons: Taught) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process
     chose instead."""
-    names = ", ".join(
+    source_names = ", ".join(
         f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in lessons.sources
     )
-    searches = several(len(lessons.sources), "earlier search", "earlier searches")
+    searches_phrase = several(len(lessons.sources), "earlier search", "earlier searches")
     sentences = [
         "It began with an order of all configurations, the most promising first, learned from "
-        f"{searches}: {names}."
+        f"{searches_phrase}: {source_names}."
     ]
     if lessons.place_of_best is not None:
         sentences.append(
@@ -32,55 +32,60 @@ def lessons_text(lessons: Taught) -> str:
             f"{lessons.of:,} in it."
         )
     if lessons.tau is not None:
-        share = percent(0.5 + 0.5 * lessons.tau)
+        right_share = percent(0.5 + 0.5 * lessons.tau)
         sentences.append(
-            f"Of two configurations with a score it ranked the better one first {share} of the "
+            f"Of two configurations with a score it ranked the better one first {right_share} of the "
             "time; chance would give half."
         )
-    sentences += _verdicts(lessons) if lessons.verdicts else [NO_VERDICT]
+    sentences += _verdict_sentences(lessons) if lessons.verdicts else [NO_VERDICT]
     return " ".join(sentences)
 
 
-def _verdicts(lessons: Taught) -> Iterator[str]:
+def _verdict_sentences(lessons: Taught) -> Iterator[str]:
     """Sentences on who was the better judge of the scores known before each slot, and who chose."""
     yield (
         f"Before each of {several(len(lessons.verdicts), 'slot')}, with four or more known scores, "
         "it was compared with a Gaussian process that predicts each score from the others: which "
         "of them orders fewer pairs of scores wrongly?"
     )
-    yield _slots_of_process(lessons)
-    last = lessons.verdicts[-1]
+    yield _slots_of_process_sentence(lessons)
+    last_verdict = lessons.verdicts[-1]
     yield (
-        f"Before slot {last.slot}, the last, the learned order had {last.prior:g} of "
-        f"{last.pairs:,} pairs wrong, the process {last.process:g}."
+        f"Before slot {last_verdict.slot}, the last, the learned order had {last_verdict.prior:g} of "
+        f"{last_verdict.pairs:,} pairs wrong, the process {last_verdict.process:g}."
     )
 
 
-def _slots_of_process(lessons: Taught) -> str:
+def _slots_of_process_sentence(lessons: Taught) -> str:
     """In which slots the Gaussian process ordered the scores better, and whether it was used
     there."""
-    slots = [
+    process_slots = [
         verdict.slot
         for verdict in lessons.verdicts
         if (verdict.guarded if lessons.guard else verdict.prior > verdict.process)
     ]
-    if not slots:
+    if not process_slots:
         return "The learned order was never worse, and was always used."
-    where = f"In {several(len(slots), 'slot')} ({_ranges(slots)}) the process did"
+    slots_clause = (
+        f"In {several(len(process_slots), 'slot')} ({_ranges_text(process_slots)}) the process did"
+    )
     if lessons.guard:
-        return f"{where}, and was used instead."
-    return f"{where}, but was not used: search.ranking.guard is off."
+        return f"{slots_clause}, and was used instead."
+    return f"{slots_clause}, but was not used: search.ranking.guard is off."
 
 
-def _ranges(slots: Sequence[int]) -> str:
+def _ranges_text(slots: Sequence[int]) -> str:
     """ "4–9, 12"."""
-    ranges: list[list[int]] = []
+    slot_ranges: list[list[int]] = []
     for slot in slots:
-        if ranges and slot == ranges[-1][-1] + 1:
-            ranges[-1].append(slot)
+        if slot_ranges and slot == slot_ranges[-1][-1] + 1:
+            slot_ranges[-1].append(slot)
         else:
-            ranges.append([slot])
-    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}–{span[-1]}" for span in ranges)
+            slot_ranges.append([slot])
+    return ", ".join(
+        str(slot_range[0]) if len(slot_range) == 1 else f"{slot_range[0]}–{slot_range[-1]}"
+        for slot_range in slot_ranges
+    )
 
 
 def lessons_table(lessons: Taught | None) -> ReportTable:

@@ -16,34 +16,34 @@ MOST_STOPPED = 20
 def spending_text(spending: Spending) -> str:
     """What the epochs went to, and whether the right trainings were stopped, as far as it can be
     known."""
-    epochs = join_names(str(rung.epochs) for rung in spending.rungs)
-    ended = f"{spending.ended:,}" if spending.ended else "none"
+    epochs_of_rungs = join_names(str(rung.epochs) for rung in spending.rungs)
+    ended_count_text = f"{spending.ended:,}" if spending.ended else "none"
     sentences = [
-        f"Trainings were compared after {epochs} epochs ({spending.kind}): of "
-        f"{several(spending.begun, 'configuration')} begun {ended} went to the end.",
+        f"Trainings were compared after {epochs_of_rungs} epochs ({spending.kind}): of "
+        f"{several(spending.begun, 'configuration')} begun {ended_count_text} went to the end.",
         f"They took {several(spending.epochs, 'epoch')}, as many as "
         f"{spending.full_trainings:,.1f} full trainings; "
         f"{percent(spending.on_stopped / max(1, spending.epochs))} of them on trainings that were "
         f"stopped, {percent(spending.on_failed / max(1, spending.epochs))} on failures.",
-        _order_at_rungs(spending),
-        *_wrong_preferences(spending),
+        _order_at_rungs_sentence(spending),
+        *_wrong_preferences_sentence(spending),
         "Whether a stopped training would have ended better is unknown.",
     ]
     return " ".join(sentences)
 
 
-def _order_at_rungs(spending: Spending) -> str:
+def _order_at_rungs_sentence(spending: Spending) -> str:
     """How often two trainings that both ended stood in the same order before."""
-    shares = [
+    share_phrases = [
         f"after {several(rung.epochs, 'epoch')} {_order_share(rung)}"
         for rung in spending.rungs
         if rung.pairs
     ]
-    if not shares:
+    if not share_phrases:
         return "No two trainings that ran to the end can be compared on an earlier rung."
     return (
         "Share of pairs of trainings run to the end that were already in the same order: "
-        f"{', '.join(shares)}."
+        f"{', '.join(share_phrases)}."
     )
 
 
@@ -52,7 +52,7 @@ def _order_share(rung: Rung) -> str:
     return f"{percent(rung.alike / rung.pairs)} ({rung.alike}/{rung.pairs})"
 
 
-def _wrong_preferences(spending: Spending) -> Iterator[str]:
+def _wrong_preferences_sentence(spending: Spending) -> Iterator[str]:
     if not spending.passed_over:
         return
     possessive = "its" if spending.passed_over == 1 else "their"
@@ -80,8 +80,8 @@ def rungs_table(spending: Spending | None) -> ReportTable:
 
 def _rung_row(rung: Rung) -> tuple[str, ...]:
     counts = (rung.trained, rung.failed, rung.went_on, rung.stopped, rung.spent)
-    order = _order_share(rung) if rung.pairs else "–"
-    return (str(rung.epochs), *(f"{count:,}" for count in counts), order)
+    order_text = _order_share(rung) if rung.pairs else "–"
+    return (str(rung.epochs), *(f"{count:,}" for count in counts), order_text)
 
 
 def table_of_stopped(spending: Spending | None) -> ReportTable:

@@ -57,18 +57,18 @@ class ExplainedView:
 
 def view_of_explanation(explanation: Explanation) -> ExplainedView:
     """The section of the page."""
-    matter = explanation.matter
-    pair = foremost_pair(matter) if matter else None
+    importance = explanation.matter
+    largest_pair = foremost_pair(importance) if importance else None
     return ExplainedView(
         ending=ending_text(explanation),
         convergence=convergence_text(explanation),
         honesty=forecasts_text(explanation),
-        mattering=importance_text(matter),
+        mattering=importance_text(importance),
         failing=failures_text(explanation),
-        axes=axes_table(matter),
-        pairs=pairs_table(matter),
-        together=scores_of_pair(matter, pair) if matter and pair else None,
-        together_of=pair_name(pair) if pair else "",
+        axes=axes_table(importance),
+        pairs=pairs_table(importance),
+        together=scores_of_pair(importance, largest_pair) if importance and largest_pair else None,
+        together_of=pair_name(largest_pair) if largest_pair else "",
         failures=failures_table(explanation),
         every_failure=trials_without_score(explanation),
         explanation=explanation,
