@@ -45,7 +45,7 @@ from fovnet.decision.judge import Judge
 from fovnet.decision.rule import Rule
 from fovnet.decision.scored_slices import ScoredSlices, decisions, labelled_volumes, truth_of
 from fovnet.decision.scores import with_turned_and_brightened
-from fovnet.evaluate.guards import SIMULATED, training_marks
+from fovnet.evaluate.guards import SIMULATED_COLLECTION, training_marks
 from fovnet.evaluate.reading import case_of
 from fovnet.evaluate.tallies import Tally, tally
 from fovnet.maths.softmax_regression import Layer, refit, scores
@@ -99,7 +99,7 @@ class Adaptation:
         """The regions that each user's volumes show, by subject."""
         regions: dict[str, set[str]] = {}
         for index, record in enumerate(self.pack.records):
-            if record.collection != SIMULATED and _is_usable(record):
+            if record.collection != SIMULATED_COLLECTION and _is_usable(record):
                 columns = np.flatnonzero(truth_of(self.pack, index).any(axis=0))
                 names = (self.pack.classes[column] for column in columns)
                 regions.setdefault(record.subject, set()).update(names)
@@ -119,7 +119,7 @@ class Adaptation:
         return frozenset(
             record.subject
             for record in self.pack.records
-            if record.collection == SIMULATED and record.split in splits
+            if record.collection == SIMULATED_COLLECTION and record.split in splits
         )
 
     def view(

@@ -22,8 +22,8 @@ from fovnet.volume.collection.pack import Pack
 from fovnet.volume.collection.tables import read_collection
 from fovnet.volume.collection.truth import truth
 
-SPLIT = "test"
-SIMULATED = "phantom"  # the collection that a run simulates
+TEST_SPLIT = "test"
+SIMULATED_COLLECTION = "phantom"  # the collection that a run simulates
 
 
 def mark(subject: str) -> str:
@@ -41,19 +41,21 @@ def training_marks(
            are included. Simulated subjects have the same ids for every seed: if its `seed` was
            another, marks of the pack's simulated subjects are left out of them
     """
-    of_split: dict[str, set[str]] = {"train": set(), "validation": set()}
+    marks_by_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:
-        if record.split in of_split and record.status == "ok":
-            of_split[record.split].add(mark(record.subject))
+        if record.split in marks_by_split and record.status == "ok":
+            marks_by_split[record.split].add(mark(record.subject))
     origin = origin or {}
-    other_marks: set[str] = set()
+    marks_of_other_people: set[str] = set()
     if origin.get("fovnet", {}).get("seed") != seed:
-        other_marks = {
-            mark(record.subject) for record in pack.records if record.collection == SIMULATED
+        marks_of_other_people = {
+            mark(record.subject)
+            for record in pack.records
+            if record.collection == SIMULATED_COLLECTION
         }
     for split, marks in (origin.get("subjects") or {}).items():
-        of_split[split] |= set(marks) - other_marks
-    return {split: sorted(marks) for split, marks in of_split.items()}
+        marks_by_split[split] |= set(marks) - marks_of_other_people
+    return {split: sorted(marks) for split, marks in marks_by_split.items()}
 
 
 def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str, Any]]) -> None:
@@ -63,17 +65,18 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
     made_from  facts by file, whose "subjects" holds the marks by split; files of an older fovnet,
                without marks, are not checked
     """
-    evaluated = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
+    subject_by_mark = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
     for file, facts in made_from.items():
         for split, marks in (facts.get("subjects") or {}).items():
-            leaked = sorted(
-                evaluated[subject_mark] for subject_mark in evaluated.keys() & set(marks)
+            leaked_subjects = sorted(
+                subject_by_mark[subject_mark]
+                for subject_mark in subject_by_mark.keys() & set(marks)
             )
-            if leaked:
+            if leaked_subjects:
                 raise CollectionError(
                     "evaluate-tuned-on-test",
-                    f"{leaked[0]}: in the test split, and {file} was made from this subject's "
-                    f"volumes ({split}; {len(leaked)} such subjects), which would make the figures "
+                    f"{leaked_subjects[0]}: in the test split, and {file} was made from this subject's "
+                    f"volumes ({split}; {len(leaked_subjects)} such subjects), which would make the figures "
                     "too good. Run `fovnet ensemble` and `fovnet tune` again on this split.",
                 )
 
@@ -88,16 +91,18 @@ def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabu
     for name, folder in collections.items():
         if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():
             continue
-        table = read_collection(folder, vocabulary)
-        for index, record in enumerate(pack.records):
-            if record.collection != name or record.split != SPLIT or record.status != "ok":
+        tables_now = read_collection(folder, vocabulary)
+        for record_index, record in enumerate(pack.records):
+            if record.collection != name or record.split != TEST_SPLIT or record.status != "ok":
                 continue
-            cut = pack.truth[record.first_row : record.first_row + record.slices]
-            now = truth(pack.stack(index), table.regions.get(record.volume_id, ()), vocabulary)
-            if not np.array_equal(cut, now):
+            cut_labels = pack.truth[record.first_row : record.first_row + record.slices]
+            labels_now = truth(
+                pack.stack(record_index), tables_now.regions.get(record.volume_id, ()), vocabulary
+            )
+            if not np.array_equal(cut_labels, labels_now):
                 raise CollectionError(
                     "evaluate-truth-changed",
                     f"{record.name_in_reports}: {folder} labels "
-                    f"{int((cut != now).any(axis=1).sum())} of its {len(cut)} slices differently "
+                    f"{int((cut_labels != labels_now).any(axis=1).sum())} of its {len(cut_labels)} slices differently "
                     "from when they were cut. Run `fovnet slice` again, and the steps after it.",
                 )

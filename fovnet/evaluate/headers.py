@@ -42,58 +42,83 @@ def header_rows(tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[Heade
         (
             header.text,
             header.regions,
-            _names(header.tally.true_regions, vocabulary),
-            _names(header.tally.predicted_regions, vocabulary),
+            _region_names(header.tally.true_regions, vocabulary),
+            _region_names(header.tally.predicted_regions, vocabulary),
         )
         for header in _read_headers(tallies, vocabulary)
     )
-    ordered = sorted(volumes_by_combination.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(HeaderRow(*combination, volumes) for combination, volumes in ordered)
+    most_frequent_first = sorted(
+        volumes_by_combination.items(), key=lambda item: (-item[1], item[0])
+    )
+    return tuple(HeaderRow(*combination, volumes) for combination, volumes in most_frequent_first)
 
 
 def header_measures(
-    tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Resampling
+    tallies: Sequence[Tally], vocabulary: Vocabulary, resampling: Resampling
 ) -> list[Measure]:
     """Rates of header and prediction over the same volumes; empty if no volume has the column."""
     if not any(tally.case.attributes.get(COLUMN, "").strip() for tally in tallies):
         return []
-    headers = {
+    header_regions_by_volume_id = {
         header.tally.case.volume_id: set(header.regions)
         for header in _read_headers(tallies, vocabulary)
     }
-    flags = np.array(
-        [_flags(tally, headers.get(tally.case.volume_id), vocabulary) for tally in tallies],
+    flags_by_volume = np.array(
+        [
+            _header_flags(tally, header_regions_by_volume_id.get(tally.case.volume_id), vocabulary)
+            for tally in tallies
+        ],
         dtype=np.int64,
     )
-    read, exact, disjoint, predicted_exact, differ, predicted_right, header_right = flags.T
+    (
+        is_understood,
+        is_exact,
+        is_disjoint,
+        is_predicted_exact,
+        do_differ,
+        is_only_prediction_right,
+        is_only_header_right,
+    ) = flags_by_volume.T
     return [
-        draws.rate("header_understood", read, np.ones_like(read)),
-        draws.rate("header_exact", exact, read),
-        draws.rate("header_beside", disjoint, read),
-        draws.rate("predicted_exact_where_header", predicted_exact, read, stage="decided"),
-        draws.rate("header_and_prediction_differ", differ, read, stage="decided"),
-        draws.rate("predicted_exact_where_they_differ", predicted_right, differ, stage="decided"),
-        draws.rate("header_exact_where_they_differ", header_right, differ, stage="decided"),
+        resampling.rate("header_understood", is_understood, np.ones_like(is_understood)),
+        resampling.rate("header_exact", is_exact, is_understood),
+        resampling.rate("header_beside", is_disjoint, is_understood),
+        resampling.rate(
+            "predicted_exact_where_header", is_predicted_exact, is_understood, stage="decided"
+        ),
+        resampling.rate("header_and_prediction_differ", do_differ, is_understood, stage="decided"),
+        resampling.rate(
+            "predicted_exact_where_they_differ",
+            is_only_prediction_right,
+            do_differ,
+            stage="decided",
+        ),
+        resampling.rate(
+            "header_exact_where_they_differ", is_only_header_right, do_differ, stage="decided"
+        ),
     ]
 
 
-def _flags(tally: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple[bool, ...]:
-    """Header understood, exact, beside; prediction exact; the two differ; of those, prediction
-    exact, header exact."""
-    if header is None:
+def _header_flags(
+    tally: Tally, header_regions: set[str] | None, vocabulary: Vocabulary
+) -> tuple[bool, ...]:
+    """Seven flags of a volume: its header is understood; is exact; is beside the truth; the
+    prediction is exact; the two differ; they differ and the prediction is exact; they differ and
+    the header is exact."""
+    if header_regions is None:
         return (False,) * 7
-    truth = set(_names(tally.true_regions, vocabulary))
-    predicted = set(_names(tally.predicted_regions, vocabulary))
-    differ = header != predicted
-    is_disjoint = not header & truth and header != truth
+    true_regions = set(_region_names(tally.true_regions, vocabulary))
+    predicted_regions = set(_region_names(tally.predicted_regions, vocabulary))
+    do_differ = header_regions != predicted_regions
+    is_disjoint = not header_regions & true_regions and header_regions != true_regions
     return (
         True,
-        header == truth,
+        header_regions == true_regions,
         is_disjoint,
-        predicted == truth,
-        differ,
-        differ and predicted == truth,
-        differ and header == truth,
+        predicted_regions == true_regions,
+        do_differ,
+        do_differ and predicted_regions == true_regions,
+        do_differ and header_regions == true_regions,
     )
 
 
@@ -109,12 +134,12 @@ def _read_headers(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[_Hea
     headers = []
     for tally in tallies:
         text = tally.case.attributes.get(COLUMN, "").strip()
-        regions = regions_named(text, vocabulary)
-        if regions is not None:
-            headers.append(_Header(tally, text, regions))
+        header_regions = regions_named(text, vocabulary)
+        if header_regions is not None:
+            headers.append(_Header(tally, text, header_regions))
     return headers
 
 
-def _names(present: NDArray[np.bool_], vocabulary: Vocabulary) -> tuple[str, ...]:
+def _region_names(present: NDArray[np.bool_], vocabulary: Vocabulary) -> tuple[str, ...]:
     """Names of the regions and side regions present (k - 1,)."""
     return tuple(np.array(vocabulary.classes[:-1])[present].tolist())

@@ -48,13 +48,13 @@ Floats = NDArray[np.float64]
 NOT_ESTIMABLE = "not estimable"
 BOOTSTRAP_T = "bootstrap-t"
 PERCENTILE = "percentile"
-ORDER = "order statistics"
+ORDER_STATISTICS = "order statistics"
 OVER_SUBJECTS = "wilson over subjects"
 FEWEST_SUBJECTS = 5
 """With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different
 resamples, and 95 % intervals covered the true value in 52 % of simulated studies of two subjects,
 80 % of three, 92 % of four."""
-TAIL = 0.9
+LEAST_TAIL_SHARE = 0.9
 """Quantiles from this on have intervals of order statistics: resamples underestimate how the tail
 varies."""
 
@@ -93,8 +93,12 @@ class Resampling:
         """`subject_ids` (c,) of the cases; the order of cases does not matter, because subjects are
         numbered in sorted order."""
         subjects = sorted(set(subject_ids))
-        number = {subject: index for index, subject in enumerate(subjects)}
-        self.of_case = np.array([number[subject] for subject in subject_ids], dtype=np.int64)
+        index_by_subject = {
+            subject: subject_index for subject_index, subject in enumerate(subjects)
+        }
+        self.of_case = np.array(
+            [index_by_subject[subject] for subject in subject_ids], dtype=np.int64
+        )
         self.subjects = len(subjects)
         self.weights = cluster_weights(self.subjects, repeats, seed)
 
@@ -118,15 +122,15 @@ class Resampling:
         denominators = self.by_subject(denominators)
         low, high = ratio_interval(numerators, denominators, self.weights)
         return [
-            self._rate(
+            self._rate_from_subject_counts(
                 name,
                 stage,
                 region,
-                numerators[:, column],
-                denominators[:, column],
-                (float(low[column]), float(high[column])),
+                numerators[:, ratio_index],
+                denominators[:, ratio_index],
+                (float(low[ratio_index]), float(high[ratio_index])),
             )
-            for column, region in enumerate(regions)
+            for ratio_index, region in enumerate(regions)
         ]
 
     def rate(
@@ -142,35 +146,37 @@ class Resampling:
         )
         return measure
 
-    def _rate(
+    def _rate_from_subject_counts(
         self,
         name: str,
         stage: str,
         region: str,
         numerators: Floats,
         denominators: Floats,
-        resampled: tuple[float, float],
+        bootstrap_ends: tuple[float, float],
     ) -> Measure:
         """From numerators and denominators (n,) by subject, and the ends of the bootstrap-t."""
         numerator = float(numerators.sum())
         denominator = float(denominators.sum())
-        subjects = int((denominators > 0).sum())
-        ends: tuple[float, float] | tuple[None, None] = None, None
-        how = NOT_ESTIMABLE
-        if subjects >= 2:
+        subject_count = int((denominators > 0).sum())
+        interval_ends: tuple[float, float] | tuple[None, None] = None, None
+        method = NOT_ESTIMABLE
+        if subject_count >= 2:
             if denominators.max() <= 1:
-                how = "wilson"
-                ends = wilson_interval(numerator, denominator)
+                method = "wilson"
+                interval_ends = wilson_interval(numerator, denominator)
             elif numerator in (0.0, denominator):
-                how = OVER_SUBJECTS
-                ends = wilson_interval(subjects if numerator else 0, subjects)
-            elif math.isnan(sum(resampled)):  # every subject has the very same share
-                how = OVER_SUBJECTS
-                ends = wilson_interval(subjects * numerator / denominator, subjects)
-            elif subjects >= FEWEST_SUBJECTS:
-                how = BOOTSTRAP_T
-                ends = resampled
-        low, high = ends
+                method = OVER_SUBJECTS
+                interval_ends = wilson_interval(subject_count if numerator else 0, subject_count)
+            elif math.isnan(sum(bootstrap_ends)):  # every subject has the very same share
+                method = OVER_SUBJECTS
+                interval_ends = wilson_interval(
+                    subject_count * numerator / denominator, subject_count
+                )
+            elif subject_count >= FEWEST_SUBJECTS:
+                method = BOOTSTRAP_T
+                interval_ends = bootstrap_ends
+        low, high = interval_ends
         return Measure(
             name=name,
             stage=stage,
@@ -180,8 +186,8 @@ class Resampling:
             value=numerator / denominator if denominator else None,
             low=low,
             high=high,
-            interval=how,
-            subjects=subjects,
+            interval=method,
+            subjects=subject_count,
         )
 
     def statistic(
@@ -197,12 +203,12 @@ class Resampling:
         """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k,
         k); subjects whose totals are all 0 are not counted in `subjects`."""
         totals = self.by_subject(per_case)
-        subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
+        subject_count = int(totals.reshape(len(totals), -1).any(axis=1).sum())
         value = _number_or_none(value_of(totals.sum(axis=0)[None])[0])
-        measure = _bare_measure(name, stage, region, denominator, value, subjects)
-        if value in (0.0, 1.0) and subjects > 1:
-            return _with_wilson_ends(measure)
-        return _with_ends(measure, studentised_interval(totals, value_of, self.weights))
+        measure = _bare_measure(name, stage, region, denominator, value, subject_count)
+        if value in (0.0, 1.0) and subject_count > 1:
+            return _with_wilson_interval(measure)
+        return _with_interval(measure, studentised_interval(totals, value_of, self.weights))
 
     def mean(
         self,
@@ -222,11 +228,14 @@ class Resampling:
         totals = self.by_subject(per_case[:, None])
         numbers = self.by_subject(numbers[:, None])
         low, high = ratio_interval(totals, numbers, self.weights, share=False)
-        number = int(numbers.sum())
-        subjects = int((numbers > 0).sum())
-        value = float(totals.sum() / number) if number else None
-        ends = np.maximum(low[0], 0.0), np.minimum(high[0], most)
-        return _with_ends(_bare_measure(name, stage, region, number, value, subjects), ends)
+        observation_count = int(numbers.sum())
+        subject_count = int((numbers > 0).sum())
+        value = float(totals.sum() / observation_count) if observation_count else None
+        interval_ends = np.maximum(low[0], 0.0), np.minimum(high[0], most)
+        return _with_interval(
+            _bare_measure(name, stage, region, observation_count, value, subject_count),
+            interval_ends,
+        )
 
     def roc_area(
         self,
@@ -240,15 +249,15 @@ class Resampling:
     ) -> Measure:
         """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its
         denominator is the positive slices."""
-        of_subject = self.of_case[cases]
-        pairs = pairs_of(scores, positive, of_subject, self.subjects)
+        subject_index_by_slice = self.of_case[cases]
+        pairs = pairs_of(scores, positive, subject_index_by_slice, self.subjects)
         value = _number_or_none(roc_area(scores, positive))
-        subjects = len(np.unique(of_subject[positive]))
-        measure = _bare_measure(name, stage, region, int(positive.sum()), value, subjects)
-        if value == 1.0 and subjects > 1:
-            return _with_wilson_ends(measure)
+        subject_count = len(np.unique(subject_index_by_slice[positive]))
+        measure = _bare_measure(name, stage, region, int(positive.sum()), value, subject_count)
+        if value == 1.0 and subject_count > 1:
+            return _with_wilson_interval(measure)
         low, high = t_interval(pairs.area_and_error, self.weights)
-        return _with_ends(measure, (low[0], high[0]))
+        return _with_interval(measure, (low[0], high[0]))
 
     def share_by_weights(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
         """Any share after the decision that is a function of how often each case is drawn, from
@@ -265,49 +274,55 @@ class Resampling:
         if self.subjects < 2:
             return measure
         if value in (0.0, 1.0):
-            return _with_wilson_ends(measure)
-        ends = percentile_interval(value_of_subjects(self.weights), widened_level(self.subjects))
-        return _with_ends(measure, ends, PERCENTILE)
+            return _with_wilson_interval(measure)
+        interval_ends = percentile_interval(
+            value_of_subjects(self.weights), widened_level(self.subjects)
+        )
+        return _with_interval(measure, interval_ends, PERCENTILE)
 
     def quantile(
         self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = ""
     ) -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""
-        subject = self.of_case[cases]
-        subjects = len(set(subject.tolist()))
+        subject_index_by_value = self.of_case[cases]
+        subject_count = len(set(subject_index_by_value.tolist()))
         value = float(np.quantile(values, share)) if len(values) else None
-        measure = _bare_measure(name, "decided", region, len(values), value, subjects)
-        if share >= TAIL:
-            return _with_ends(measure, tail_interval(values, subject, share), ORDER)
-        if subjects < 2 or not np.ptp(values) > 0:  # resamples of equal values do not vary
+        measure = _bare_measure(name, "decided", region, len(values), value, subject_count)
+        if share >= LEAST_TAIL_SHARE:
+            return _with_interval(
+                measure, tail_interval(values, subject_index_by_value, share), ORDER_STATISTICS
+            )
+        if subject_count < 2 or not np.ptp(values) > 0:  # resamples of equal values do not vary
             return measure
-        resamples = resampled_quantile(values, self.weights[:, subject], share)
-        ends = percentile_interval(resamples, widened_level(subjects))
-        return _with_ends(measure, ends, PERCENTILE)
+        resamples = resampled_quantile(values, self.weights[:, subject_index_by_value], share)
+        interval_ends = percentile_interval(resamples, widened_level(subject_count))
+        return _with_interval(measure, interval_ends, PERCENTILE)
 
 
 def values_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
     """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and
     value."""
-    pairs = [(case, value) for case, value in values if value is not None]
-    cases = np.array([case for case, _ in pairs], dtype=np.int64)
-    return np.array([value for _, value in pairs], dtype=np.float64), cases
+    known_pairs = [(case_index, value) for case_index, value in values if value is not None]
+    case_indices = np.array([case_index for case_index, _ in known_pairs], dtype=np.int64)
+    return np.array([value for _, value in known_pairs], dtype=np.float64), case_indices
 
 
-def _with_wilson_ends(measure: Measure) -> Measure:
+def _with_wilson_interval(measure: Measure) -> Measure:
     """The measure with Wilson's interval over subjects: a share of 0 or 1 is the same in all of
     them."""
     low, high = wilson_interval(measure.subjects * (measure.value or 0.0), measure.subjects)
     return replace(measure, low=low, high=high, interval=OVER_SUBJECTS)
 
 
-def _with_ends(measure: Measure, ends: tuple[Any, Any], how: str = BOOTSTRAP_T) -> Measure:
+def _with_interval(
+    measure: Measure, interval_ends: tuple[Any, Any], method: str = BOOTSTRAP_T
+) -> Measure:
     """The measure with these ends of its interval; without one if an end is NaN, or subjects are
     too few."""
-    low, high = map(_number_or_none, ends)
+    low, high = map(_number_or_none, interval_ends)
     if measure.subjects < FEWEST_SUBJECTS or low is None or high is None:
         return measure
-    return replace(measure, low=low, high=high, interval=how)
+    return replace(measure, low=low, high=high, interval=method)
 
 
 def _bare_measure(

@@ -42,16 +42,16 @@ def networks_of(
     rows = scored["rows"]
     members = ModelFolder(ensemble).facts["members"]
     member_probabilities = scored["members"]
-    _refuse_stale(ensemble, member_probabilities, len(members), len(rows))
-    trial = _trial_of_start(trials, start)
-    slots = [member["slot"] for member in members]
+    _refuse_stale_probabilities(ensemble, member_probabilities, len(members), len(rows))
+    start_trial = _trial_of_start(trials, start)
+    member_slots = [member["slot"] for member in members]
     start_probabilities = None
-    if trial is not None and trial.proposal.slot in slots:
-        start_probabilities = member_probabilities[slots.index(trial.proposal.slot)]
-    elif trial is not None:
-        path = weights / f"slot-{trial.proposal.slot:04d}.safetensors"
+    if start_trial is not None and start_trial.proposal.slot in member_slots:
+        start_probabilities = member_probabilities[member_slots.index(start_trial.proposal.slot)]
+    elif start_trial is not None:
+        path = weights / f"slot-{start_trial.proposal.slot:04d}.safetensors"
         if path.exists():
-            start_probabilities = _compute(pack, rows, path, device, progress)
+            start_probabilities = _compute_probabilities(pack, rows, path, device, progress)
     if start_probabilities is not None:
         start_probabilities = np.asarray(start_probabilities, dtype=np.float64)
     subjects = [record.subject for record in pack.records]
@@ -67,15 +67,15 @@ def networks_of(
     )
 
 
-def _refuse_stale(
-    ensemble: Path, member_probabilities: NDArray[Any], members: int, rows: int
+def _refuse_stale_probabilities(
+    ensemble: Path, member_probabilities: NDArray[Any], member_count: int, slice_count: int
 ) -> None:
-    if member_probabilities.shape[:2] != (members, rows):
-        scored_members, scored_rows = member_probabilities.shape[:2]
+    if member_probabilities.shape[:2] != (member_count, slice_count):
+        scored_member_count, scored_slice_count = member_probabilities.shape[:2]
         raise ModelError(
             "probabilities-stale",
-            f"{ensemble}: {members} members, of which {scored_members} scored {scored_rows} "
-            f"slices, not {rows}; run `fovnet ensemble` again",
+            f"{ensemble}: {member_count} members, of which {scored_member_count} scored {scored_slice_count} "
+            f"slices, not {slice_count}; run `fovnet ensemble` again",
         )
 
 
@@ -88,15 +88,15 @@ def _trial_of_start(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial 
     return None
 
 
-def _compute(
-    pack: Pack, rows: NDArray[np.int64], path: Path, device: str, progress: Progress | None
+def _compute_probabilities(
+    pack: Pack, rows: NDArray[np.int64], weights_file: Path, device: str, progress: Progress | None
 ) -> NDArray[np.float32]:
     """Probabilities (m, k) of the network in a file."""
     from fovnet.net.family.weights import load_network
     from fovnet.net.inference.member_outputs import member_probabilities
 
     torch_device = choose_device(device)
-    network, _ = load_network(path, torch_device)
+    network, _ = load_network(weights_file, torch_device)
     (probabilities,) = member_probabilities(
         [network], pack.pixels, torch_device, progress, rows, pack.placing
     )

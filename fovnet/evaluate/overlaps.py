@@ -26,38 +26,48 @@ LEAST_OVERLAP = 0.5
 def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true +
     predicted)."""
-    chain = len(vocabulary.chain)
-    labelled = ~side_region_alone(case.truth, chain)
+    chain_count = len(vocabulary.chain)
+    has_true_region = ~side_region_alone(case.truth, chain_count)
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
-    lower = edges_mm[:-1]
-    upper = edges_mm[1:]
-    right = true = predicted = 0
+    lower_edges_mm = edges_mm[:-1]
+    upper_edges_mm = edges_mm[1:]
+    right_count = true_count = predicted_count = 0
     for region in range(len(vocabulary.classes) - 1):
-        judged = labelled if region < chain else np.ones(len(labelled), dtype=bool)
-        predicted_spans = _runs(case.decided[:, region] & judged, lower, upper)
-        true_spans = _runs(case.truth[:, region] & judged, lower, upper)
-        true += len(true_spans)
-        predicted += len(predicted_spans)
+        is_judged = (
+            has_true_region if region < chain_count else np.ones(len(has_true_region), dtype=bool)
+        )
+        predicted_spans = _run_ends(
+            case.decided[:, region] & is_judged, lower_edges_mm, upper_edges_mm
+        )
+        true_spans = _run_ends(case.truth[:, region] & is_judged, lower_edges_mm, upper_edges_mm)
+        true_count += len(true_spans)
+        predicted_count += len(predicted_spans)
         if len(true_spans):
-            is_same = _overlap(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9
-            right += int(is_same.any(axis=1).sum())
-    return right, true, predicted
+            is_overlap_enough = (
+                _intersections_over_unions(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9
+            )
+            right_count += int(is_overlap_enough.any(axis=1).sum())
+    return right_count, true_count, predicted_count
 
 
-def _runs(
-    is_shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[np.float64]
+def _run_ends(
+    is_shown: NDArray[np.bool_],
+    lower_edges_mm: NDArray[np.float64],
+    upper_edges_mm: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """(r, 2) lower and upper end of each run of slices, in mm."""
-    steps = np.diff(np.concatenate([[0], is_shown.astype(np.int8), [0]]))
-    first = np.flatnonzero(steps == 1)
-    last = np.flatnonzero(steps == -1) - 1
-    return np.stack([lower[first], upper[last]], axis=1)
+    starts_and_stops = np.diff(np.concatenate([[0], is_shown.astype(np.int8), [0]]))
+    first_slices = np.flatnonzero(starts_and_stops == 1)
+    last_slices = np.flatnonzero(starts_and_stops == -1) - 1
+    return np.stack([lower_edges_mm[first_slices], upper_edges_mm[last_slices]], axis=1)
 
 
-def _overlap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _intersections_over_unions(
+    first_runs: NDArray[np.float64], second_runs: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Intersection over union (a, b) of every pair of runs (a, 2) and (b, 2)."""
-    upper = np.minimum(first[:, None, 1], second[None, :, 1])
-    lower = np.maximum(first[:, None, 0], second[None, :, 0])
-    shared = np.maximum(upper - lower, 0.0)
-    union = np.diff(first)[:, None, 0] + np.diff(second)[None, :, 0] - shared
-    return np.asarray(shared / union)
+    upper_of_both = np.minimum(first_runs[:, None, 1], second_runs[None, :, 1])
+    lower_of_both = np.maximum(first_runs[:, None, 0], second_runs[None, :, 0])
+    intersection = np.maximum(upper_of_both - lower_of_both, 0.0)
+    union = np.diff(first_runs)[:, None, 0] + np.diff(second_runs)[None, :, 0] - intersection
+    return np.asarray(intersection / union)

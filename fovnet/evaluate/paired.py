@@ -32,8 +32,8 @@ from fovnet.maths.intervals import (
 )
 
 Floats = NDArray[np.float64]
-IDENTICAL = "no volume differs"
-WIDER = "wider of bootstrap-t and percentile"
+NO_VOLUME_DIFFERS = "no volume differs"
+WIDER_OF_BOTH = "wider of bootstrap-t and percentile"
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class BorderErrors(NamedTuple):
 Part = Callable[[VolumeOutcome], tuple[float, float]]
 
 
-def _near_borders(outcome: VolumeOutcome) -> int:
+def _near_border_count(outcome: VolumeOutcome) -> int:
     return sum(abs(error) <= AGREEMENT_MM + ROUNDING_MM for error in outcome.errors_mm)
 
 
-MEAN_MM = "border_abs_mean_mm"
+MEAN_BORDER_ERROR = "border_abs_mean_mm"
 RATES: Mapping[tuple[str, str], Part] = {
     ("slice_error", "raw"): lambda volume: (volume.wrong_raw, volume.slices),
     ("slice_error", "decided"): lambda volume: (volume.wrong, volume.slices),
@@ -101,12 +101,18 @@ RATES: Mapping[tuple[str, str], Part] = {
     ),
     ("exact_set", "decided"): lambda volume: (volume.exact, 1),
     ("far_confusion_volumes", "decided"): lambda volume: (volume.far_slices > 0, 1),
-    ("border_within_10_mm", "decided"): lambda volume: (_near_borders(volume), volume.true_borders),
+    ("border_within_10_mm", "decided"): lambda volume: (
+        _near_border_count(volume),
+        volume.true_borders,
+    ),
     ("border_missed", "decided"): lambda volume: (
         volume.true_borders - len(volume.errors_mm),
         volume.true_borders,
     ),
-    (MEAN_MM, "decided"): lambda volume: (sum(map(abs, volume.errors_mm)), len(volume.errors_mm)),
+    (MEAN_BORDER_ERROR, "decided"): lambda volume: (
+        sum(map(abs, volume.errors_mm)),
+        len(volume.errors_mm),
+    ),
 }
 QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
 HIGHER_IS_BETTER = frozenset(
@@ -139,111 +145,126 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
     )
 
 
-def run_measures(run: Sequence[VolumeOutcome], draws: Resampling) -> list[Measure]:
+def run_measures(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[Measure]:
     """The measures of one run that `differences` compares."""
     measures: list[Measure] = []
-    for (name, stage), part in RATES.items():
-        parts = _parts(run, part)
-        measure = draws.mean if name == MEAN_MM else draws.rate
-        measures.append(measure(name, *parts.T, stage=stage))
-    errors = _errors(run)
+    for (name, stage), counts_of_volume in RATES.items():
+        counts = _numerators_and_denominators(run, counts_of_volume)
+        make_measure = resampling.mean if name == MEAN_BORDER_ERROR else resampling.rate
+        measures.append(make_measure(name, *counts.T, stage=stage))
+    border_errors = _border_errors(run)
     for name, share in QUANTILES.items():
-        measures.append(draws.quantile(name, errors.mm, errors.volume, share))
+        measures.append(resampling.quantile(name, border_errors.mm, border_errors.volume, share))
     return measures
 
 
 def differences(
-    first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], draws: Resampling
+    first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], resampling: Resampling
 ) -> list[Difference]:
-    """Second minus first in every measure that both runs have; outcomes and `draws` are of the same
+    """Second minus first in every measure that both runs have; outcomes and `resampling` are of the same
     volumes in the same order."""
-    changes = []
-    for (name, stage), part in RATES.items():
-        first_parts = _parts(first, part)
-        second_parts = _parts(second, part)
-        if first_parts[:, 1].any() and second_parts[:, 1].any():
-            changes.append(rate_difference(name, stage, first_parts, second_parts, draws))
-    first_errors = _errors(first)
-    second_errors = _errors(second)
+    measured_differences = []
+    for (name, stage), counts_of_volume in RATES.items():
+        first_counts = _numerators_and_denominators(first, counts_of_volume)
+        second_counts = _numerators_and_denominators(second, counts_of_volume)
+        if first_counts[:, 1].any() and second_counts[:, 1].any():
+            measured_differences.append(
+                rate_difference(name, stage, first_counts, second_counts, resampling)
+            )
+    first_errors = _border_errors(first)
+    second_errors = _border_errors(second)
     if len(first_errors.mm) and len(second_errors.mm):
         for name, share in QUANTILES.items():
-            changes.append(_quantile_difference(name, share, first_errors, second_errors, draws))
-    return changes
+            measured_differences.append(
+                _quantile_difference(name, share, first_errors, second_errors, resampling)
+            )
+    return measured_differences
 
 
 def _quantile_difference(
-    name: str, share: float, first: BorderErrors, second: BorderErrors, draws: Resampling
+    name: str, share: float, first: BorderErrors, second: BorderErrors, resampling: Resampling
 ) -> Difference:
-    resamples = [
-        resampled_quantile(errors.mm, draws.weights[:, draws.of_case[errors.volume]], share)
+    resampled_quantiles = [
+        resampled_quantile(
+            errors.mm, resampling.weights[:, resampling.of_case[errors.volume]], share
+        )
         for errors in (first, second)
     ]
-    volumes = np.concatenate([first.volume, second.volume])
-    return _difference(
+    volume_indices = np.concatenate([first.volume, second.volume])
+    return _difference_of_values(
         name,
         "decided",
-        values=[float(np.quantile(errors.mm, share)) for errors in (first, second)],
-        ends=quantile_difference_interval(resamples[1] - resamples[0], draws.subjects),
-        how=PERCENTILE,
-        subjects=len(set(draws.of_case[volumes].tolist())),
-        differ=not all(map(np.array_equal, first, second)),
+        values_of_both=[float(np.quantile(errors.mm, share)) for errors in (first, second)],
+        interval_ends=quantile_difference_interval(
+            resampled_quantiles[1] - resampled_quantiles[0], resampling.subjects
+        ),
+        method=PERCENTILE,
+        subjects=len(set(resampling.of_case[volume_indices].tolist())),
+        does_any_differ=not all(map(np.array_equal, first, second)),
     )
 
 
 def rate_difference(
-    name: str, stage: str, first: Floats, second: Floats, draws: Resampling
+    name: str, stage: str, first: Floats, second: Floats, resampling: Resampling
 ) -> Difference:
     """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either
     run; both have some."""
-    totals = draws.by_subject(np.concatenate([first, second], axis=1))
-    return _difference(
+    totals_by_subject = resampling.by_subject(np.concatenate([first, second], axis=1))
+    return _difference_of_values(
         name,
         stage,
-        values=[float(parts[:, 0].sum() / parts[:, 1].sum()) for parts in (first, second)],
-        ends=difference_interval(totals, _ratio_difference, draws.weights),
-        how=WIDER,
-        subjects=int((totals[:, 1] + totals[:, 3] > 0).sum()),
-        differ=bool((first != second).any()),
+        values_of_both=[
+            float(counts[:, 0].sum() / counts[:, 1].sum()) for counts in (first, second)
+        ],
+        interval_ends=difference_interval(
+            totals_by_subject, _differences_of_ratios, resampling.weights
+        ),
+        method=WIDER_OF_BOTH,
+        subjects=int((totals_by_subject[:, 1] + totals_by_subject[:, 3] > 0).sum()),
+        does_any_differ=bool((first != second).any()),
     )
 
 
-def _parts(run: Sequence[VolumeOutcome], part: Part) -> Floats:
+def _numerators_and_denominators(run: Sequence[VolumeOutcome], counts_of_volume: Part) -> Floats:
     """(c, 2) numerators and denominators."""
-    return np.array([part(outcome) for outcome in run], dtype=np.float64)
+    return np.array([counts_of_volume(outcome) for outcome in run], dtype=np.float64)
 
 
-def _errors(run: Sequence[VolumeOutcome]) -> BorderErrors:
+def _border_errors(run: Sequence[VolumeOutcome]) -> BorderErrors:
     return BorderErrors(
         *values_by_case(
-            (index, abs(error)) for index, outcome in enumerate(run) for error in outcome.errors_mm
+            (volume_index, abs(error_mm))
+            for volume_index, outcome in enumerate(run)
+            for error_mm in outcome.errors_mm
         )
     )
 
 
-def _ratio_difference(sums: Floats) -> Floats:
-    """Second ratio minus first (B,), from sums (B, 4)."""
-    denominators = np.where(sums[:, 1::2] > 0, sums[:, 1::2], np.nan)
-    ratios = sums[:, 0::2] / denominators
+def _differences_of_ratios(resampled_sums: Floats) -> Floats:
+    """Second ratio minus first (B,), from `resampled_sums` (B, 4): numerator and denominator of the
+    first run, then of the second."""
+    denominators = np.where(resampled_sums[:, 1::2] > 0, resampled_sums[:, 1::2], np.nan)
+    ratios = resampled_sums[:, 0::2] / denominators
     return np.asarray(ratios[:, 1] - ratios[:, 0])
 
 
-def _difference(
+def _difference_of_values(
     name: str,
     stage: str,
-    values: Sequence[float],
-    ends: tuple[float, float],
-    how: str,
+    values_of_both: Sequence[float],
+    interval_ends: tuple[float, float],
+    method: str,
     subjects: int,
-    differ: bool,
+    does_any_differ: bool,
 ) -> Difference:
-    interval: tuple[float | None, float | None] = ends
-    if not differ:
+    interval: tuple[float | None, float | None] = interval_ends
+    if not does_any_differ:
         interval = None, None
-        how = IDENTICAL
-    elif any(map(math.isnan, ends)) or subjects < FEWEST_SUBJECTS:
+        method = NO_VOLUME_DIFFERS
+    elif any(map(math.isnan, interval_ends)) or subjects < FEWEST_SUBJECTS:
         interval = None, None
-        how = NOT_ESTIMABLE
-    first, second = values
+        method = NOT_ESTIMABLE
+    first, second = values_of_both
     low, high = interval
     return Difference(
         measure=name,
@@ -253,7 +274,7 @@ def _difference(
         difference=second - first,
         low=low,
         high=high,
-        interval=how,
+        interval=method,
         subjects=subjects,
         lower_is_better=name not in HIGHER_IS_BETTER,
     )

@@ -17,7 +17,7 @@ from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.sources.grids import VolumeGrid
 
-SPLIT = "test"
+TEST_SPLIT = "test"
 
 
 def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) -> list[Case]:
@@ -29,15 +29,17 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
     cases: list[Case] = []
-    refused: list[Case] = []
-    for index, record in enumerate(pack.records):
-        if record.split == SPLIT and record.status == "ok":
-            rows = slice(record.first_row, record.first_row + record.slices)
-            decision = _decision_on(record, pack.z_mm[rows], decisions / f"{record.volume_id}.json")
-            cases.append(case_of(pack, index, decision, temperature))
-        elif record.labelled and record.status != "ok" and record.split in (SPLIT, ""):
-            refused.append(_case_of_refused(pack, record, record.message_in_reports))
-    return cases + refused
+    refused_cases: list[Case] = []
+    for record_index, record in enumerate(pack.records):
+        if record.split == TEST_SPLIT and record.status == "ok":
+            rows_of_volume = slice(record.first_row, record.first_row + record.slices)
+            decision = _read_decision(
+                record, pack.z_mm[rows_of_volume], decisions / f"{record.volume_id}.json"
+            )
+            cases.append(case_of(pack, record_index, decision, temperature))
+        elif record.labelled and record.status != "ok" and record.split in (TEST_SPLIT, ""):
+            refused_cases.append(_case_of_refused(pack, record, record.message_in_reports))
+    return cases + refused_cases
 
 
 def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
@@ -61,47 +63,49 @@ def case_of(
     """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON
     has it; temperature as in `read_cases`."""
     record = pack.records[index]
-    rows = slice(record.first_row, record.first_row + record.slices)
+    rows_of_volume = slice(record.first_row, record.first_row + record.slices)
     if decision.get("status") == "refused":
         return _case_of_refused(pack, record, decision["message"])
-    decided_fields = fields_of(decision)
+    case_fields = fields_of(decision)
     return Case(
         volume_id=record.name_in_reports,
         subject_id=record.subject,
         collection=record.collection,
         attributes=attributes_of(record),
-        z_mm=pack.z_mm[rows],
+        z_mm=pack.z_mm[rows_of_volume],
         edges_mm=pack.stack(index).edges_mm,
-        truth=pack.truth[rows],
-        pixels=pack.pixels[rows],
-        calibrated=None if temperature is None else temper(decided_fields["raw"], temperature),
-        **decided_fields,
+        truth=pack.truth[rows_of_volume],
+        pixels=pack.pixels[rows_of_volume],
+        calibrated=None if temperature is None else temper(case_fields["raw"], temperature),
+        **case_fields,
     )
 
 
-def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) -> dict[str, Any]:
+def _read_decision(
+    record: VolumeRecord, z_mm: NDArray[np.float64], decision_file: Path
+) -> dict[str, Any]:
     """The decision in a volume's JSON.  Raises CollectionError "decision-missing", and
     "decision-stale" if it is on another file, or on other slices, than the pack has."""
     try:
-        decision = read_json(path)
+        decision = read_json(decision_file)
     except (OSError, ValueError):
         raise CollectionError(
             "decision-missing",
-            f"{path}: not a readable decision on this test volume; run `fovnet decide` again",
+            f"{decision_file}: not a readable decision on this test volume; run `fovnet decide` again",
         ) from None
     if decision.get("status") == "refused":
         return decision
     if len(decision["z_mm"]) != len(z_mm):
         raise CollectionError(
             "decision-stale",
-            f"{path}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run `fovnet "
+            f"{decision_file}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run `fovnet "
             "decide` again",
         )
-    same_file = decision.get("checksum", record.checksum) == record.checksum
-    if not same_file or not np.allclose(decision["z_mm"], z_mm, atol=1e-3):
+    is_same_file = decision.get("checksum", record.checksum) == record.checksum
+    if not is_same_file or not np.allclose(decision["z_mm"], z_mm, atol=1e-3):
         raise CollectionError(
             "decision-stale",
-            f"{path}: decided on another file than the pack has, or on other slices of it; run "
+            f"{decision_file}: decided on another file than the pack has, or on other slices of it; run "
             "`fovnet decide` again",
         )
     return decision
@@ -150,9 +154,11 @@ def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
 
 def statement_in(row: Mapping[str, Any]) -> Statement:
     """A statement as a volume's JSON holds it."""
-    lower, upper = (row[end] and RegionEnd(**row[end]) for end in ("lower", "upper"))
+    lower_end, upper_end = (
+        row[end_name] and RegionEnd(**row[end_name]) for end_name in ("lower", "upper")
+    )
     return Statement(
-        row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower, upper
+        row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower_end, upper_end
     )
 
 

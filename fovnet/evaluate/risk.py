@@ -38,19 +38,33 @@ class RankedVolumes:
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
         """Confidence, coverage and risk (v',) at every distinct confidence."""
-        stops = np.unique(self.last)
-        risk = np.cumsum(self.wrong)[stops] / np.cumsum(self.total)[stops]
-        return self.confidence[stops], (stops + 1) / len(self.last), risk
+        last_of_each_confidence = np.unique(self.last)
+        risk = (
+            np.cumsum(self.wrong)[last_of_each_confidence]
+            / np.cumsum(self.total)[last_of_each_confidence]
+        )
+        return (
+            self.confidence[last_of_each_confidence],
+            (last_of_each_confidence + 1) / len(self.last),
+            risk,
+        )
 
     def area(self, weights: Floats) -> Floats:
         """The area (B,) with volume i, in the order given, counted weights[:, i] times (B, v)."""
         weights = weights[:, self.order]
-        wrong = np.cumsum(weights * self.wrong, axis=1)
-        total = np.cumsum(weights * self.total, axis=1)
-        risk = np.divide(wrong, total, out=np.zeros_like(wrong), where=total > 0)[:, self.last]
-        volumes = weights.sum(axis=1)
+        wrong_so_far = np.cumsum(weights * self.wrong, axis=1)
+        total_so_far = np.cumsum(weights * self.total, axis=1)
+        risk_at_volume = np.divide(
+            wrong_so_far, total_so_far, out=np.zeros_like(wrong_so_far), where=total_so_far > 0
+        )[:, self.last]
+        volume_weights = weights.sum(axis=1)
         area = np.full(len(weights), np.nan)
-        np.divide((weights * risk).sum(axis=1), volumes, out=area, where=volumes > 0)
+        np.divide(
+            (weights * risk_at_volume).sum(axis=1),
+            volume_weights,
+            out=area,
+            where=volume_weights > 0,
+        )
         return area
 
 
@@ -58,12 +72,14 @@ def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolu
     """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1
     of 1 for whole volumes."""
     order = np.argsort(-confidence, kind="stable")
-    falling = confidence[order]
-    last = np.searchsorted(-falling, -falling, side="right") - 1
+    falling_confidence = confidence[order]
+    last_of_equal_confidence = (
+        np.searchsorted(-falling_confidence, -falling_confidence, side="right") - 1
+    )
     return RankedVolumes(
         order=order,
-        confidence=falling,
+        confidence=falling_confidence,
         wrong=np.asarray(wrong, dtype=np.float64)[order],
         total=np.asarray(total, dtype=np.float64)[order],
-        last=last,
+        last=last_of_equal_confidence,
     )

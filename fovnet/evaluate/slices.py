@@ -33,13 +33,13 @@ Flags = NDArray[np.bool_]
 def foremost_class(labels: Flags, vocabulary: Vocabulary) -> Counts:
     """One class index a slice (s,) from label rows (s, k): the first side region, else the first
     chain region, else none."""
-    order = [
+    class_order = [
         vocabulary.classes.index(name) for name in (*vocabulary.side_regions, *vocabulary.chain)
     ]
-    none = len(vocabulary.classes) - 1
-    ordered_labels = labels[:, order]
-    first = np.asarray(order, dtype=np.int64)[ordered_labels.argmax(axis=1)]
-    return np.where(ordered_labels.any(axis=1), first, none)
+    none_index = len(vocabulary.classes) - 1
+    ordered_labels = labels[:, class_order]
+    first_class = np.asarray(class_order, dtype=np.int64)[ordered_labels.argmax(axis=1)]
+    return np.where(ordered_labels.any(axis=1), first_class, none_index)
 
 
 def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
@@ -68,23 +68,23 @@ def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
 def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:
     """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that
     is never true."""
-    return _share(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
+    return _share_or_nan(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
 
 
 def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
     """Mean sensitivity (...,) over the classes that are ever true."""
     class_recalls = recalls(matrix)
     is_true_class = np.isfinite(class_recalls)
-    total = np.where(is_true_class, class_recalls, 0.0).sum(axis=-1)
-    return _share(total, is_true_class.sum(axis=-1))
+    recall_sum = np.where(is_true_class, class_recalls, 0.0).sum(axis=-1)
+    return _share_or_nan(recall_sum, is_true_class.sum(axis=-1))
 
 
 def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as
     head), with or without a side region."""
-    chain = len(vocabulary.chain)
-    truth = truth[:, :chain]
-    predicted = predicted[:, :chain]
+    chain_count = len(vocabulary.chain)
+    truth = truth[:, :chain_count]
+    predicted = predicted[:, :chain_count]
     are_apart = np.abs(truth.argmax(axis=1) - predicted.argmax(axis=1)) > 1
     return np.asarray(are_apart & truth.any(axis=1) & predicted.any(axis=1))
 
@@ -94,12 +94,12 @@ def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> F
     chain region is not labelled (`side_region_alone`), no predicted chain region counts as
     false."""
     is_false = predicted & ~truth
-    chain = len(vocabulary.chain)
-    is_false[:, :chain] &= ~side_region_alone(truth, chain)[:, None]
+    chain_count = len(vocabulary.chain)
+    is_false[:, :chain_count] &= ~side_region_alone(truth, chain_count)[:, None]
     return np.asarray(is_false.any(axis=1) | ~(predicted & truth).any(axis=1))
 
 
-def _share(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
+def _share_or_nan(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
     """numerator / denominator, NaN where the denominator is 0."""
     share = np.full(np.shape(denominator), np.nan)
     np.divide(numerator, denominator, out=share, where=np.asarray(denominator) > 0)

@@ -89,53 +89,59 @@ def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
     refused."""
     if not case.statements or case.edges_mm is None:
         return None
-    labels = region_labels(case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm)
+    truth_by_region = region_labels(
+        case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm
+    )
     answers = np.array([statement.answer for statement in case.statements])
     return StatementTally(
-        is_known=labels.is_known,
-        is_shown=labels.is_shown & labels.is_known,
-        yes=labels.is_known & (answers == YES),
-        no=labels.is_known & (answers == NO),
+        is_known=truth_by_region.is_known,
+        is_shown=truth_by_region.is_shown & truth_by_region.is_known,
+        yes=truth_by_region.is_known & (answers == YES),
+        no=truth_by_region.is_known & (answers == NO),
         probability=np.array([statement.probability for statement in case.statements]),
     )
 
 
 def statement_measures(
-    tallies: Sequence[StatementTally | None], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[StatementTally | None], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """The rates of RATES, in all and of each region, and the calibration error of the
     probabilities; none unless every volume was answered region by region."""
-    of_answered = [tally for tally in tallies if tally is not None]
-    if len(of_answered) != len(tallies) or not tallies:
+    known_tallies = [tally for tally in tallies if tally is not None]
+    if len(known_tallies) != len(tallies) or not tallies:
         return []
     measures = []
-    for name, parts in RATES.items():
+    for name, attribute_names in RATES.items():
         numerators, denominators = (
-            np.stack([getattr(tally, part) for tally in of_answered]).astype(np.int64)
-            for part in parts
+            np.stack([getattr(tally, attribute_name) for tally in known_tallies]).astype(np.int64)
+            for attribute_name in attribute_names
         )
-        measures.append(draws.rate(name, numerators.sum(axis=1), denominators.sum(axis=1)))
-        measures += draws.rates(name, numerators, denominators, regions=vocabulary.classes[:-1])
-    bins = np.stack([tally.bins for tally in of_answered])
-    error = draws.statistic(
+        measures.append(resampling.rate(name, numerators.sum(axis=1), denominators.sum(axis=1)))
+        measures += resampling.rates(
+            name, numerators, denominators, regions=vocabulary.classes[:-1]
+        )
+    bins_by_volume = np.stack([tally.bins for tally in known_tallies])
+    error_measure = resampling.statistic(
         "statement_calibration_error",
-        bins,
+        bins_by_volume,
         expected_calibration_error,
-        int(bins[..., 0].sum()),
+        int(bins_by_volume[..., 0].sum()),
     )
-    return [*measures, error]
+    return [*measures, error_measure]
 
 
 def statement_curve(tallies: Sequence[StatementTally | None]) -> list[dict[str, float]]:
     """Risk and coverage of statements at each probability from which on they might be given, from
     the highest down: `bar`, `coverage`, `risk`; without what doubts or spans say."""
-    of_answered = [tally for tally in tallies if tally is not None]
-    if not of_answered:
+    known_tallies = [tally for tally in tallies if tally is not None]
+    if not known_tallies:
         return []
-    chance = np.concatenate([tally.probability[tally.is_known] for tally in of_answered])
-    is_shown = np.concatenate([tally.is_shown[tally.is_known] for tally in of_answered])
-    wrong = ((chance >= EVEN) != is_shown).astype(float)
-    curve = rank_volumes(np.maximum(chance, 1.0 - chance), wrong, np.ones_like(wrong)).curve()
+    probabilities = np.concatenate([tally.probability[tally.is_known] for tally in known_tallies])
+    is_shown = np.concatenate([tally.is_shown[tally.is_known] for tally in known_tallies])
+    is_wrong = ((probabilities >= EVEN) != is_shown).astype(float)
+    curve = rank_volumes(
+        np.maximum(probabilities, 1.0 - probabilities), is_wrong, np.ones_like(is_wrong)
+    ).curve()
     return [
         {"bar": float(bar), "coverage": float(coverage), "risk": float(risk)}
         for bar, coverage, risk in zip(*curve, strict=True)

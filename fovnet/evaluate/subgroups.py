@@ -21,14 +21,14 @@ COLLECTION = "collection"
 MOST_VALUES = 20
 """An attribute with more values than this identifies single volumes (a series number) and gives no
 subgroups."""
-FEW_NUMBERS = 6
+MOST_UNBINNED_NUMBERS = 6
 """Up to this many different numbers are one subgroup each; more, or one per volume, are cut into
 bins."""
 AGE = "age"
-AGES = (18.0, 40.0, 60.0, 80.0)
+AGE_BOUNDS = (18.0, 40.0, 60.0, 80.0)
 # BIDS writes n/a; one such word must not make a column of numbers one of words
-UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")
-UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
+UNSTATED_VALUES = ("", "n/a", "na", "nan", "unknown", "-")
+UNIT_SUFFIXES = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
 def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
@@ -38,66 +38,83 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
     Values are in display order, bins by their numbers.
     """
     groupings = []
-    collections = {case.volume_id: case.collection for case in cases if case.collection}
-    if collections:
-        groupings.append((COLLECTION, _sort_by_value(collections)))
-    for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
-        stated = {
+    collection_by_volume_id = {case.volume_id: case.collection for case in cases if case.collection}
+    if collection_by_volume_id:
+        groupings.append((COLLECTION, _sort_by_value(collection_by_volume_id)))
+    for attribute in sorted(
+        {attribute for case in cases for attribute in case.attributes} - {COLLECTION}
+    ):
+        stated_by_volume_id = {
             case.volume_id: value
             for case in cases
-            if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED
+            if (value := case.attributes.get(attribute, "").strip()).casefold()
+            not in UNSTATED_VALUES
         }
-        numbers = _numbers(name, stated)
-        values = _sort_by_value(stated) if numbers is None else _cut_into_bins(name, numbers)
+        numbers_by_volume_id = _measurements_by_volume(attribute, stated_by_volume_id)
+        value_by_volume_id = (
+            _sort_by_value(stated_by_volume_id)
+            if numbers_by_volume_id is None
+            else _cut_into_bins(attribute, numbers_by_volume_id)
+        )
         # one value per volume makes no groups
-        if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):
-            groupings.append((name, values))
+        if (
+            2
+            <= len(set(value_by_volume_id.values()))
+            <= min(MOST_VALUES, len(value_by_volume_id) - 1)
+        ):
+            groupings.append((attribute, value_by_volume_id))
     return groupings
 
 
-def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
+def _measurements_by_volume(
+    attribute: str, stated_by_volume: Mapping[str, str]
+) -> dict[str, float] | None:
     """The values as numbers, if they are to be cut into bins: numeric, many, and measurements; else
     None."""
     try:
-        numbers = {volume: float(value) for volume, value in stated.items()}
+        number_by_volume = {volume: float(value) for volume, value in stated_by_volume.items()}
     except ValueError:
         return None
-    if not np.isfinite(list(numbers.values())).all():
+    if not np.isfinite(list(number_by_volume.values())).all():
         return None
-    if len(set(numbers.values())) <= min(FEW_NUMBERS, len(numbers) - 1):
+    if len(set(number_by_volume.values())) <= min(MOST_UNBINNED_NUMBERS, len(number_by_volume) - 1):
         return None
     are_measurements = (
-        name.casefold() == AGE
-        or name.casefold().endswith(UNITS)
-        or any(value != int(value) for value in numbers.values())
+        attribute.casefold() == AGE
+        or attribute.casefold().endswith(UNIT_SUFFIXES)
+        or any(value != int(value) for value in number_by_volume.values())
     )
-    return numbers if are_measurements else None
+    return number_by_volume if are_measurements else None
 
 
-def _cut_into_bins(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
+def _cut_into_bins(attribute: str, number_by_volume: Mapping[str, float]) -> dict[str, str]:
     """The label of every number's bin, from the lowest bin up."""
-    values = np.array(list(numbers.values()))
-    edges: Sequence[float] = AGES
-    if name.casefold() != AGE:
-        quartiles = np.quantile(values, [0.25, 0.5, 0.75])
-        edges = sorted({float(f"{edge:.2g}") for edge in quartiles})
-    cuts = [edge for edge in edges if values.min() < edge <= values.max()]
-    labels = ["all"]
-    if cuts:
-        labels = [
-            f"below {cuts[0]:g}",
-            *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)),
-            f"{cuts[-1]:g} or more",
+    all_numbers = np.array(list(number_by_volume.values()))
+    bin_edges: Sequence[float] = AGE_BOUNDS
+    if attribute.casefold() != AGE:
+        quartiles = np.quantile(all_numbers, [0.25, 0.5, 0.75])
+        bin_edges = sorted({float(f"{edge:.2g}") for edge in quartiles})
+    dividing_edges = [edge for edge in bin_edges if all_numbers.min() < edge <= all_numbers.max()]
+    bin_labels = ["all"]
+    if dividing_edges:
+        bin_labels = [
+            f"below {dividing_edges[0]:g}",
+            *(f"{low:g} to below {high:g}" for low, high in pairwise(dividing_edges)),
+            f"{dividing_edges[-1]:g} or more",
         ]
-    order = sorted(numbers, key=lambda volume: (numbers[volume], volume))
+    volumes_in_order = sorted(
+        number_by_volume, key=lambda volume: (number_by_volume[volume], volume)
+    )
     return {
-        volume: labels[int(np.searchsorted(cuts, numbers[volume], side="right"))]
-        for volume in order
+        volume: bin_labels[
+            int(np.searchsorted(dividing_edges, number_by_volume[volume], side="right"))
+        ]
+        for volume in volumes_in_order
     }
 
 
-def _sort_by_value(values: Mapping[str, str]) -> dict[str, str]:
+def _sort_by_value(value_by_volume: Mapping[str, str]) -> dict[str, str]:
     return {
-        volume: values[volume]
-        for volume in sorted(values, key=lambda volume: (values[volume], volume))
+        volume: value_by_volume[volume]
+        for volume in sorted(value_by_volume, key=lambda volume: (value_by_volume[volume], volume))
     }

@@ -99,28 +99,44 @@ def column_of(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
 
 def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
-    classes = len(vocabulary.classes)
-    chain = len(vocabulary.chain)
-    predicted = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
+    class_count = len(vocabulary.classes)
+    chain_count = len(vocabulary.chain)
+    predicted_by_stage = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack(
         [
-            confusion(true_rows(case.truth, column, vocabulary), column, classes)
-            for column in predicted.values()
+            confusion(
+                true_rows(case.truth, predicted_class, vocabulary), predicted_class, class_count
+            )
+            for predicted_class in predicted_by_stage.values()
         ]
     )
     true_regions = case.truth[:, :-1].any(axis=0)
     predicted_regions = case.decided[:, :-1].any(axis=0)
-    if side_region_alone(case.truth, chain).any():
-        predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
-    by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
-    probabilities = {stage: array for stage, array in by_stage.items() if array is not None}
-    rows = np.arange(len(case.z_mm))
-    confidence = {stage: p.max(axis=1) for stage, p in probabilities.items()}
-    is_right = {stage: case.truth[rows, p.argmax(axis=1)] for stage, p in probabilities.items()}
-    confidence["decided"] = case.confidence
-    is_right["decided"] = case.truth[rows, predicted["decided"]]
+    if side_region_alone(case.truth, chain_count).any():
+        predicted_regions = predicted_regions & (
+            true_regions | (np.arange(class_count - 1) >= chain_count)
+        )
+    probabilities_if_known = {
+        "raw": case.raw,
+        "calibrated": case.calibrated,
+        "smoothed": case.smoothed,
+    }
+    probabilities_by_stage = {
+        stage: array for stage, array in probabilities_if_known.items() if array is not None
+    }
+    slice_indices = np.arange(len(case.z_mm))
+    confidence_by_stage = {
+        stage: stage_probabilities.max(axis=1)
+        for stage, stage_probabilities in probabilities_by_stage.items()
+    }
+    is_right_by_stage = {
+        stage: case.truth[slice_indices, stage_probabilities.argmax(axis=1)]
+        for stage, stage_probabilities in probabilities_by_stage.items()
+    }
+    confidence_by_stage["decided"] = case.confidence
+    is_right_by_stage["decided"] = case.truth[slice_indices, predicted_by_stage["decided"]]
     has_one_class = case.truth.sum(axis=1) == 1
-    is_lit = np.ones(len(rows), dtype=bool) if case.empty is None else ~case.empty
+    is_lit = np.ones(len(slice_indices), dtype=bool) if case.empty is None else ~case.empty
     return Tally(
         case=case,
         matrices=matrices,
@@ -131,20 +147,31 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         with_false_label=int(has_false_label(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
         confidence_sums=np.asarray(
-            np.bincount(predicted["decided"], weights=case.confidence, minlength=classes),
+            np.bincount(
+                predicted_by_stage["decided"], weights=case.confidence, minlength=class_count
+            ),
             dtype=np.float64,
         ),
-        bins={stage: reliability(confidence[stage], is_right[stage]) for stage in confidence},
-        plain_bins={
-            stage: reliability(confidence[stage][has_one_class], is_right[stage][has_one_class])
-            for stage in confidence
+        bins={
+            stage: reliability(confidence_by_stage[stage], is_right_by_stage[stage])
+            for stage in confidence_by_stage
         },
-        brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
+        plain_bins={
+            stage: reliability(
+                confidence_by_stage[stage][has_one_class], is_right_by_stage[stage][has_one_class]
+            )
+            for stage in confidence_by_stage
+        },
+        brier={
+            stage: brier_total(stage_probabilities, case.truth)
+            for stage, stage_probabilities in probabilities_by_stage.items()
+        },
         log_loss={
-            stage: negative_log_likelihood(p, case.truth) for stage, p in probabilities.items()
+            stage: negative_log_likelihood(stage_probabilities, case.truth)
+            for stage, stage_probabilities in probabilities_by_stage.items()
         },
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
-        lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right["decided"]).sum())),
+        lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right_by_stage["decided"]).sum())),
         statements=tally_statements(case, vocabulary),
     )

@@ -15,7 +15,7 @@ from fovnet.evaluate.overlaps import LEAST_OVERLAP
 from fovnet.own_files import begins_with, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
 
-RATES = [
+RATE_COLUMNS = [
     "group",
     "measure",
     "stage",
@@ -29,7 +29,7 @@ RATES = [
     "interval",
     "too_few",
 ]
-VOLUMES = [
+VOLUME_COLUMNS = [
     "volume_id",
     "subject_id",
     "collection",
@@ -50,7 +50,7 @@ VOLUMES = [
     "shows",
     "unsure",
 ]
-BORDERS = [
+BORDER_COLUMNS = [
     "volume_id",
     "below",
     "above",
@@ -60,13 +60,18 @@ BORDERS = [
     "low_mm",
     "high_mm",
 ]
-HEADERS = ["text", "header", "truth", "predicted", "volumes"]
-TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEADERS}
+HEADER_COLUMNS = ["text", "header", "truth", "predicted", "volumes"]
+COLUMNS_BY_TABLE = {
+    "rates": RATE_COLUMNS,
+    "volumes": VOLUME_COLUMNS,
+    "borders": BORDER_COLUMNS,
+    "headers": HEADER_COLUMNS,
+}
 
 
 def facts(evaluation: Evaluation) -> dict[str, Any]:
     """All measures as values that JSON can hold; None where a number is not defined."""
-    error = evaluation.answered and evaluation.answered.find("slice_error", "decided")
+    error_of_answered = evaluation.answered and evaluation.answered.find("slice_error", "decided")
     return {
         "classes": list(evaluation.vocabulary.classes),
         "intervals": {
@@ -92,7 +97,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
             "stated_error": evaluation.stated_error,
             "met": evaluation.promise_met,
             "risk": asdict(evaluation.answered_risk) if evaluation.answered_risk else None,
-            "slice_error": asdict(error) if error else None,
+            "slice_error": asdict(error_of_answered) if error_of_answered else None,
         },
         "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
         "statements": {
@@ -111,10 +116,10 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
 
 def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One row a measure and group, in the columns of rates.tsv."""
-    groups = [
+    named_groups = [
         ("volumes", "", evaluation.handling),
         ("header", "", evaluation.header_rates),
-        *((group.name, _yes(group.too_few), group.measures) for group in evaluation.groups),
+        *((group.name, _yes_or_no(group.too_few), group.measures) for group in evaluation.groups),
     ]
     return [
         {
@@ -122,9 +127,9 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
             "group": group,
             "measure": measure.name,
             "too_few": too_few,
-            "numerator": _count(measure.numerator),
+            "numerator": _without_decimals(measure.numerator),
         }
-        for group, too_few, measures in groups
+        for group, too_few, measures in named_groups
         for measure in measures
     ]
 
@@ -139,8 +144,8 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     """
     refuse_others(out)
     clear_unfinished(out)
-    volumes = [
-        {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
+    volume_rows = [
+        {**asdict(row), "slice_error": row.slice_error, "right": _yes_or_no(row.right)}
         | {
             "truth": "+".join(row.truth),
             "predicted": "+".join(row.predicted),
@@ -150,37 +155,41 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
         }
         for row in evaluation.volumes
     ]
-    borders = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
-    headers = [
-        {**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADERS[1:4]}}
+    border_rows = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
+    header_table_rows = [
+        {**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADER_COLUMNS[1:4]}}
         for row in evaluation.headers
     ]
-    if not headers:
+    if not header_table_rows:
         (out / "headers.tsv").unlink(missing_ok=True)
     return [
         write_json(
             out / "evaluation.json", facts(evaluation), settings=settings, seed=evaluation.seed
         ),
-        write_tsv(out / "rates.tsv", RATES, rate_rows(evaluation)),
-        write_tsv(out / "volumes.tsv", VOLUMES, volumes),
-        write_tsv(out / "borders.tsv", BORDERS, borders),
-        *([write_tsv(out / "headers.tsv", HEADERS, headers)] if headers else []),
+        write_tsv(out / "rates.tsv", RATE_COLUMNS, rate_rows(evaluation)),
+        write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volume_rows),
+        write_tsv(out / "borders.tsv", BORDER_COLUMNS, border_rows),
+        *(
+            [write_tsv(out / "headers.tsv", HEADER_COLUMNS, header_table_rows)]
+            if header_table_rows
+            else []
+        ),
     ]
 
 
 def refuse_others(out: Path) -> None:
     """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a
     folder."""
-    for name, columns in TABLES.items():
+    for name, columns in COLUMNS_BY_TABLE.items():
         # columns were added at the end
         refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))
     refuse_foreign(out / "evaluation.json", is_our_json)
 
 
-def _yes(flag: bool) -> str:
+def _yes_or_no(flag: bool) -> str:
     return "yes" if flag else "no"
 
 
-def _count(number: float | None) -> int | float | None:
+def _without_decimals(number: float | None) -> int | float | None:
     """Whole numbers without decimals, for the table."""
     return int(number) if number is not None and number == int(number) else number

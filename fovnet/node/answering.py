@@ -63,51 +63,55 @@ class Answering:
         by_region = self.ensemble.rule.by_region
         return AnswersTable(self.places, self.ensemble.vocabulary.classes[:-1] if by_region else ())
 
-    def answer(self, home: Path) -> list[VolumeAnswer]:
+    def answer(self, series_folder: Path) -> list[VolumeAnswer]:
         """What is said of the volumes in `series/KEY-N`, all of it on disk.
 
         Raises OSError if the disk is full, and then nothing is answered: to be called again.
         """
-        attempts = count_attempts(self.places, home)
-        attempts_path = self.places.begun / home.name
+        attempts = count_attempts(self.places, series_folder)
+        attempts_path = self.places.begun / series_folder.name
         write_text(attempts_path, str(attempts + 1))
         try:
-            sources_by_name = self._name_volumes(home) if attempts < MOST_ATTEMPTS else []
+            sources_by_name = self._name_volumes(series_folder) if attempts < MOST_ATTEMPTS else []
             if sources_by_name:
-                for prediction in self._predict(sources_by_name):
-                    self._write(prediction)
-                answers = [self._report(name) for name, _ in sources_by_name]
+                for prediction in self._predict_unanswered(sources_by_name):
+                    self._write_answer(prediction)
+                answers = [self._write_report(name) for name, _ in sources_by_name]
             else:
-                self._write(_refusal_after_crashes(home, attempts))
-                answers = [self._report(home.name)]
-            self._record(home, answers)
-            self.table.add(*split_name(home.name))
+                self._write_answer(_refusal_after_crashes(series_folder, attempts))
+                answers = [self._write_report(series_folder.name)]
+            self._record_instances(series_folder, answers)
+            self.table.add(*split_name(series_folder.name))
         finally:
             attempts_path.unlink()  # unless the process ends here
         return answers
 
-    def _name_volumes(self, home: Path) -> list[tuple[str, Source]]:
+    def _name_volumes(self, series_folder: Path) -> list[tuple[str, Source]]:
         """The volumes of a series, called as `fovnet predict` calls them: one, or of several echoes
         or phases one each.  What is set aside, or cannot be looked at, is refused when it is
         read."""
         try:
-            sources = sorted(find([home], self.included).sources, key=lambda source: source.path)
+            sources = sorted(
+                find([series_folder], self.included).sources, key=lambda source: source.path
+            )
         except Exception:
-            sources = [source_of(home)]
+            sources = [source_of(series_folder)]
         return list(zip(name_volumes([source.path for source in sources]), sources, strict=True))
 
-    def _predict(self, sources_by_name: list[tuple[str, Source]]) -> Iterator[AnsweredVolume]:
+    def _predict_unanswered(
+        self, sources_by_name: list[tuple[str, Source]]
+    ) -> Iterator[AnsweredVolume]:
         """The answers that are not there yet."""
-        folder = self.places.answers
+        answers_folder = self.places.answers
         identity = self.ensemble.identity
         unanswered = [
             (name, source)
             for name, source in sources_by_name
-            if earlier_rows(folder, name, source, identity) is None
+            if earlier_rows(answers_folder, name, source, identity) is None
         ]
         yield from predict(unanswered, self.ensemble)
 
-    def _write(self, prediction: AnsweredVolume) -> None:
+    def _write_answer(self, prediction: AnsweredVolume) -> None:
         ensemble = self.ensemble
         predictions.write(
             self.places.answers,
@@ -121,45 +125,53 @@ class Answering:
             model_name=ensemble.name,
         )
 
-    def _report(self, name: str) -> VolumeAnswer:
+    def _write_report(self, name: str) -> VolumeAnswer:
         """What is said of a volume, and its report on the way to the peer, unless it was
         refused."""
-        facts = read_json(self.places.answers / f"{name}.json")
+        answer_facts = read_json(self.places.answers / f"{name}.json")
         no_report_code = ""
-        folders = map(self.places.reports, STATES)
-        is_made = any((home / f"{name}.dcm").exists() for home in folders)
-        if facts["status"] != "refused" and not is_made:
+        report_folders = map(self.places.reports, STATES)
+        is_report_made = any(
+            (report_folder / f"{name}.dcm").exists() for report_folder in report_folders
+        )
+        if answer_facts["status"] != "refused" and not is_report_made:
             try:
                 write_report(
-                    answer_from_facts(facts), self.ensemble.vocabulary, self.places.reports(UNSENT)
+                    answer_from_facts(answer_facts),
+                    self.ensemble.vocabulary,
+                    self.places.reports(UNSENT),
                 )
             except ModelError as fault:
                 no_report_code = fault.code
-        return VolumeAnswer(name, facts["status"], facts["code"], no_report_code)
+        return VolumeAnswer(name, answer_facts["status"], answer_facts["code"], no_report_code)
 
-    def _record(self, home: Path, answers: list[VolumeAnswer]) -> None:
-        key, version = split_name(home.name)
-        instances = {path.name: checksum(path) for path in sorted(home.iterdir())}
-        volumes = [asdict(answer) for answer in answers]
+    def _record_instances(self, series_folder: Path, answers: list[VolumeAnswer]) -> None:
+        series_key, version = split_name(series_folder.name)
+        checksum_by_name = {path.name: checksum(path) for path in sorted(series_folder.iterdir())}
+        answer_rows = [asdict(answer) for answer in answers]
         header = dcmread(
-            home / next(iter(instances)), specific_tags=UID_TAGS, stop_before_pixels=True
+            series_folder / next(iter(checksum_by_name)),
+            specific_tags=UID_TAGS,
+            stop_before_pixels=True,
         )
         write_json(
-            self.places.answer_record_path(key),
+            self.places.answer_record_path(series_key),
             {
                 "version": version,
                 "study_uid": str(header.StudyInstanceUID),
                 "series_uid": str(header.SeriesInstanceUID),
-                "volumes": volumes,
-                "instances": instances,
+                "volumes": answer_rows,
+                "instances": checksum_by_name,
             },
         )
 
 
-def _refusal_after_crashes(home: Path, attempts: int) -> AnsweredVolume:
+def _refusal_after_crashes(series_folder: Path, attempts: int) -> AnsweredVolume:
     """The refusal of a series that ended so many processes."""
     sentence = (
-        f"{home}: {attempts} processes ended while they read it (by a crash, for want of memory, "
+        f"{series_folder}: {attempts} processes ended while they read it (by a crash, for want of memory, "
         "or killed). Read it with `fovnet predict`, which tells more."
     )
-    return AnsweredVolume(refusal(home.name, str(home), VolumeError("volume-crash", sentence)))
+    return AnsweredVolume(
+        refusal(series_folder.name, str(series_folder), VolumeError("volume-crash", sentence))
+    )

@@ -35,18 +35,18 @@ class BoundedSocket(socket.socket):
     def recv(self, count: int, flags: int = 0) -> bytes:
         """Up to `count` bytes.  Raises TooMuch beyond the allowance; the library then closes it."""
         try:
-            data = super().recv(count, flags)
+            received = super().recv(count, flags)
             if QUICK_ACK is not None:
                 self.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
-            self.allowance -= len(data)
+            self.allowance -= len(received)
             if self.allowance < 0:
                 raise AllowanceExceeded
         except OSError as fault:
             self.fault = fault
             raise
-        if self.first_byte < 0 and data:
-            self.first_byte = data[0]
-        return data
+        if self.first_byte < 0 and received:
+            self.first_byte = received[0]
+        return received
 
     def shutdown(self, how: int) -> None:
         """Ends the connection.  pynetdicom leaves a socket open whose `shutdown` raises, as it does
@@ -74,8 +74,8 @@ def connection_of(
     if tls is not None:
         tls.sslsocket_class = EncryptedSocket
         connection = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-    bounded: BoundedSocket = connection
-    return bounded
+    bounded_connection: BoundedSocket = connection
+    return bounded_connection
 
 
 def reason_of_end(connection: BoundedSocket, largest_bytes: int) -> tuple[str, str]:
@@ -83,14 +83,14 @@ def reason_of_end(connection: BoundedSocket, largest_bytes: int) -> tuple[str, s
     words where it was, or the caller went away."""
     fault = connection.fault
     if isinstance(fault, AllowanceExceeded):
-        gib = f"{largest_bytes / 2**30:g} GiB"
+        limit_in_words = f"{largest_bytes / 2**30:g} GiB"
         return (
             "too_large",
-            f"sent more than {gib} in one instance (--largest); the connection was closed",
+            f"sent more than {limit_in_words} in one instance (--largest); the connection was closed",
         )
     if isinstance(fault, ssl.SSLError):
-        reason = (fault.reason or "no reason given").lower().replace("_", " ")
-        return "tls_failed", f"failed to agree on TLS ({reason})"
+        tls_reason = (fault.reason or "no reason given").lower().replace("_", " ")
+        return "tls_failed", f"failed to agree on TLS ({tls_reason})"
     if connection.first_byte == TLS_RECORD and not isinstance(connection, EncryptedSocket):
         return "not_dicom", "speaks TLS, and this node does not; --tls-cert lets it"
     if connection.first_byte not in (-1, REQUEST_PDU):

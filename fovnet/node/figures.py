@@ -39,5 +39,5 @@ class Figures:
         """All of them, with seconds since the start and the memory taken."""
         with self._lock:
             counts = dict(sorted(self.counts.items()))
-        seconds = round(time.monotonic() - self.started)
-        return {"seconds": seconds, "resident_bytes": resident_bytes(), **counts}
+        seconds_at_work = round(time.monotonic() - self.started)
+        return {"seconds": seconds_at_work, "resident_bytes": resident_bytes(), **counts}

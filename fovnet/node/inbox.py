@@ -22,7 +22,7 @@ from typing import BinaryIO
 from fovnet.node.places import Places, split_name, sync
 from fovnet.records import checksum, copy
 
-HEX = 32  # of names: 128 bits of a SHA-256
+HASH_DIGITS = 32  # of names: 128 bits of a SHA-256
 
 
 @dataclass
@@ -48,8 +48,8 @@ class Inbox:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        for home in self.places.incoming.iterdir():
-            self.arrivals[home.name] = Arrival(self.clock(), self.clock())
+        for series_folder in self.places.incoming.iterdir():
+            self.arrivals[series_folder.name] = Arrival(self.clock(), self.clock())
 
     def keep(
         self, write: Callable[[BinaryIO], object], names_of: Callable[[Path], tuple[str, str]]
@@ -62,30 +62,30 @@ class Inbox:
         An instance that comes again replaces the earlier one.  Raises what these two raise, and
         OSError; then nothing of it is kept.
         """
-        handle, name_on_disk = tempfile.mkstemp(dir=self.places.unfinished)
-        path = Path(name_on_disk)
+        file_descriptor, name_on_disk = tempfile.mkstemp(dir=self.places.unfinished)
+        unfinished_path = Path(name_on_disk)
         try:
-            with os.fdopen(handle, "wb") as file:
+            with os.fdopen(file_descriptor, "wb") as file:
                 write(file)
                 file.flush()
-                key, name = names_of(path)
+                series_key, file_name = names_of(unfinished_path)
                 os.fsync(file.fileno())
             with self._lock:
-                self._put(path, key, name)
+                self._keep_in_series(unfinished_path, series_key, file_name)
         finally:
-            path.unlink(missing_ok=True)
-        return key
+            unfinished_path.unlink(missing_ok=True)
+        return series_key
 
-    def _put(self, path: Path, key: str, name: str) -> None:
-        home = self.places.incoming / key
+    def _keep_in_series(self, unfinished_path: Path, series_key: str, file_name: str) -> None:
+        series_folder = self.places.incoming / series_key
         now_s = self.clock()
-        is_new = not home.exists()
-        home.mkdir(exist_ok=True)
-        path.replace(home / name)
-        sync(home)
-        if is_new:
+        is_new_series = not series_folder.exists()
+        series_folder.mkdir(exist_ok=True)
+        unfinished_path.replace(series_folder / file_name)
+        sync(series_folder)
+        if is_new_series:
             sync(self.places.incoming)
-        arrival = self.arrivals.setdefault(key, Arrival(now_s, now_s))
+        arrival = self.arrivals.setdefault(series_key, Arrival(now_s, now_s))
         arrival.last_s = now_s
         arrival.instances += 1
 
@@ -111,13 +111,13 @@ class Inbox:
                 if self._has_room():
                     self._has_room = None
                 return []
-            keys = [
+            begin_and_key = [
                 (arrival.first_s, key)
                 for key, arrival in self.arrivals.items()
                 if now_s - arrival.last_s >= self.rest_s
                 or now_s - arrival.first_s >= self.longest_s
             ]
-        return [key for _, key in sorted(keys)]
+        return [key for _, key in sorted(begin_and_key)]
 
     def take(self, key: str) -> Path | None:
         """`series/KEY-N`, which nothing is added to any more; None where it held nothing new and
@@ -125,30 +125,32 @@ class Inbox:
 
         To be called where no earlier version of the series waits for its answer.
         """
-        folder = self.places.incoming / key
+        incoming_folder = self.places.incoming / key
         instance_count = self.arrivals[key].instances
-        record = self.places.record(key)
-        checksums = record["instances"]
-        assert isinstance(checksums, dict)
-        version = int(str(record["version"]))
-        is_new = any(checksums.get(path.name) != checksum(path) for path in folder.iterdir())
+        answer_record = self.places.record(key)
+        checksum_by_name = answer_record["instances"]
+        assert isinstance(checksum_by_name, dict)
+        version = int(str(answer_record["version"]))
+        has_new_instance = any(
+            checksum_by_name.get(path.name) != checksum(path) for path in incoming_folder.iterdir()
+        )
         series_folder = self.places.series / f"{key}-{version + 1}"
-        if is_new:
-            self._complete(folder, self.places.series / f"{key}-{version}")
+        if has_new_instance:
+            self._add_earlier_instances(incoming_folder, self.places.series / f"{key}-{version}")
         with self._lock:
             # compared with the record while one arrived
             if self.arrivals[key].instances != instance_count:
                 return None
             del self.arrivals[key]
-            if is_new:
-                folder.rename(series_folder)
+            if has_new_instance:
+                incoming_folder.rename(series_folder)
             else:
-                self.places.remove(folder)
+                self.places.remove(incoming_folder)
         sync(self.places.series)
         sync(self.places.incoming)
-        return series_folder if is_new else None
+        return series_folder if has_new_instance else None
 
-    def _complete(self, folder: Path, earlier_folder: Path) -> None:
+    def _add_earlier_instances(self, folder: Path, earlier_folder: Path) -> None:
         """Adds the instances of the earlier version that did not come again, where they are still
         there."""
         for path in earlier_folder.iterdir() if earlier_folder.exists() else ():
@@ -162,22 +164,28 @@ class Inbox:
 def series_to_answer(places: Places) -> list[Path]:
     """The series at rest that have no answer yet, those first that the fewest processes have ended
     over."""
-    homes = []
-    for home in places.series.iterdir():
-        key, version = split_name(home.name)
+    unanswered_folders = []
+    for series_folder in places.series.iterdir():
+        key, version = split_name(series_folder.name)
         if int(str(places.record(key)["version"])) < version:
-            homes.append(home)
-    return sorted(homes, key=lambda home: (count_attempts(places, home), home.stat().st_mtime_ns))
+            unanswered_folders.append(series_folder)
+    return sorted(
+        unanswered_folders,
+        key=lambda series_folder: (
+            count_attempts(places, series_folder),
+            series_folder.stat().st_mtime_ns,
+        ),
+    )
 
 
-def count_attempts(places: Places, home: Path) -> int:
+def count_attempts(places: Places, series_folder: Path) -> int:
     """How often the answer of a series was begun and not ended."""
     try:
-        return int((places.begun / home.name).read_text() or 0)
+        return int((places.begun / series_folder.name).read_text() or 0)
     except FileNotFoundError:
         return 0
 
 
 def hash_uids(*uids: str) -> str:
     """A name made of UIDs: no path, whatever they hold, and not readable in a log."""
-    return hashlib.sha256("\0".join(uids).encode()).hexdigest()[:HEX]
+    return hashlib.sha256("\0".join(uids).encode()).hexdigest()[:HASH_DIGITS]

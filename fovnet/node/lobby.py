@@ -35,30 +35,30 @@ class Lobby:
 
     def enter(self, association: Association, connection: BoundedSocket) -> None:
         """Lets a connection in that has no association yet."""
-        surplus: BoundedSocket | None = None
+        longest_waiting: BoundedSocket | None = None
         with self._lock:
             self._connections[association] = connection
             self._waiting.append(association)
             if len(self._waiting) > MOST_WAITING:
-                surplus = self._connections.get(self._waiting.pop(0))
-        if surplus is not None:
-            surplus.shutdown(SHUT_RDWR)
+                longest_waiting = self._connections.get(self._waiting.pop(0))
+        if longest_waiting is not None:
+            longest_waiting.shutdown(SHUT_RDWR)
 
     def associate(self, association: Association) -> bool:
         """Whether there is room for one association more; then this is one until it ends."""
         with self._lock:
-            has_room = self._count() < self.most
+            has_room = self._count_associated() < self.most
             self.turned_away = not has_room
             if has_room:
                 self._associated.append(association)
-                _drop(self._waiting, association)
+                _remove_if_there(self._waiting, association)
             return has_room
 
     def leave(self, association: Association) -> BoundedSocket | None:
         """Forgets a connection that is closed; what it was, None where it is forgotten already."""
         with self._lock:
-            _drop(self._waiting, association)
-            _drop(self._associated, association)
+            _remove_if_there(self._waiting, association)
+            _remove_if_there(self._associated, association)
             return self._connections.pop(association, None)
 
     def ended_associations(self) -> list[Association]:
@@ -75,12 +75,12 @@ class Lobby:
     def associations(self) -> int:
         """How many there are now."""
         with self._lock:
-            count = self._count()
+            count = self._count_associated()
             if count < self.most:
                 self.turned_away = False
             return count
 
-    def _count(self) -> int:
+    def _count_associated(self) -> int:
         self._associated = [
             association
             for association in self._associated
@@ -89,6 +89,6 @@ class Lobby:
         return len(self._associated)
 
 
-def _drop(associations: list[Association], association: Association) -> None:
+def _remove_if_there(associations: list[Association], association: Association) -> None:
     if association in associations:
         associations.remove(association)

@@ -26,11 +26,11 @@ from fovnet.node.places import DELIVERED, STATES, Places, split_name
 from fovnet.unforeseen import log_of
 
 Listener = TypeVar("Listener")
-GRACE_S = 10.0  # that associations have to end when the node is stopped
-LOOK_S = 0.2  # between looks for series at rest, and reports to send
-SWEEP_S = 60.0  # between looks for what has been kept long enough
+GRACE_AFTER_STOP_S = 10.0  # that associations have to end when the node is stopped
+PAUSE_BETWEEN_LOOKS_S = 0.2  # between looks for series at rest, and reports to send
+PAUSE_BETWEEN_SWEEPS_S = 60.0  # between looks for what has been kept long enough
 NO_ARCHIVE = "no archive is given (--to)"
-RETRY_S = 30.0  # until a series whose answer could not be written is tried again
+PAUSE_BEFORE_RETRY_S = 30.0  # until a series whose answer could not be written is tried again
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Node:
             self._courier.event if self._courier else None,
         )
         self._trouble: dict[str, str] = {}
-        self._swept = -SWEEP_S
+        self._last_sweep_s = -PAUSE_BETWEEN_SWEEPS_S
 
     def run(self) -> None:
         """Works until `stopped` is set, then ends what is under way.
@@ -119,21 +119,24 @@ class Node:
         if page_port is not None:
             page = _open_port(page_port, lambda: serve(page_port, settings.title, self.status))
             page_address = f"; page http://127.0.0.1:{page.server_address[1]}/"
-        waiting = f"{len(self._waiting)} series wait for answers"
-        self.say(f"{settings.title} listens on port {port}{page_address}; {waiting}")
+        waiting_in_words = f"{len(self._waiting)} series wait for answers"
+        self.say(f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}")
         if self._courier is None:
-            hours = f"{settings.pauses.give_up_s / 3600:g} h (--give-up)"
-            self.say(f"{NO_ARCHIVE}: reports are not sent, and removed after {hours}")
-        steps = {"answers": self._answer_next, "delivery": self._deliver}
-        threads = [Thread(target=self._repeat, args=step, name=step[0]) for step in steps.items()]
+            age_limit_in_words = f"{settings.pauses.give_up_s / 3600:g} h (--give-up)"
+            self.say(f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}")
+        step_by_name = {"answers": self._answer_next, "delivery": self._deliver_reports}
+        threads = [
+            Thread(target=self._repeat_step, args=name_and_step, name=name_and_step[0])
+            for name_and_step in step_by_name.items()
+        ]
         for thread in threads:
             thread.start()
         self.stopped.wait()
         self.say("stopping")
         self._door.close()
-        deadline_s = time.monotonic() + GRACE_S
+        deadline_s = time.monotonic() + GRACE_AFTER_STOP_S
         while self._door.associations and time.monotonic() < deadline_s:
-            time.sleep(LOOK_S)
+            time.sleep(PAUSE_BETWEEN_LOOKS_S)
         self._door.abort()
         for thread in threads:
             thread.join()
@@ -150,97 +153,97 @@ class Node:
         """What the page tells: what is on the disk, counts since the start, and what is wrong."""
         free_bytes = self.places.free_bytes()
         is_full = self._inbox.waits_for_room or free_bytes <= self.settings.limits.reserve_bytes
-        trouble = [
+        troubles = [
             *self._trouble.values(),
             "the disk is nearly full: instances are refused, and series wait" if is_full else "",
             self._door.trouble,
             self._courier.trouble if self._courier else "",
         ]
         return {
-            "trouble": "; ".join(filter(None, trouble)),
+            "trouble": "; ".join(filter(None, troubles)),
             "associations": self._door.associations,
             "series_arriving": len(self._inbox.arrivals),
             "series_waiting": len(self._waiting),
-            **{f"reports_{state}": _count(self.places.reports(state)) for state in STATES},
+            **{f"reports_{state}": _count_reports(self.places.reports(state)) for state in STATES},
             "free_bytes": free_bytes,
             **self.figures.now(),
         }
 
-    def _repeat(self, name: str, step: Callable[[], float]) -> None:
+    def _repeat_step(self, name: str, step: Callable[[], float]) -> None:
         """Takes a step again and again, each so many seconds after the last; one that fails is told
         of on the page and in the log, and tried again."""
         while not self.stopped.is_set():
             try:
-                pause = step()
+                pause_s = step()
                 self._trouble.pop(name, None)
             except Exception as fault:
-                pause = RETRY_S
+                pause_s = PAUSE_BEFORE_RETRY_S
                 reason = (
                     getattr(fault, "strerror", None)
                     or f"{type(fault).__name__}, see {log_of(fault)}"
                 )
                 self._trouble[name] = f"{name}: {reason}; tried again"
                 self.say(self._trouble[name])
-            self.stopped.wait(pause)
+            self.stopped.wait(pause_s)
 
     def _answer_next(self) -> float:
         self._answering.table.mend()
-        self._take_all()
-        self._sweep()
+        self._take_series_at_rest()
+        self._remove_what_is_kept_long_enough()
         if not self._waiting:
-            return LOOK_S
-        home = self._waiting[0]
+            return PAUSE_BETWEEN_LOOKS_S
+        series_folder = self._waiting[0]
         self._waiting.rotate(-1)  # last, should it fail
         start_s = time.monotonic()
-        answers = self._answering.answer(home)
-        self._waiting.remove(home)
+        answers = self._answering.answer(series_folder)
+        self._waiting.remove(series_folder)
         for answer in answers:
             self.figures.count("refused" if answer.status == "refused" else "answered")
             self.figures.count("without_report", bool(answer.unreported))
-        statuses = Counter(
+        count_by_status = Counter(
             " ".join(filter(None, (answer.status, answer.code, answer.unreported)))
             for answer in answers
         )
-        summary = ", ".join(f"{count} {status}" for status, count in statuses.items())
-        self.say(f"series {home.name}: {summary}; {time.monotonic() - start_s:.1f} s")
+        summary = ", ".join(f"{count} {status}" for status, count in count_by_status.items())
+        self.say(f"series {series_folder.name}: {summary}; {time.monotonic() - start_s:.1f} s")
         return 0.0
 
-    def _take_all(self) -> None:
+    def _take_series_at_rest(self) -> None:
         """Series at rest wait for their answers from now on, but for those whose earlier version
         does."""
-        busy = {split_name(home.name)[0] for home in self._waiting}
+        waiting_keys = {split_name(series_folder.name)[0] for series_folder in self._waiting}
         for key in self._inbox.keys_at_rest():
-            if key in busy:
+            if key in waiting_keys:
                 continue
-            if (home := self._inbox.take(key)) is not None:
-                self._waiting.append(home)
+            if (series_folder := self._inbox.take(key)) is not None:
+                self._waiting.append(series_folder)
             elif key not in self._inbox.arrivals:
                 self.figures.count("unchanged")
 
-    def _deliver(self) -> float:
-        return 0.0 if self._courier and self._courier.round() else LOOK_S
+    def _deliver_reports(self) -> float:
+        return 0.0 if self._courier and self._courier.round() else PAUSE_BETWEEN_LOOKS_S
 
-    def _sweep(self) -> None:
+    def _remove_what_is_kept_long_enough(self) -> None:
         """Removes series that were answered, and reports that were delivered, `keep_h` hours ago;
         where there is no archive, reports that are to be given up."""
-        if time.monotonic() - self._swept < SWEEP_S:
+        if time.monotonic() - self._last_sweep_s < PAUSE_BETWEEN_SWEEPS_S:
             return
-        self._swept = time.monotonic()
+        self._last_sweep_s = time.monotonic()
         if self._courier is None:
             give_up(self._outbox, NO_ARCHIVE, self.say, self.figures)
         oldest_time = time.time() - 3600 * self.settings.keep_h
-        for home in set(self.places.series.iterdir()).difference(self._waiting):
-            record_path = self.places.answer_record_path(split_name(home.name)[0])
+        for series_folder in set(self.places.series.iterdir()).difference(self._waiting):
+            record_path = self.places.answer_record_path(split_name(series_folder.name)[0])
             if self.stopped.is_set():
                 return
             if record_path.exists() and record_path.stat().st_mtime < oldest_time:
-                self.places.remove(home)
-        for path in self.places.reports(DELIVERED).iterdir():
-            if path.stat().st_mtime < oldest_time:
-                path.unlink()
+                self.places.remove(series_folder)
+        for report_path in self.places.reports(DELIVERED).iterdir():
+            if report_path.stat().st_mtime < oldest_time:
+                report_path.unlink()
 
 
-def _count(folder: Path) -> int:
+def _count_reports(folder: Path) -> int:
     return sum(1 for _ in folder.glob("*.dcm"))
 
 

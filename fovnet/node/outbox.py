@@ -90,10 +90,13 @@ class Outbox:
         """Why reports are not delivered, and how many, of those that were refused or not committed
         to."""
         with self._lock:
-            counts = Counter(
+            report_count_by_trouble = Counter(
                 delivery.trouble for delivery in self._deliveries.values() if delivery.trouble
             )
-        return "; ".join(f"{cause}: {several(count, 'report')}" for cause, count in counts.items())
+        return "; ".join(
+            f"{cause}: {several(count, 'report')}"
+            for cause, count in report_count_by_trouble.items()
+        )
 
     def mark_sent(self, path: Path, uid: str, to_be_committed: bool) -> None:
         """Moves a report that the peer has stored."""
@@ -131,29 +134,29 @@ class Outbox:
         less often.
         """
         with self._lock:
-            name = self._name_by_uid.pop(uid, "")
-            if not name:
+            file_name = self._name_by_uid.pop(uid, "")
+            if not file_name:
                 return False
-            path = self.places.reports(STORED) / name
+            path = self.places.reports(STORED) / file_name
             if trouble:
                 self._put_off(path, trouble)
             else:
-                self._deliveries.pop(name, None)
-            path.replace(self.places.reports(UNSENT if trouble else DELIVERED) / name)
+                self._deliveries.pop(file_name, None)
+            path.replace(self.places.reports(UNSENT if trouble else DELIVERED) / file_name)
             return True
 
     def overdue_reports(self, state: str, trouble: str) -> list[tuple[Path, str]]:
         """Reports of a state that are due after `give_up_s`, and the trouble of each: its own, or
         the peer's. None that was not tried since the start."""
-        latest_s = self.clock() - self.pauses.give_up_s
-        causes = [
+        latest_begin_s = self.clock() - self.pauses.give_up_s
+        paths_and_causes = [
             (path, self._delivery(path).trouble or trouble)
             for path in self.due_reports(state, 2**31)
         ]
         return [
             (path, cause)
-            for path, cause in causes
-            if cause and self._delivery(path).began_s < latest_s
+            for path, cause in paths_and_causes
+            if cause and self._delivery(path).began_s < latest_begin_s
         ]
 
     def give_up(self, path: Path, state: str) -> None:
@@ -165,7 +168,9 @@ class Outbox:
                 path.unlink()
                 return
             self._name_by_uid = {
-                uid: name for uid, name in self._name_by_uid.items() if name != path.name
+                uid: file_name
+                for uid, file_name in self._name_by_uid.items()
+                if file_name != path.name
             }
             path.replace(self.places.reports(DELIVERED) / path.name)
 

@@ -11,8 +11,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-HERE = "127.0.0.1"
-WORDS = {
+THIS_MACHINE = "127.0.0.1"
+WORDS_BY_FIGURE = {
     "associations": "associations now",
     "series_arriving": "series arriving",
     "series_waiting": "series waiting for their answers",
@@ -44,7 +44,7 @@ WORDS = {
     "too_large": "connections closed: too large",
 }
 """What the page calls the figures; those after `seconds` are counted since the start."""
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">\
+PAGE_TEMPLATE = """<!doctype html><html lang="en"><meta charset="utf-8">\
 <meta http-equiv="refresh" content="5">
 <title>fovnet node</title>
 <style>body{{font:16px/1.5 system-ui,sans-serif;margin:3em auto;max-width:36em}}
@@ -63,23 +63,23 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.wfile.write(self._head())
+            self.wfile.write(self._send_head())
 
         def do_HEAD(self) -> None:
-            self._head()
+            self._send_head()
 
-        def _head(self) -> bytes:
+        def _send_head(self) -> bytes:
             """Sends the status and the headers; the body."""
             path = urlsplit(self.path).path
             figures_now = figures()
-            bodies = {
-                "/": _page(title, figures_now),
+            body_by_path = {
+                "/": _page_html(title, figures_now),
                 "/health": json.dumps(figures_now, indent=1) + "\n",
             }
-            status = 200 if path in bodies else 404
+            status = 200 if path in body_by_path else 404
             if path == "/health" and figures_now["trouble"]:
                 status = 503
-            body = bodies.get(path, "").encode()
+            body = body_by_path.get(path, "").encode()
             self.send_response(status)
             self.send_header(
                 "Content-Type", "application/json" if path == "/health" else "text/html"
@@ -91,20 +91,20 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: a monitor asks every few seconds."""
 
-    server = ThreadingHTTPServer((HERE, port), Handler)
+    server = ThreadingHTTPServer((THIS_MACHINE, port), Handler)
     server.daemon_threads = True
     Thread(target=server.serve_forever, name="page", daemon=True).start()
     return server
 
 
-def _page(title: str, figures: Mapping[str, Any]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(WORDS.get(name, name))}</td><td>{_format_figure(name, value)}</td></tr>"
+def _page_html(title: str, figures: Mapping[str, Any]) -> str:
+    table_rows = "".join(
+        f"<tr><td>{escape(WORDS_BY_FIGURE.get(name, name))}</td><td>{_format_figure(name, value)}</td></tr>"
         for name, value in figures.items()
         if name != "trouble"
     )
-    return PAGE.format(
-        title=escape(title), state=escape(figures["trouble"] or "All is well."), rows=rows
+    return PAGE_TEMPLATE.format(
+        title=escape(title), state=escape(figures["trouble"] or "All is well."), rows=table_rows
     )
 
 

@@ -13,8 +13,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from fovnet.errors import ConfigError
 
 # printable ASCII without backslash; and without a slash
-TITLE = re.compile(r"[!-.0-Z^-~ \]\[]{1,16}")
-ANY = "*"
+TITLE_PATTERN = re.compile(r"[!-.0-Z^-~ \]\[]{1,16}")
+ANY_TITLE = "*"
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Caller:
         return any((ipv4_address or caller_address) in network for network in self.networks)
 
 
-HERE = Caller(ANY, (ip_network("127.0.0.0/8"), ip_network("::1/128")))
+CALLERS_HERE = Caller(ANY_TITLE, (ip_network("127.0.0.0/8"), ip_network("::1/128")))
 
 
 def title_of(text: str) -> str:
     """An AE title.  Raises ConfigError "node-title" for what cannot be one (DICOM PS3.5, 6.2)."""
-    if not TITLE.fullmatch(text) or not text.strip():
+    if not TITLE_PATTERN.fullmatch(text) or not text.strip():
         raise ConfigError(
             "node-title",
             f"{text!r}: is no AE title, which has 1 to 16 characters of ASCII, not all blank; "
@@ -70,16 +70,16 @@ def caller_of(text: str) -> Caller:
 
     Raises ConfigError "node-caller", or as `title_of`.
     """
-    title, _, place = text.rpartition("@")
-    if not title or not place:
+    title, _, network_text = text.rpartition("@")
+    if not title or not network_text:
         raise ConfigError(
             "node-caller",
             f"--from {text}: is no AE@NETWORK; give one as in SCANNER@10.1.2.3 or '*@10.1.0.0/16'",
         )
-    title = title if title == ANY else title_of(title)
+    title = title if title == ANY_TITLE else title_of(title)
     with suppress(ValueError):
-        return Caller(title, (ip_network(place.strip("[]"), strict=False),))
-    return Caller(title, _addresses(place, f"--from {text}"))
+        return Caller(title, (ip_network(network_text.strip("[]"), strict=False),))
+    return Caller(title, _addresses(network_text, f"--from {text}"))
 
 
 def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Caller, ...]:
@@ -88,15 +88,17 @@ def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Cal
     peer_callers = (
         () if peer is None else (Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")),)
     )
-    return (*(callers or (HERE,)), *peer_callers)
+    return (*(callers or (CALLERS_HERE,)), *peer_callers)
 
 
 def _addresses(host: str, option: str) -> tuple[IPv4Network | IPv6Network, ...]:
     try:
-        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        address_entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as fault:
         raise ConfigError(
             "node-host",
             f"{option}: no address of {host} is known ({fault.strerror}); give its address itself",
         ) from fault
-    return tuple(ip_network(str(entry[4][0]).partition("%")[0]) for entry in entries)
+    return tuple(
+        ip_network(str(address_entry[4][0]).partition("%")[0]) for address_entry in address_entries
+    )

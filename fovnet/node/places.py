@@ -82,9 +82,9 @@ class Places:
     def remove(self, folder: Path) -> None:
         """Takes a folder away in one step, then its files: half of a series would be answered as a
         whole."""
-        home = Path(tempfile.mkdtemp(dir=self.unfinished))
-        folder.rename(home / folder.name)
-        shutil.rmtree(home, ignore_errors=True)
+        temporary_folder = Path(tempfile.mkdtemp(dir=self.unfinished))
+        folder.rename(temporary_folder / folder.name)
+        shutil.rmtree(temporary_folder, ignore_errors=True)
 
 
 def split_name(name: str) -> tuple[str, int]:
@@ -96,11 +96,11 @@ def split_name(name: str) -> tuple[str, int]:
 def sync(folder: Path) -> None:
     """Waits until the names in a folder are on the disk: a file's own fsync does not write its
     name."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    folder_descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        os.fsync(folder_descriptor)
     finally:
-        os.close(descriptor)
+        os.close(folder_descriptor)
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def lock_places(folder: Path) -> Iterator[Places]:
             f"--out {folder}: is not empty, and was not filled by a node; give a folder of its own",
         )
     try:
-        lock = lock_folder(folder)
+        lock_descriptor = lock_folder(folder)
     except BlockingIOError as fault:
         raise ConfigError(
             "out-busy",
@@ -130,7 +130,7 @@ def lock_places(folder: Path) -> Iterator[Places]:
         write_json(folder / STAMP, {"what": "the folder of a DICOM node"}, keep_same=True)
         places = Places(folder)
         shutil.rmtree(places.unfinished, ignore_errors=True)
-        for home in (
+        for subfolder in (
             places.incoming,
             places.series,
             places.answers,
@@ -138,7 +138,7 @@ def lock_places(folder: Path) -> Iterator[Places]:
             places.unfinished,
             *map(places.reports, STATES),
         ):
-            home.mkdir(parents=True, exist_ok=True)
+            subfolder.mkdir(parents=True, exist_ok=True)
         yield places
     finally:
-        os.close(lock)
+        os.close(lock_descriptor)

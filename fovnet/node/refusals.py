@@ -10,7 +10,7 @@ from threading import Lock
 
 from fovnet.node.figures import Figures
 
-MOST_TOLD = 1000  # pairs of a caller and a cause that the log names
+MOST_PAIRS_NAMED = 1000  # pairs of a caller and a cause that the log names
 
 
 @dataclass
@@ -27,11 +27,11 @@ class Refusals:
         self.figures.count(figure)
         sentence = f"{caller} {cause}"
         with self._lock:
-            if sentence not in self._times and len(self._times) >= MOST_TOLD:
+            if sentence not in self._times and len(self._times) >= MOST_PAIRS_NAMED:
                 sentence = "other callers, counted and not named"
             self._times[sentence] += 1
-            times = self._times[sentence]
-        if times == 1:
+            refusal_count = self._times[sentence]
+        if refusal_count == 1:
             self.say(f"refused: {sentence}")
-        elif str(times).strip("0") == "1":
-            self.say(f"refused: {sentence} ({times:,} times by now)")
+        elif str(refusal_count).strip("0") == "1":
+            self.say(f"refused: {sentence} ({refusal_count:,} times by now)")

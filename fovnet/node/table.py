@@ -19,7 +19,7 @@ from fovnet.decision.answers_table import TABLE, answer_columns, answer_row
 from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 
-UIDS = ("study_uid", "series_uid")
+UID_COLUMNS = ("study_uid", "series_uid")
 VOLUME_ID = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")  # KEY-N; of several volumes in it KEY-N-DIGITS
 
 
@@ -45,55 +45,61 @@ class AnswersTable:
             return
         self._is_right = False
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in self._lines(key)))
+            file.write("".join(f"{line}\n" for line in self._newest_lines(key)))
         self._is_right = True
 
     def mend(self) -> None:
         """Makes the table what the folder says, unless it is known to be that."""
         if self._is_right:
             return
-        written_lines = self._rows_by_key()
-        newest = newest_answers(path.stem for path in self.places.answers.glob("*.json"))
+        written_lines_by_key = self._lines_by_key()
+        newest_ids_by_key = newest_answers(path.stem for path in self.places.answers.glob("*.json"))
         lines: list[str] = []
-        for key in dict.fromkeys([*written_lines, *newest]):
-            is_same = written_lines.get(key, {}).keys() == newest.get(key, set())
-            lines += written_lines[key].values() if is_same else self._lines(key)
-        head = tsv_text(self._columns, [])
-        write_text(self.path, head + "".join(f"{line}\n" for line in lines), keep_same=True)
+        for key in dict.fromkeys([*written_lines_by_key, *newest_ids_by_key]):
+            is_same = written_lines_by_key.get(key, {}).keys() == newest_ids_by_key.get(key, set())
+            lines += written_lines_by_key[key].values() if is_same else self._newest_lines(key)
+        header_line = tsv_text(self._columns, [])
+        write_text(self.path, header_line + "".join(f"{line}\n" for line in lines), keep_same=True)
         self._is_right = True
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return (*answer_columns(self.regions), *UIDS)
+        return (*answer_columns(self.regions), *UID_COLUMNS)
 
-    def _rows_by_key(self) -> dict[str, dict[str, str]]:
+    def _lines_by_key(self) -> dict[str, dict[str, str]]:
         """The whole lines in the file, by key and volume_id; none where it has other columns."""
         try:
             text = self.path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return {}
-        head, *lines = text.split("\n")[:-1] or [""]  # what no line end follows was cut off
+        header_line, *lines = text.split("\n")[:-1] or [""]  # what no line end follows was cut off
         lines_by_key: dict[str, dict[str, str]] = {}
-        if f"{head}\n" != tsv_text(self._columns, []):
+        if f"{header_line}\n" != tsv_text(self._columns, []):
             return lines_by_key
         for line in lines:
             volume_id = line.partition("\t")[0]
-            if (match := VOLUME_ID.fullmatch(volume_id)) and line.count("\t") == head.count("\t"):
+            if (match := VOLUME_ID.fullmatch(volume_id)) and line.count("\t") == header_line.count(
+                "\t"
+            ):
                 lines_by_key.setdefault(match[1], {})[volume_id] = line
         return lines_by_key
 
-    def _lines(self, key: str) -> list[str]:
+    def _newest_lines(self, key: str) -> list[str]:
         """The rows of the newest answer of a series, as lines."""
         record = self.places.record(key)
-        uids = {name: record.get(name) for name in UIDS}
-        volumes: Any = record.get("volumes", [])
-        answers = [self.places.answers / f"{volume['volume_id']}.json" for volume in volumes]
-        rows = [answer_row(read_json(path)) | uids for path in answers if path.exists()]
+        uid_by_column = {name: record.get(name) for name in UID_COLUMNS}
+        volume_facts: Any = record.get("volumes", [])
+        answer_paths = [
+            self.places.answers / f"{facts['volume_id']}.json" for facts in volume_facts
+        ]
+        rows = [
+            answer_row(read_json(path)) | uid_by_column for path in answer_paths if path.exists()
+        ]
         return tsv_text(self._columns, rows).splitlines()[1:]
 
 
 def newest_answers(all_ids: Iterable[str]) -> dict[str, Collection[str]]:
-    """Of each key the volume_ids of its highest version."""
+    """The volume_ids of the highest version of each series, by the series' key."""
     newest_by_key: dict[str, tuple[int, set[str]]] = {}
     for volume_id in all_ids:
         match = VOLUME_ID.fullmatch(volume_id)
@@ -106,4 +112,4 @@ def newest_answers(all_ids: Iterable[str]) -> dict[str, Collection[str]]:
             newest_by_key[key] = version, {volume_id}
         elif version == newest_version:
             newest_by_key[key][1].add(volume_id)
-    return {key: ids for key, (_, ids) in newest_by_key.items()}
+    return {key: volume_ids for key, (_, volume_ids) in newest_by_key.items()}

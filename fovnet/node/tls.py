@@ -46,10 +46,12 @@ def _load_files(
             context.verify_mode = ssl.CERT_REQUIRED
     except OSError as fault:  # ssl.SSLError is one
         path_by_option = {"--tls-cert": cert, "--tls-key": key, "--tls-ca": authorities}
-        options = ", ".join(f"{option} {path}" for option, path in path_by_option.items() if path)
+        options_in_words = ", ".join(
+            f"{option} {path}" for option, path in path_by_option.items() if path
+        )
         raise ConfigError(
             "node-tls",
-            f"{options}: cannot be used ({fault.strerror or fault}); give PEM files, the key "
+            f"{options_in_words}: cannot be used ({fault.strerror or fault}); give PEM files, the key "
             "without a password",
         ) from fault
     return context

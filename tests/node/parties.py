@@ -26,7 +26,7 @@ from pynetdicom.sop_class import (
 from fovnet.decision.ensemble import Ensemble
 from fovnet.node.answering import Answering
 from fovnet.node.node import Node, NodeSettings
-from fovnet.node.peers import HERE
+from fovnet.node.peers import CALLERS_HERE
 from fovnet.node.places import Places, lock_places
 
 PATIENT = {"PatientName": "Doe^Jane", "PatientID": "MRN-4711", "AccessionNumber": "ACC-0815"}
@@ -59,7 +59,13 @@ class AtWork:
 @contextmanager
 def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWork]:
     """A node on a free port, which calls a series at rest after half a second."""
-    made = {"title": "FOVNET", "port": 0, "callers": (HERE,), "host": "127.0.0.1", "rest_s": 0.5}
+    made = {
+        "title": "FOVNET",
+        "port": 0,
+        "callers": (CALLERS_HERE,),
+        "host": "127.0.0.1",
+        "rest_s": 0.5,
+    }
     made |= settings
     with lock_places(folder) as places:
         lines: list[str] = []

@@ -18,7 +18,7 @@ from fovnet.node.door import Door, DoorLimits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.outbox import Outbox, Pauses
-from fovnet.node.peers import HERE, ReportPeer
+from fovnet.node.peers import CALLERS_HERE, ReportPeer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
 from fovnet.node.tls import client_context, server_context
 
@@ -82,7 +82,9 @@ def test_with_it_a_report_is_delivered_when_the_archive_says_so(
     peer, port = archive(forgets=0)
     taker = courier(outbox, port)
     if calls_back:
-        door = Door(Inbox(places, 1.0, 1.0), Figures(), DoorLimits(), (HERE,), print, taker.event)
+        door = Door(
+            Inbox(places, 1.0, 1.0), Figures(), DoorLimits(), (CALLERS_HERE,), print, taker.event
+        )
         peer.back = door.open("FOVNET", "127.0.0.1", 0, None)
     else:
         peer.at_once = True

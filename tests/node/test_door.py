@@ -30,7 +30,7 @@ from fovnet.node.door import MR_IMAGE_CLASSES, Door, DoorLimits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.lobby import MOST_WAITING, Lobby
-from fovnet.node.peers import HERE
+from fovnet.node.peers import CALLERS_HERE
 from fovnet.node.places import lock_places
 from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import decodable_syntaxes
@@ -77,7 +77,9 @@ def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
         def made(tls: ssl.SSLContext | None = None, **limits: float) -> Opened:
             lines: list[str] = []
             figures, bounds = Figures(), DoorLimits(**{"reserve_bytes": 0, **limits})
-            doors.append(Door(Inbox(places, 60.0, 60.0), figures, bounds, (HERE,), lines.append))
+            doors.append(
+                Door(Inbox(places, 60.0, 60.0), figures, bounds, (CALLERS_HERE,), lines.append)
+            )
             doors[-1].open("FOVNET", "127.0.0.1", 0, tls)
             return Opened(doors[-1], lines)
 

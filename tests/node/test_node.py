@@ -30,7 +30,7 @@ from fovnet.node.door import DoorLimits
 from fovnet.node.inbox import hash_uids
 from fovnet.node.node import Node, NodeSettings
 from fovnet.node.outbox import Pauses
-from fovnet.node.peers import ANY, HERE, Caller, ReportPeer
+from fovnet.node.peers import ANY_TITLE, CALLERS_HERE, Caller, ReportPeer
 from fovnet.node.places import lock_places
 from fovnet.node.tls import client_context, server_context
 from fovnet.records import read_json
@@ -111,7 +111,7 @@ def test_a_busy_node_removes_what_was_kept_and_not_what_waits(tmp_path, networks
 def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
     """By address, by title, by the title that they call; and other images than MR by their class."""
     image, far = series(1)[:1], ip_network("192.0.2.0/24")
-    with at_work(tmp_path / "far", networks, callers=(Caller(ANY, (far,)),)) as running:
+    with at_work(tmp_path / "far", networks, callers=(Caller(ANY_TITLE, (far,)),)) as running:
         assert statuses(running.port, image) == [None]
     here = (Caller("SCANNER", (ip_network("127.0.0.0/8"),)), Caller("OTHER", (far,)))
     with at_work(tmp_path / "here", networks, callers=here) as running:
@@ -317,7 +317,7 @@ def test_a_port_that_cannot_be_opened_is_refused_with_advice_that_helps(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, lock_places(tmp_path / "node") as places:
         wanted = taken.getsockname()[1] if port is None else port
-        settings = NodeSettings("FOVNET", wanted, (HERE,), host=host)
+        settings = NodeSettings("FOVNET", wanted, (CALLERS_HERE,), host=host)
         node = Node(places, Answering(places, networks), settings, print)
         with pytest.raises(ConfigError, match=advice) as fault:
             node.run()

@@ -9,7 +9,7 @@ import pytest
 from fovnet.decision.answers_table import answer_columns
 from fovnet.node.inbox import hash_uids
 from fovnet.node.places import Places
-from fovnet.node.table import UIDS, AnswersTable
+from fovnet.node.table import UID_COLUMNS, AnswersTable
 from fovnet.records import read_tsv, write_json
 from tests.node.parties import at_work, statuses
 
@@ -67,7 +67,10 @@ def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) 
     answer(places, "a", 10)
     table.add("a", 10)
     assert list(rows(places)) == ["a-10", "b-1", "c-1", "c-1-0123"]
-    assert table.path.read_text().splitlines()[0].split("\t") == [*answer_columns(REGIONS), *UIDS]
+    assert table.path.read_text().splitlines()[0].split("\t") == [
+        *answer_columns(REGIONS),
+        *UID_COLUMNS,
+    ]
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "twice", "columns", "zeros", "none"])
@@ -129,7 +132,7 @@ def test_a_node_keeps_its_table(tmp_path, networks, series) -> None:
         hash_uids(one[0].StudyInstanceUID, one[0].SeriesInstanceUID) for one in (images, broken)
     ]
     assert found.keys() == {f"{keys[0]}-2", f"{keys[1]}-1"}
-    assert [found[f"{keys[1]}-1"][name] for name in ("status", *UIDS)] == [
+    assert [found[f"{keys[1]}-1"][name] for name in ("status", *UID_COLUMNS)] == [
         "refused",
         str(broken[0].StudyInstanceUID),
         str(broken[0].SeriesInstanceUID),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fovnet.evaluate.cases import Case, check_splits
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.evaluate.guards import SIMULATED
+from fovnet.evaluate.guards import SIMULATED_COLLECTION
 from fovnet.regions import Vocabulary
 from fovnet.report.content.answer import AnswerChapter, answer_of
 from fovnet.report.content.cases import CasesChapter, cases_of
@@ -63,7 +63,9 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
     return Page(
         title=settings.report.title,
         vocabulary=vocabulary,
-        answer=answer_of(evaluation, {SIMULATED} if settings.phantom.subjects else set()),
+        answer=answer_of(
+            evaluation, {SIMULATED_COLLECTION} if settings.phantom.subjects else set()
+        ),
         cohort=cohort_of(evaluation, cases, run.manifest),
         reference=reference,
         performance=performance,
