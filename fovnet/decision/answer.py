@@ -187,12 +187,12 @@ def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]
     is no doubt about the volume, "unsure" if there is, or if it is unsure whether the span's region
     is shown, and "" if the volume was refused.
     """
-    head = volume_cells(answer) | {"volume_confidence": answer.stated_confidence}
+    shared_cells = volume_cells(answer) | {"volume_confidence": answer.stated_confidence}
     if answer.decision is None or stack is None or not answer.decision.spans:
-        return [{**head, "confidence": answer.stated_confidence}]
+        return [{**shared_cells, "confidence": answer.stated_confidence}]
     rows = []
     for span in answer.decision.spans:
-        row = {**head, **_span_cells(span, stack)}
+        row = {**shared_cells, **_span_cells(span, stack)}
         if span.region in answer.unsure_regions:
             row |= {"confidence": None, "extents": "unsure"}
         rows.append(row)
@@ -226,17 +226,17 @@ def answer_facts(
     novelty = signs.of(unlike_training.CHECK)
     axes = signs.of(turned.CHECK)
     agreement = signs.of(members_disagree.CHECK)
-    order = signs.of(out_of_order.CHECK)
-    hidden = signs.of(too_dark.CHECK)
-    body = _facts_of_any(answer) | {
+    slice_order = signs.of(out_of_order.CHECK)
+    hidden_region = signs.of(too_dark.CHECK)
+    common_facts = _common_facts(answer) | {
         "novelty": novelty and novelty.volume,
         "agreement": None if agreement is None else float(agreement.mean()),
         "upright": axes and axes.bearing.upright,
         "classes": vocabulary.classes,
     }
     if answer.decision is None or stack is None or raw is None:
-        return body
-    return body | {
+        return common_facts
+    return common_facts | {
         "confidence": answer.decision.sure,
         "set_probability": answer.decision.set_probability,
         "flipped_gain": answer.decision.flipped_gain,
@@ -267,16 +267,16 @@ def answer_facts(
         },
         "decided": answer.decision.decided.astype(int),
         "slice_confidence": np.round(answer.decision.confidence, 5),
-        "disorder": order and order.disorder,
-        "passes": order and order.passes,
+        "disorder": slice_order and slice_order.disorder,
+        "passes": slice_order and slice_order.passes,
         "extent_mm": signs.of(too_small.CHECK),
-        "hidden": hidden and asdict(hidden),
-        "slice_agreement": _round(agreement),
-        "slice_novelty": _round(None if novelty is None else novelty.slices),
+        "hidden": hidden_region and asdict(hidden_region),
+        "slice_agreement": _round_or_none(agreement),
+        "slice_novelty": _round_or_none(None if novelty is None else novelty.slices),
     }
 
 
-def _facts_of_any(answer: Answer) -> dict[str, Any]:
+def _common_facts(answer: Answer) -> dict[str, Any]:
     """The answer on a volume, refused or not, as JSON."""
     return {
         "volume_id": answer.volume_id,
@@ -291,7 +291,7 @@ def _facts_of_any(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _round(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def _round_or_none(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     return None if values is None else np.round(values, 5)
 
 
@@ -308,13 +308,13 @@ def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
     """A span's cells; slice numbers of a resampled volume are those of the original volume,
     re-oriented to its closest axes."""
     if stack.counted is None:
-        first, last = stack.covers.T
+        first_slices, last_slices = stack.covers.T
     else:
-        first, last = _nearest_slices(stack.counted)
+        first_slices, last_slices = _nearest_slices(stack.counted)
     return {
         "region": span.region,
-        "first_slice": int(first[span.first]),
-        "last_slice": int(last[span.last]),
+        "first_slice": int(first_slices[span.first]),
+        "last_slice": int(last_slices[span.last]),
         "from_mm": span.from_mm,
         "to_mm": span.to_mm,
         "confidence": span.confidence,

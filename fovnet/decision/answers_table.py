@@ -20,7 +20,7 @@ from fovnet.decision.statements import UNSURE, YES, RegionEnd, Statement
 from fovnet.records import plain, write_tsv
 
 TABLE = "answers.tsv"
-HEAD = (
+VOLUME_COLUMNS = (
     "volume_id",
     "path",
     "status",
@@ -31,13 +31,13 @@ HEAD = (
     "volume_confidence",
     "extents",
 )
-ENDS = {"lower": "from", "upper": "to"}
+COLUMN_PREFIX_BY_END = {"lower": "from", "upper": "to"}
 
 
 @dataclass(frozen=True)
 class TableRows:
     """What tables and index hold of one volume: its rows of spans.tsv, and its cells of
-    answers.tsv, those of `HEAD` and of each region in order; none of a region where nothing is said
+    answers.tsv, those of `VOLUME_COLUMNS` and of each region in order; none of a region where nothing is said
     region by region.
 
     doubts  (code, sentence) of each; None where only its JSON tells
@@ -48,15 +48,17 @@ class TableRows:
     doubts: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> TableRows:
+    def of(cls, facts: Mapping[str, Any]) -> TableRows:
         """From the facts of its JSON.  Raises KeyError where they lack the rows."""
-        cells = answer_row(body)
-        regions = [statement["region"] for statement in body.get("statements") or ()]
-        answer = tuple(cells.get(name) for name in answer_columns(regions))
-        doubts = None
-        if body.get("doubts") is not None:
-            doubts = tuple((doubt.get("code"), doubt.get("sentence")) for doubt in body["doubts"])
-        return cls(list(body["rows"]), answer, doubts)
+        cell_by_column = answer_row(facts)
+        regions = [statement["region"] for statement in facts.get("statements") or ()]
+        answer_cells = tuple(cell_by_column.get(column) for column in answer_columns(regions))
+        doubt_texts = None
+        if facts.get("doubts") is not None:
+            doubt_texts = tuple(
+                (doubt.get("code"), doubt.get("sentence")) for doubt in facts["doubts"]
+            )
+        return cls(list(facts["rows"]), answer_cells, doubt_texts)
 
     @classmethod
     def of_line(cls, line: str) -> TableRows:
@@ -89,64 +91,81 @@ def write_answers(folder: Path, regions: Sequence[str], volumes: Iterable[TableR
 
 def answer_columns(regions: Sequence[str]) -> tuple[str, ...]:
     """The columns of the table for these regions."""
-    return (*HEAD, *(name for region in regions for name in _region_columns(region)))
+    return (*VOLUME_COLUMNS, *(name for region in regions for name in _region_columns(region)))
 
 
-def answer_row(body: Mapping[str, Any]) -> dict[str, Any]:
+def answer_row(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one volume, from the facts of its JSON; of a refused one only the head."""
-    statements = body.get("statements") or ()
-    span_rows = body.get("rows") or [{}]
-    shows = [row["region"] for row in statements if row["answer"] == YES]
-    unsure = [row["region"] for row in statements if row["answer"] == UNSURE]
-    cells = {name: body.get(name) for name in HEAD}
-    cells |= {
+    statements = facts.get("statements") or ()
+    span_rows = facts.get("rows") or [{}]
+    shown_regions = [
+        statement_facts["region"]
+        for statement_facts in statements
+        if statement_facts["answer"] == YES
+    ]
+    unsure_regions = [
+        statement_facts["region"]
+        for statement_facts in statements
+        if statement_facts["answer"] == UNSURE
+    ]
+    cell_by_column = {column: facts.get(column) for column in VOLUME_COLUMNS}
+    cell_by_column |= {
         "volume_confidence": span_rows[0].get("volume_confidence"),
-        "extents": _extents(bool(shows), body),
-        "shows": ", ".join(shows),
-        "unsure": ", ".join(unsure),
+        "extents": _extents_cell(bool(shown_regions), facts),
+        "shows": ", ".join(shown_regions),
+        "unsure": ", ".join(unsure_regions),
     }
     for statement in statements:
-        cells |= _region_cells(statement)
-    return cells
+        cell_by_column |= _region_cells(statement)
+    return cell_by_column
 
 
-def _extents(shows_any: bool, body: Mapping[str, Any]) -> str:
+def _extents_cell(shows_any: bool, facts: Mapping[str, Any]) -> str:
     """ "sure" without doubts about the volume, else "unsure"; "" if no region is surely shown."""
     if not shows_any:
         return ""
-    return "sure" if body.get("extents_sure") else "unsure"
+    return "sure" if facts.get("extents_sure") else "unsure"
 
 
 def _region_columns(region: str) -> list[str]:
-    ends = [f"{region}_{end}{side}_mm" for end in ENDS.values() for side in ("", "_low", "_high")]
+    ends = [
+        f"{region}_{end}{side}_mm"
+        for end in COLUMN_PREFIX_BY_END.values()
+        for side in ("", "_low", "_high")
+    ]
     return [region, f"{region}_probability", *ends]
 
 
 def _region_cells(statement: Mapping[str, Any]) -> dict[str, Any]:
     region = statement["region"]
-    cells = {region: statement["answer"], f"{region}_probability": statement["probability"]}
-    for end, column in ENDS.items():
+    cell_by_column = {
+        region: statement["answer"],
+        f"{region}_probability": statement["probability"],
+    }
+    for end, column_prefix in COLUMN_PREFIX_BY_END.items():
         if statement[end]:
-            cells |= {
-                f"{region}_{column}_mm": statement[end]["mm"],
-                f"{region}_{column}_low_mm": statement[end]["low_mm"],
-                f"{region}_{column}_high_mm": statement[end]["high_mm"],
+            cell_by_column |= {
+                f"{region}_{column_prefix}_mm": statement[end]["mm"],
+                f"{region}_{column_prefix}_low_mm": statement[end]["low_mm"],
+                f"{region}_{column_prefix}_high_mm": statement[end]["high_mm"],
             }
-    return cells
+    return cell_by_column
 
 
 def _statement(region: str, cells: Mapping[str, Any]) -> Statement:
     """The statement that `_region_cells` wrote."""
-    lower, upper = (_region_end(f"{region}_{column}", cells) for column in ENDS.values())
+    lower, upper = (
+        _region_end(f"{region}_{column}", cells) for column in COLUMN_PREFIX_BY_END.values()
+    )
     return Statement(region, cells[region], cells[f"{region}_probability"], (), lower, upper)
 
 
-def _region_end(column: str, cells: Mapping[str, Any]) -> RegionEnd | None:
+def _region_end(column_prefix: str, cell_by_column: Mapping[str, Any]) -> RegionEnd | None:
     """The end whose columns begin with this; None where there is none."""
-    if cells[f"{column}_mm"] is None:
+    if cell_by_column[f"{column_prefix}_mm"] is None:
         return None
     return RegionEnd(
-        mm=cells[f"{column}_mm"],
-        low_mm=cells[f"{column}_low_mm"],
-        high_mm=cells[f"{column}_high_mm"],
+        mm=cell_by_column[f"{column_prefix}_mm"],
+        low_mm=cell_by_column[f"{column_prefix}_low_mm"],
+        high_mm=cell_by_column[f"{column_prefix}_high_mm"],
     )

@@ -23,7 +23,7 @@ from fovnet.search.trial import Trial, best
 if TYPE_CHECKING:
     import torch
 
-MAKING = ".members-"  # begins the name of the folder in which members are written
+DRAFT_PREFIX = ".members-"  # begins the name of the folder in which members are written
 
 
 def assemble(
@@ -67,47 +67,52 @@ def assemble(
             "no trial completed, so there are no members; trials.tsv in the search's folder says "
             "why each failed: allow more memory, more time or more trials",
         )
-    _refuse_unusable([Path(member["weights"]) for member in members], inputs)
+    _refuse_unusable_networks([Path(member["weights"]) for member in members], inputs)
     folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(f"{MAKING}*"):  # of a run that was killed
-        rmtree(leftover)
+    for leftover_folder in folder.glob(f"{DRAFT_PREFIX}*"):  # of a run that was killed
+        rmtree(leftover_folder)
     facts_of_members = []
-    with TemporaryDirectory(prefix=MAKING, dir=folder) as draft:
+    with TemporaryDirectory(prefix=DRAFT_PREFIX, dir=folder) as draft_folder:
         for member in members:
-            name = f"member-{member['slot']:04d}.safetensors"
-            path = write_weights(
+            file_name = f"member-{member['slot']:04d}.safetensors"
+            network_path = write_weights(
                 Path(member["weights"]),
-                Path(draft) / name,
+                Path(draft_folder) / file_name,
                 precision,
                 alone=member.get("alone", False),
                 mixed=None if blend is None else (blend[0], blend[1][member["slot"]]),
             )
-            facts_of_members.append({**member, "weights": name, "sha256": checksum(path)})
-        for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in PARTS)):
+            facts_of_members.append(
+                {**member, "weights": file_name, "sha256": checksum(network_path)}
+            )
+        for stale_path in (
+            *folder.glob("member-*.safetensors"),
+            *(folder / file_name for file_name in PARTS),
+        ):
             # a rule tuned for other members must not survive them
-            stale.unlink(missing_ok=True)
+            stale_path.unlink(missing_ok=True)
         for member in facts_of_members:
-            (Path(draft) / member["weights"]).replace(folder / member["weights"])
-    regions = [asdict(region) for region in vocabulary.regions]
-    body: dict[str, Any] = {
+            (Path(draft_folder) / member["weights"]).replace(folder / member["weights"])
+    region_facts = [asdict(region) for region in vocabulary.regions]
+    ensemble_facts: dict[str, Any] = {
         "classes": vocabulary.classes,
-        "regions": regions,
+        "regions": region_facts,
         "prepare": dict(prepare),
         "members": facts_of_members,
         "precision": precision,
         **({"journal": journal} if journal else {}),
     }
     if origin is not None:
-        body["begun_with"] = {
+        ensemble_facts["begun_with"] = {
             "networks": [member["sha256"] for member in origin["members"]],
             "people": _subject_counts(origin),
         }
     if subjects is not None:
-        body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
-    return write_json(folder / FACTS, body, settings=settings, seed=seed)
+        ensemble_facts["subjects"] = {split: list(marks) for split, marks in subjects.items()}
+    return write_json(folder / FACTS, ensemble_facts, settings=settings, seed=seed)
 
 
-def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
+def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
     slot to repeat, or has other inputs."""
     from fovnet.net.family.weights import load_facts, refuse_other_inputs
@@ -117,7 +122,7 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
 
     for path in networks:
         try:
-            facts = load_facts(path)
+            network_facts = load_facts(path)
         except ModelError as fault:
             raise ModelError(
                 fault.code,
@@ -125,7 +130,7 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
                 f"{to_repeat(path.parent.parent / f'{path.stem}.json')}",
             ) from fault
         if inputs is not None:
-            refuse_other_inputs(path, facts, inputs["classes"], inputs["slices"])
+            refuse_other_inputs(path, network_facts, inputs["classes"], inputs["slices"])
 
 
 def _subject_counts(facts: Mapping[str, Any]) -> dict[str, int]:
@@ -157,9 +162,9 @@ def choose(
             "configuration": dict(trial.proposal.configuration),
             "seed": trial.proposal.seed,
             "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
-            **({"alone": True} if number >= members_with_all_inputs else {}),
+            **({"alone": True} if rank >= members_with_all_inputs else {}),
         }
-        for number, trial in enumerate(members)
+        for rank, trial in enumerate(members)
     ]
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from fovnet.net.family.mixture import Mixture
 
-SCHEMA = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
-PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
+METADATA_SCHEMA_URL = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
+REQUIRED_PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
 
 
 def network(folder: str) -> nn.Module:
@@ -84,15 +84,15 @@ def write_bundle(model: Path, folder: Path) -> Path:
         raise ModelError(
             "bundle-exists", f"{folder}: exists and is not a bundle; give a new folder"
         )
-    models = folder / "models"
-    if model.resolve().is_relative_to(models.resolve()):
+    models_folder = folder / "models"
+    if model.resolve().is_relative_to(models_folder.resolve()):
         raise ModelError(
             "bundle-of-itself",
             f"{model}: is the model of the bundle {folder}, which would be replaced; give another "
             "folder",
         )
     ensemble = load(model, "cpu")
-    names = [
+    part_names = [
         FACTS,
         RULE,
         novelty.FILE,
@@ -100,18 +100,18 @@ def write_bundle(model: Path, folder: Path) -> Path:
         "model-card.md",
         *(network.name for network in ModelFolder(model).networks),
     ]
-    present = [name for name in names if (model / name).is_file()]
-    for name in present:
-        copy(model / name, models / name)
-    for stale in models.iterdir():
-        if stale.name not in present and stale.is_file():
-            stale.unlink()
-    write_sums(models, present)
+    present_names = [part_name for part_name in part_names if (model / part_name).is_file()]
+    for part_name in present_names:
+        copy(model / part_name, models_folder / part_name)
+    for stale_path in models_folder.iterdir():
+        if stale_path.name not in present_names and stale_path.is_file():
+            stale_path.unlink()
+    write_sums(models_folder, present_names)
     _write_plain_json(folder / "configs" / "metadata.json", _metadata(ensemble))
     _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
     write_text(folder / "docs" / "README.md", README.format(version=__version__))
     for path in (folder / "LICENSE", folder / "docs" / "license.txt"):
-        write_text(path, _licence())
+        write_text(path, _licence_text())
     return folder
 
 
@@ -130,16 +130,16 @@ def _mixture(ensemble: Ensemble) -> Mixture:
 def _metadata(ensemble: Ensemble) -> dict[str, Any]:
     classes = ensemble.vocabulary.classes
     mixture = _mixture(ensemble)
-    tensor = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
+    tensor_format = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
     return {
-        "schema": SCHEMA,
+        "schema": METADATA_SCHEMA_URL,
         "version": __version__,
         "changelog": {__version__: f"the ensemble {ensemble.identity[:16]}"},
         "name": "fovnet: body regions of an MRI volume",
         "monai_version": metadata.version("monai"),
         "pytorch_version": metadata.version("torch").partition("+")[0],
         "numpy_version": metadata.version("numpy"),
-        "required_packages_version": {name: metadata.version(name) for name in PACKAGES}
+        "required_packages_version": {name: metadata.version(name) for name in REQUIRED_PACKAGES}
         | {"fovnet": __version__},
         "task": "Which body regions an MRI volume shows, from which millimetre to which",
         "description": f"{len(ensemble.members)} networks that give axial slices the probabilities "
@@ -166,7 +166,7 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
                     "modality": "MR",
                     "num_channels": mixture.channels,
                     "spatial_shape": [SIDE, SIDE],
-                    **tensor,
+                    **tensor_format,
                     "channel_def": {
                         str(channel): "slice" if channel == 0 else f"input {channel}"
                         for channel in range(mixture.channels)
@@ -179,8 +179,10 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
                     "format": "classes",
                     "num_channels": len(classes),
                     "spatial_shape": [],
-                    **tensor,
-                    "channel_def": {str(number): name for number, name in enumerate(classes)},
+                    **tensor_format,
+                    "channel_def": {
+                        str(class_index): name for class_index, name in enumerate(classes)
+                    },
                 }
             },
         },
@@ -229,16 +231,18 @@ from slices to probabilities; the weights are safetensors, and nothing here is a
 """
 
 
-def _licence() -> str:
+def _licence_text() -> str:
     """The text of the licence, from the installed package or the clone."""
     file_in_clone = Path(__file__).parents[2] / "LICENSE"
     if file_in_clone.is_file():
         return file_in_clone.read_text(encoding="utf-8")
     try:
-        text = metadata.distribution("fovnet").read_text("licenses/LICENSE")
+        licence_text = metadata.distribution("fovnet").read_text("licenses/LICENSE")
     except metadata.PackageNotFoundError:
-        text = None
-    return text or "Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
+        licence_text = None
+    return (
+        licence_text or "Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
+    )
 
 
 def _write_plain_json(path: Path, facts: dict[str, Any]) -> None:

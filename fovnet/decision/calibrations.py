@@ -32,10 +32,11 @@ Beta = tuple[float, ...]
 Line = tuple[float, ...]
 STRAIGHT: Line = (1.0, 0.0, 0.0)
 IDENTITY: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
-# confidences are clipped to [EDGE, 1 - EDGE], so that single logarithms do not outweigh all others
-EDGE = 1e-4
-INTERCEPT = 2  # index of c in beta
-LEAST_WRONG = 10  # cases that must be right, and wrong, for a calibration to be fitted
+# confidences are clipped to [LEAST_PROBABILITY, 1 - LEAST_PROBABILITY], so that single logarithms
+# do not outweigh all others
+LEAST_PROBABILITY = 1e-4
+BETA_INTERCEPT_INDEX = 2  # index of c in beta
+LEAST_CASES_OF_EITHER = 10  # cases that must be right, and wrong, for a calibration to be fitted
 
 
 def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
@@ -43,18 +44,20 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
     probabilities (s, k) of each volume."""
     from scipy.optimize import minimize_scalar  # 0.4 s, for fitting alone
 
-    p = np.concatenate(probabilities)
-    labels = np.concatenate(truth)
-    share = labels / labels.sum(axis=1, keepdims=True)
+    slice_probabilities = np.concatenate(probabilities)
+    slice_labels = np.concatenate(truth)
+    label_shares = slice_labels / slice_labels.sum(axis=1, keepdims=True)
 
     def negative_log_likelihood(log_temperature: float) -> float:
-        log_p = np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))
-        return float(-(share * log_p).sum(axis=1).mean())
+        log_probabilities = np.log(
+            np.maximum(temper(slice_probabilities, np.exp(log_temperature)), 1e-12)
+        )
+        return float(-(label_shares * log_probabilities).sum(axis=1).mean())
 
-    minimum = minimize_scalar(
+    optimum = minimize_scalar(
         negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded"
     )
-    return float(np.exp(minimum.x))
+    return float(np.exp(optimum.x))
 
 
 def best_line(chance: Floats, least: Floats, is_right: NDArray[np.bool_]) -> Line:
@@ -64,8 +67,8 @@ def best_line(chance: Floats, least: Floats, is_right: NDArray[np.bool_]) -> Lin
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
     probabilities.
     """
-    x = np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)])
-    return _fit_logistic(x, is_right, STRAIGHT, intercept=1)
+    logit_columns = np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)])
+    return _fit_logistic(logit_columns, is_right, STRAIGHT, intercept_index=1)
 
 
 def calibrate_by_line(chance: float, least: float, line: Line) -> float:
@@ -77,37 +80,44 @@ def calibrate_by_line(chance: float, least: float, line: Line) -> float:
 
 
 def _logit(chance: Floats) -> Floats:
-    return np.asarray(logit(np.clip(chance, EDGE, 1.0 - EDGE)))
+    return np.asarray(logit(np.clip(chance, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)))
 
 
 def best_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
     """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few
     slices are right or wrong."""
-    return _fit_logistic(_sides(confidence, share), is_right, IDENTITY, INTERCEPT)
+    return _fit_logistic(_sides(confidence, share), is_right, IDENTITY, BETA_INTERCEPT_INDEX)
 
 
 def _fit_logistic(
-    x: Floats, is_right: NDArray[np.bool_], start: tuple[float, ...], intercept: int
+    features: Floats,
+    is_right: NDArray[np.bool_],
+    initial_weights: tuple[float, ...],
+    intercept_index: int,
 ) -> tuple[float, ...]:
     """The maximum-likelihood weights (m,) of the logistic model of `is_right` (n,) on x (n, m), all
-    but the intercept's 0 or more; `start` if too few are right or wrong."""
-    if min(int(is_right.sum()), int((~is_right).sum())) < LEAST_WRONG:
-        return start
+    but the intercept's 0 or more; `initial_weights` if too few are right or wrong."""
+    if min(int(is_right.sum()), int((~is_right).sum())) < LEAST_CASES_OF_EITHER:
+        return initial_weights
     from scipy.optimize import minimize  # 0.4 s, for fitting alone
 
-    sign = np.where(is_right, 1.0, -1.0)
+    outcome_sign = np.where(is_right, 1.0, -1.0)
 
     def negative_log_likelihood(weights: Floats) -> tuple[float, Floats]:
-        margin = sign * (x @ weights)
-        slope = -(sign * expit(-margin)) @ x / len(x)
-        return float(np.logaddexp(0.0, -margin).mean()), slope
+        signed_margin = outcome_sign * (features @ weights)
+        gradient = -(outcome_sign * expit(-signed_margin)) @ features / len(features)
+        return float(np.logaddexp(0.0, -signed_margin).mean()), gradient
 
-    bounds: list[tuple[float | None, None]] = [(0.0, None)] * len(start)
-    bounds[intercept] = (None, None)
-    minimum = minimize(
-        negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds
+    bounds: list[tuple[float | None, None]] = [(0.0, None)] * len(initial_weights)
+    bounds[intercept_index] = (None, None)
+    optimum = minimize(
+        negative_log_likelihood,
+        np.array(initial_weights),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
     )
-    return tuple(map(float, minimum.x))
+    return tuple(map(float, optimum.x))
 
 
 def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
@@ -119,6 +129,6 @@ def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
 
 def _sides(confidence: Floats, share: Floats) -> Floats:
     """(..., 5): log p, -log(1 - p), 1, log q, -log(1 - q)."""
-    p = np.clip(confidence, EDGE, 1.0 - EDGE)
-    q = np.clip(share, EDGE, 1.0 - EDGE)
+    p = np.clip(confidence, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    q = np.clip(share, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p), np.log(q), -np.log1p(-q)], axis=-1)

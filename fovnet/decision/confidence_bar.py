@@ -79,33 +79,35 @@ def choose_bar(
 ) -> Bar:
     """The bar for the stated error, from validation volumes.  `seed` only sets the order of the
     subjects in the test; a bar is never below the last of `bars`, which descend."""
-    subjects = len({volume.subject for volume in volumes})
-    promised: Bar | None = None
-    for start, share in starts:
-        for height in bars[start:]:
-            errors = _shuffle(_subject_errors(volumes, height), seed)
-            p_value = chance_of_reaching(stated_error, errors, share * at_risk)
-            if p_value > share * at_risk:
+    subject_count = len({volume.subject for volume in volumes})
+    promised_bar: Bar | None = None
+    for start_index, risk_share in starts:
+        for candidate_bar in bars[start_index:]:
+            errors = _shuffle(_subject_errors(volumes, candidate_bar), seed)
+            p_value = chance_of_reaching(stated_error, errors, risk_share * at_risk)
+            if p_value > risk_share * at_risk:
                 break
-            if promised is None or height < promised.min_confidence:
-                promised = Bar(height, True, p_value, subjects)
-    return promised or Bar(_lowest_bar(volumes, stated_error, bars[-1]), False, 1.0, subjects)
+            if promised_bar is None or candidate_bar < promised_bar.min_confidence:
+                promised_bar = Bar(candidate_bar, True, p_value, subject_count)
+    return promised_bar or Bar(
+        _lowest_bar(volumes, stated_error, bars[-1]), False, 1.0, subject_count
+    )
 
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
     """The fewest validation subjects for which the stated error can be promised: enough if all are
     answered without an error."""
-    most = max(share for _, share in STARTS) * at_risk
+    greatest_risk = max(risk_share for _, risk_share in STARTS) * at_risk
 
     def are_enough(people: int) -> bool:
-        return chance_of_reaching(stated_error, np.zeros(people), most) <= most
+        return chance_of_reaching(stated_error, np.zeros(people), greatest_risk) <= greatest_risk
 
     # `are_enough` is monotone in the number of people: doubling, then bisection
-    high = 1
-    while not are_enough(high):
-        high *= 2
-    low = high // 2 + 1
-    return low + bisect_left(range(low, high), True, key=are_enough)
+    sufficient_people = 1
+    while not are_enough(sufficient_people):
+        sufficient_people *= 2
+    least_people = sufficient_people // 2 + 1
+    return least_people + bisect_left(range(least_people, sufficient_people), True, key=are_enough)
 
 
 def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
@@ -118,24 +120,27 @@ def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
     candidates = [volume for volume in volumes if not volume.is_withheld]
     candidates.sort(key=lambda volume: -volume.confidence)
     # by subject: the sum of errors, and the number of volumes
-    sums: dict[str, tuple[float, int]] = {}
+    totals_by_subject: dict[str, tuple[float, int]] = {}
     curve = []
-    total = 0.0
+    sum_of_subject_means = 0.0
     # each volume added changes its own subject's mean only
-    for answered, volume in enumerate(candidates, start=1):
-        error_sum, count = sums.get(volume.subject, (0.0, 0))
-        mean_before = error_sum / count if count else 0.0
-        total += (error_sum + volume.error) / (count + 1) - mean_before
-        sums[volume.subject] = error_sum + volume.error, count + 1
-        if answered == len(candidates) or candidates[answered].confidence < volume.confidence:
-            point = {
+    for answered_count, volume in enumerate(candidates, start=1):
+        error_sum, volume_count = totals_by_subject.get(volume.subject, (0.0, 0))
+        mean_before = error_sum / volume_count if volume_count else 0.0
+        sum_of_subject_means += (error_sum + volume.error) / (volume_count + 1) - mean_before
+        totals_by_subject[volume.subject] = error_sum + volume.error, volume_count + 1
+        if (
+            answered_count == len(candidates)
+            or candidates[answered_count].confidence < volume.confidence
+        ):
+            curve_point = {
                 "bar": volume.confidence,
-                "coverage": answered / len(volumes),
-                "volumes": answered,
-                "subjects": len(sums),
-                "risk": total / len(sums),
+                "coverage": answered_count / len(volumes),
+                "volumes": answered_count,
+                "subjects": len(totals_by_subject),
+                "risk": sum_of_subject_means / len(totals_by_subject),
             }
-            curve.append(point)
+            curve.append(curve_point)
     return curve
 
 
@@ -150,11 +155,11 @@ def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
     return float(np.sort(values)[rank - 1]) if rank else 0.0
 
 
-def _subject_errors(volumes: Sequence[GradedAnswer], height: float) -> Floats:
+def _subject_errors(volumes: Sequence[GradedAnswer], bar: float) -> Floats:
     """(n,) mean error of the answered volumes of every subject that has any, by name."""
     errors: dict[str, list[float]] = {}
     for volume in volumes:
-        if volume.confidence >= height and not volume.is_withheld:
+        if volume.confidence >= bar and not volume.is_withheld:
             errors.setdefault(volume.subject, []).append(volume.error)
     return np.array([np.mean(errors[subject]) for subject in sorted(errors)])
 

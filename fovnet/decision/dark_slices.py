@@ -25,13 +25,13 @@ from fovnet.volume.intensity import window
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
-WHITE = 255.0
-DARK = WHITE / 3
+WHITE_GREY = 255.0
+DARK = WHITE_GREY / 3
 """A slice whose own white is at least this is not looked at again: of 69 volumes that were answered
 surely with part of them a third as bright, 4 % of the slices were wrong."""
-FAINTEST = 3  # grey values up to 2 are too few to show a body
-CLEAR = 0.9
-LEAST_MM = 30.0
+LEAST_GREY = 3  # grey values up to 2 are too few to show a body
+LEAST_CLEAR_PROBABILITY = 0.9
+LEAST_STRETCH_MM = 30.0
 """Probability of a region from which a brightened slice counts as showing one, and the height of
 such slices that is reason for doubt. Of 141 volumes of usual brightness one had 15 mm of them, a
 ghost of the body beyond its end, and none 30."""
@@ -49,24 +49,26 @@ class HiddenRegion:
 def brighten(pixels: Pixels) -> Pixels:
     """Slices (s, side, side), each windowed by itself; black stays black.  A slice of one grey
     value stays as it is."""
-    white = _whites(pixels)
-    scale = np.where(white > 0, WHITE / np.maximum(white, 1.0), 1.0)
-    return np.asarray(np.clip(np.rint(pixels * scale[:, None, None]), 0, WHITE).astype(np.uint8))
+    white = _white_levels(pixels)
+    scale = np.where(white > 0, WHITE_GREY / np.maximum(white, 1.0), 1.0)
+    return np.asarray(
+        np.clip(np.rint(pixels * scale[:, None, None]), 0, WHITE_GREY).astype(np.uint8)
+    )
 
 
 def rows_in_question(
     pixels: Pixels, shows_nothing: NDArray[np.bool_], edges_mm: Floats
 ) -> NDArray[np.int64]:
     """(m,) the dark slices among those with `shows_nothing` (s,), if any stretch of them is
-    LEAST_MM high; else none.
+    LEAST_STRETCH_MM high; else none.
 
     edges_mm  (s + 1,) where the slices begin and end, feet to head
     """
-    is_dark = shows_nothing & (pixels.max(axis=(1, 2)) >= FAINTEST)
+    is_dark = shows_nothing & (pixels.max(axis=(1, 2)) >= LEAST_GREY)
     if is_dark.any():
-        is_dark[is_dark] = _whites(pixels[is_dark]) < DARK
-    _, extent_mm = _longest(is_dark, edges_mm)
-    return np.flatnonzero(is_dark) if extent_mm >= LEAST_MM else np.empty(0, np.int64)
+        is_dark[is_dark] = _white_levels(pixels[is_dark]) < DARK
+    _, extent_mm = _longest_stretch(is_dark, edges_mm)
+    return np.flatnonzero(is_dark) if extent_mm >= LEAST_STRETCH_MM else np.empty(0, np.int64)
 
 
 def hidden_region(
@@ -76,27 +78,29 @@ def hidden_region(
     classes: tuple[str, ...],
 ) -> HiddenRegion | None:
     """What the longest stretch of slices with `shows_nothing` (s,) shows clearly when brightened;
-    None if it is less than LEAST_MM high.
+    None if it is less than LEAST_STRETCH_MM high.
 
     probabilities  (s, k) of the brightened slices, the last class none; NaN where a slice was not
                    looked at again
     """
-    is_clear = shows_nothing & (1.0 - probabilities[:, -1] >= CLEAR)
-    rows, extent_mm = _longest(is_clear, edges_mm)
-    if extent_mm < LEAST_MM:
+    is_clear = shows_nothing & (1.0 - probabilities[:, -1] >= LEAST_CLEAR_PROBABILITY)
+    clear_stretch, extent_mm = _longest_stretch(is_clear, edges_mm)
+    if extent_mm < LEAST_STRETCH_MM:
         return None
-    return HiddenRegion(classes[int(probabilities[rows, :-1].sum(axis=0).argmax())], extent_mm)
+    return HiddenRegion(
+        classes[int(probabilities[clear_stretch, :-1].sum(axis=0).argmax())], extent_mm
+    )
 
 
-def _whites(pixels: Pixels) -> Floats:
+def _white_levels(pixels: Pixels) -> Floats:
     """(s,) the white of each slice's own window; 0 for a slice of one grey value."""
     return np.array(
         [window(plane.astype(np.float32))[1] if np.ptp(plane) else 0.0 for plane in pixels]
     )
 
 
-def _longest(rows: NDArray[np.bool_], edges_mm: Floats) -> tuple[slice, float]:
+def _longest_stretch(is_in_stretch: NDArray[np.bool_], edges_mm: Floats) -> tuple[slice, float]:
     """The highest contiguous stretch of some slices (s,), and its height in mm; 0 where there are
     none."""
-    first, last, extent_mm = best_stretch(np.where(rows, np.diff(edges_mm), -np.inf))
+    first, last, extent_mm = best_stretch(np.where(is_in_stretch, np.diff(edges_mm), -np.inf))
     return slice(first, last + 1), extent_mm

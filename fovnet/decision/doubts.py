@@ -95,7 +95,7 @@ def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     return tuple(
         Doubt.of(check.code, reason)
         for check in CHECKS
-        for reason in _sentences(check, decision, signs, rule)
+        for reason in _doubt_sentences(check, decision, signs, rule)
     )
 
 
@@ -104,8 +104,10 @@ def codes_by_region(
 ) -> list[tuple[str, ...]]:
     """For each of these regions, the codes of the doubts that make the statement on it unsure, in
     the order of CHECKS."""
-    raised_checks = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
-    value_by_check = [(check, _value(check, decision, signs)) for check in raised_checks]
+    raised_checks = [
+        check for check in CHECKS if any(_doubt_sentences(check, decision, signs, rule))
+    ]
+    value_by_check = [(check, _checked_value(check, decision, signs)) for check in raised_checks]
     return [
         tuple(
             dict.fromkeys(
@@ -123,15 +125,15 @@ def are_reasons(doubts_of_answer: Iterable[Doubt]) -> bool:
     return any(doubt.code != none.CHECK.code for doubt in doubts_of_answer)
 
 
-def _sentences(
+def _doubt_sentences(
     check: Check[Any], decision: Decision, signs: Signs, rule: Rule
 ) -> Iterable[str | Reason]:
     """The sentences of one check; none where its value is unknown."""
-    value = _value(check, decision, signs)
+    value = _checked_value(check, decision, signs)
     return () if value is None else check.sentences(value, rule)
 
 
-def _value(check: Check[Any], decision: Decision, signs: Signs) -> Any:
+def _checked_value(check: Check[Any], decision: Decision, signs: Signs) -> Any:
     """What a check judges: what it measured, or the decision; None where it could not be
     measured."""
     return decision if check.measure is None else signs.of(check)

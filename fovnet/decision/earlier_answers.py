@@ -56,8 +56,8 @@ def earlier_rows(
         if facts["fovnet"]["version"] != __version__ or facts["code"] in PASSING:
             return None
         if further_files and facts["status"] != "refused":
-            are_there = all((folder / name).exists() for name in further_files)
-            if not are_there or facts.get("faces", True) != faces:
+            are_all_present = all((folder / name).exists() for name in further_files)
+            if not are_all_present or facts.get("faces", True) != faces:
                 return None
         source = source.now()
         is_same_file = is_unchanged(source, facts["file"])

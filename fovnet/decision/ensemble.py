@@ -107,25 +107,26 @@ class Ensemble:
         from fovnet.net.inference.member_outputs import member_answers
 
         rows = np.arange(len(pixels)) if rows is None else rows
-        members = []
-        distances = []
-        for start in range(0, len(rows), PIECE):
+        member_probabilities = []
+        distance_pieces = []
+        for piece_start in range(0, len(rows), PIECE):
             probabilities, features = member_answers(
                 self.members,
                 pixels,
                 self.device,
-                _progress_of_piece(progress, start, len(rows)),
-                rows[start : start + PIECE],
+                _progress_of_piece(progress, piece_start, len(rows)),
+                rows[piece_start : piece_start + PIECE],
                 placing,
                 engine=self.engine,
             )
             _refuse_overflow("probabilities", probabilities)
-            members.append(probabilities)
+            member_probabilities.append(probabilities)
             if self.novelty is not None:
-                distances.append(self.novelty.distances(features))
-                _refuse_overflow("distances from the training slices", distances[-1])
+                distance_pieces.append(self.novelty.distances(features))
+                _refuse_overflow("distances from the training slices", distance_pieces[-1])
         return MemberOutputs(
-            np.concatenate(members, axis=1), np.concatenate(distances) if distances else None
+            np.concatenate(member_probabilities, axis=1),
+            np.concatenate(distance_pieces) if distance_pieces else None,
         )
 
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
@@ -142,43 +143,45 @@ class Ensemble:
         Networks that see a slice's height in the volume rely on it, and label an upside-down body
         as if it were upright.
         """
-        classes = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
-        if not self.sees_the_volume or (classes < len(self.vocabulary.chain)).sum() < 2:
+        predicted_classes = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
+        if not self.sees_the_volume or (predicted_classes < len(self.vocabulary.chain)).sum() < 2:
             return outputs
-        turned = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
-        without_novelty = replace(self, novelty=None)
-        outputs_turned = without_novelty.outputs(turned.pixels, placing=turned.placing)
-        return replace(outputs, turned=outputs_turned.members)
+        turned_stack = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
+        plain_ensemble = replace(self, novelty=None)
+        turned_outputs = plain_ensemble.outputs(turned_stack.pixels, placing=turned_stack.placing)
+        return replace(outputs, turned=turned_outputs.members)
 
     def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to
         show nothing: see `dark_slices`."""
-        predicted = self.judge.probabilities(outputs).argmax(axis=1)
-        is_none = predicted == len(self.vocabulary.classes) - 1
+        predicted_class = self.judge.probabilities(outputs).argmax(axis=1)
+        is_none = predicted_class == len(self.vocabulary.classes) - 1
         shows_nothing = is_none | air_slices(stack.pixels)
-        rows = dark_slices.rows_in_question(stack.pixels, shows_nothing, stack.edges_mm)
-        if not len(rows):
+        rows_in_question = dark_slices.rows_in_question(stack.pixels, shows_nothing, stack.edges_mm)
+        if not len(rows_in_question):
             return outputs
-        members = np.full_like(outputs.members, np.nan)
-        pixels = dark_slices.brighten(stack.pixels)
-        without_novelty = replace(self, novelty=None)
-        members[:, rows] = without_novelty.outputs(pixels, None, rows, stack.placing).members
-        return replace(outputs, brightened=members)
+        brightened_members = np.full_like(outputs.members, np.nan)
+        brightened_pixels = dark_slices.brighten(stack.pixels)
+        plain_ensemble = replace(self, novelty=None)
+        brightened_members[:, rows_in_question] = plain_ensemble.outputs(
+            brightened_pixels, None, rows_in_question, stack.placing
+        ).members
+        return replace(outputs, brightened=brightened_members)
 
     def refuse_unfit(self) -> None:
         """Raises ModelError, or any exception, unless all parts work together: tried on a slice of
         noise."""
-        noise = np.random.default_rng(0).integers(0, 256, (1, SIDE, SIDE)).astype(np.uint8)
+        noise_slice = np.random.default_rng(0).integers(0, 256, (1, SIDE, SIDE)).astype(np.uint8)
         placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
-        shape = self.outputs(noise, placing=placing).members.shape
-        right_shape = (len(self.members), 1, len(self.vocabulary.classes))
-        if shape != right_shape:
+        output_shape = self.outputs(noise_slice, placing=placing).members.shape
+        expected_shape = (len(self.members), 1, len(self.vocabulary.classes))
+        if output_shape != expected_shape:
             raise ModelError(
                 "weights-misfit",
-                f"the networks' outputs have the shape {shape}, not {right_shape}; {AGAIN}",
+                f"the networks' outputs have the shape {output_shape}, not {expected_shape}; {AGAIN}",
             )
         if self.orientation is not None:
-            self.orientation.turns(np.broadcast_to(noise, (1, 3, 3, SIDE, SIDE)))
+            self.orientation.turns(np.broadcast_to(noise_slice, (1, 3, 3, SIDE, SIDE)))
 
     def learn(
         self,
@@ -193,17 +196,19 @@ class Ensemble:
         `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
         from fovnet.net.inference.member_outputs import member_answers
 
-        places = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
-        _, features = member_answers(self.members, pixels, self.device, None, rows[places], placing)
-        return replace(self, novelty=fit_reference(features, truth[places]))
+        reference_places = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
+        _, features = member_answers(
+            self.members, pixels, self.device, None, rows[reference_places], placing
+        )
+        return replace(self, novelty=fit_reference(features, truth[reference_places]))
 
 
-def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
+def _refuse_overflow(quantity: str, values: NDArray[np.floating]) -> None:
     """Raises ModelError "model-overflow" for numbers that are not all finite."""
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(values).all():
         raise ModelError(
             "model-overflow",
-            f"the networks' {what} are not finite here: the weights are damaged, or the training "
+            f"the networks' {quantity} are not finite here: the weights are damaged, or the training "
             f"diverged; {AGAIN}, or use another model",
         )
 
@@ -230,11 +235,11 @@ def load(
     """
     from fovnet.net.inference.engines import engine_of
 
-    model = ModelFolder(folder)
-    facts = model.facts  # a folder that is none is refused before a device is asked for
+    model_folder = ModelFolder(folder)
+    facts = model_folder.facts  # a folder that is none is refused before a device is asked for
     torch_device = choose_device(device)
     with refuse_damage(folder), np.errstate(over="ignore", invalid="ignore"):
-        ensemble = _load_parts(model, torch_device, rule)
+        ensemble = _load_parts(model_folder, torch_device, rule)
         _refuse_unfit(folder, ensemble)
     return replace(
         ensemble,
@@ -256,68 +261,70 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
     return f"{name}, made by fovnet {version}" if version else name
 
 
-def _load_parts(model: ModelFolder, device: torch.device, rule: Rule | None) -> Ensemble:
+def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | None) -> Ensemble:
     """The ensemble of the parts of a folder, each checked by itself; no engine yet.  A `rule` is
     used in place of the folder's."""
     from fovnet.net.images.inputs import inputs_of
 
-    vocabulary = model.vocabulary
-    format_of_slices = slice_format(model.slicing)
+    vocabulary = model_folder.vocabulary
+    format_of_slices = slice_format(model_folder.slicing)
     members = [
-        _load_member(model.path, file, device, vocabulary.classes, format_of_slices)
-        for file in model.networks
+        _load_member(model_folder.path, file, device, vocabulary.classes, format_of_slices)
+        for file in model_folder.networks
     ]
     inputs_of(members)
-    has_tuning = rule is None and (model.path / RULE).exists()
-    tuning = model.tuning if has_tuning else {}
-    rule = rule or model.rule
-    rule.refuse_unsound(model.path / RULE, len(members), len(vocabulary.chain))
-    refuse_not_finite(model.path / FACTS, model.facts)
-    refuse_not_finite(model.path / RULE, tuning)
-    _refuse_lacking(model, rule)
-    orientation_network = model.orientation  # a damaged one is refused as such, not as altered
-    sums = {
-        name: checksum(path)
-        for name in (FACTS, RULE, novelty.FILE, orientation.FILE)
-        if (path := part(model.path, name)).exists()
+    has_tuning = rule is None and (model_folder.path / RULE).exists()
+    tuning = model_folder.tuning if has_tuning else {}
+    rule = rule or model_folder.rule
+    rule.refuse_unsound(model_folder.path / RULE, len(members), len(vocabulary.chain))
+    refuse_not_finite(model_folder.path / FACTS, model_folder.facts)
+    refuse_not_finite(model_folder.path / RULE, tuning)
+    _refuse_missing_parts(model_folder, rule)
+    orientation_network = (
+        model_folder.orientation
+    )  # a damaged one is refused as such, not as altered
+    checksum_by_part = {
+        part_name: checksum(path)
+        for part_name in (FACTS, RULE, novelty.FILE, orientation.FILE)
+        if (path := part(model_folder.path, part_name)).exists()
     }
-    refuse_altered(model.path, sums | dict(model.networks))
+    refuse_altered(model_folder.path, checksum_by_part | dict(model_folder.networks))
     return Ensemble(
         vocabulary=vocabulary,
-        prepare=model.facts["prepare"],
+        prepare=model_folder.facts["prepare"],
         rule=rule,
         members=members,
         device=device,
-        identity="".join(sha256[:16] for sha256 in sums.values()),
-        novelty=model.novelty,
+        identity="".join(sha256[:16] for sha256 in checksum_by_part.values()),
+        novelty=model_folder.novelty,
         orientation=orientation_network,
     )
 
 
-def _refuse_lacking(model: ModelFolder, rule: Rule) -> None:
+def _refuse_missing_parts(model_folder: ModelFolder, rule: Rule) -> None:
     """Raise ModelError "model-part-missing" where the rule judges by a part that the folder lacks,
     and "novelty-damaged" by a reference without validation slices."""
-    for name, bar in (
+    for part_name, least_value in (
         (novelty.FILE, rule.least_novelty),
         (orientation.FILE, rule.least_upright),
     ):
-        if bar and not os.path.lexists(model.path / name):
+        if least_value and not os.path.lexists(model_folder.path / part_name):
             raise ModelError(
                 "model-part-missing",
-                f"{model.path / name}: missing, but needed by {RULE}; {AGAIN}",
+                f"{model_folder.path / part_name}: missing, but needed by {RULE}; {AGAIN}",
             )
-    reference = model.novelty
+    reference = model_folder.novelty
     if rule.least_novelty and reference and not len(reference.validation_distances):
         raise ModelError(
             "novelty-damaged",
-            f"{model.path / novelty.FILE}: without validation slices, but {RULE} needs them; "
+            f"{model_folder.path / novelty.FILE}: without validation slices, but {RULE} needs them; "
             f"{AGAIN}",
         )
 
 
 def _load_member(
     folder: Path,
-    file: NetworkFile,
+    network_file: NetworkFile,
     device: torch.device,
     classes: Sequence[str],
     format_of_slices: Mapping[str, Any],
@@ -326,13 +333,13 @@ def _load_member(
     format."""
     from fovnet.net.family.weights import load_network, refuse_other_inputs
 
-    path = part(folder, file.name, MOST_NETWORK_BYTES)
-    if not path.exists() or checksum(path) != file.sha256:
+    path = part(folder, network_file.name, MOST_NETWORK_BYTES)
+    if not path.exists() or checksum(path) != network_file.sha256:
         raise ModelError(
             "weights-damaged", f"{path}: missing, or not the file recorded in {FACTS}; {AGAIN}"
         )
-    network, trained = load_network(path, device)
-    refuse_other_inputs(path, trained, classes, format_of_slices)
+    network, training_facts = load_network(path, device)
+    refuse_other_inputs(path, training_facts, classes, format_of_slices)
     return network
 
 

@@ -38,7 +38,7 @@ FACTS = "ensemble.json"
 RULE = "decision.json"
 WEIGHING = "weighing.json"
 PARTS = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)  # all but the networks
-MOST = 1e4  # millimetres or degrees, of a setting of the slices
+GREATEST_SETTING = 1e4  # millimetres or degrees, of a setting of the slices
 
 
 class NetworkFile(NamedTuple):
@@ -64,10 +64,10 @@ class ModelFolder:
         try:
             return facts_in(self.path, FACTS)
         except (OSError, ValueError):
-            what = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
+            reason = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
             raise ModelError(
                 "model-missing",
-                f"{self.path}: {what}; give the folder `ensemble` that a run of the workflow or "
+                f"{self.path}: {reason}; give the folder `ensemble` that a run of the workflow or "
                 "`fovnet adapt` wrote, or none, for the networks that come with the package",
             ) from None
 
@@ -78,19 +78,19 @@ class ModelFolder:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The regions its networks were trained with.  Raises ModelError "model-damaged"."""
-        with self._as_written():
+        with self._refuse_malformed():
             return _vocabulary_in(self.facts)
 
     @cached_property
     def slicing(self) -> Slicing:
         """The settings that its slices are cut with.  Raises ModelError "model-damaged"."""
-        with self._as_written():
+        with self._refuse_malformed():
             return _slicing_in(self.facts)
 
     @cached_property
     def networks(self) -> list[NetworkFile]:
         """Its networks, the best first; at least one.  Raises ModelError "model-damaged"."""
-        with self._as_written():
+        with self._refuse_malformed():
             networks = [
                 NetworkFile(member["weights"], member["sha256"]) for member in self.facts["members"]
             ]
@@ -135,7 +135,7 @@ class ModelFolder:
         )
 
     @contextmanager
-    def _as_written(self) -> Iterator[None]:
+    def _refuse_malformed(self) -> Iterator[None]:
         """A context in which facts of another form than fovnet writes become ModelError
         "model-damaged"."""
         try:
@@ -158,7 +158,7 @@ def _vocabulary_in(facts: Mapping[str, Any]) -> Vocabulary:
             raise ValueError(
                 f"the colour of {region.name!r} is {region.colour!r}; give # and six digits"
             )
-        texts = (
+        region_texts = (
             region.name,
             region.sct,
             region.body_part,
@@ -166,7 +166,7 @@ def _vocabulary_in(facts: Mapping[str, Any]) -> Vocabulary:
             region.meaning,
             *region.synonyms,
         )
-        are_texts = all(isinstance(text, str) for text in texts)
+        are_texts = all(isinstance(text, str) for text in region_texts)
         if not are_texts or not isinstance(region.rung, int | None):
             raise ValueError(f"{region} has values of another type")
     return Vocabulary(tuple(regions))
@@ -175,10 +175,13 @@ def _vocabulary_in(facts: Mapping[str, Any]) -> Vocabulary:
 def _slicing_in(facts: Mapping[str, Any]) -> Slicing:
     """Raises TypeError or ValueError for an unknown or senseless setting."""
     slicing = Slicing(**facts["prepare"])
-    for name, usual in asdict(Slicing()).items():
-        value = getattr(slicing, name)
-        if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MOST:
-            raise ValueError(f"{name} is {value!r}, not a value like {usual!r}")
+    for setting, default_value in asdict(Slicing()).items():
+        value = getattr(slicing, setting)
+        if (
+            isinstance(value, bool) != isinstance(default_value, bool)
+            or not 0 <= value <= GREATEST_SETTING
+        ):
+            raise ValueError(f"{setting} is {value!r}, not a value like {default_value!r}")
     return slicing
 
 

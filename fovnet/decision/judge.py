@@ -58,9 +58,9 @@ class Judge:
 
     def probabilities(self, outputs: MemberOutputs) -> Floats:
         """(s, k) of the classes: the members' weighted mean."""
-        return self._mean(outputs.members)
+        return self._weighted_mean(outputs.members)
 
-    def _mean(self, members: NDArray[np.float32]) -> Floats:
+    def _weighted_mean(self, members: NDArray[np.float32]) -> Floats:
         return weighing.weighted_mean(members, self.rule.member_weights(len(members)))
 
     def decision(
@@ -77,14 +77,18 @@ class Judge:
               decision, and labelled none
         """
         probabilities = self.probabilities(outputs)
-        turned = None if outputs.turned is None else self._mean(outputs.turned)
+        turned_probabilities = (
+            None if outputs.turned is None else self._weighted_mean(outputs.turned)
+        )
         volume_edges_mm = outer_edges(z_mm, edges_mm)
-        slices = len(probabilities)
+        slice_count = len(probabilities)
 
         def decide_rows(rows: slice) -> Decision:
             turned_rows = None
-            if turned is not None:
-                turned_rows = turned[slices - rows.stop : slices - rows.start]
+            if turned_probabilities is not None:
+                turned_rows = turned_probabilities[
+                    slice_count - rows.stop : slice_count - rows.start
+                ]
             return decide(
                 probabilities[rows],
                 z_mm[rows],
@@ -94,8 +98,8 @@ class Judge:
                 volume_edges_mm[rows.start : rows.stop + 1],
             )
 
-        lit = slice(0, slices) if dark is None else lit_rows(dark)
-        return decide_between_margins(lit, slices, decide_rows)
+        rows_with_signal = slice(0, slice_count) if dark is None else lit_rows(dark)
+        return decide_between_margins(rows_with_signal, slice_count, decide_rows)
 
     def volume_for_checks(
         self, outputs: MemberOutputs, stack: SliceStack, decision: Decision
@@ -105,7 +109,9 @@ class Judge:
         p_values = None
         if self.novelty is not None and outputs.distances is not None:
             p_values = self.novelty.p_values(outputs.distances, probabilities)
-        brightened = None if outputs.brightened is None else self._mean(outputs.brightened)
+        brightened_probabilities = (
+            None if outputs.brightened is None else self._weighted_mean(outputs.brightened)
+        )
         return DecidedVolume(
             stack=stack,
             decision=decision,
@@ -114,7 +120,7 @@ class Judge:
             weights=self.rule.member_weights(len(outputs.members)),
             probabilities=probabilities,
             p_values=p_values,
-            brightened_probabilities=brightened,
+            brightened_probabilities=brightened_probabilities,
             orientation=self.orientation,
         )
 

@@ -72,8 +72,12 @@ def refuse_other_decisions(results: Results) -> None:
             "decisions-unfinished",
             f"{results.decisions}: deciding was interrupted; decide again: fovnet decide",
         )
-    inputs = decision_inputs(results)
-    changed_inputs = [name for name in inputs if made_from.get(name) != inputs[name]]
+    checksum_by_input = decision_inputs(results)
+    changed_inputs = [
+        input_name
+        for input_name in checksum_by_input
+        if made_from.get(input_name) != checksum_by_input[input_name]
+    ]
     if changed_inputs:
         raise ModelError(
             "decisions-of-others",

@@ -30,8 +30,8 @@ from scipy.special import softmax
 Floats = NDArray[np.float64]
 Members = NDArray[np.floating]
 ROUNDS = 50  # picks of the greedy way: weights are multiples of 1/n, n at most 50
-FOLDS = 5
-LEAST = 1e-12  # lower bound of a probability in a logarithm
+FOLD_COUNT = 5
+LEAST_PROBABILITY = 1e-12  # lower bound of a probability in a logarithm
 
 
 @dataclass(frozen=True)
@@ -49,30 +49,40 @@ def weigh(
     members: Members, truth: NDArray[np.bool_], groups: NDArray[np.int64], way: str = "auto"
 ) -> Weighing:
     """The weights of the members by one of WAYS, or by the best of them ("auto")."""
-    shares = truth / truth.sum(axis=1, keepdims=True)
-    losses = {
-        name: log_loss(weighted_mean(members, weights_of(members, shares, groups)), shares)
-        for name, weights_of in WAYS.items()
+    label_shares = truth / truth.sum(axis=1, keepdims=True)
+    loss_by_way = {
+        way_name: log_loss(
+            weighted_mean(members, weights_of(members, label_shares, groups)), label_shares
+        )
+        for way_name, weights_of in WAYS.items()
     }
-    left_out = _held_out_losses(members, shares, groups)
+    held_out_loss_by_way = _held_out_losses(members, label_shares, groups)
     # the first of equals: equal
-    best_way = min(left_out, key=lambda name: left_out[name]) if way == "auto" else way
-    return Weighing(best_way, WAYS[best_way](members, shares, groups), losses, left_out)
+    best_way = (
+        min(held_out_loss_by_way, key=lambda way_name: held_out_loss_by_way[way_name])
+        if way == "auto"
+        else way
+    )
+    return Weighing(
+        best_way, WAYS[best_way](members, label_shares, groups), loss_by_way, held_out_loss_by_way
+    )
 
 
 def weighted_mean(members: Members, weights: Floats) -> Floats:
     """The weighted mean (s, k) of the members (p, s, k), in float64."""
-    total = np.zeros(members.shape[1:])
+    weighted_sum = np.zeros(members.shape[1:])
     # one after another: no second copy of all of them
     for weight, member in zip(weights, members, strict=True):
         if weight:
-            total += weight * member
-    return total
+            weighted_sum += weight * member
+    return weighted_sum
 
 
 def log_loss(probabilities: Floats, shares: Floats) -> float:
     """Mean of -Σ share log p over the slices."""
-    return float(-(shares * np.log(np.maximum(probabilities, LEAST))).sum(axis=1).mean())
+    return float(
+        -(shares * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum(axis=1).mean()
+    )
 
 
 def equal_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
@@ -86,19 +96,22 @@ def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) 
     # (p, q): only probabilities of the true labels matter
     likelihoods = np.stack([_true_label_probabilities(member, shares) for member in members])
     slice_weights = shares[shares > 0] / len(shares)
-    picks = np.zeros(len(members), dtype=np.int64)
+    pick_counts = np.zeros(len(members), dtype=np.int64)
     likelihood_sum = np.zeros(likelihoods.shape[1])
     best_loss = np.inf
-    best_picks = picks
+    best_pick_counts = pick_counts
     for step in range(1, ROUNDS + 1):
-        losses = -np.log(np.maximum((likelihood_sum + likelihoods) / step, LEAST)) @ slice_weights
-        pick = int(losses.argmin())
-        picks = picks + (np.arange(len(members)) == pick)
-        likelihood_sum = likelihood_sum + likelihoods[pick]
-        if losses[pick] < best_loss - LEAST:
-            best_loss = float(losses[pick])
-            best_picks = picks
-    return np.asarray(best_picks / best_picks.sum())
+        loss_by_member = (
+            -np.log(np.maximum((likelihood_sum + likelihoods) / step, LEAST_PROBABILITY))
+            @ slice_weights
+        )
+        picked_member = int(loss_by_member.argmin())
+        pick_counts = pick_counts + (np.arange(len(members)) == picked_member)
+        likelihood_sum = likelihood_sum + likelihoods[picked_member]
+        if loss_by_member[picked_member] < best_loss - LEAST_PROBABILITY:
+            best_loss = float(loss_by_member[picked_member])
+            best_pick_counts = pick_counts
+    return np.asarray(best_pick_counts / best_pick_counts.sum())
 
 
 def loss_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
@@ -120,17 +133,17 @@ def _held_out_losses(
     """The loss of each way on held-out subjects, by cross-validation; with a single subject, on
     itself."""
     subjects = np.unique(groups)
-    fold = np.searchsorted(subjects, groups) % min(FOLDS, len(subjects))
-    totals = dict.fromkeys(WAYS, 0.0)
-    for number in range(int(fold.max()) + 1):
-        is_held_out = fold == number
-        is_used = ~is_held_out if len(subjects) > 1 else is_held_out
-        for name, weights_of in WAYS.items():
-            weights = weights_of(members[:, is_used], shares[is_used], groups[is_used])
-            mean = weighted_mean(members[:, is_held_out], weights)
+    fold_of_slice = np.searchsorted(subjects, groups) % min(FOLD_COUNT, len(subjects))
+    loss_by_way = dict.fromkeys(WAYS, 0.0)
+    for fold_index in range(int(fold_of_slice.max()) + 1):
+        is_held_out = fold_of_slice == fold_index
+        is_fitted = ~is_held_out if len(subjects) > 1 else is_held_out
+        for way, weights_of in WAYS.items():
+            weights = weights_of(members[:, is_fitted], shares[is_fitted], groups[is_fitted])
+            mean_probabilities = weighted_mean(members[:, is_held_out], weights)
             share_of_slices = float(is_held_out.mean())
-            totals[name] += log_loss(mean, shares[is_held_out]) * share_of_slices
-    return totals
+            loss_by_way[way] += log_loss(mean_probabilities, shares[is_held_out]) * share_of_slices
+    return loss_by_way
 
 
 WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {

@@ -74,15 +74,15 @@ class Prediction:
 
         Raises ConfigError ("region-unknown") for a name that is no region of the model.
         """
-        return {YES: True, NO: False}.get(self._statement(region).get("answer", UNSURE))
+        return {YES: True, NO: False}.get(self._statement_on(region).get("answer", UNSURE))
 
     def probability(self, region: str) -> float | None:
         """The probability that at least 10 mm (the rule's `min_extent_mm`) of this region are in
         the picture; None and raises as `shows`."""
-        probability: float | None = self._statement(region).get("probability")
+        probability: float | None = self._statement_on(region).get("probability")
         return probability
 
-    def _statement(self, region: str) -> Mapping[str, Any]:
+    def _statement_on(self, region: str) -> Mapping[str, Any]:
         """What is said of a region; empty where nothing is said region by region."""
         regions = self._facts["classes"][:-1]
         if region not in regions:
@@ -140,26 +140,26 @@ class Model:
             with as_file(image, affine) as path:
                 prediction = self._predict_path(path)
         except VolumeError as fault:
-            return self._prediction(AnsweredVolume(refusal(NAME, "", fault)))
+            return self._build_prediction(AnsweredVolume(refusal(NAME, "", fault)))
         message = prediction.message.replace(str(path), "the image given")
-        without_path = {"path": "", "message": message}
-        facts = prediction.to_dict() | without_path
-        facts["rows"] = [row | without_path for row in facts["rows"]]
+        anonymous_cells = {"path": "", "message": message}
+        facts = prediction.to_dict() | anonymous_cells
+        facts["rows"] = [row | anonymous_cells for row in facts["rows"]]
         return replace(prediction, path="", message=message, _facts=facts)
 
     def _predict_path(self, path: File) -> Prediction:
         checked_path = _nonempty_path(path)
-        volumes = _volumes(checked_path)
+        volumes = _volumes_at(checked_path)
         if len(volumes) > 1:
             fault = VolumeError(
                 "volume-several",
                 f"{path}: holds {len(volumes)} volumes. Give the path of one, such as "
                 f"{volumes[0].path}, or all of them to predict_many.",
             )
-            return self._prediction(
+            return self._build_prediction(
                 AnsweredVolume(refusal(name_volumes([checked_path])[0], str(path), fault))
             )
-        return next(self._answers(volumes, 1))
+        return next(self._answer_volumes(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
         """The answers on many volumes, each yielded once computed, in the order of the paths; a
@@ -178,22 +178,22 @@ class Model:
             )
         # a string is one path, not its letters
         path_list = [paths] if isinstance(paths, str | PathLike) else paths
-        return self._answers(
-            [volume for path in path_list for volume in _volumes(_nonempty_path(path))], jobs
+        return self._answer_volumes(
+            [volume for path in path_list for volume in _volumes_at(_nonempty_path(path))], jobs
         )
 
-    def _answers(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
+    def _answer_volumes(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
         names = name_volumes([source.path for source in volumes])
         for volume in predict(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
             try:
-                prediction = self._prediction(volume)
+                prediction = self._build_prediction(volume)
             except Exception as fault:
                 path = Path(volume.answer.path)
-                refused = refuse_unforeseen(volume.answer.volume_id, path, fault)
-                prediction = self._prediction(refused)
+                refused_volume = refuse_unforeseen(volume.answer.volume_id, path, fault)
+                prediction = self._build_prediction(refused_volume)
             yield prediction
 
-    def _prediction(self, volume: AnsweredVolume) -> Prediction:
+    def _build_prediction(self, volume: AnsweredVolume) -> Prediction:
         answer = volume.answer
         decision = answer.decision
         facts = answer_facts(answer, volume.stack, volume.raw, self._ensemble.vocabulary) | {
@@ -229,7 +229,7 @@ def _nonempty_path(path: File) -> Path:
     return Path(path)
 
 
-def _volumes(path: Path) -> list[Source]:
+def _volumes_at(path: Path) -> list[Source]:
     """The volumes a path stands for; the path itself if it holds none, to be refused with a
     reason."""
     try:

@@ -10,7 +10,7 @@
 
 The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution
 samples and adversarial attacks*, eq. 2; the share after Vovk, Gammerman & Shafer (2005),
-*Algorithmic learning in a random world*, label-conditional conformal p-values. More than WIDTH
+*Algorithmic learning in a random world*, label-conditional conformal p-values. More than PROJECTED_WIDTH
 features are first projected with fixed random signs, which preserves ratios of distances
 (Achlioptas 2003). On disk `novelty.npz`, plain arrays, at most some MB.
 """
@@ -30,7 +30,7 @@ from fovnet.records import read_npz, write_npz
 
 Floats = NDArray[np.float64]
 FILE = "novelty.npz"
-FLOATS = {
+FIELD_BY_ARRAY = {
     "centre": "centre",
     "scale": "scale",
     "whiten": "whiten",
@@ -40,16 +40,20 @@ FLOATS = {
 """Arrays of floats in the file, and the fields that hold them."""
 # training slices of the reference; 6,000 gave the same result, and each has to be scored
 REFERENCE = 4000
-WIDTH = 512
-PER_DIRECTION = 5  # fewest slices per kept direction: with fewer, the covariance fits noise
-FLAT = 1e-10  # share of the largest variance below which a direction is rounding error
+PROJECTED_WIDTH = 512
+LEAST_SLICES_PER_DIRECTION = (
+    5  # fewest slices per kept direction: with fewer, the covariance fits noise
+)
+LEAST_VARIANCE_SHARE = (
+    1e-10  # share of the largest variance below which a direction is rounding error
+)
 RIDGE = 0.02  # of the mean variance within classes
 MOST_PER_CLASS = 4000  # validation distances per class, evenly by rank
 # relative tolerance: a slice that is its own reference ties with itself; engines and processors
 # differ by
 # 1e-5
-TIE = 1e-4
-LEAST = 30  # validation slices that a class needs for a distribution of its own
+RELATIVE_TIE = 1e-4
+LEAST_CLASS_DISTANCES = 30  # validation slices that a class needs for a distribution of its own
 
 
 @dataclass(frozen=True)
@@ -82,83 +86,102 @@ class NoveltyReference:
                 f"{FILE}: made for {self.features} features, but the networks have "
                 f"{features.shape[1]}; copy the whole folder again, or run `fovnet ensemble`",
             )
-        projected = _project(np.asarray(features, dtype=np.float64))
-        white = (projected - self.centre) / self.scale @ self.whiten
-        squares = (
-            (white**2).sum(axis=1)[:, None]
-            - 2 * white @ self.classes.T
+        projected_features = _project_features(np.asarray(features, dtype=np.float64))
+        whitened_features = (projected_features - self.centre) / self.scale @ self.whiten
+        squared_distances = (
+            (whitened_features**2).sum(axis=1)[:, None]
+            - 2 * whitened_features @ self.classes.T
             + (self.classes**2).sum(axis=1)
         )
-        return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
+        return np.asarray(np.sqrt(np.maximum(squared_distances.min(axis=1), 0.0)))
 
     def refuse_unsound(self) -> None:
         """Raises ValueError for arrays that do not fit each other, are not finite, or are negative
         where they may not be."""
-        w = min(self.features, WIDTH)
-        q = self.whiten.shape[-1]
-        shapes = {
-            "whiten": (w, q),
-            "centre": (w,),
-            "scale": (w,),
-            "classes": (max(1, len(self.classes)), q),
+        feature_count = min(self.features, PROJECTED_WIDTH)
+        direction_count = self.whiten.shape[-1]
+        shape_by_array = {
+            "whiten": (feature_count, direction_count),
+            "centre": (feature_count,),
+            "scale": (feature_count,),
+            "classes": (max(1, len(self.classes)), direction_count),
             "given": (self.validation_classes.size,),
             "known": self.validation_classes.shape,
         }
-        arrays = {name: getattr(self, field) for name, field in FLOATS.items()}
-        arrays["given"] = self.validation_classes
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape:
-                raise ValueError(f"{name} has the shape {arrays[name].shape}, not {shape}")
-        for name in FLOATS:
-            if not np.isfinite(arrays[name]).all():
+        array_by_name = {name: getattr(self, field) for name, field in FIELD_BY_ARRAY.items()}
+        array_by_name["given"] = self.validation_classes
+        for name, shape in shape_by_array.items():
+            if array_by_name[name].shape != shape:
+                raise ValueError(f"{name} has the shape {array_by_name[name].shape}, not {shape}")
+        for name in FIELD_BY_ARRAY:
+            if not np.isfinite(array_by_name[name]).all():
                 raise ValueError(f"{name} is not all finite numbers")
-        if not q or (self.scale <= 0).any() or (self.validation_distances < 0).any():
+        if not direction_count or (self.scale <= 0).any() or (self.validation_distances < 0).any():
             raise ValueError("scales or distances are not above 0")
 
     def p_values(self, distances: Floats, probabilities: Floats) -> Floats:
         """(s,) in (0, 1] of slices with these distances (s,) and ensemble probabilities (s, k)."""
         p_values = np.ones(len(distances))
-        predicted = probabilities.argmax(axis=1)
-        for column in np.unique(predicted):
-            is_class = predicted == column
-            reference = self.validation_distances[self.validation_classes == column]
-            if len(reference) < LEAST:
-                reference = self.validation_distances
-            reference = np.sort(reference)
-            nearer = np.searchsorted(reference, distances[is_class] * (1 - TIE), side="left")
-            p_values[is_class] = (len(reference) - nearer + 1) / (len(reference) + 1)
+        predicted_class = probabilities.argmax(axis=1)
+        for class_index in np.unique(predicted_class):
+            is_class = predicted_class == class_index
+            reference_distances = self.validation_distances[self.validation_classes == class_index]
+            if len(reference_distances) < LEAST_CLASS_DISTANCES:
+                reference_distances = self.validation_distances
+            reference_distances = np.sort(reference_distances)
+            nearer_count = np.searchsorted(
+                reference_distances, distances[is_class] * (1 - RELATIVE_TIE), side="left"
+            )
+            p_values[is_class] = (len(reference_distances) - nearer_count + 1) / (
+                len(reference_distances) + 1
+            )
         return p_values
 
 
 def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> NoveltyReference:
     """The reference from the features (n, f) and labels (n, k) of training slices; not yet
     calibrated."""
-    projected = _project(np.asarray(features, dtype=np.float64))
-    centre = projected.mean(axis=0)
-    scale = projected.std(axis=0)
+    projected_features = _project_features(np.asarray(features, dtype=np.float64))
+    centre = projected_features.mean(axis=0)
+    scale = projected_features.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
-    x = (projected - centre) / scale
-    variances, directions = np.linalg.eigh(x.T @ x / len(x))
-    least_variance = FLAT * variances[-1]
-    columns = [
-        column for column in range(len(variances) - 1, -1, -1) if variances[column] > least_variance
+    scaled_features = (projected_features - centre) / scale
+    variances, directions = np.linalg.eigh(
+        scaled_features.T @ scaled_features / len(scaled_features)
+    )
+    least_variance = LEAST_VARIANCE_SHARE * variances[-1]
+    kept_directions = [
+        column_index
+        for column_index in range(len(variances) - 1, -1, -1)
+        if variances[column_index] > least_variance
     ]
-    columns = columns[: max(1, min(len(variances), len(x) // PER_DIRECTION))]
-    to_white = directions[:, columns] / np.sqrt(variances[columns])
-    white = x @ to_white
-    label = truth.argmax(axis=1)
-    labels = np.unique(label)
-    means = np.stack([white[label == column].mean(axis=0) for column in labels])
-    deviations = white - means[np.searchsorted(labels, label)]
-    within = deviations.T @ deviations / len(deviations)
-    within += RIDGE * max(float(np.trace(within)) / len(within), 1e-9) * np.eye(len(within))
-    within_to_white = np.linalg.inv(np.linalg.cholesky(within)).T
+    kept_directions = kept_directions[
+        : max(1, min(len(variances), len(scaled_features) // LEAST_SLICES_PER_DIRECTION))
+    ]
+    to_white = directions[:, kept_directions] / np.sqrt(variances[kept_directions])
+    whitened_features = scaled_features @ to_white
+    class_of_slice = truth.argmax(axis=1)
+    present_classes = np.unique(class_of_slice)
+    class_means = np.stack(
+        [
+            whitened_features[class_of_slice == column_index].mean(axis=0)
+            for column_index in present_classes
+        ]
+    )
+    deviations = whitened_features - class_means[np.searchsorted(present_classes, class_of_slice)]
+    covariance_within = deviations.T @ deviations / len(deviations)
+    covariance_within += (
+        RIDGE
+        * max(float(np.trace(covariance_within)) / len(covariance_within), 1e-9)
+        * np.eye(len(covariance_within))
+    )
+    within_to_white = np.linalg.inv(np.linalg.cholesky(covariance_within)).T
     return NoveltyReference(
         features=features.shape[1],
         centre=centre,
         scale=scale,
         whiten=to_white @ within_to_white,
-        classes=means @ within_to_white,
+        classes=class_means @ within_to_white,
         validation_distances=np.zeros(0),
         validation_classes=np.zeros(0, dtype=np.int64),
     )
@@ -169,15 +192,17 @@ def calibrate(
 ) -> NoveltyReference:
     """The reference with the distances (n,) of validation slices, and the ensemble's probabilities
     (n, k) of these."""
-    predicted = probabilities.argmax(axis=1)
-    rows = np.concatenate(
+    predicted_class = probabilities.argmax(axis=1)
+    kept_rows = np.concatenate(
         [
-            _even_rows(np.flatnonzero(predicted == column), distances)
-            for column in np.unique(predicted)
+            _even_rows(np.flatnonzero(predicted_class == class_index), distances)
+            for class_index in np.unique(predicted_class)
         ]
     )
     return replace(
-        reference, validation_distances=distances[rows], validation_classes=predicted[rows]
+        reference,
+        validation_distances=distances[kept_rows],
+        validation_classes=predicted_class[kept_rows],
     )
 
 
@@ -193,12 +218,12 @@ def volume_novelty(p_values: Floats, probabilities: Floats) -> float:
 
 def save(folder: Path, reference: NoveltyReference) -> Path:
     """`folder/novelty.npz`, in single precision."""
-    floats = {name: getattr(reference, field) for name, field in FLOATS.items()}
+    array_by_name = {name: getattr(reference, field) for name, field in FIELD_BY_ARRAY.items()}
     return write_npz(
         folder / FILE,
         features=np.array(reference.features),
         given=reference.validation_classes.astype(np.int16),
-        **{name: array.astype(np.float32) for name, array in floats.items()},
+        **{name: array.astype(np.float32) for name, array in array_by_name.items()},
     )
 
 
@@ -214,15 +239,17 @@ def load(folder: Path) -> NoveltyReference | None:
         return None
     try:
         arrays = read_npz(path, MOST_BYTES)
-        counts = {
+        integer_arrays = {
             name: arrays[name].astype(np.int64, casting="safe") for name in ("features", "given")
         }
-        floats = {
+        float_arrays = {
             field: arrays[name].astype(np.float64, casting="same_kind")
-            for name, field in FLOATS.items()
+            for name, field in FIELD_BY_ARRAY.items()
         }
         reference = NoveltyReference(
-            int(counts["features"]), validation_classes=counts["given"], **floats
+            int(integer_arrays["features"]),
+            validation_classes=integer_arrays["given"],
+            **float_arrays,
         )
         reference.refuse_unsound()
     except (OSError, ValueError, KeyError, IndexError, TypeError) as fault:
@@ -234,18 +261,20 @@ def load(folder: Path) -> NoveltyReference | None:
     return reference
 
 
-def _project(features: Floats) -> Floats:
-    """(s, w) features, projected with fixed random signs if there are more than WIDTH."""
+def _project_features(features: Floats) -> Floats:
+    """(s, w) features, projected with fixed random signs if there are more than PROJECTED_WIDTH."""
     f = features.shape[1]
-    if f <= WIDTH:
+    if f <= PROJECTED_WIDTH:
         return features
-    return np.asarray(features @ _signs(f).astype(np.float64) / np.sqrt(f))
+    return np.asarray(features @ _random_signs(f).astype(np.float64) / np.sqrt(f))
 
 
 @lru_cache(maxsize=1)
-def _signs(f: int) -> NDArray[np.int8]:
+def _random_signs(feature_count: int) -> NDArray[np.int8]:
     """(f, w) of -1 and 1, drawn once: drawing them takes longer than using them."""
-    zeros_and_ones = np.random.default_rng(f).integers(0, 2, (f, WIDTH), dtype=np.int8)
+    zeros_and_ones = np.random.default_rng(feature_count).integers(
+        0, 2, (feature_count, PROJECTED_WIDTH), dtype=np.int8
+    )
     return zeros_and_ones * np.int8(2) - np.int8(1)
 
 

@@ -101,10 +101,13 @@ def load(folder: Path) -> Orientation | None:
         return None
     try:
         tensors = load_file(path)
-        count = len(tensors) // 2
+        layer_count = len(tensors) // 2
         layers = tuple(
-            (_floats(tensors[f"layer{number}.weight"]), _floats(tensors[f"layer{number}.bias"]))
-            for number in range(count)
+            (
+                _as_float32(tensors[f"layer{layer_index}.weight"]),
+                _as_float32(tensors[f"layer{layer_index}.bias"]),
+            )
+            for layer_index in range(layer_count)
         )
         _refuse_misfit(layers)
     except (OSError, ValueError, KeyError, IndexError, TypeError, safetensors.SafetensorError):
@@ -115,7 +118,7 @@ def load(folder: Path) -> Orientation | None:
     return Orientation(layers)
 
 
-def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
+def _as_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
     if array.dtype.kind != "f":
         raise ValueError(f"{array.dtype}")
     return array.astype(np.float32)
@@ -124,12 +127,12 @@ def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
     """Raise ValueError unless each layer is finite and its input width is the output width of the
     layer before."""
-    width = int(np.prod(SHAPE))
+    input_width = int(np.prod(SHAPE))
     for weight, bias in layers:
-        if weight.shape != (len(bias), width) or not (
+        if weight.shape != (len(bias), input_width) or not (
             np.isfinite(weight).all() and np.isfinite(bias).all()
         ):
             raise ValueError(f"{weight.shape}")
-        width = len(bias)
-    if not layers or width != len(VIEWS):
-        raise ValueError(f"{width}")
+        input_width = len(bias)
+    if not layers or input_width != len(VIEWS):
+        raise ValueError(f"{input_width}")

@@ -23,7 +23,7 @@ from fovnet.records import checksum, read_json, write_text
 SUMS = "SHA256SUMS"
 MOST_BYTES = 2**26  # of a part that is no network: the largest, novelty.npz, has 1 MB
 MOST_NETWORK_BYTES = 2**35  # the largest of the paper's space has 17 GB
-SUM = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 AGAIN = "copy the whole folder again"
 
 
@@ -35,21 +35,21 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
     """
     try:
         path: Path = folder / name
-        inside = path.resolve().is_relative_to(folder.resolve())
-        status = path.stat() if os.path.lexists(path) else None
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+        file_status = path.stat() if os.path.lexists(path) else None
     except (OSError, ValueError, TypeError, RuntimeError) as fault:
         # a link to nothing, links in a circle, a null character, no text
         reason = f"its part {name!r} cannot be opened ({fault})"
         raise ModelError("model-file", f"{folder}: {reason}; {AGAIN}") from fault
-    if not inside:
+    if not is_inside:
         remedy = "copy the folder with its links replaced by files (cp -rL)"
         raise ModelError("model-outside", f"{folder}: its part {name!r} leads outside it; {remedy}")
-    if status and not stat.S_ISREG(status.st_mode):
+    if file_status and not stat.S_ISREG(file_status.st_mode):
         raise ModelError("model-file", f"{path}: not a plain file; {AGAIN}")
-    if status and status.st_size > most:
+    if file_status and file_status.st_size > most:
         raise ModelError(
             "model-file",
-            f"{path}: {status.st_size:,} bytes, at most {most:,} are expected; {AGAIN}",
+            f"{path}: {file_status.st_size:,} bytes, at most {most:,} are expected; {AGAIN}",
         )
     return path
 
@@ -94,20 +94,24 @@ def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
     path = part(folder, SUMS)
     if not path.exists():
         return
-    lines = [SUM.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    sums_listed = {line[2]: line[1] for line in lines if line}
-    if not all(lines) or len(sums_listed) < len(lines):
+    line_matches = [
+        SUM_LINE.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    sums_listed = {line[2]: line[1] for line in line_matches if line}
+    if not all(line_matches) or len(sums_listed) < len(line_matches):
         expected = "lines of a checksum and a name, as written by sha256sum"
         raise ModelError("model-altered", f"{path}: not {expected}; {AGAIN}")
     for name in sorted(sums_read.keys() - sums_listed.keys()):
         remedy = f"remove it if it is not part of the model, or {AGAIN}"
         raise ModelError("model-altered", f"{folder / name}: not listed in {SUMS}; {remedy}")
     for name, expected in sums_listed.items():
-        file = part(folder, name)
-        sha256 = sums_read.get(name) or (checksum(file) if file.exists() else "none")
+        part_path = part(folder, name)
+        sha256 = sums_read.get(name) or (checksum(part_path) if part_path.exists() else "none")
         if sha256 != expected:
-            differs = f"its checksum is {sha256[:16]}, in {SUMS} it is {expected[:16]}"
-            raise ModelError("model-altered", f"{file}: missing or changed: {differs}; {AGAIN}")
+            difference = f"its checksum is {sha256[:16]}, in {SUMS} it is {expected[:16]}"
+            raise ModelError(
+                "model-altered", f"{part_path}: missing or changed: {difference}; {AGAIN}"
+            )
 
 
 @contextmanager
@@ -119,8 +123,8 @@ def refuse_damage(folder: Path) -> Iterator[None]:
     except (FovnetError, MemoryError):
         raise
     except OSError as fault:
-        why = f"cannot be read ({fault.strerror or fault})"
-        raise ModelError("model-file", f"{fault.filename or folder}: {why}; {AGAIN}") from fault
+        reason = f"cannot be read ({fault.strerror or fault})"
+        raise ModelError("model-file", f"{fault.filename or folder}: {reason}; {AGAIN}") from fault
     except Exception as fault:
-        why = f"not as fovnet writes it ({type(fault).__name__}: {fault})"
-        raise ModelError("model-damaged", f"{folder}: {why}; {AGAIN}") from fault
+        reason = f"not as fovnet writes it ({type(fault).__name__}: {fault})"
+        raise ModelError("model-damaged", f"{folder}: {reason}; {AGAIN}") from fault

@@ -35,7 +35,7 @@ class ReadVolume:
 
 
 def predict(
-    named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
+    named_sources: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
 ) -> Iterator[AnsweredVolume]:
     """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the
     caller has it, the next is computed, and those after it are read.
@@ -45,17 +45,18 @@ def predict(
     Volumes being read or waiting to be classified are limited in number and, together, to
     `BUDGET_BYTES`; one more is being classified, and of one more the caller has the slices.
     """
-    sources = [source for _, source in named]
-    read = partial(_read, slicing=Slicing(**ensemble.prepare))
+    sources = [source for _, source in named_sources]
+    read_volume = partial(_read_volume, slicing=Slicing(**ensemble.prepare))
     if workers > 1:
         volumes = run_in_order(
-            read, sources, workers, _refuse_crash, size=bytes_to_read, budget=BUDGET_BYTES
+            read_volume, sources, workers, _refuse_crash, size=bytes_to_read, budget=BUDGET_BYTES
         )
     else:
-        volumes = _read_ahead(read, sources)
-    volume_in_turn = zip(named, volumes, strict=True)
+        volumes = _read_ahead(read_volume, sources)
+    named_volumes = zip(named_sources, volumes, strict=True)
     yield from _answer_ahead(
-        _answer(name, source.path, volume, ensemble) for (name, source), volume in volume_in_turn
+        _answer_volume(name, source.path, volume, ensemble)
+        for (name, source), volume in named_volumes
     )
 
 
@@ -68,24 +69,26 @@ def _answer_ahead(answers: Iterator[AnsweredVolume]) -> Iterator[AnsweredVolume]
             yield answer
 
 
-def _read_ahead(read: partial[ReadVolume], sources: Sequence[Source]) -> Iterator[ReadVolume]:
-    """The sources, in order, as `read` by a thread ahead of the consumer."""
-    door = Admission(iter(sources), READ_AHEAD, bytes_to_read, BUDGET_BYTES)
-    pending: deque[Future[ReadVolume]] = deque()
-    reader = ThreadPoolExecutor(1)
+def _read_ahead(
+    read_volume: partial[ReadVolume], sources: Sequence[Source]
+) -> Iterator[ReadVolume]:
+    """The sources, in order, as `read_volume` reads them in a thread ahead of the consumer."""
+    admission = Admission(iter(sources), READ_AHEAD, bytes_to_read, BUDGET_BYTES)
+    pending_reads: deque[Future[ReadVolume]] = deque()
+    executor = ThreadPoolExecutor(1)
     try:
         while True:
-            pending += [reader.submit(read, source) for source in door.admit()]
-            if not pending:
+            pending_reads += [executor.submit(read_volume, source) for source in admission.admit()]
+            if not pending_reads:
                 return
-            volume = pending.popleft().result()
-            door.leave()
+            volume = pending_reads.popleft().result()
+            admission.leave()
             yield volume
     finally:
-        reader.shutdown(cancel_futures=True)
+        executor.shutdown(cancel_futures=True)
 
 
-def _read(source: Source, slicing: Slicing) -> ReadVolume:
+def _read_volume(source: Source, slicing: Slicing) -> ReadVolume:
     """The slices of a volume, or the error; runs in a worker."""
     current_source = None
     try:
@@ -108,7 +111,9 @@ def _refuse_crash(source: Source) -> ReadVolume:
     return ReadVolume(VolumeError("volume-crash", f"{crash}. {remedy}"))
 
 
-def _answer(volume_id: str, path: Path, volume: ReadVolume, ensemble: Ensemble) -> AnsweredVolume:
+def _answer_volume(
+    volume_id: str, path: Path, volume: ReadVolume, ensemble: Ensemble
+) -> AnsweredVolume:
     stack = volume.result
     if isinstance(stack, FovnetError):
         return AnsweredVolume(refusal(volume_id, str(path), stack), source=volume.source)
@@ -121,8 +126,8 @@ def _answer(volume_id: str, path: Path, volume: ReadVolume, ensemble: Ensemble) 
         return AnsweredVolume(refusal(volume_id, str(path), error), source=volume.source)
     except Exception as fault:
         if is_starved(fault):
-            starved = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
-            return AnsweredVolume(starved, source=volume.source)
+            refused_answer = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
+            return AnsweredVolume(refused_answer, source=volume.source)
         return refuse_unforeseen(volume_id, path, fault, volume.source)
 
 

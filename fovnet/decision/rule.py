@@ -66,36 +66,41 @@ MEANINGS = {
 """The meaning of each setting of a rule, also for its table in the report."""
 
 
-MOST = 1e6
+GREATEST_NUMBER = 1e6
 """No setting is beyond it: larger ones would overflow, and are damage."""
-SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
-POSITIVE = (lambda value: value > 0), "a number above 0"
-NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
-RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "temperature": POSITIVE,
-    "evidence_mm": POSITIVE,
-    "interval_stretch": NOT_NEGATIVE,
-    "sigma_mm": NOT_NEGATIVE,
-    "least_extent_mm": NOT_NEGATIVE,
-    "side_threshold": SHARE,
-    "chain_share_in_side": SHARE,
-    "min_confidence": SHARE,
-    "least_novelty": SHARE,
-    "least_agreement": SHARE,
-    "least_upright": SHARE,
-    "yes_bar": SHARE,
-    "no_bar": SHARE,
-    "min_extent_mm": POSITIVE,
+SHARE_RANGE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
+POSITIVE_RANGE = (lambda value: value > 0), "a number above 0"
+NONNEGATIVE_RANGE = (lambda value: value >= 0), "0 or more"
+RANGE_BY_SETTING: Mapping[str, tuple[Callable[[float], bool], str]] = {
+    "temperature": POSITIVE_RANGE,
+    "evidence_mm": POSITIVE_RANGE,
+    "interval_stretch": NONNEGATIVE_RANGE,
+    "sigma_mm": NONNEGATIVE_RANGE,
+    "least_extent_mm": NONNEGATIVE_RANGE,
+    "side_threshold": SHARE_RANGE,
+    "chain_share_in_side": SHARE_RANGE,
+    "min_confidence": SHARE_RANGE,
+    "least_novelty": SHARE_RANGE,
+    "least_agreement": SHARE_RANGE,
+    "least_upright": SHARE_RANGE,
+    "yes_bar": SHARE_RANGE,
+    "no_bar": SHARE_RANGE,
+    "min_extent_mm": POSITIVE_RANGE,
     "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
 }
 """The valid range of each number of a rule that has one, and its wording in errors."""
 
 
-PLAIN = {"beta": IDENTITY, "line": STRAIGHT, "chain_line": STRAIGHT, "side_line": STRAIGHT}
+PLAIN_CALIBRATION_BY_SETTING = {
+    "beta": IDENTITY,
+    "line": STRAIGHT,
+    "chain_line": STRAIGHT,
+    "side_line": STRAIGHT,
+}
 """The calibrations of a rule, and what each is where it changes nothing."""
 
 
-OLDER_NAMES = {
+NAME_BY_OLDER_NAME = {
     "protocol_threshold": "side_threshold",
     "beside_protocol": "chain_share_in_side",
 }
@@ -146,12 +151,14 @@ class Rule:
         others than those of a rule."""
         if not isinstance(values["heights"], list):
             raise TypeError("heights are no list")
-        values = {OLDER_NAMES.get(name, name): value for name, value in values.items()}
+        values = {NAME_BY_OLDER_NAME.get(name, name): value for name, value in values.items()}
         heights = tuple(
             None if height is None else Height(**height) for height in values["heights"]
         )
-        tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return cls(**{**values, **tuples, "heights": heights})
+        tuple_by_name = {
+            name: tuple(value) for name, value in values.items() if isinstance(value, list)
+        }
+        return cls(**{**values, **tuple_by_name, "heights": heights})
 
     @property
     def by_region(self) -> bool:
@@ -164,33 +171,37 @@ class Rule:
 
         Raises ModelError ("rule-invalid") with the first that is not, and as `member_weights`.
         """
-        for name, kind in get_type_hints(Rule).items():
-            value = getattr(self, name)
-            if kind is float and not _are_numbers((value,)):
-                raise _unsound(source, name, value, f"a number up to {MOST:,.0f}")
-        for name, (is_sound, range_in_words) in RANGES.items():
-            if not is_sound(getattr(self, name)):
-                raise _unsound(source, name, getattr(self, name), range_in_words)
-        for name, usual in PLAIN.items():
-            if not _are_numbers(getattr(self, name), len(usual)):
-                raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
+        for setting, value_type in get_type_hints(Rule).items():
+            value = getattr(self, setting)
+            if value_type is float and not _are_numbers((value,)):
+                raise _rule_error(source, setting, value, f"a number up to {GREATEST_NUMBER:,.0f}")
+        for setting, (is_in_range, range_in_words) in RANGE_BY_SETTING.items():
+            if not is_in_range(getattr(self, setting)):
+                raise _rule_error(source, setting, getattr(self, setting), range_in_words)
+        for setting, plain_values in PLAIN_CALIBRATION_BY_SETTING.items():
+            if not _are_numbers(getattr(self, setting), len(plain_values)):
+                raise _rule_error(
+                    source, setting, getattr(self, setting), f"{len(plain_values)} numbers"
+                )
         for height in self.heights:
             if height is not None and not (
                 _are_numbers((height.mean_mm, height.sd_mm)) and height.sd_mm >= 0
             ):
-                raise _unsound(
+                raise _rule_error(
                     source, "heights", height, "a mean and a deviation in millimetres each, or null"
                 )
-        for name, words in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
-            if getattr(self, name) not in words:
-                raise _unsound(source, name, getattr(self, name), " or ".join(words))
+        for setting, allowed_words in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
+            if getattr(self, setting) not in allowed_words:
+                raise _rule_error(
+                    source, setting, getattr(self, setting), " or ".join(allowed_words)
+                )
         if len(self.heights) not in (0, rungs):
-            raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
+            raise _rule_error(source, "heights", len(self.heights), f"none or {rungs} of them")
         if not _are_numbers(self.weights):
-            raise _unsound(source, "weights", self.weights, "numbers")
+            raise _rule_error(source, "weights", self.weights, "numbers")
         weights = self.member_weights(members, source)
         if (weights < 0).any() or not abs(float(weights.sum()) - 1) < 1e-6:
-            raise _unsound(source, "weights", self.weights, "shares that add up to 1")
+            raise _rule_error(source, "weights", self.weights, "shares that add up to 1")
 
     def member_weights(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
         """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError
@@ -206,16 +217,18 @@ class Rule:
 
 
 def _are_numbers(values: Any, count: int | None = None) -> bool:
-    """Whether this is a tuple, of so many numbers, none beyond MOST; NaN is none."""
+    """Whether this is a tuple, of so many numbers, none beyond GREATEST_NUMBER; NaN is none."""
     if not isinstance(values, tuple) or count not in (None, len(values)):
         return False
     return all(
-        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= GREATEST_NUMBER
         for value in values
     )
 
 
-def _unsound(source: Path, name: str, value: Any, expected: str) -> ModelError:
+def _rule_error(source: Path, name: str, value: Any, expected: str) -> ModelError:
     return ModelError(
         "rule-invalid",
         f"{source}: {name} is {value!r}, not {expected}; copy the folder again, or run `fovnet "

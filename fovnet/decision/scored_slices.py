@@ -37,7 +37,7 @@ from fovnet.volume.collection.pack import Pack
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
 
-SCORED = ("validation", "test")
+SCORED_SPLITS = ("validation", "test")
 """Splits whose slices the members score."""
 
 
@@ -84,15 +84,17 @@ class ScoredSlices:
     def of(self, pack: Pack, index: int) -> MemberOutputs:
         """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its
         slices were scored."""
-        places = self._places(pack, index)
-        outputs = self.outputs.of(places)
+        volume_places = self._places_of_volume(pack, index)
+        outputs = self.outputs.of(volume_places)
         if self.turned is not None:
-            turned = self.turned[:, places[::-1]]
-            outputs = replace(outputs, turned=None if np.isnan(turned).any() else turned)
+            turned_members = self.turned[:, volume_places[::-1]]
+            outputs = replace(
+                outputs, turned=None if np.isnan(turned_members).any() else turned_members
+            )
         if self.brightened is not None:
-            brightened = self.brightened[:, places]
-            is_needed = not np.isnan(brightened).all()
-            outputs = replace(outputs, brightened=brightened if is_needed else None)
+            brightened_members = self.brightened[:, volume_places]
+            is_needed = not np.isnan(brightened_members).all()
+            outputs = replace(outputs, brightened=brightened_members if is_needed else None)
         return outputs
 
     def with_turned_and_brightened(
@@ -100,26 +102,30 @@ class ScoredSlices:
     ) -> ScoredSlices:
         """The same, with the members' outputs on the volumes turned over and on dark slices
         brightened, where needed; `model` must have the same weights."""
-        indices = [index for split in SCORED for index in readable_volumes(pack, split)]
+        volume_indices = [
+            volume_index
+            for split in SCORED_SPLITS
+            for volume_index in readable_volumes(pack, split)
+        ]
         turned = np.full_like(self.outputs.members, np.nan)
         brightened = np.full_like(self.outputs.members, np.nan)
-        for done, index in enumerate(indices, start=1):
-            stack = pack.stack(index)
-            places = self._places(pack, index)
-            outputs = model.with_turned(self.of(pack, index), stack)
+        for done_count, volume_index in enumerate(volume_indices, start=1):
+            stack = pack.stack(volume_index)
+            volume_places = self._places_of_volume(pack, volume_index)
+            outputs = model.with_turned(self.of(pack, volume_index), stack)
             outputs = model.with_dark_brightened(outputs, stack)
             if outputs.turned is not None:
-                turned[:, places[::-1]] = outputs.turned
+                turned[:, volume_places[::-1]] = outputs.turned
             if outputs.brightened is not None:
-                brightened[:, places] = outputs.brightened
-            progress(done, len(indices))
+                brightened[:, volume_places] = outputs.brightened
+            progress(done_count, len(volume_indices))
         return replace(
             self,
             turned=turned if model.sees_the_volume else None,
             brightened=None if np.isnan(brightened).all() else brightened,
         )
 
-    def _places(self, pack: Pack, index: int) -> NDArray[np.int64]:
+    def _places_of_volume(self, pack: Pack, index: int) -> NDArray[np.int64]:
         """Positions in `rows` of the slices of a volume."""
         record = pack.records[index]
         rows = np.arange(record.first_row, record.first_row + record.slices)
@@ -139,12 +145,12 @@ class ScoredSlices:
     ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject
         as a number (m,)."""
-        places = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
+        split_places = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
         subject_of_volume = np.unique(
             [record.subject for record in pack.records], return_inverse=True
         )[1]
-        rows = self.rows[places]
-        return self.outputs.of(places), pack.truth[rows], subject_of_volume[pack.volume[rows]]
+        rows = self.rows[split_places]
+        return self.outputs.of(split_places), pack.truth[rows], subject_of_volume[pack.volume[rows]]
 
 
 def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
@@ -155,13 +161,15 @@ def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
 def _example(pack: Pack, scored: ScoredSlices, index: int) -> Example:
     outputs = scored.of(pack, index)
     weights = Rule(weights=scored.weights).member_weights(len(outputs.members))
-    turned = None if outputs.turned is None else weighted_mean(outputs.turned, weights)
+    turned_probabilities = (
+        None if outputs.turned is None else weighted_mean(outputs.turned, weights)
+    )
     stack = pack.stack(index)
     return Example(
         weighted_mean(outputs.members, weights),
         stack.z_mm,
         truth_of(pack, index),
-        turned,
+        turned_probabilities,
         stack.edges_mm,
     )
 

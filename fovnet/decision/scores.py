@@ -20,27 +20,31 @@ from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.folder import save_weighing
 from fovnet.decision.member_weights import Weighing, weigh, weighted_mean
 from fovnet.decision.rule import EVEN, Rule
-from fovnet.decision.scored_slices import SCORED, ScoredSlices, readable_volumes, truth_of
+from fovnet.decision.scored_slices import SCORED_SPLITS, ScoredSlices, readable_volumes, truth_of
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
 # volumes to train the orientation network on
-FEWEST = 50
-MOST = 4000
+LEAST_TRAINING_VOLUMES = 50
+GREATEST_TRAINING_VOLUMES = 4000
 # fewest validation volumes that give a bar for FALSE_ALARM_SHARE: its rank is then 1
-JUDGES = round(1 / FALSE_ALARM_SHARE) - 1
+LEAST_JUDGE_VOLUMES = round(1 / FALSE_ALARM_SHARE) - 1
 
 
 def score(
     model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> tuple[Ensemble, ScoredSlices]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on
-    the slices of the splits in SCORED."""
-    train = pack.rows("train")
-    rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
-    model = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
-    return model, ScoredSlices(rows, model.outputs(pack.pixels, progress, rows, pack.placing))
+    the slices of the splits in SCORED_SPLITS."""
+    training_rows = pack.rows("train")
+    scored_rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED_SPLITS]))
+    model = model.learn(
+        pack.pixels, training_rows, pack.truth[training_rows], seed=seed, placing=pack.placing
+    )
+    return model, ScoredSlices(
+        scored_rows, model.outputs(pack.pixels, progress, scored_rows, pack.placing)
+    )
 
 
 def weigh_members(
@@ -71,9 +75,9 @@ def weigh_members(
 def train_orientation(
     folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> Path | None:
-    """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split;
-    None, and no file, if fewer than FEWEST are usable, or fewer than JUDGES of the validation
-    split.
+    """`folder/orientation.safetensors`, trained on at most GREATEST_TRAINING_VOLUMES volumes of the
+    training split; None, and no file, if fewer than LEAST_TRAINING_VOLUMES are usable, or fewer
+    than LEAST_JUDGE_VOLUMES of the validation split.
 
     Usable volumes show a region in more than half of their slices, are large enough to show their
     orientation, and have a header that states it.  In any collection a few headers are wrong.
@@ -82,29 +86,35 @@ def train_orientation(
     from fovnet.net.training.orientation import learn
 
     (folder / orientation.FILE).unlink(missing_ok=True)
-    indices = _volumes_with_known_axes(pack, "train", MOST, seed)
-    judges = _volumes_with_known_axes(pack, "validation", JUDGES, seed)
-    if len(indices) < FEWEST or len(judges) < JUDGES:
+    training_indices = _volumes_with_known_axes(pack, "train", GREATEST_TRAINING_VOLUMES, seed)
+    judge_indices = _volumes_with_known_axes(pack, "validation", LEAST_JUDGE_VOLUMES, seed)
+    if len(training_indices) < LEAST_TRAINING_VOLUMES or len(judge_indices) < LEAST_JUDGE_VOLUMES:
         return None
-    planes = np.empty((len(indices), *PICTURES), np.uint8)  # 0.6 GB for 4,000 volumes
-    for place, index in enumerate(indices):
-        planes[place] = pictures(pack.stack(index))
-    tensors = learn(planes, seed=seed, progress=progress)
-    halves = {name: tensor.half() for name, tensor in tensors.items()}
-    return save_tensors(folder / orientation.FILE, halves, {"volumes": len(indices), "seed": seed})
+    planes_by_volume = np.empty(
+        (len(training_indices), *PICTURES), np.uint8
+    )  # 0.6 GB for 4,000 volumes
+    for plane_index, volume_index in enumerate(training_indices):
+        planes_by_volume[plane_index] = pictures(pack.stack(volume_index))
+    tensors = learn(planes_by_volume, seed=seed, progress=progress)
+    half_tensors = {name: tensor.half() for name, tensor in tensors.items()}
+    return save_tensors(
+        folder / orientation.FILE, half_tensors, {"volumes": len(training_indices), "seed": seed}
+    )
 
 
-def _volumes_with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
-    """Volumes of a split that show their orientation, and whose headers state it: at most `most`,
-    drawn by the seed."""
-    indices: list[int] = []
-    for index in np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist():
-        shows_nothing = truth_of(pack, index)[:, -1].mean() >= EVEN
-        if not shows_nothing and shows_stated_axes(pack.stack(index)):
-            indices.append(index)
-        if len(indices) == most:
+def _volumes_with_known_axes(pack: Pack, split: str, greatest_count: int, seed: int) -> list[int]:
+    """Volumes of a split that show their orientation, and whose headers state it: at most
+    `greatest_count`, drawn by the seed."""
+    volume_indices: list[int] = []
+    for volume_index in (
+        np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist()
+    ):
+        shows_nothing = truth_of(pack, volume_index)[:, -1].mean() >= EVEN
+        if not shows_nothing and shows_stated_axes(pack.stack(volume_index)):
+            volume_indices.append(volume_index)
+        if len(volume_indices) == greatest_count:
             break
-    return sorted(indices)
+    return sorted(volume_indices)
 
 
 def with_turned_and_brightened(

@@ -27,8 +27,8 @@ from fovnet.errors import ModelError
 from fovnet.records import read_json, read_tsv, replace_with, write_json
 from fovnet.results import SHIPPED_NETWORKS, Results
 
-CARD = "model-card.md"
-CONFIG = "config.yaml"
+MODEL_CARD_FILE = "model-card.md"
+CONFIG_FILE = "config.yaml"
 MOST_BYTES = 15_000_000
 NUMBER = re.compile(r"\d{1,4}")
 """Ids that are small numbers are not searched for: they occur in any table."""
@@ -67,20 +67,20 @@ def ship(results: Results, folder: Path) -> ShippedFolder:
     """
     _refuse_foreign(folder)
     with tempfile.TemporaryDirectory() as draft_folder:
-        draft = Path(draft_folder)
-        _draft(results, draft)
-        size = sum(path.stat().st_size for path in draft.iterdir())
-        if size > MOST_BYTES:
+        draft_path = Path(draft_folder)
+        _write_draft(results, draft_path)
+        byte_count = sum(path.stat().st_size for path in draft_path.iterdir())
+        if byte_count > MOST_BYTES:
             raise ModelError(
                 "shipped-large",
-                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are "
+                f"{results.ensemble}: {byte_count / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are "
                 "shipped; set ensemble.precision: float16 and a compact space "
                 "(configs/compact.yaml), and run it again",
             )
-        _refuse_names(draft, _names(results))
-        members = len(load(draft, "cpu").members)
-        _replace(draft, folder)
-    return ShippedFolder(folder, members, size)
+        _refuse_names(draft_path, _private_names(results))
+        member_count = len(load(draft_path, "cpu").members)
+        _replace_files(draft_path, folder)
+    return ShippedFolder(folder, member_count, byte_count)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -95,7 +95,7 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _draft(results: Results, draft: Path) -> None:
+def _write_draft(results: Results, draft: Path) -> None:
     """Write all files to an empty folder, the checksums last."""
     if not (results.ensemble / FACTS).is_file():
         raise ModelError(
@@ -104,8 +104,8 @@ def _draft(results: Results, draft: Path) -> None:
             "results folder of a finished run (snakemake)",
         )
     facts = ModelFolder(results.ensemble).facts
-    rule = _tuning_facts(results.ensemble / RULE)
-    paths = [results.ensemble / novelty.FILE, results.folder / CARD]
+    tuning_facts = _tuning_facts(results.ensemble / RULE)
+    paths = [results.ensemble / novelty.FILE, results.folder / MODEL_CARD_FILE]
     if (results.ensemble / orientation.FILE).exists():
         paths.append(results.ensemble / orientation.FILE)
     paths += [results.ensemble / member["weights"] for member in facts["members"]]
@@ -117,13 +117,13 @@ def _draft(results: Results, draft: Path) -> None:
             )
         shutil.copyfile(path, draft / path.name)
     write_json(draft / FACTS, _without_marks(facts))
-    write_json(draft / RULE, _without_marks(rule))
-    settings = load_settings(results.folder / CONFIG)
-    anonymous = {
+    write_json(draft / RULE, _without_marks(tuning_facts))
+    settings = load_settings(results.folder / CONFIG_FILE)
+    anonymous_settings = {
         "collections": {name: name for name in settings.collections},
         "results": Path(settings.results).name,
     }
-    write_settings(draft / CONFIG, settings.model_copy(update=anonymous))
+    write_settings(draft / CONFIG_FILE, settings.model_copy(update=anonymous_settings))
     write_sums(draft, [path.name for path in draft.iterdir()])
 
 
@@ -140,14 +140,14 @@ def _tuning_facts(path: Path) -> dict[str, Any]:
 def _without_marks(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts with the marks of the training subjects replaced by their numbers; the stamp is
     unchanged."""
-    marks = facts.get("subjects") or {}
+    marks_by_split = facts.get("subjects") or {}
     return {
         **{name: value for name, value in facts.items() if name != "subjects"},
-        "people": {split: len(split_marks) for split, split_marks in marks.items()},
+        "people": {split: len(split_marks) for split, split_marks in marks_by_split.items()},
     }
 
 
-def _names(results: Results) -> set[str]:
+def _private_names(results: Results) -> set[str]:
     """The ids of the run's volumes and subjects, and the volumes' file names, except small
     numbers."""
     rows = read_tsv(results.slices / "manifest.tsv")
@@ -161,16 +161,16 @@ def _refuse_names(draft: Path, names: Iterable[str]) -> None:
     for path in sorted(draft.iterdir()):
         if path.suffix in (".json", ".md", ".yaml"):
             text = path.read_text(encoding="utf-8")
-            occurring = next((name for name in sorted_names if _stands_in(name, text)), None)
-            if occurring is not None:
+            occurring_name = next((name for name in sorted_names if _occurs_in(name, text)), None)
+            if occurring_name is not None:
                 raise ModelError(
                     "shipped-names",
-                    f"{path.name}: names {occurring}, and nobody may be named in what is shipped; "
+                    f"{path.name}: names {occurring_name}, and nobody may be named in what is shipped; "
                     "set identifiers: hashed and make the report again",
                 )
 
 
-def _stands_in(name: str, text: str) -> bool:
+def _occurs_in(name: str, text: str) -> bool:
     """Whether a text contains a name as whole words, as it is or as JSON escapes it."""
     spellings = {name, json.dumps(name)[1:-1]}
     return any(
@@ -178,12 +178,12 @@ def _stands_in(name: str, text: str) -> bool:
     )
 
 
-def _replace(draft: Path, folder: Path) -> None:
+def _replace_files(draft: Path, folder: Path) -> None:
     """Copy the draft's files to the folder, the checksums last; weights and orientation of an
     earlier ensemble are removed."""
     for path in sorted(draft.iterdir(), key=lambda file: (file.name == SUMS, file.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
-    for stale in (*folder.glob("member-*.safetensors"), folder / orientation.FILE):
-        if not (draft / stale.name).exists():
-            stale.unlink(missing_ok=True)
+    for stale_path in (*folder.glob("member-*.safetensors"), folder / orientation.FILE):
+        if not (draft / stale_path.name).exists():
+            stale_path.unlink(missing_ok=True)

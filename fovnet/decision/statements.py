@@ -83,16 +83,19 @@ def statements(
     one tuned by an earlier fovnet."""
     if not rule.by_region:
         return ()
-    chances = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
+    probability_by_region = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
     stated_regions = [
-        _region_of_statement(decision, column, chance) for column, chance in enumerate(chances)
+        _region_of_statement(decision, region_index, probability)
+        for region_index, probability in enumerate(probability_by_region)
     ]
     doubt_codes = codes_by_region(stated_regions, decision, signs, rule)
     region_statements = []
-    for region, chance, codes in zip(vocabulary.classes[:-1], chances, doubt_codes, strict=True):
-        lower, upper = _ends(decision, region)
-        answer = UNSURE if codes else answer_at(chance, rule, lower, upper)
-        region_statements.append(Statement(region, answer, chance, codes, lower, upper))
+    for region, probability, codes in zip(
+        vocabulary.classes[:-1], probability_by_region, doubt_codes, strict=True
+    ):
+        lower, upper = _region_ends(decision, region)
+        answer = UNSURE if codes else answer_at(probability, rule, lower, upper)
+        region_statements.append(Statement(region, answer, probability, codes, lower, upper))
     return tuple(region_statements)
 
 
@@ -106,12 +109,12 @@ def status_of(volume_statements: Sequence[Statement]) -> str:
 
 def unsure_sentence(volume_statements: Sequence[Statement]) -> str:
     """Which regions are unsure by their probability alone; "" if there is none."""
-    unsure = [
+    unsure_texts = [
         f"{statement.region} ({statement.probability:.2f})"
         for statement in volume_statements
         if not (statement.is_sure or statement.doubts)
     ]
-    return f"unsure whether it shows {join_names(unsure, 'or')}" if unsure else ""
+    return f"unsure whether it shows {join_names(unsure_texts, 'or')}" if unsure_texts else ""
 
 
 def best_guess(volume_statements: Sequence[Statement]) -> tuple[str, ...]:
@@ -141,50 +144,60 @@ def statement_sentences(volume_statements: Sequence[Statement]) -> str:
     sure_regions = [statement.region for statement in volume_statements if statement.answer == YES]
     guesses = [region for region in best_guess(volume_statements) if region not in sure_regions]
     if sure_regions:
-        perhaps = f" Perhaps also {join_names(guesses)}." if guesses else ""
-        return f"Shows {join_names(sure_regions)}.{perhaps}"
+        guess_sentence = f" Perhaps also {join_names(guesses)}." if guesses else ""
+        return f"Shows {join_names(sure_regions)}.{guess_sentence}"
     if status_of(volume_statements) == "ok":
         return "Shows none of the regions."
     return f"Best guess: {join_names(guesses) or NO_REGION}."
 
 
-def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
+def probabilities(presence: Presence, rule: Rule, chain_region_count: int) -> Floats:
     """(r,) that each region is shown, the first n those of the chain: calibrated by the rule's
     lines."""
-    lines = [rule.chain_line] * n + [rule.side_line] * (len(presence.whole) - n)
+    line_by_region = [rule.chain_line] * chain_region_count + [rule.side_line] * (
+        len(presence.whole) - chain_region_count
+    )
     return np.array(
         [
-            calibrate_by_line(float(whole), float(alone), line)
-            for whole, alone, line in zip(presence.whole, presence.alone, lines, strict=True)
+            calibrate_by_line(float(whole_probability), float(slice_probability), line)
+            for whole_probability, slice_probability, line in zip(
+                presence.whole, presence.alone, line_by_region, strict=True
+            )
         ]
     )
 
 
-def answer_at(chance: float, rule: Rule, lower: RegionEnd | None, upper: RegionEnd | None) -> str:
+def answer_at(
+    probability: float, rule: Rule, lower: RegionEnd | None, upper: RegionEnd | None
+) -> str:
     """The answer at a probability, if no doubt concerns the region.
 
     It agrees with the spans: a region without a span is not said to be shown, nor one with
     min_extent_mm or more said not to be.
     """
     extent_mm = upper.mm - lower.mm if lower and upper else 0.0
-    if chance >= rule.yes_bar and lower:
+    if probability >= rule.yes_bar and lower:
         return YES
-    if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm:
+    if 1.0 - probability >= rule.no_bar and extent_mm < rule.min_extent_mm:
         return NO
     return UNSURE
 
 
-def _region_of_statement(decision: Decision, column: int, chance: float) -> StatedRegion:
+def _region_of_statement(decision: Decision, region_index: int, probability: float) -> StatedRegion:
     """The region of a column, shown with this chance; its rows are those of its spans, or where it
     has none the one at which it is most probable."""
-    rows = decision.decided[:, column]
-    if rows.any():
-        return StatedRegion(True, rows, chance)
-    likeliest = np.arange(len(rows)) == decision.smoothed[:, column].argmax()
-    return StatedRegion(False, likeliest, chance)
+    is_shown_slice = decision.decided[:, region_index]
+    if is_shown_slice.any():
+        return StatedRegion(True, is_shown_slice, probability)
+    is_likeliest_slice = (
+        np.arange(len(is_shown_slice)) == decision.smoothed[:, region_index].argmax()
+    )
+    return StatedRegion(False, is_likeliest_slice, probability)
 
 
-def _ends(decision: Decision, region: str) -> tuple[RegionEnd, RegionEnd] | tuple[None, None]:
+def _region_ends(
+    decision: Decision, region: str
+) -> tuple[RegionEnd, RegionEnd] | tuple[None, None]:
     """The lower and the upper end of a region's spans; None without any."""
     spans = [span for span in decision.spans if span.region == region]
     if not spans:

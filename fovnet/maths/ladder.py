@@ -105,19 +105,21 @@ class Ladder:
         bounds = chain_recursion.crossings(plain_runs, evidence, np.maximum)
         least_weight = path_weight - bounds.total - RELATIVE_ROUNDING * max(1.0, abs(path_weight))
         likely_events = _LikelyEvents.above(bounds, least_weight, -least_weight)
-        return chain_recursion.best(self._runs_between(likely_events), evidence)
+        return chain_recursion.best(self._runs_between_events(likely_events), evidence)
 
     def crossings(self, good_path: States | None = None) -> Crossings:
         """Where paths begin, step up and end, over all paths, each weighted by the exponential of
         its log-weight."""
-        return chain_recursion.crossings(self._runs(good_path), self._evidence, np.logaddexp)
+        return chain_recursion.crossings(
+            self._significant_runs(good_path), self._evidence, np.logaddexp
+        )
 
     def presence(
         self, counted_mm_below_edge: Floats, least_run_mm: float, good_path: States | None = None
     ) -> Floats:
         """Probability (n,) of each rung along least_run_mm or more, over all paths;
         counted_mm_below_edge (s + 1, n) as in `chain_recursion.presence`."""
-        runs = self._runs(good_path)
+        runs = self._significant_runs(good_path)
         log_crossings = chain_recursion.crossings(runs, self._evidence, np.logaddexp)
         return chain_recursion.presence(
             runs, self._evidence, log_crossings, counted_mm_below_edge, least_run_mm
@@ -130,7 +132,7 @@ class Ladder:
         out: if that path is not `between`, this is a lower bound.
         """
         return chain_recursion.forward_pass(
-            self._runs(good_path), self._evidence, np.logaddexp, between
+            self._significant_runs(good_path), self._evidence, np.logaddexp, between
         ).total
 
     def path_weight(self, states: States) -> float:
@@ -160,7 +162,7 @@ class Ladder:
                 log_weight += float(height.whole(run_mm) if is_whole else height.cut(run_mm))
         return float(log_weight)
 
-    def _runs(self, good_path: States | None) -> PlainRuns | _RunsOfKnownHeight:
+    def _significant_runs(self, good_path: States | None) -> PlainRuns | _RunsOfKnownHeight:
         """The runs without which a sum over all paths loses at most NEGLIGIBLE_SHARE of itself."""
         if not self.heights:
             return self._plain_runs
@@ -177,9 +179,9 @@ class Ladder:
         least_event = float(sorted_events[min(negligible_count, len(sorted_events) - 1)])
         # a rung's runs, either kind, weigh no more than 1 together
         slack = np.log(4.0 * len(self.heights) / NEGLIGIBLE_SHARE) - path_weight
-        return self._runs_between(_LikelyEvents.above(bounds, least_event, slack))
+        return self._runs_between_events(_LikelyEvents.above(bounds, least_event, slack))
 
-    def _runs_between(self, likely: _LikelyEvents) -> _RunsOfKnownHeight:
+    def _runs_between_events(self, likely: _LikelyEvents) -> _RunsOfKnownHeight:
         return _RunsOfKnownHeight(self._plain_runs, self._edges_mm, self.heights, likely)
 
     @property

@@ -44,8 +44,8 @@ class Scales:
         is 0.6, or 1.3 for a category of several columns, whose levels may all be alike.  A level's
         scale has its median at 1, with a log-deviation of 1.5.
         """
-        columns_by_axis = np.bincount(axis)
-        axis_count = len(columns_by_axis)
+        column_count_by_axis = np.bincount(axis)
+        axis_count = len(column_count_by_axis)
         level = np.full(len(axis), -1) if level is None else level
         is_column_of_scale = np.hstack(
             [
@@ -57,7 +57,9 @@ class Scales:
         centre = np.concatenate(
             [np.full(axis_count, np.log(0.39 * np.sqrt(axis_count))), np.zeros(level_count)]
         )
-        width = np.concatenate([np.where(columns_by_axis > 1, 1.3, 0.6), np.full(level_count, 1.5)])
+        width = np.concatenate(
+            [np.where(column_count_by_axis > 1, 1.3, 0.6), np.full(level_count, 1.5)]
+        )
         return cls(is_column_of_scale.astype(np.float64), centre, width, axis_count)
 
     @classmethod

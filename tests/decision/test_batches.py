@@ -25,7 +25,7 @@ from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.assembly import assemble
 from fovnet.decision.earlier_answers import earlier_rows, file_record
 from fovnet.decision.folder import save_rule
-from fovnet.decision.predict import _read
+from fovnet.decision.predict import _read_volume
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.ladder import Height
@@ -729,7 +729,7 @@ def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_an
     (tmp_path / "cut.nrrd").write_bytes(whole[: len(whole) // 2])
     os.mkfifo(tmp_path / "pipe.nii")
     (tmp_path / "fine.nii").write_bytes(image(1).to_bytes())
-    slicing = partial(_read, slicing=Slicing())
+    slicing = partial(_read_volume, slicing=Slicing())
     for name, code in (
         ("cut.nrrd", "volume-truncated"),
         ("pipe.nii", "volume-unreadable"),

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import fovnet
-from fovnet.decision.bundle import SCHEMA, Evaluator, network, write_bundle
+from fovnet.decision.bundle import METADATA_SCHEMA_URL, Evaluator, network, write_bundle
 from fovnet.decision.ensemble import load
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_tsv
@@ -156,7 +156,10 @@ def test_monai_verifies_metadata_and_shapes_and_runs_it(
         verify_metadata(
             meta_file=files(bundle)["meta_file"], filepath=str(tmp_path / "schema.json")
         )
-        assert json.loads(Path(files(bundle)["meta_file"]).read_text())["schema"] == SCHEMA
+        assert (
+            json.loads(Path(files(bundle)["meta_file"]).read_text())["schema"]
+            == METADATA_SCHEMA_URL
+        )
         verify_net_in_out("network_def", **files(bundle), device="cpu", bundle_root=str(bundle))
         voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
         (tmp_path / "data").mkdir()

@@ -24,7 +24,7 @@ from fovnet.decision.doubts import CHECKS, Doubt, Signs, are_reasons, doubts, me
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.novelty import calibrate, fit_reference
 from fovnet.decision.orientation import Bearing, Orientation
-from fovnet.decision.rule import RANGES, Rule
+from fovnet.decision.rule import RANGE_BY_SETTING, Rule
 from fovnet.maths.turns import VIEWS
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES
@@ -146,7 +146,7 @@ def test_a_fitted_bar_is_a_setting_of_the_rule_that_rejects_few_of_the_volumes_i
     check: Check[Any],
 ) -> None:
     """One in twenty at most; it rises with what is seen, and without volumes nothing is doubted."""
-    assert check.bar in {field.name for field in fields(Rule)} and check.bar in RANGES
+    assert check.bar in {field.name for field in fields(Rule)} and check.bar in RANGE_BY_SETTING
     made = {"unlike-training": novelty, "members-disagree": agreement, "turned": axes}.get(
         check.code, float
     )

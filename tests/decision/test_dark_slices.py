@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers, lists, tuples
 
 from fovnet.decision.dark_slices import (
-    CLEAR,
     DARK,
-    FAINTEST,
-    LEAST_MM,
+    LEAST_CLEAR_PROBABILITY,
+    LEAST_GREY,
+    LEAST_STRETCH_MM,
     HiddenRegion,
     brighten,
     hidden_region,
@@ -57,15 +57,17 @@ def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_al
     edges_mm = np.cumsum([-100.0, *heights_mm])
     asked = rows_in_question(bodies(1, len(rows), 20), np.array(nothing), edges_mm)
     high = highest(nothing, heights_mm)
-    if abs(high - LEAST_MM) > 1e-6:
-        assert asked.tolist() == (np.flatnonzero(nothing).tolist() if high > LEAST_MM else [])
+    if abs(high - LEAST_STRETCH_MM) > 1e-6:
+        assert asked.tolist() == (
+            np.flatnonzero(nothing).tolist() if high > LEAST_STRETCH_MM else []
+        )
 
 
 @pytest.mark.parametrize(
     ("brightest", "asked"),
     [
-        (FAINTEST - 1, False),
-        (FAINTEST + 1, True),
+        (LEAST_GREY - 1, False),
+        (LEAST_GREY + 1, True),
         (60, True),
         (round(DARK) + 5, False),
         (255, False),
@@ -99,13 +101,13 @@ def test_slices_of_one_grey_value_stay_as_they_are() -> None:
 def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_clear() -> None:
     p = np.full((12, K), np.nan)
     p[:10] = 0.01 / (K - 2)
-    p[:10, NONE], p[:10, CHEST] = 1 - CLEAR - 0.01, CLEAR
+    p[:10, NONE], p[:10, CHEST] = 1 - LEAST_CLEAR_PROBABILITY - 0.01, LEAST_CLEAR_PROBABILITY
     edges_mm, nothing = np.arange(13) * 5.0, np.ones(12, dtype=bool)
     assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) == HiddenRegion("chest", 50.0)
     # decided to be a region: 20 and 25 mm are left
     nothing[4] = False
     assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
-    p[:10, NONE], p[:10, CHEST] = 1 - CLEAR + 0.02, CLEAR - 0.03
+    p[:10, NONE], p[:10, CHEST] = 1 - LEAST_CLEAR_PROBABILITY + 0.02, LEAST_CLEAR_PROBABILITY - 0.03
     assert hidden_region(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
 
 

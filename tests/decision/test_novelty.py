@@ -11,10 +11,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fovnet.decision import novelty
 from fovnet.decision.novelty import (
-    LEAST,
+    LEAST_CLASS_DISTANCES,
+    LEAST_SLICES_PER_DIRECTION,
     MOST_PER_CLASS,
-    PER_DIRECTION,
-    WIDTH,
+    PROJECTED_WIDTH,
     NoveltyReference,
     calibrate,
     fit_reference,
@@ -91,11 +91,11 @@ def test_features_that_follow_from_others_and_classes_without_a_slice_change_no_
 def test_no_more_directions_are_kept_than_a_fifth_of_the_slices() -> None:
     """Fewer slices each, and slices never seen would lie far out for the noise of those that were."""
     features, truth = slices(1, 100, f=40)
-    assert fit_reference(features, truth).whiten.shape == (40, 100 // PER_DIRECTION)
+    assert fit_reference(features, truth).whiten.shape == (40, 100 // LEAST_SLICES_PER_DIRECTION)
 
 
 def test_a_slice_lies_as_far_out_among_many_as_alone() -> None:
-    features, truth = slices(1, 600, f=WIDTH + 200)
+    features, truth = slices(1, 600, f=PROJECTED_WIDTH + 200)
     what = fit_reference(features, truth)
     np.testing.assert_allclose(
         what.distances(features[:3]), what.distances(features)[:3], rtol=1e-9
@@ -140,10 +140,10 @@ def test_what_lies_where_nothing_was_seen_is_unusual() -> None:
 
 
 def test_many_features_are_mixed_down_and_a_flat_one_is_no_infinity() -> None:
-    features, truth = slices(1, 600, f=WIDTH + 200)
+    features, truth = slices(1, 600, f=PROJECTED_WIDTH + 200)
     features[:, 3] = 1.0
     what = fit_reference(features, truth)
-    assert what.whiten.shape[0] == WIDTH
+    assert what.whiten.shape[0] == PROJECTED_WIDTH
     assert np.isfinite(what.distances(features)).all()
     far = what.distances(features + 30 * np.random.default_rng(0).normal(size=features.shape[1]))
     assert far.min() > np.quantile(what.distances(features), 0.9)
@@ -208,16 +208,23 @@ def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
         np.zeros(0),
         np.zeros(0, dtype=np.int64),
     )
-    near, far = np.linspace(0, 1, 2 * LEAST), np.linspace(0, 10, 2 * LEAST)
-    given = np.repeat(np.eye(2), 2 * LEAST, axis=0)
+    near, far = (
+        np.linspace(0, 1, 2 * LEAST_CLASS_DISTANCES),
+        np.linspace(0, 10, 2 * LEAST_CLASS_DISTANCES),
+    )
+    given = np.repeat(np.eye(2), 2 * LEAST_CLASS_DISTANCES, axis=0)
     known = calibrate(nothing, np.concatenate([near, far]), given)
     head, legs = known.p_values(np.array([2.0, 2.0]), np.eye(2))
-    assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)
+    assert head == pytest.approx(1 / (2 * LEAST_CLASS_DISTANCES + 1)) and legs == pytest.approx(
+        0.8, abs=0.03
+    )
     few = calibrate(
         nothing,
-        np.concatenate([near[: LEAST - 1], far]),
-        np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0),
+        np.concatenate([near[: LEAST_CLASS_DISTANCES - 1], far]),
+        np.delete(given, slice(LEAST_CLASS_DISTANCES - 1, 2 * LEAST_CLASS_DISTANCES), axis=0),
     )
     too_few_heads = few.p_values(np.array([2.0]), np.eye(2)[:1])
     # so held against all
-    assert too_few_heads == pytest.approx((0.8 * 2 * LEAST + 1) / (3 * LEAST), abs=0.03)
+    assert too_few_heads == pytest.approx(
+        (0.8 * 2 * LEAST_CLASS_DISTANCES + 1) / (3 * LEAST_CLASS_DISTANCES), abs=0.03
+    )

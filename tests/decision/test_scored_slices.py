@@ -15,7 +15,7 @@ from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.decision.scored_slices import (
-    SCORED,
+    SCORED_SPLITS,
     ScoredSlices,
     decisions,
     examples,
@@ -69,7 +69,7 @@ def pack_of(sizes: tuple[int, ...]) -> Pack:
             "c",
         )
         for number, (size, split) in enumerate(
-            zip(sizes, ["train", *SCORED, *SCORED], strict=False)
+            zip(sizes, ["train", *SCORED_SPLITS, *SCORED_SPLITS], strict=False)
         )
     )
     truth, volume = np.eye(K, dtype=bool)[at % K], np.repeat(np.arange(len(sizes)), sizes)
@@ -99,7 +99,7 @@ def ensemble_of(*inputs: str) -> Ensemble:
 
 
 def scored(pack: Pack, ensemble: Ensemble) -> ScoredSlices:
-    rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
+    rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED_SPLITS]))
     return ScoredSlices(rows, ensemble.outputs(pack.pixels, None, rows, pack.placing), WEIGHTS)
 
 
@@ -138,7 +138,7 @@ def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
     assert 0 < len(turned) < len(pack.records) - 1
 
 
-@pytest.mark.parametrize("split", SCORED)
+@pytest.mark.parametrize("split", SCORED_SPLITS)
 def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(
     asked: tuple[Pack, Ensemble, ScoredSlices], split: str
 ) -> None:
@@ -192,7 +192,7 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
         ),
     )
     found = scored(pack, ensemble)
-    for split in SCORED:
+    for split in SCORED_SPLITS:
         answers = [volume.answer for volume in decisions(pack, found, split, ensemble.judge)]
         assert [code in answer.codes.split() for answer in answers] == [True, False]
         seen = [one.stack for one in labelled_volumes(pack, found, split)]
