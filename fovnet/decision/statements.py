@@ -168,15 +168,15 @@ def probabilities(presence: Presence, rule: Rule, chain_region_count: int) -> Fl
 
 
 def answer_at(
-    probability: float, rule: Rule, lower: RegionEnd | None, upper: RegionEnd | None
+    probability: float, rule: Rule, lower_end: RegionEnd | None, upper_end: RegionEnd | None
 ) -> str:
     """The answer at a probability, if no doubt concerns the region.
 
     It agrees with the spans: a region without a span is not said to be shown, nor one with
     min_extent_mm or more said not to be.
     """
-    extent_mm = upper.mm - lower.mm if lower and upper else 0.0
-    if probability >= rule.yes_bar and lower:
+    extent_mm = upper_end.mm - lower_end.mm if lower_end and upper_end else 0.0
+    if probability >= rule.yes_bar and lower_end:
         return YES
     if 1.0 - probability >= rule.no_bar and extent_mm < rule.min_extent_mm:
         return NO
@@ -204,11 +204,11 @@ def _region_ends(
         return None, None
     low_mm = min(span.from_mm for span in spans)
     high_mm = max(span.to_mm for span in spans)
-    lower = RegionEnd(low_mm)
-    upper = RegionEnd(high_mm)
-    for border in decision.boundaries:
-        if border.above == region and border.mm == low_mm:
-            lower = RegionEnd(low_mm, border.low_mm, border.high_mm)
-        if border.below == region and border.mm == high_mm:
-            upper = RegionEnd(high_mm, border.low_mm, border.high_mm)
-    return lower, upper
+    lower_end = RegionEnd(low_mm)
+    upper_end = RegionEnd(high_mm)
+    for boundary in decision.boundaries:
+        if boundary.above == region and boundary.mm == low_mm:
+            lower_end = RegionEnd(low_mm, boundary.low_mm, boundary.high_mm)
+        if boundary.below == region and boundary.mm == high_mm:
+            upper_end = RegionEnd(high_mm, boundary.low_mm, boundary.high_mm)
+    return lower_end, upper_end

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
-from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
+from fovnet.decision.chain.spans import UPSIDE_DOWN_PRIOR, decide
 from fovnet.decision.confidence_bar import SURE_ENOUGH
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.tuning import FALSE_ALARM_SHARE, tune
@@ -218,7 +218,10 @@ def test_an_answer_is_believed_as_far_as_the_body_is_the_right_way_up(bodies: Bo
     upright = decide(example.probabilities, example.z_mm, DEFAULT, lenient)
     over = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, lenient)
     believed = 1.0 / (
-        1.0 + UPSIDE_DOWN / (1.0 - UPSIDE_DOWN) * np.exp([upright.flipped_gain, over.flipped_gain])
+        1.0
+        + UPSIDE_DOWN_PRIOR
+        / (1.0 - UPSIDE_DOWN_PRIOR)
+        * np.exp([upright.flipped_gain, over.flipped_gain])
     )
     assert believed[0] > 0.99 and believed[1] < 1e-6
     assert all(span.confidence > 0.5 for span in upright.spans)

@@ -24,7 +24,7 @@ from fovnet.decision.checks import (
     unlike_training,
 )
 from fovnet.decision.checks.check import Check
-from fovnet.decision.checks.out_of_order import DISORDERED, Order, count_passes, disorder
+from fovnet.decision.checks.out_of_order import GREATEST_DISORDER, Order, count_passes, disorder
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.doubts import Doubt, Signs
 from fovnet.decision.doubts import doubts as all_doubts
@@ -108,7 +108,7 @@ def test_what_reaches_its_bar_is_not_doubted() -> None:
     decision = decided(one_region(0.97, 0.01))
     at = {
         members_disagree.CHECK: agreement(RULE.least_agreement),
-        out_of_order.CHECK: Order(DISORDERED),
+        out_of_order.CHECK: Order(GREATEST_DISORDER),
         unlike_training.CHECK: novelty(RULE.least_novelty),
     }
     assert codes(decision, at, replace(RULE, min_confidence=decision.sure)) == []
@@ -343,10 +343,10 @@ def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_ord
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
     assert (count_passes(pixels), count_passes(acquired)) == (1, 2) and disorder(
         acquired
-    ) < DISORDERED
+    ) < GREATEST_DISORDER
 
 
 def test_noise_is_in_no_order_at_all() -> None:
     noise = np.random.default_rng(0).integers(0, 255, (40, 128, 128)).astype(np.uint8)
     assert disorder(noise) == pytest.approx(2.0, abs=0.1)
-    assert disorder(noise) > DISORDERED
+    assert disorder(noise) > GREATEST_DISORDER

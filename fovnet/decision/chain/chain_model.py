@@ -17,7 +17,7 @@ from fovnet.maths.ladder import Height, Ladder
 FLOOR = 1e-6
 """Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength;
 one slice must not veto a region."""
-BLANK = float(np.log(19.0))
+BLANK_LOG_ODDS = float(np.log(19.0))
 """Log-odds per observation of none over a rung, 95 to 5 %, above which a slice within that region
 is blank: a signal void."""
 
@@ -38,7 +38,7 @@ class ChainModel:
     edges_mm      (s + 1,) ascending, where the slices begin and end
     rule          for decoding
     blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of
-                  none less BLANK an observation
+                  none less BLANK_LOG_ODDS an observation
     """
 
     fits: Floats
@@ -49,23 +49,27 @@ class ChainModel:
     blank: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> ChainModel:
+    def of(
+        cls, smoothed: Floats, chain_region_count: int, edges_mm: Floats, rule: Rule
+    ) -> ChainModel:
         """From smoothed probabilities (s, k): n rungs, side regions, none.
 
         The share p of the side regions is removed and the rest renormalised.  A slice counts as 1 -
         p times the observations of its height (`observations_of`): one that is all spine is no
         evidence for any rung.
         """
-        side_regions = smoothed[:, n:-1]
-        rungs = smoothed[:, :n]
-        none = smoothed[:, -1]
-        total = np.maximum(rungs.sum(axis=1) + none, FLOOR)
-        observations = (1.0 - side_regions.sum(axis=1)) * observations_of(edges_mm)
-        log_rungs = np.log(np.maximum(rungs / total[:, None], FLOOR))
-        log_none = np.log(np.maximum(none / total, FLOOR))
-        blank = log_rungs < log_none[:, None] - BLANK
-        fits = observations[:, None] * np.where(blank, log_none[:, None] - BLANK, log_rungs)
-        return cls(fits, observations * log_none, observations, edges_mm, rule, blank)
+        side_shares = smoothed[:, chain_region_count:-1]
+        rung_shares = smoothed[:, :chain_region_count]
+        none_share = smoothed[:, -1]
+        chain_share = np.maximum(rung_shares.sum(axis=1) + none_share, FLOOR)
+        observations = (1.0 - side_shares.sum(axis=1)) * observations_of(edges_mm)
+        log_rungs = np.log(np.maximum(rung_shares / chain_share[:, None], FLOOR))
+        log_none = np.log(np.maximum(none_share / chain_share, FLOOR))
+        is_blank = log_rungs < log_none[:, None] - BLANK_LOG_ODDS
+        rung_evidence = observations[:, None] * np.where(
+            is_blank, log_none[:, None] - BLANK_LOG_ODDS, log_rungs
+        )
+        return cls(rung_evidence, observations * log_none, observations, edges_mm, rule, is_blank)
 
     @property
     def reversed(self) -> ChainModel:
@@ -108,11 +112,11 @@ class ChainModel:
         select the regions, and the path is the best without heights through these."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
-        states, worth = self.ladder.best()
-        rungs = states[(states >= 1) & (states <= len(self.rule.heights))] - 1
-        if self.rule.heights_for == "presence" and len(rungs):
-            return replace(self.ladder, heights=()).best((int(rungs[0]), int(rungs[-1])))
-        return states, worth
+        states, log_weight = self.ladder.best()
+        path_rungs = states[(states >= 1) & (states <= len(self.rule.heights))] - 1
+        if self.rule.heights_for == "presence" and len(path_rungs):
+            return replace(self.ladder, heights=()).best((int(path_rungs[0]), int(path_rungs[-1])))
+        return states, log_weight
 
     def misfit(self, states: NDArray[np.int64]) -> float:
         """Log-evidence per observation by which the path falls short of the best label of each

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from fovnet.decision.chain.spans import Decision
 
-EMPTY = 10
+GREATEST_AIR_GREY = 10
 """Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is
 rarely brighter."""
 
 
 def air_slices(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """(s,) whether slices (s, side, side) show nothing but air."""
-    return np.asarray(pixels.max(axis=(1, 2)) < EMPTY)
+    return np.asarray(pixels.max(axis=(1, 2)) < GREATEST_AIR_GREY)
 
 
 def lit_rows(dark: NDArray[np.bool_]) -> slice:
@@ -43,13 +43,13 @@ def decide_between_margins(
     and padding must not raise its confidence.
     """
     decision = decide(rows)
-    margins = (rows.start, slices - rows.stop)
-    smoothed = np.pad(decision.smoothed, (margins, (0, 0)))
-    decided = np.pad(decision.decided, (margins, (0, 0)))
-    for margin in (slice(0, rows.start), slice(rows.stop, slices)):
-        smoothed[margin, -1] = 1.0
-        decided[margin, -1] = True
-    confidence = np.pad(decision.confidence, margins, constant_values=1.0)
+    margin_sizes = (rows.start, slices - rows.stop)
+    smoothed = np.pad(decision.smoothed, (margin_sizes, (0, 0)))
+    decided = np.pad(decision.decided, (margin_sizes, (0, 0)))
+    for margin_rows in (slice(0, rows.start), slice(rows.stop, slices)):
+        smoothed[margin_rows, -1] = 1.0
+        decided[margin_rows, -1] = True
+    confidence = np.pad(decision.confidence, margin_sizes, constant_values=1.0)
     spans = tuple(
         replace(span, first=span.first + rows.start, last=span.last + rows.start)
         for span in decision.spans

@@ -49,7 +49,11 @@ class Presence:
 
 
 def presence(
-    smoothed: Floats, states: NDArray[np.int64], n: int, edges_mm: Floats, rule: Rule
+    smoothed: Floats,
+    states: NDArray[np.int64],
+    chain_region_count: int,
+    edges_mm: Floats,
+    rule: Rule,
 ) -> Presence:
     """Of each region along `rule.min_extent_mm` or more.
 
@@ -60,27 +64,32 @@ def presence(
     """
     height_mm = np.diff(edges_mm)
     least_mm = min(rule.min_extent_mm, float(height_mm.sum()))
-    rungs = _rung_label_probability(smoothed, n)
-    rungs_and_none = np.column_stack([rungs, 1.0 - rungs.sum(axis=1)])
-    chain = ChainModel.of(rungs_and_none, n, edges_mm, rule).believed
-    whole = chain.ladder.presence(_below_edges(height_mm[:, None] * ~chain.blank), least_mm, states)
-    side_regions = smoothed[:, n:-1]
-    whole_of_sides = [
-        _side_region_presence(column, edges_mm, least_mm, rule) for column in side_regions.T
+    rung_probability = _rung_label_probability(smoothed, chain_region_count)
+    chain_probability = np.column_stack([rung_probability, 1.0 - rung_probability.sum(axis=1)])
+    chain_model = ChainModel.of(chain_probability, chain_region_count, edges_mm, rule).believed
+    whole_probability = chain_model.ladder.presence(
+        _cumulate_to_edges(height_mm[:, None] * ~chain_model.blank), least_mm, states
+    )
+    side_shares = smoothed[:, chain_region_count:-1]
+    whole_probability_of_sides = [
+        _side_region_presence(class_share, edges_mm, least_mm, rule)
+        for class_share in side_shares.T
     ]
-    alone = [
-        _longest_mean(column, height_mm, least_mm)
-        for column in np.column_stack([rungs, side_regions]).T
+    mean_probability = [
+        _largest_mean_along(class_share, height_mm, least_mm)
+        for class_share in np.column_stack([rung_probability, side_shares]).T
     ]
-    return Presence(np.append(whole, whole_of_sides), np.array(alone))
+    return Presence(
+        np.append(whole_probability, whole_probability_of_sides), np.array(mean_probability)
+    )
 
 
-def _rung_label_probability(smoothed: Floats, n: int) -> Floats:
+def _rung_label_probability(smoothed: Floats, chain_region_count: int) -> Floats:
     """(s, n) probability that a slice is labelled with each chain region."""
-    rungs_and_none = np.column_stack([smoothed[:, :n], smoothed[:, -1:]])
+    rungs_and_none = np.column_stack([smoothed[:, :chain_region_count], smoothed[:, -1:]])
     total = np.maximum(rungs_and_none.sum(axis=1, keepdims=True), FLOOR)
-    chance = np.minimum(1.0, 2.0 * (1.0 - smoothed[:, n:-1].sum(axis=1)))[:, None]
-    return np.asarray(chance * smoothed[:, :n] / total)
+    chance = np.minimum(1.0, 2.0 * (1.0 - smoothed[:, chain_region_count:-1].sum(axis=1)))[:, None]
+    return np.asarray(chance * smoothed[:, :chain_region_count] / total)
 
 
 def _side_region_presence(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule) -> float:
@@ -92,17 +101,22 @@ def _side_region_presence(share: Floats, edges_mm: Floats, least_mm: float, rule
     return float(Ladder(log_shown[:, None], log_absent).presence(below_edges_mm, least_mm)[0])
 
 
-def _longest_mean(share: Floats, height_mm: Floats, least_mm: float) -> float:
+def _largest_mean_along(slice_shares: Floats, height_mm: Floats, least_mm: float) -> float:
     """The largest mean of the shares (s,) along neighbouring slices that are least_mm or more
     together, no more of them than that takes."""
-    edge_mm = _below_edges(height_mm)
-    sums = _below_edges(height_mm * share)
-    last = np.searchsorted(edge_mm, edge_mm[:-1] + least_mm - ROUNDING_MM)
-    first = np.flatnonzero(last < len(edge_mm))
-    last = last[first]
-    return float(((sums[last] - sums[first]) / (edge_mm[last] - edge_mm[first])).max())
+    edge_heights_mm = _cumulate_to_edges(height_mm)
+    share_sums = _cumulate_to_edges(height_mm * slice_shares)
+    last_edges = np.searchsorted(edge_heights_mm, edge_heights_mm[:-1] + least_mm - ROUNDING_MM)
+    first_edges = np.flatnonzero(last_edges < len(edge_heights_mm))
+    last_edges = last_edges[first_edges]
+    return float(
+        (
+            (share_sums[last_edges] - share_sums[first_edges])
+            / (edge_heights_mm[last_edges] - edge_heights_mm[first_edges])
+        ).max()
+    )
 
 
-def _below_edges(of_slices: Floats) -> Floats:
+def _cumulate_to_edges(of_slices: Floats) -> Floats:
     """(s + 1, ...) the sums below every edge."""
     return np.concatenate([np.zeros_like(of_slices[:1]), np.cumsum(of_slices, axis=0)])

@@ -20,10 +20,10 @@ from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
-SHARPER = 3.0
+SHARPENING_FACTOR = 3.0
 """Divisor of the temperature before roughness is measured: a head that is more or less clear is
 still a head."""
-UPSIDE_DOWN = 0.01
+UPSIDE_DOWN_PRIOR = 0.01
 """Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of
 99 to 1."""
 LEVEL_SHARE = 0.25
@@ -118,47 +118,61 @@ def decide(
     edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if
               None
     """
-    n = len(vocabulary.chain)
+    chain_region_count = len(vocabulary.chain)
     volume_outline = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
     smoothed = volume_outline.smoothed
     states = volume_outline.states
-    chain = volume_outline.chain
-    crossings = chain.believed.ladder.crossings(states)
-    sharpened = temper(probabilities, rule.temperature / SHARPER)
-    volume_roughness = roughness(sharpened[~_is_void(states, chain.blank)])
-    misfit = chain.misfit(states)
-    reversed_chain = chain.reversed
+    chain_model = volume_outline.chain
+    crossings = chain_model.believed.ladder.crossings(states)
+    sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
+    volume_roughness = roughness(sharpened_probabilities[~_is_void(states, chain_model.blank)])
+    misfit = chain_model.misfit(states)
+    reversed_chain = chain_model.reversed
     if turned is not None:
-        edges_from_head_mm = -chain.edges_mm[::-1]
+        edges_from_head_mm = -chain_model.edges_mm[::-1]
         reversed_chain = outline(turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm).chain
-    flipped_gain = reversed_chain.ladder.log_weight() - chain.ladder.log_weight(good_path=states)
+    flipped_gain = reversed_chain.ladder.log_weight() - chain_model.ladder.log_weight(
+        good_path=states
+    )
     order_trust = _order_trust(misfit, volume_roughness, rule)
     # upside down is improbable beforehand
-    trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - flipped_gain))
-    posterior = _posterior_shown(crossings.posterior(), chain.blank)
-    certainty = _certainty(volume_outline.decided, smoothed[:, n:-1], posterior, n)
+    path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
+    posterior = _posterior_shown(crossings.posterior(), chain_model.blank)
+    certainty = _class_certainty(
+        volume_outline.decided, smoothed[:, chain_region_count:-1], posterior, chain_region_count
+    )
     # before the calibration, which was fitted to values after trust
-    certainty[:, :-1] *= trust
-    certainty = recalibrate(certainty, shares(smoothed, volume_outline.decided, n), rule.beta)
-    labels = _drop_guesses(volume_outline.decided, certainty, n)
-    confidence = np.take_along_axis(certainty, predicted_class(labels, n)[:, None], axis=1)[:, 0]
-    spans = _spans(labels, certainty, chain.edges_mm, vocabulary)
-    set_probability = trust * _set_probability(volume_outline, labels, crossings.total, n)
-    label_agrees = labels[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
+    certainty[:, :-1] *= path_trust
+    certainty = recalibrate(
+        certainty, shares(smoothed, volume_outline.decided, chain_region_count), rule.beta
+    )
+    kept_labels = _drop_guesses(volume_outline.decided, certainty, chain_region_count)
+    confidence = np.take_along_axis(
+        certainty, predicted_class(kept_labels, chain_region_count)[:, None], axis=1
+    )[:, 0]
+    spans = _spans_of_labels(kept_labels, certainty, chain_model.edges_mm, vocabulary)
+    set_probability = path_trust * _set_probability(
+        volume_outline, kept_labels, crossings.total, chain_region_count
+    )
+    label_agrees = kept_labels[:, :chain_region_count].any(axis=1) == (
+        (states >= 1) & (states <= chain_region_count)
+    )
     return Decision(
         spans=tuple(spans),
         smoothed=smoothed,
-        decided=labels,
+        decided=kept_labels,
         confidence=confidence,
         sure=float(confidence.mean()),
         flipped_gain=flipped_gain,
-        presence=presence(smoothed, states, n, chain.edges_mm, rule).discount(order_trust),
+        presence=presence(
+            smoothed, states, chain_region_count, chain_model.edges_mm, rule
+        ).discount(order_trust),
         boundaries=boundaries(
             states,
             label_agrees,
             crossings,
             z_mm,
-            chain.edges_mm,
+            chain_model.edges_mm,
             chain=vocabulary.chain,
             stretch=rule.interval_stretch,
         ),
@@ -166,7 +180,7 @@ def decide(
         flipped=flipped_gain > rule.flipped_gain,
         misfit=misfit,
         roughness=volume_roughness,
-        observations=_observations(chain.edges_mm),
+        observations=_observations(chain_model.edges_mm),
     )
 
 
@@ -181,30 +195,34 @@ def outline(
     smoothed share most exceeds its bar; the shares of side regions are removed, the rest
     renormalised, and the chain decoded by the rule's method.  Blank slices within a region are
     none."""
-    n = len(vocabulary.chain)
+    chain_region_count = len(vocabulary.chain)
     edges_mm = outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
-    excess = smoothed[:, n:-1] - _bars(smoothed, n, rule.side_threshold)
-    stretches = [best_stretch(column * np.diff(edges_mm)) for column in excess.T]
-    chain = ChainModel.of(smoothed, n, edges_mm, rule)
-    states, fit = chain.best()
+    excess_share = smoothed[:, chain_region_count:-1] - _side_region_bars(
+        smoothed, chain_region_count, rule.side_threshold
+    )
+    stretch_by_side_region = [
+        best_stretch(region_excess * np.diff(edges_mm)) for region_excess in excess_share.T
+    ]
+    chain_model = ChainModel.of(smoothed, chain_region_count, edges_mm, rule)
+    states, path_weight = chain_model.best()
     decided = np.zeros(smoothed.shape, dtype=bool)
-    decided[:, :n] = states[:, None] == np.arange(1, n + 1)
-    _place_side_regions(decided, smoothed, stretches, n, rule)
+    decided[:, :chain_region_count] = states[:, None] == np.arange(1, chain_region_count + 1)
+    _place_side_regions(decided, smoothed, stretch_by_side_region, chain_region_count, rule)
     # a region whose slices are all blank is a guess, and kept
-    is_visible = (decided[:, :n] & ~chain.blank).any(axis=0)
-    decided[:, :n] &= ~(chain.blank & is_visible)
+    is_visible = (decided[:, :chain_region_count] & ~chain_model.blank).any(axis=0)
+    decided[:, :chain_region_count] &= ~(chain_model.blank & is_visible)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
-    return Outline(smoothed, decided, states, fit, chain)
+    return Outline(smoothed, decided, states, path_weight, chain_model)
 
 
-def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
+def _side_region_bars(smoothed: Floats, chain_region_count: int, threshold: float) -> Floats:
     """(s, p) bars of the side regions' shares: the threshold, or the share of the most probable
     other class if that is lower.  A spine of unclear level may be the most probable class with a
     share below one half, as the rungs share the rest."""
-    bars = np.full_like(smoothed[:, n:-1], threshold)
+    bars = np.full_like(smoothed[:, chain_region_count:-1], threshold)
     for side_region in range(bars.shape[1]):
-        other_share = np.delete(smoothed, n + side_region, axis=1).max(axis=1)
+        other_share = np.delete(smoothed, chain_region_count + side_region, axis=1).max(axis=1)
         bars[:, side_region] = np.minimum(bars[:, side_region], other_share)
     return bars
 
@@ -222,22 +240,28 @@ def _order_trust(misfit: float, volume_roughness: float, rule: Rule) -> float:
     return float(by_misfit * min(1.0, smoothness / (1.0 - rule.usual_roughness)))
 
 
-def _drop_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
+def _drop_guesses(
+    decided: NDArray[np.bool_], certainty: Floats, chain_region_count: int
+) -> NDArray[np.bool_]:
     """(s, k) the decided labels without chain regions that lie within side regions and have a mean
     certainty below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is
     removed if the regions left would not be neighbours in the order."""
-    labels = decided.copy()
-    in_side_region = np.asarray(decided[:, n:-1].any(axis=1))
-    for rung in range(n):
-        rows = decided[:, rung]
-        if rows.any() and in_side_region[rows].all() and certainty[rows, rung].mean() < EVEN:
-            labels[rows, rung] = False
-    rungs = np.flatnonzero(labels[:, :n].any(axis=0))
-    return labels if (np.diff(rungs) == 1).all() else decided
+    kept_labels = decided.copy()
+    in_side_region = np.asarray(decided[:, chain_region_count:-1].any(axis=1))
+    for rung in range(chain_region_count):
+        is_rung = decided[:, rung]
+        if (
+            is_rung.any()
+            and in_side_region[is_rung].all()
+            and certainty[is_rung, rung].mean() < EVEN
+        ):
+            kept_labels[is_rung, rung] = False
+    kept_rungs = np.flatnonzero(kept_labels[:, :chain_region_count].any(axis=0))
+    return kept_labels if (np.diff(kept_rungs) == 1).all() else decided
 
 
 def _set_probability(
-    volume_outline: Outline, decided: NDArray[np.bool_], total: float, n: int
+    volume_outline: Outline, decided: NDArray[np.bool_], total: float, chain_region_count: int
 ) -> float:
     """Probability of the decoded chain regions, over all paths, times that of each side region's
     presence or absence as decided.
@@ -245,19 +269,36 @@ def _set_probability(
     If all regions beside a side region were left out, the first factor is 1, as nothing is
     predicted for the chain; if only some were, it is still that of all decoded regions.
     """
-    rungs = volume_outline.states[(volume_outline.states >= 1) & (volume_outline.states <= n)] - 1
-    believed = volume_outline.chain.believed
-    if len(rungs):
-        weight = believed.ladder.log_weight((int(rungs[0]), int(rungs[-1])), volume_outline.states)
+    path_rungs = (
+        volume_outline.states[
+            (volume_outline.states >= 1) & (volume_outline.states <= chain_region_count)
+        ]
+        - 1
+    )
+    believed_chain = volume_outline.chain.believed
+    if len(path_rungs):
+        set_weight = believed_chain.ladder.log_weight(
+            (int(path_rungs[0]), int(path_rungs[-1])), volume_outline.states
+        )
     else:
-        weight = float(believed.none.sum())
-    is_side_region_alone = not decided[:, :n].any() and decided[:, n:-1].any()
-    chance = 1.0 if is_side_region_alone else np.exp(min(0.0, weight - total))
-    doubled = _side_region_probability(volume_outline.decided, volume_outline.smoothed[:, n:-1], n)
-    for column, shares in enumerate(doubled.T):
-        rows = volume_outline.decided[:, n + column]
-        chance *= shares[rows].mean() if rows.any() else 1.0 - shares.max(initial=0.0)
-    return float(chance)
+        set_weight = float(believed_chain.none.sum())
+    is_side_region_alone = (
+        not decided[:, :chain_region_count].any() and decided[:, chain_region_count:-1].any()
+    )
+    probability = 1.0 if is_side_region_alone else np.exp(min(0.0, set_weight - total))
+    side_probabilities = _side_region_probability(
+        volume_outline.decided,
+        volume_outline.smoothed[:, chain_region_count:-1],
+        chain_region_count,
+    )
+    for side_region, slice_shares in enumerate(side_probabilities.T):
+        is_decided = volume_outline.decided[:, chain_region_count + side_region]
+        probability *= (
+            slice_shares[is_decided].mean()
+            if is_decided.any()
+            else 1.0 - slice_shares.max(initial=0.0)
+        )
+    return float(probability)
 
 
 def _calibrate_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
@@ -268,33 +309,41 @@ def _calibrate_set_probability(chance: float, spans: Sequence[Span], rule: Rule)
     return calibrate_by_line(chance, min(span.confidence for span in spans), rule.line)
 
 
-def _side_region_probability(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:
+def _side_region_probability(
+    decided: NDArray[np.bool_], side_regions: Floats, chain_region_count: int
+) -> Floats:
     """Shares of the side regions as probabilities: doubled beside another label, tripled beside
     two, because training splits the target of such a slice evenly; at most 1."""
-    has_side_region = decided[:, n:-1]
-    has_label = np.column_stack([decided[:, :n].any(axis=1), has_side_region])
+    has_side_region = decided[:, chain_region_count:-1]
+    has_label = np.column_stack([decided[:, :chain_region_count].any(axis=1), has_side_region])
     labels = has_label.sum(axis=1, keepdims=True) + ~has_side_region
     return np.asarray(np.minimum(side_regions * labels, 1.0))
 
 
-def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
+def shares(smoothed: Floats, decided: NDArray[np.bool_], chain_region_count: int) -> Floats:
     """(s, k) probabilities from each slice alone: side regions as in `_side_region_probability`,
     other classes renormalised without the side regions' share."""
-    rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
+    chain_share = np.maximum(smoothed[:, :chain_region_count].sum(axis=1) + smoothed[:, -1], FLOOR)[
+        :, None
+    ]
     return np.column_stack(
         [
-            smoothed[:, :n] / rest,
-            _side_region_probability(decided, smoothed[:, n:-1], n),
-            smoothed[:, -1:] / rest,
+            smoothed[:, :chain_region_count] / chain_share,
+            _side_region_probability(
+                decided, smoothed[:, chain_region_count:-1], chain_region_count
+            ),
+            smoothed[:, -1:] / chain_share,
         ]
     )
 
 
-def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
+def predicted_class(decided: NDArray[np.bool_], chain_region_count: int) -> NDArray[np.int64]:
     """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the
     n-rung chain, else none."""
     k = decided.shape[1]
-    order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
+    order = np.concatenate(
+        [np.arange(chain_region_count, k - 1), np.arange(chain_region_count), [k - 1]]
+    )
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
 
 
@@ -302,7 +351,7 @@ def _place_side_regions(
     decided: NDArray[np.bool_],
     smoothed: Floats,
     stretches: list[tuple[int, int, float]],
-    n: int,
+    chain_region_count: int,
     rule: Rule,
 ) -> None:
     """Write each side region's stretch to `decided`, and remove from it chain regions with a mean
@@ -310,18 +359,18 @@ def _place_side_regions(
 
     Nothing is removed where the rest of the chain would not be contiguous.
     """
-    for index, (first, last, _) in enumerate(stretches):
-        if last < first:
+    for side_region, (first_row, last_row, _) in enumerate(stretches):
+        if last_row < first_row:
             continue
-        inside = slice(first, last + 1)
-        decided[inside, n + index] = True
-        chain_labels = decided[:, :n].copy()
-        for rung in range(n):
-            rows = np.flatnonzero(decided[inside, rung]) + first
-            if len(rows) and smoothed[rows, rung].mean() < rule.chain_share_in_side:
-                chain_labels[rows, rung] = False
+        stretch_rows = slice(first_row, last_row + 1)
+        decided[stretch_rows, chain_region_count + side_region] = True
+        chain_labels = decided[:, :chain_region_count].copy()
+        for rung in range(chain_region_count):
+            rung_rows = np.flatnonzero(decided[stretch_rows, rung]) + first_row
+            if len(rung_rows) and smoothed[rung_rows, rung].mean() < rule.chain_share_in_side:
+                chain_labels[rung_rows, rung] = False
         if (np.diff(np.flatnonzero(chain_labels.any(axis=1))) == 1).all():
-            decided[:, :n] = chain_labels
+            decided[:, :chain_region_count] = chain_labels
 
 
 def _is_void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -338,54 +387,62 @@ def _posterior_shown(posterior: Floats, blank: NDArray[np.bool_]) -> Floats:
     return np.column_stack([rungs, none])
 
 
-def _certainty(
-    decided: NDArray[np.bool_], side_regions: Floats, posterior: Floats, n: int
+def _class_certainty(
+    decided: NDArray[np.bool_], side_regions: Floats, posterior: Floats, chain_region_count: int
 ) -> Floats:
     """(s, k) probability that a slice shows each class: the chain's posterior, and the side
     regions' shares."""
     return np.column_stack(
-        [posterior[:, :n], _side_region_probability(decided, side_regions, n), posterior[:, n]]
+        [
+            posterior[:, :chain_region_count],
+            _side_region_probability(decided, side_regions, chain_region_count),
+            posterior[:, chain_region_count],
+        ]
     )
 
 
-def _spans(
+def _spans_of_labels(
     decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, vocabulary: Vocabulary
 ) -> list[Span]:
     spans = []
-    for column, region in enumerate(vocabulary.classes[:-1]):
-        rows = np.flatnonzero(decided[:, column])
-        for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
-            if not len(run):
+    for class_index, region in enumerate(vocabulary.classes[:-1]):
+        decided_rows = np.flatnonzero(decided[:, class_index])
+        for span_rows in np.split(decided_rows, np.flatnonzero(np.diff(decided_rows) > 1) + 1):
+            if not len(span_rows):
                 continue
-            first = int(run[0])
-            last = int(run[-1])
+            first_row = int(span_rows[0])
+            last_row = int(span_rows[-1])
             levels: tuple[str, ...] = ()
             if region in vocabulary.side_regions:
-                levels = _levels(decided[run], np.diff(edges_mm)[run], vocabulary)
+                levels = _crossed_levels(
+                    decided[span_rows], np.diff(edges_mm)[span_rows], vocabulary
+                )
             span = Span(
                 region=region,
-                first=first,
-                last=last,
-                from_mm=float(edges_mm[first]),
-                to_mm=float(edges_mm[last + 1]),
-                confidence=float(certainty[run, column].mean()),
+                first=first_row,
+                last=last_row,
+                from_mm=float(edges_mm[first_row]),
+                to_mm=float(edges_mm[last_row + 1]),
+                confidence=float(certainty[span_rows, class_index].mean()),
                 levels=levels,
             )
             spans.append(span)
     return spans
 
 
-def _levels(
+def _crossed_levels(
     decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary
 ) -> tuple[str, ...]:
     """The levels of a side region's stretch, by the chain regions decided along it, feet to head;
     empty if there are none."""
-    crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
+    mm_by_level = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
     for column, level in enumerate(vocabulary.levels):
         if level:
-            crossed_mm[level] += float(height_mm[decided[:, column]].sum())
+            mm_by_level[level] += float(height_mm[decided[:, column]].sum())
     least_mm = min(LEVEL_MM, LEVEL_SHARE * height_mm.sum())
-    return tuple(level for level, mm in crossed_mm.items() if mm >= least_mm and mm > 0)
+    return tuple(
+        level for level, level_mm in mm_by_level.items() if level_mm >= least_mm and level_mm > 0
+    )
 
 
 def edges(z_mm: Floats) -> tuple[Floats, Floats]:
@@ -394,9 +451,9 @@ def edges(z_mm: Floats) -> tuple[Floats, Floats]:
     if len(z_mm) == 1:
         return z_mm - 0.5, z_mm + 0.5
     half_mm = np.diff(z_mm) / 2
-    below_mm = np.concatenate([half_mm[:1], half_mm])
-    above_mm = np.concatenate([half_mm, half_mm[-1:]])
-    return z_mm - below_mm, z_mm + above_mm
+    lower_half_mm = np.concatenate([half_mm[:1], half_mm])
+    upper_half_mm = np.concatenate([half_mm, half_mm[-1:]])
+    return z_mm - lower_half_mm, z_mm + upper_half_mm
 
 
 def outer_edges(z_mm: Floats, edges_mm: Floats | None = None) -> Floats:

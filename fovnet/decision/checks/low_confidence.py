@@ -14,29 +14,29 @@ from fovnet.decision.checks.check import EXTENTS, Check, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import Rule
 
-LIKELY = 0.7
+LEAST_REGION_CONFIDENCE = 0.7
 """A region less probable than this may be the best guess, but is doubted."""
 
 
 def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
-    """One for each span that is less probable than LIKELY."""
+    """One for each span that is less probable than LEAST_REGION_CONFIDENCE."""
     for span in decision.spans:
-        if span.confidence < LIKELY:
-            percent, bar = below(span.confidence, LIKELY)
+        if span.confidence < LEAST_REGION_CONFIDENCE:
+            confidence_percent, bar_percent = below(span.confidence, LEAST_REGION_CONFIDENCE)
             yield Reason(
                 f"many of the slices called {span.region} may show something else",
-                f"{percent} of the slices called {span.region} are expected to show it, at least "
-                f"{bar} wanted",
+                f"{confidence_percent} of the slices called {span.region} are expected to show it, at least "
+                f"{bar_percent} wanted",
             )
 
 
 def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One if the volume's confidence is below the bar."""
     if decision.sure < rule.min_confidence:
-        percent, bar = below(decision.sure, rule.min_confidence)
+        confidence_percent, bar_percent = below(decision.sure, rule.min_confidence)
         yield Reason(
             "where regions begin and end is not sure",
-            f"confidence {percent}, at least {bar} wanted",
+            f"confidence {confidence_percent}, at least {bar_percent} wanted",
         )
 
 

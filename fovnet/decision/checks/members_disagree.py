@@ -26,12 +26,12 @@ def fit(agreements: Sequence[Floats]) -> float:
 
 def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
     """One if the mean over the slices is below the bar."""
-    mean = float(slice_agreement.mean())
-    if mean < rule.least_agreement:
-        percent, bar = below(mean, rule.least_agreement, 1)
+    mean_agreement = float(slice_agreement.mean())
+    if mean_agreement < rule.least_agreement:
+        agreement_percent, bar_percent = below(mean_agreement, rule.least_agreement, 1)
         yield Reason(
             "the networks disagree about what the slices show",
-            f"agreement {percent}, at least {bar} wanted",
+            f"agreement {agreement_percent}, at least {bar_percent} wanted",
         )
 
 

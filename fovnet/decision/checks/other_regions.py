@@ -15,12 +15,12 @@ def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were
     right."""
     if decision.spans and decision.set_probability < EVEN:
-        chance, _ = below(decision.set_probability, EVEN)
-        regions = join_names(span.region for span in decision.spans)
+        probability_percent, _ = below(decision.set_probability, EVEN)
+        region_names = join_names(span.region for span in decision.spans)
         yield Reason(
             "more likely than not, the regions shown are not exactly these",
             # it may be above the probability of one of its regions
-            f"{chance} that it shows {regions} and nothing else, where a single slice of a region "
+            f"{probability_percent} that it shows {region_names} and nothing else, where a single slice of a region "
             "counts; calibrated apart from the probability of each region",
         )
 

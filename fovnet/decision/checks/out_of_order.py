@@ -19,9 +19,9 @@ from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Floats
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import neighbour_ratio, passes
 
-DISORDERED = 1.2
+GREATEST_DISORDER = 1.2
 """160 simulated volumes had at most 0.87, and at least 1.48 with their slices shuffled."""
-BLOCKS = 16  # slices are compared as 16 x 16 block means, in which noise has averaged out
+BLOCKS_PER_SIDE = 16  # slices are compared as 16 x 16 block means, in which noise has averaged out
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def measure(volume: DecidedVolume) -> Order:
 
 def sentences(order: Order, rule: Rule) -> Iterator[str]:
     """One if a region is shown, and slices are shuffled or interleaved."""
-    if order.shows_region and order.disorder > DISORDERED:
+    if order.shows_region and order.disorder > GREATEST_DISORDER:
         yield "neighbouring slices do not resemble each other: they may be in the wrong order"
     elif order.shows_region and order.passes > 1:
         acquired = f"as they were acquired, in {order.passes} interleaved passes"
@@ -66,12 +66,18 @@ def count_passes(pixels: NDArray[np.uint8]) -> int:
 
 def _block_means(pixels: NDArray[np.uint8]) -> Floats:
     """(s, 256) block means of slices, with brightness and contrast of each slice normalised."""
-    s, side, _ = pixels.shape
-    block = side // BLOCKS
-    cropped = pixels[:, : block * BLOCKS, : block * BLOCKS]
-    means = cropped.reshape(s, BLOCKS, block, BLOCKS, block).mean(axis=(2, 4)).reshape(s, -1)
-    means = means - means.mean(axis=1, keepdims=True)
-    return np.asarray(means / np.maximum(means.std(axis=1, keepdims=True), 1.0))
+    slice_count, side_pixels, _ = pixels.shape
+    block_pixels = side_pixels // BLOCKS_PER_SIDE
+    cropped_pixels = pixels[:, : block_pixels * BLOCKS_PER_SIDE, : block_pixels * BLOCKS_PER_SIDE]
+    block_means = (
+        cropped_pixels.reshape(
+            slice_count, BLOCKS_PER_SIDE, block_pixels, BLOCKS_PER_SIDE, block_pixels
+        )
+        .mean(axis=(2, 4))
+        .reshape(slice_count, -1)
+    )
+    block_means = block_means - block_means.mean(axis=1, keepdims=True)
+    return np.asarray(block_means / np.maximum(block_means.std(axis=1, keepdims=True), 1.0))
 
 
 CHECK = Check(

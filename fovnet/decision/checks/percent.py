@@ -11,11 +11,11 @@ def below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
     If both would read the same, they get one more decimal where needed, the share rounded down and
     the bar up: 69.9% and 70%.
     """
-    percent = f"{share:.{digits}%}"
+    share_percent = f"{share:.{digits}%}"
     bar_percent = f"{bar:.{digits}%}"
-    if percent != bar_percent:
-        return percent, bar_percent
-    scale = 10 ** (digits + 3)
+    if share_percent != bar_percent:
+        return share_percent, bar_percent
+    rounding_scale = 10 ** (digits + 3)
     if round(bar, digits + 2) != bar:
-        bar_percent = f"{math.ceil(round(scale * bar, 6)) / scale:.{digits + 1}%}"
-    return f"{math.floor(scale * share) / scale:.{digits + 1}%}", bar_percent
+        bar_percent = f"{math.ceil(round(rounding_scale * bar, 6)) / rounding_scale:.{digits + 1}%}"
+    return f"{math.floor(rounding_scale * share) / rounding_scale:.{digits + 1}%}", bar_percent

@@ -1,7 +1,7 @@
 """Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as
 bottles are, with air all around.
 
-    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of
+    roughness   deviation of grey values from the mean about them, NEIGHBOURHOOD_PIXELS pixels across, as a share of
                 their mean; inside the outline
     roundness   overlap (intersection over union) of the largest outline with the disc of same area
                 and centre
@@ -27,14 +27,16 @@ from scipy import ndimage
 from fovnet.decision.checks.check import Check, Concern, DecidedVolume, StatedRegion
 from fovnet.decision.rule import Rule
 
-LOOKED_AT = 12  # slices, evenly chosen among those with signal
-SIGNAL = 40  # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
-WIDE = 13  # pixels across what is "about" a pixel
-RIM = 4  # pixels: the rim of an outline that is left out, as it is partly air
+EXAMINED_SLICES = 12  # slices, evenly chosen among those with signal
+LEAST_SIGNAL_GREY = 40  # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
+NEIGHBOURHOOD_PIXELS = 13  # pixels across what is "about" a pixel
+RIM_PIXELS = 4  # pixels: the rim of an outline that is left out, as it is partly air
 LEAST_PIXELS = 150  # inside a rim; smaller outlines tell nothing
-SMOOTH = 0.09
-ROUND = 0.95
-SURE = 0.99  # probability of a region from which on it is a body's in spite of the picture
+LEAST_BODY_ROUGHNESS = 0.09
+LEAST_PHANTOM_ROUNDNESS = 0.95
+SURE_PROBABILITY = (
+    0.99  # probability of a region from which on it is a body's in spite of the picture
+)
 
 Floats32 = NDArray[np.float32]
 
@@ -51,30 +53,34 @@ def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
 
 
 def hardly_sure(resembles: bool, rule: Rule, region: StatedRegion) -> bool:
-    """Whether the region is in the answer, and less probable than SURE."""
-    return region.is_shown and region.probability < SURE
+    """Whether the region is in the answer, and less probable than SURE_PROBABILITY."""
+    return region.is_shown and region.probability < SURE_PROBABILITY
 
 
 def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
     """Whether slices (s, 128, 128) show a phantom rather than a body; False where too little is
     shown to tell."""
-    signal_slices = np.flatnonzero((pixels >= SIGNAL).sum(axis=(1, 2)) >= LEAST_PIXELS)
+    signal_slices = np.flatnonzero((pixels >= LEAST_SIGNAL_GREY).sum(axis=(1, 2)) >= LEAST_PIXELS)
     if not len(signal_slices):
         return False
-    rows = signal_slices[
-        np.unique(np.linspace(0, len(signal_slices) - 1, LOOKED_AT).round().astype(int))
+    chosen_slices = signal_slices[
+        np.unique(np.linspace(0, len(signal_slices) - 1, EXAMINED_SLICES).round().astype(int))
     ]
-    planes = ndimage.uniform_filter(pixels[rows].astype(np.float32), (1, 3, 3))
-    outlines = np.stack([ndimage.binary_fill_holes(plane > SIGNAL) for plane in planes])
+    planes = ndimage.uniform_filter(pixels[chosen_slices].astype(np.float32), (1, 3, 3))
+    outlines = np.stack([ndimage.binary_fill_holes(plane > LEAST_SIGNAL_GREY) for plane in planes])
     is_within = np.array([lies_within(outline) for outline in outlines])
     if 2 * is_within.sum() <= len(is_within):
         return False
     roughness_of_slices = roughness(planes[is_within], outlines[is_within])
     roughness_of_slices = roughness_of_slices[np.isfinite(roughness_of_slices)]
-    is_smooth = roughness_of_slices.size > 0 and float(np.median(roughness_of_slices)) < SMOOTH
+    is_smooth = (
+        roughness_of_slices.size > 0
+        and float(np.median(roughness_of_slices)) < LEAST_BODY_ROUGHNESS
+    )
     return (
         is_smooth
-        or float(np.median([roundness(outline) for outline in outlines[is_within]])) >= ROUND
+        or float(np.median([roundness(outline) for outline in outlines[is_within]]))
+        >= LEAST_PHANTOM_ROUNDNESS
     )
 
 
@@ -87,28 +93,37 @@ def lies_within(outline: NDArray[np.bool_]) -> bool:
 def roughness(planes: Floats32, outlines: NDArray[np.bool_]) -> Floats32:
     """(s,) of slices (s, i, j) inside their outlines; NaN where these are smaller than
     LEAST_PIXELS."""
-    inside = ndimage.minimum_filter(outlines, (1, 2 * RIM + 1, 2 * RIM + 1)).astype(np.float32)
-    weight_about = ndimage.uniform_filter(inside, (1, WIDE, WIDE))
-    mean_about = ndimage.uniform_filter(planes * inside, (1, WIDE, WIDE)) / np.maximum(
-        weight_about, 1e-6
+    inside_weight = ndimage.minimum_filter(
+        outlines, (1, 2 * RIM_PIXELS + 1, 2 * RIM_PIXELS + 1)
+    ).astype(np.float32)
+    neighbourhood_weight = ndimage.uniform_filter(
+        inside_weight, (1, NEIGHBOURHOOD_PIXELS, NEIGHBOURHOOD_PIXELS)
     )
-    count = inside.sum(axis=(1, 2))
-    squares = (np.square(planes - mean_about) * inside).sum(axis=(1, 2))
-    mean = (planes * inside).sum(axis=(1, 2)) / np.maximum(count, 1)
-    share = np.sqrt(squares / np.maximum(count, 1)) / np.maximum(mean, 1)
-    return np.where(count < LEAST_PIXELS, np.float32(np.nan), share)
+    neighbourhood_mean = ndimage.uniform_filter(
+        planes * inside_weight, (1, NEIGHBOURHOOD_PIXELS, NEIGHBOURHOOD_PIXELS)
+    ) / np.maximum(neighbourhood_weight, 1e-6)
+    pixel_count = inside_weight.sum(axis=(1, 2))
+    squared_sum = (np.square(planes - neighbourhood_mean) * inside_weight).sum(axis=(1, 2))
+    mean_grey = (planes * inside_weight).sum(axis=(1, 2)) / np.maximum(pixel_count, 1)
+    relative_deviation = np.sqrt(squared_sum / np.maximum(pixel_count, 1)) / np.maximum(
+        mean_grey, 1
+    )
+    return np.where(pixel_count < LEAST_PIXELS, np.float32(np.nan), relative_deviation)
 
 
 def roundness(outline: NDArray[np.bool_]) -> float:
     """Of the largest connected part of an outline (i, j), 0 to 1."""
-    parts, count = ndimage.label(outline)
-    if not count:
+    part_of_pixel, part_count = ndimage.label(outline)
+    if not part_count:
         return 0.0
-    largest = parts == 1 + np.bincount(parts.ravel())[1:].argmax()
-    rows, columns = np.nonzero(largest)
-    i, j = np.ogrid[: outline.shape[0], : outline.shape[1]]
-    disc = np.square(i - rows.mean()) + np.square(j - columns.mean()) <= len(rows) / np.pi
-    return float((disc & largest).sum() / (disc | largest).sum())
+    is_largest_part = part_of_pixel == 1 + np.bincount(part_of_pixel.ravel())[1:].argmax()
+    rows, columns = np.nonzero(is_largest_part)
+    row_grid, column_grid = np.ogrid[: outline.shape[0], : outline.shape[1]]
+    is_in_disc = (
+        np.square(row_grid - rows.mean()) + np.square(column_grid - columns.mean())
+        <= len(rows) / np.pi
+    )
+    return float((is_in_disc & is_largest_part).sum() / (is_in_disc | is_largest_part).sum())
 
 
 CHECK = Check(
@@ -118,6 +133,6 @@ CHECK = Check(
     "bottles are",
     to_try="look at the picture: an object that is not a body has no regions",
     measure=measure,
-    concerns=Concern(f"regions shown with a probability below {SURE}", hardly_sure),
+    concerns=Concern(f"regions shown with a probability below {SURE_PROBABILITY}", hardly_sure),
     sentences=sentences,
 )

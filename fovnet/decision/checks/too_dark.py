@@ -18,9 +18,9 @@ def measure(volume: DecidedVolume) -> HiddenRegion | None:
     """
     if volume.brightened_probabilities is None:
         return None
-    nothing = volume.decision.decided[:, -1]
+    shows_nothing = volume.decision.decided[:, -1]
     return hidden_region(
-        nothing, volume.brightened_probabilities, volume.stack.edges_mm, volume.classes
+        shows_nothing, volume.brightened_probabilities, volume.stack.edges_mm, volume.classes
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 
-FEWEST = 5
+LEAST_SLICES = 5
 LEAST_OBSERVATIONS = 2.0
 """Slices, and independent observations (see OBSERVATION_MM).  Three slices in random order are in
 the body's order, either way up, with probability 1/3, four with 1/12, five with 1/60; slices within
@@ -37,12 +37,12 @@ def measure(volume: DecidedVolume) -> Slab:
 
 def sentences(slab: Slab, rule: Rule) -> Iterator[str]:
     """One below either bar."""
-    if slab.slices < FEWEST:
-        yield f"too few slices, thin neighbours averaged: {slab.slices}, at least {FEWEST} wanted"
+    if slab.slices < LEAST_SLICES:
+        yield f"too few slices, thin neighbours averaged: {slab.slices}, at least {LEAST_SLICES} wanted"
     elif slab.observations < LEAST_OBSERVATIONS:
-        deep = math.floor(10 * OBSERVATION_MM * slab.observations) / 10
+        depth_mm = math.floor(10 * OBSERVATION_MM * slab.observations) / 10
         least_mm = OBSERVATION_MM * LEAST_OBSERVATIONS
-        yield f"too thin a slab: {deep:g} mm, at least {least_mm:.0f} mm wanted"
+        yield f"too thin a slab: {depth_mm:g} mm, at least {least_mm:.0f} mm wanted"
 
 
 CHECK = Check(

@@ -17,7 +17,7 @@ from fovnet.volume.slices.planes import states_axes
 
 MOST_UPRIGHT = 0.2
 """Upper limit of the bar: of the five directions of slices another is more probable below 1/5."""
-FAINT = 0.001  # a probability below it is not written as 0.0 %
+LEAST_WRITTEN_SHARE = 0.001  # a probability below it is not written as 0.0 %
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,16 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
     """One below the bar."""
     upright = axes.bearing.upright
     if upright < rule.least_upright:
-        percent, bar = below(upright, rule.least_upright, 1)
-        share = percent if upright >= FAINT else f"under {FAINT:.1%}"
+        upright_percent, bar_percent = below(upright, rule.least_upright, 1)
+        share_text = (
+            upright_percent
+            if upright >= LEAST_WRITTEN_SHARE
+            else f"under {LEAST_WRITTEN_SHARE:.1%}"
+        )
         yield Reason(
             "its axes look wrong: judging by the picture, slices do not run from feet to head, as "
             f"the header has it, but from {axes.bearing.direction}",
-            f"{share} that slices run from feet to head, at least {bar} wanted",
+            f"{share_text} that slices run from feet to head, at least {bar_percent} wanted",
         )
 
 

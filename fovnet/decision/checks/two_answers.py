@@ -11,7 +11,7 @@ from fovnet.decision.chain.spans import Decision, Span
 from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
-NEAR = 0.7
+LEAST_RIVAL_SHARE = 0.7
 """Ratio of two classes' mean probabilities along a span from which on either may be right."""
 
 
@@ -31,12 +31,12 @@ def measure(volume: DecidedVolume) -> Rivals:
 
 def rivals(decision: Decision, classes: Sequence[str]) -> Rivals:
     """Of a decision with these classes."""
-    pairs = []
+    region_rival_pairs = []
     for span in decision.spans:
-        own_probability, rival, rival_probability = _second(decision, span, classes)
-        if rival_probability >= NEAR * own_probability:
-            pairs.append((span.region, rival))
-    return Rivals(decision.sure, tuple(pairs))
+        own_probability, rival, rival_probability = _strongest_rival(decision, span, classes)
+        if rival_probability >= LEAST_RIVAL_SHARE * own_probability:
+            region_rival_pairs.append((span.region, rival))
+    return Rivals(decision.sure, tuple(region_rival_pairs))
 
 
 def sentences(volume_rivals: Rivals, rule: Rule) -> Iterator[str]:
@@ -46,15 +46,17 @@ def sentences(volume_rivals: Rivals, rule: Rule) -> Iterator[str]:
             yield f"two answers are nearly equal: {region} or {rival}"
 
 
-def _second(decision: Decision, span: Span, classes: Sequence[str]) -> tuple[float, str, float]:
+def _strongest_rival(
+    decision: Decision, span: Span, classes: Sequence[str]
+) -> tuple[float, str, float]:
     """Mean probability of a span's region along it; the most probable class that labels none of its
     slices, and its mean probability."""
-    rows = slice(span.first, span.last + 1)
-    means = decision.smoothed[rows].mean(axis=0)
-    own_probability = float(means[classes.index(span.region)])
-    other_means = np.where(decision.decided[rows].any(axis=0), -1.0, means)
-    rival = int(other_means.argmax())
-    return own_probability, classes[rival], float(other_means[rival])
+    span_rows = slice(span.first, span.last + 1)
+    mean_by_class = decision.smoothed[span_rows].mean(axis=0)
+    own_probability = float(mean_by_class[classes.index(span.region)])
+    other_means = np.where(decision.decided[span_rows].any(axis=0), -1.0, mean_by_class)
+    rival_index = int(other_means.argmax())
+    return own_probability, classes[rival_index], float(other_means[rival_index])
 
 
 CHECK = Check(

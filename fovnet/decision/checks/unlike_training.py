@@ -44,10 +44,10 @@ def fit(novelties: Sequence[Novelty]) -> float:
 def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
     """One below the bar."""
     if volume_novelty.volume < rule.least_novelty:
-        share, bar = below(volume_novelty.volume, rule.least_novelty, 1)
+        novelty_percent, bar_percent = below(volume_novelty.volume, rule.least_novelty, 1)
         yield Reason(
             "unlike most of what the networks know",
-            f"{share} of the validation slices are as unusual, at least {bar} wanted",
+            f"{novelty_percent} of the validation slices are as unusual, at least {bar_percent} wanted",
         )
 
 

@@ -24,15 +24,17 @@ from fovnet.decision.judge import Judge
 Floats = NDArray[np.float64]
 SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
 """Those that are tried."""
-LEAST = 1e-3  # of a probability in a logarithm: one slice must not decide
+LEAST_PROBABILITY = 1e-3  # of a probability in a logarithm: one slice must not decide
 
 
 def subject_loss(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bool_]]) -> float:
     """The mean log loss, in nats, of a subject's slices, each volume counted alike; (s, k) each."""
     volume_losses = []
-    for volume, truth in zip(probabilities, truths, strict=True):
-        shares = truth / truth.sum(axis=1, keepdims=True)
-        slice_losses = -(shares * np.log(np.maximum(volume, LEAST))).sum(axis=1)
+    for volume_probabilities, truth in zip(probabilities, truths, strict=True):
+        label_shares = truth / truth.sum(axis=1, keepdims=True)
+        slice_losses = -(
+            label_shares * np.log(np.maximum(volume_probabilities, LEAST_PROBABILITY))
+        ).sum(axis=1)
         volume_losses.append(slice_losses.mean())
     return float(np.mean(volume_losses))
 
@@ -43,8 +45,8 @@ def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
     without  (j,) subjects who do not count: the share for a fold is chosen on the others, so that
              what is gained on its subjects is gained without having looked at them
     """
-    counted = losses if without is None else losses[:, ~without]
-    return int(np.argmin(counted.mean(axis=1)))
+    counted_losses = losses if without is None else losses[:, ~without]
+    return int(np.argmin(counted_losses.mean(axis=1)))
 
 
 def settle_anew(

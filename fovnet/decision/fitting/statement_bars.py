@@ -57,7 +57,9 @@ class LabelledDecision:
     labels: RegionLabels
 
 
-def region_labels(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) -> RegionLabels:
+def region_labels(
+    truth: Bools, edges_mm: Floats, chain_region_count: int, min_extent_mm: float
+) -> RegionLabels:
     """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell
     (r,), from the truth (s, k) of slices between edges_mm (s + 1,).
 
@@ -68,8 +70,8 @@ def region_labels(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) 
     least_mm = min(min_extent_mm, float(height_mm.sum())) - ROUNDING_MM
     is_shown = height_mm @ truth[:, :-1] >= least_mm
     is_known = np.ones_like(is_shown)
-    if side_region_alone(truth, n).any():
-        is_known[:n] = is_shown[:n]
+    if side_region_alone(truth, chain_region_count).any():
+        is_known[:chain_region_count] = is_shown[:chain_region_count]
     return RegionLabels(is_shown, is_known)
 
 
@@ -85,21 +87,23 @@ def settle_statements(
     """The rule with calibrated probabilities of regions and bars for them, and how these were
     found: of each kind its bar, whether it is promised, and how many subjects and statements it was
     chosen from."""
-    n = len(vocabulary.chain)
+    chain_region_count = len(vocabulary.chain)
     rule = replace(
-        rule, chain_line=_line(volumes, slice(0, n)), side_line=_line(volumes, slice(n, None))
+        rule,
+        chain_line=_fit_line(volumes, slice(0, chain_region_count)),
+        side_line=_fit_line(volumes, slice(chain_region_count, None)),
     )
     facts: dict[str, Any] = {"stated_error": stated_error, "at_risk": at_risk}
-    bars = {}
+    bar_by_kind = {}
     for kind in (YES, NO):
         answers = _grade_statements(rule, volumes, vocabulary, kind)
         bar = choose_bar(answers, stated_error, at_risk / 2, seed, BARS, STARTS)
         facts[kind] = {**asdict(bar), "statements": len(answers)}
-        bars[kind] = bar.min_confidence
-    return replace(rule, yes_bar=bars[YES], no_bar=bars[NO]), facts
+        bar_by_kind[kind] = bar.min_confidence
+    return replace(rule, yes_bar=bar_by_kind[YES], no_bar=bar_by_kind[NO]), facts
 
 
-def _line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
+def _fit_line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
     is_known = np.concatenate([volume.labels.is_known[columns] for volume in volumes])
     is_shown = np.concatenate([volume.labels.is_shown[columns] for volume in volumes])
@@ -121,10 +125,10 @@ def _grade_statements(
             is_of_kind = (statement.probability >= EVEN) == (kind == YES)
             if not is_known or not is_of_kind:
                 continue
-            chance = statement.probability
+            probability = statement.probability
             answer = GradedAnswer(
                 subject=volume.subject,
-                confidence=chance if kind == YES else 1.0 - chance,
+                confidence=probability if kind == YES else 1.0 - probability,
                 is_withheld=statement.answer != kind,
                 error=float(is_shown != (kind == YES)),
             )

@@ -58,23 +58,23 @@ def settle(
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """The judge with a settled rule, and the facts of settling: of volumes (bar, promise,
     risk-coverage curve), and of statements on regions (`statement_bars.settle_statements`)."""
-    n = len(judge.vocabulary.chain)
-    judge = replace(judge, rule=replace(judge.rule, beta=_beta(judge, volumes)))
-    judge = replace(judge, rule=replace(judge.rule, line=_line(judge, volumes)))
+    chain_region_count = len(judge.vocabulary.chain)
+    judge = replace(judge, rule=replace(judge.rule, beta=_fit_beta(judge, volumes)))
+    judge = replace(judge, rule=replace(judge.rule, line=_fit_line(judge, volumes)))
     decisions = [_decide(volume, judge) for volume in volumes]
-    signs = [
+    signs_by_volume = [
         _measure_signs(volume, decision, judge)
         for volume, decision in zip(volumes, decisions, strict=True)
     ]
-    judge = replace(judge, rule=replace(judge.rule, **_bars(signs)))
+    judge = replace(judge, rule=replace(judge.rule, **_fit_bars(signs_by_volume)))
     answers = [
         GradedAnswer(
             subject=volume.subject,
             confidence=decision.sure,
             is_withheld=_is_withheld(decision, volume_signs, judge.rule),
-            error=_error(volume, decision, n),
+            error=_labelled_error(volume, decision, chain_region_count),
         )
-        for volume, decision, volume_signs in zip(volumes, decisions, signs, strict=True)
+        for volume, decision, volume_signs in zip(volumes, decisions, signs_by_volume, strict=True)
     ]
     bar = choose_bar(answers, stated_error, at_risk, seed)
     facts = {
@@ -90,9 +90,11 @@ def settle(
             subject=volume.subject,
             decision=decision,
             signs=volume_signs,
-            labels=region_labels(volume.truth, _edges(volume), n, rule.min_extent_mm),
+            labels=region_labels(
+                volume.truth, _volume_edges_mm(volume), chain_region_count, rule.min_extent_mm
+            ),
         )
-        for volume, decision, volume_signs in zip(volumes, decisions, signs, strict=True)
+        for volume, decision, volume_signs in zip(volumes, decisions, signs_by_volume, strict=True)
     ]
     rule, facts_of_statements = settle_statements(
         rule,
@@ -105,7 +107,7 @@ def settle(
     return replace(judge, rule=rule), facts, facts_of_statements
 
 
-def _edges(volume: LabelledVolume) -> NDArray[np.float64]:
+def _volume_edges_mm(volume: LabelledVolume) -> NDArray[np.float64]:
     """(s + 1,) where the slices of a volume begin and end."""
     return outer_edges(volume.stack.z_mm, volume.stack.edges_mm)
 
@@ -123,53 +125,71 @@ def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> 
     That it resembles a phantom, and its own slices before it was resampled, are left out: the bar's
     promise has never counted what these two withhold.
     """
-    cuts = replace(volume.stack, counted=None, counted_slices=None)
-    values = measure_signs(judge.volume_for_checks(volume.outputs, cuts, decision)).values
-    return Signs({code: value for code, value in values.items() if code != phantom.CHECK.code})
-
-
-def _bars(signs: Sequence[Signs]) -> dict[str, Any]:
-    """The bars that checks fit to what was measured on these volumes, by the rule's names."""
-    bars = {}
-    for check in CHECKS:
-        if check.fit is not None:
-            values = (signs_of_volume.of(check) for signs_of_volume in signs)
-            bars[check.bar] = check.fit([value for value in values if value is not None])
-    return bars
-
-
-def _beta(judge: Judge, volumes: Sequence[LabelledVolume]) -> Beta:
-    """The calibration of the labels' confidences, by the decisions of this judge."""
-    n = len(judge.vocabulary.chain)
-    confidences = []
-    shares_of_slices = []
-    hits = []
-    for volume in volumes:
-        decision = _decide(volume, judge)
-        rows = lit_rows(air_slices(volume.stack.pixels))
-        # margins have confidence 1 by definition: no data
-        confidences.append(decision.confidence[rows])
-        shares_of_slices.append(_share(decision, n)[rows])
-        hits.append(_hits(volume, decision, n)[rows])
-    return best_beta(
-        np.concatenate(confidences), np.concatenate(shares_of_slices), np.concatenate(hits)
+    unresampled_stack = replace(volume.stack, counted=None, counted_slices=None)
+    value_by_code = measure_signs(
+        judge.volume_for_checks(volume.outputs, unresampled_stack, decision)
+    ).values
+    return Signs(
+        {code: value for code, value in value_by_code.items() if code != phantom.CHECK.code}
     )
 
 
-def _line(judge: Judge, volumes: Sequence[LabelledVolume]) -> Line:
+def _fit_bars(signs: Sequence[Signs]) -> dict[str, Any]:
+    """The bars that checks fit to what was measured on these volumes, by the rule's names."""
+    value_by_bar = {}
+    for check in CHECKS:
+        if check.fit is not None:
+            measured_values = (signs_of_volume.of(check) for signs_of_volume in signs)
+            value_by_bar[check.bar] = check.fit(
+                [value for value in measured_values if value is not None]
+            )
+    return value_by_bar
+
+
+def _fit_beta(judge: Judge, volumes: Sequence[LabelledVolume]) -> Beta:
+    """The calibration of the labels' confidences, by the decisions of this judge."""
+    chain_region_count = len(judge.vocabulary.chain)
+    confidences = []
+    shares_of_slices = []
+    are_labels_right = []
+    for volume in volumes:
+        decision = _decide(volume, judge)
+        rows_with_signal = lit_rows(air_slices(volume.stack.pixels))
+        # margins have confidence 1 by definition: no data
+        confidences.append(decision.confidence[rows_with_signal])
+        shares_of_slices.append(
+            _predicted_class_shares(decision, chain_region_count)[rows_with_signal]
+        )
+        are_labels_right.append(
+            _are_labels_right(volume, decision, chain_region_count)[rows_with_signal]
+        )
+    return best_beta(
+        np.concatenate(confidences),
+        np.concatenate(shares_of_slices),
+        np.concatenate(are_labels_right),
+    )
+
+
+def _fit_line(judge: Judge, volumes: Sequence[LabelledVolume]) -> Line:
     """The calibration of the probability of the set of regions, by the decisions of this judge.
 
     Its confidences of slices are calibrated already.
     """
-    rows = []
+    set_observations = []
     for volume in volumes:
         decision = _decide(volume, judge)
         if decision.spans:
-            least = min(span.confidence for span in decision.spans)
-            rows.append((decision.set_probability, least, _is_exact(decision, volume, judge)))
-    if not rows:
+            least_span_confidence = min(span.confidence for span in decision.spans)
+            set_observations.append(
+                (
+                    decision.set_probability,
+                    least_span_confidence,
+                    _is_exact(decision, volume, judge),
+                )
+            )
+    if not set_observations:
         return STRAIGHT
-    set_probability, least_confidence, is_exact = np.array(rows).T
+    set_probability, least_confidence, is_exact = np.array(set_observations).T
     return best_line(set_probability, least_confidence, is_exact > 0)
 
 
@@ -185,27 +205,34 @@ def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
     slice's truth names a side region alone, chain regions that are predicted and not true do not
     count as wrong.
     """
-    n = len(judge.vocabulary.chain)
-    predicted = np.asarray(decision.decided[:, :-1].any(axis=0))
-    true = np.asarray(volume.truth[:, :-1].any(axis=0))
-    first = n if predicted[n:].any() and not predicted[:n].any() else 0
-    if side_region_alone(volume.truth, n).any():
-        predicted[:n] &= true[:n]
-    return bool((predicted[first:] == true[first:]).all())
+    chain_region_count = len(judge.vocabulary.chain)
+    predicted_regions = np.asarray(decision.decided[:, :-1].any(axis=0))
+    true_regions = np.asarray(volume.truth[:, :-1].any(axis=0))
+    first_compared = (
+        chain_region_count
+        if predicted_regions[chain_region_count:].any()
+        and not predicted_regions[:chain_region_count].any()
+        else 0
+    )
+    if side_region_alone(volume.truth, chain_region_count).any():
+        predicted_regions[:chain_region_count] &= true_regions[:chain_region_count]
+    return bool((predicted_regions[first_compared:] == true_regions[first_compared:]).all())
 
 
-def _share(decision: Decision, n: int) -> NDArray[np.float64]:
+def _predicted_class_shares(decision: Decision, chain_region_count: int) -> NDArray[np.float64]:
     """(s,) probability of each slice's predicted class, from the slice alone."""
-    share_of_class = shares(decision.smoothed, decision.decided, n)
-    predicted = predicted_class(decision.decided, n)
+    share_of_class = shares(decision.smoothed, decision.decided, chain_region_count)
+    predicted = predicted_class(decision.decided, chain_region_count)
     return np.take_along_axis(share_of_class, predicted[:, None], axis=1)[:, 0]
 
 
-def _hits(volume: LabelledVolume, decision: Decision, n: int) -> NDArray[np.bool_]:
+def _are_labels_right(
+    volume: LabelledVolume, decision: Decision, chain_region_count: int
+) -> NDArray[np.bool_]:
     """(s,) whether each slice is decided as it was labelled, the first n classes the chain's."""
-    return are_right(predicted_class(decision.decided, n), volume.truth)
+    return are_right(predicted_class(decision.decided, chain_region_count), volume.truth)
 
 
-def _error(volume: LabelledVolume, decision: Decision, n: int) -> float:
+def _labelled_error(volume: LabelledVolume, decision: Decision, chain_region_count: int) -> float:
     """Share of the slices that are not decided as they were labelled."""
-    return float(1.0 - _hits(volume, decision, n).mean())
+    return float(1.0 - _are_labels_right(volume, decision, chain_region_count).mean())

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE, interval
-from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
+from fovnet.decision.chain.spans import UPSIDE_DOWN_PRIOR, decide
 from fovnet.decision.rule import Rule
 from fovnet.maths.chain_recursion import Crossings
 from fovnet.maths.ladder import Height, Ladder
@@ -98,7 +98,9 @@ def test_the_set_is_as_probable_as_the_paths_that_show_it(
     upright, turned = every_set(p, power), every_set(p[::-1], power)
     believed = every_set(p, power * 10.0 / evidence_mm)
     predicted = tuple(sorted({span.region for span in decision.spans}))
-    odds = UPSIDE_DOWN / (1 - UPSIDE_DOWN) * sum(turned.values()) / sum(upright.values())
+    odds = (
+        UPSIDE_DOWN_PRIOR / (1 - UPSIDE_DOWN_PRIOR) * sum(turned.values()) / sum(upright.values())
+    )
     assert decision.set_probability == pytest.approx(
         believed[predicted] / sum(believed.values()) / (1 + odds)
     )

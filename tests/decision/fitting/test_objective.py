@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from fovnet.decision.fitting.objective import (
-    FAR_MM,
+    FAR_BORDER_MM,
     border_errors,
     border_losses,
     extent_dice,
@@ -36,9 +36,11 @@ def edges(s: int, mm: float = 5.0) -> np.ndarray:
 def test_a_border_two_slices_off_costs_those_millimetres() -> None:
     true, predicted = labels([(1, 10), (2, 10)]), labels([(1, 12), (2, 8)])
     assert border_errors(predicted, true, edges(20), N) == {(1, 2): 10.0}
-    assert border_losses(predicted, true, edges(20), N) == [10.0 / FAR_MM]
+    assert border_losses(predicted, true, edges(20), N) == [10.0 / FAR_BORDER_MM]
     assert extent_dice(predicted, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
-    assert loss([predicted], [true], [edges(20)], N) == pytest.approx(0.5 * 0.1 + 0.5 * 10 / FAR_MM)
+    assert loss([predicted], [true], [edges(20)], N) == pytest.approx(
+        0.5 * 0.1 + 0.5 * 10 / FAR_BORDER_MM
+    )
     # a spine beside labelled regions hides none of their borders
     beside = labels([(1, 10), (2, 10)], spine=True)
     assert border_errors(predicted, beside, edges(20), N) == {(1, 2): 10.0}
