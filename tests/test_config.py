@@ -17,7 +17,7 @@ from fovnet.config.faults import show_value
 from fovnet.config.files import load_settings, parse, write_settings
 from fovnet.config.models import Phantom, Settings
 from fovnet.config.regions import vocabulary
-from fovnet.config.search import LATER, Mads, Ranking
+from fovnet.config.search import KEYS_ADDED_LATER, Mads, Ranking
 from fovnet.config.yaml_text import find_doubled_keys
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family.architecture import INPUTS
@@ -405,7 +405,10 @@ def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(
         Settings(phantom=Phantom(subjects=8), search={"method": method, **given})
         for given in ({}, later)
     )
-    assert not set(LATER) & {*usual.model_dump(mode="json")["search"], *usual.deciding[0]}
+    assert not set(KEYS_ADDED_LATER) & {
+        *usual.model_dump(mode="json")["search"],
+        *usual.deciding[0],
+    }
     assert other.deciding[0] == usual.deciding[0] | later and "trials" not in other.deciding[0]
     assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
 

@@ -16,7 +16,7 @@ from fovnet.errors import SearchError
 from fovnet.net.cost.prices import Prices
 from fovnet.net.jobs.single_training import SingleTraining
 from fovnet.net.jobs.training_data import (
-    ROWS,
+    ROWS_FILE,
     LabelledSlices,
     labelled_rows,
     row_frequencies,
@@ -141,7 +141,7 @@ class SearchPlan:
         pixels = self.pack.folder / "pixels.npy"
         return TrainingJob(
             pixels,
-            rows=journal / ROWS,
+            rows=journal / ROWS_FILE,
             weights=journal / "networks",
             head=training.head,
             device=training.device,

@@ -27,7 +27,7 @@ from fovnet.bench.spending import ITS_OWN, WAYS, ReplaySpending
 from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.bench.together import Progress, run_each
 from fovnet.config.files import parse
-from fovnet.config.search import TAUGHT
+from fovnet.config.search import METHODS_WITH_PRIOR
 from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
@@ -86,7 +86,7 @@ class Entry:
     @property
     def prior(self) -> Path | None:
         """The prior that the run takes."""
-        if not self.priors or self.method not in TAUGHT:
+        if not self.priors or self.method not in METHODS_WITH_PRIOR:
             return None
         return self.priors[self.seed % len(self.priors)]
 
@@ -338,14 +338,14 @@ def refuse_priors(
     """Raise ConfigError "bench-prior", or SearchError as `read_prior`, unless the priors are of the
     tables' axes, a method takes them, and the method that needs one has it.
 
-    Of TAUGHT all but the first need one.
+    Of METHODS_WITH_PRIOR all but the first need one.
     """
-    methods = [name for name, _ in map(parse_contestant, contestants) if name in TAUGHT]
-    if not priors and (lacking := [name for name in methods if name != TAUGHT[0]]):
+    methods = [name for name, _ in map(parse_contestant, contestants) if name in METHODS_WITH_PRIOR]
+    if not priors and (lacking := [name for name in methods if name != METHODS_WITH_PRIOR[0]]):
         advice = "learns from other searches; give --prior, a file of `fovnet search learn`"
         raise ConfigError("bench-prior", f"--method {lacking[0]}: {advice}")
     if priors and not methods:
-        advice = f"no method here learns from other searches; add --method {TAUGHT[0]}"
+        advice = f"no method here learns from other searches; add --method {METHODS_WITH_PRIOR[0]}"
         raise ConfigError("bench-prior", f"--prior {priors[0]}: {advice}")
     for path in priors:
         for table in tables.values():

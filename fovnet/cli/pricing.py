@@ -209,7 +209,7 @@ def _check_predictions(
     """Briefly trains held-out networks; prints how many predictions were within tolerance, and
     writes a TSV of all."""
     from fovnet.net.cost.calibration_check import (
-        WITHIN,
+        TOLERANCE_BY_QUANTITY,
         HeldOutNetwork,
         choose_held_out,
         measure_held_out,
@@ -224,7 +224,7 @@ def _check_predictions(
             # after each: one takes minutes
             write_tsv(path, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))
             advance(len(comparisons), len(networks))
-    for quantity, tolerance in WITHIN.items():
+    for quantity, tolerance in TOLERANCE_BY_QUANTITY.items():
         verdicts = [comparison.is_within(quantity) for comparison in comparisons]
         is_within = [verdict for verdict in verdicts if verdict is not None]
         if not is_within:

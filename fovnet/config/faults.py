@@ -8,18 +8,18 @@ from typing import Any
 from fovnet.words import did_you_mean
 
 LONGEST_SHOWN = 200  # characters of a value in a message
-_SHORT = reprlib.Repr()  # writes no more of a large value than is shown
-_SHORT.maxlevel = 3
-_SHORT.maxlist = 12
-_SHORT.maxtuple = 12
-_SHORT.maxdict = 12
-_SHORT.maxstring = 190
-_SHORT.maxother = 190
+_SHORT_REPR = reprlib.Repr()  # writes no more of a large value than is shown
+_SHORT_REPR.maxlevel = 3
+_SHORT_REPR.maxlist = 12
+_SHORT_REPR.maxtuple = 12
+_SHORT_REPR.maxdict = 12
+_SHORT_REPR.maxstring = 190
+_SHORT_REPR.maxother = 190
 
 
 def show_value(value: Any) -> str:
     """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
-    text = _SHORT.repr(value)
+    text = _SHORT_REPR.repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 

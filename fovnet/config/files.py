@@ -49,16 +49,18 @@ def parse_as(
     try:
         return kind.model_validate(dict(raw))
     except ValidationError as error:
-        faults: dict[str, list[str]] = {}
+        faults_by_file: dict[str, list[str]] = {}
         for fault in error.errors():
-            keys = tuple(step for step in fault["loc"] if step not in FORMS)
-            file = source_of(keys, raw, source, overrides or {})
-            faults.setdefault(file, []).append(_fault({**fault, "loc": keys}, kind))
-        blocks = [
-            "\n  ".join([f"{file}: not a valid configuration:", *sentences])
-            for file, sentences in faults.items()
+            value_keys = tuple(step for step in fault["loc"] if step not in FORMS)
+            faulty_file = source_of(value_keys, raw, source, overrides or {})
+            faults_by_file.setdefault(faulty_file, []).append(
+                _fault_in_words({**fault, "loc": value_keys}, kind)
+            )
+        fault_blocks = [
+            "\n  ".join([f"{faulty_file}: not a valid configuration:", *sentences])
+            for faulty_file, sentences in faults_by_file.items()
         ]
-        raise ConfigError("config-invalid", "\n".join(blocks)) from None
+        raise ConfigError("config-invalid", "\n".join(fault_blocks)) from None
 
 
 def parse_merged(
@@ -85,16 +87,16 @@ def source_of(
     of it each."""
     if not overrides or source == "--config":
         return source
-    override: Any = overrides
-    value: Any = merged
+    override_value: Any = overrides
+    merged_value: Any = merged
     for key in keys:
-        if not isinstance(override, Mapping):
+        if not isinstance(override_value, Mapping):
             return "--config"
-        if key not in override:
+        if key not in override_value:
             return source
-        override = override[key]
-        value = value[key]
-    return "--config" if override == value else f"{source} and --config"
+        override_value = override_value[key]
+        merged_value = merged_value[key]
+    return "--config" if override_value == merged_value else f"{source} and --config"
 
 
 def load_settings(path: Path) -> Settings:
@@ -106,11 +108,11 @@ def refuse_file(settings: Settings, source: str) -> None:
     """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source`
     names the settings."""
     results = Path(settings.results)
-    file = next((path for path in (results, *results.parents) if path.is_file()), None)
-    if file is not None:
+    file_in_the_way = next((path for path in (results, *results.parents) if path.is_file()), None)
+    if file_in_the_way is not None:
         raise ConfigError(
             "results-file",
-            f"{source}: results: {settings.results}: {file} is a file; name a folder",
+            f"{source}: results: {settings.results}: {file_in_the_way} is a file; name a folder",
         )
 
 
@@ -123,7 +125,7 @@ def write_settings(path: Path, settings: Settings) -> Path:
     return path
 
 
-def _fault(fault: Any, kind: type[Section]) -> str:
+def _fault_in_words(fault: Any, kind: type[Section]) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
     path = key_path(fault)
     if fault["type"] == "extra_forbidden":
@@ -131,7 +133,7 @@ def _fault(fault: Any, kind: type[Section]) -> str:
         for step in fault["loc"][:-1]:
             # else a name of the user's, of which each has a section
             if step in section.model_fields:
-                section = _section(section.model_fields[step].annotation)
+                section = _section_of_annotation(section.model_fields[step].annotation)
         return (
             f"{path}: unknown key; "
             f"{suggest_key(str(fault['loc'][-1]), tuple(section.model_fields))}"
@@ -141,12 +143,18 @@ def _fault(fault: Any, kind: type[Section]) -> str:
     return f"{path}: {show_value(fault['input'])}: {wanted_instead(fault)}"
 
 
-def _section(annotation: Any) -> Any:
+def _section_of_annotation(annotation: Any) -> Any:
     """The Section among the types of an annotation such as `Speed | Literal["measure"]`; the
     annotation itself if there is none."""
-    choices = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
+    member_types = (
+        (get_args(member_type) or (member_type,))[0] for member_type in get_args(annotation)
+    )
     return next(
-        (choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)),
+        (
+            member_type
+            for member_type in member_types
+            if isinstance(member_type, type) and issubclass(member_type, Section)
+        ),
         annotation,
     )
 
@@ -162,8 +170,8 @@ def read_yaml(
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_expansion(path, text)
-        doubled = find_doubled_keys(text)
-        misread = find_misread_numbers(text)
+        doubled_keys = find_doubled_keys(text)
+        misread_numbers = find_misread_numbers(text)
         content = yaml.safe_load(text)
     except Exception as fault:
         sentence = _fault_of_reading(fault, hint)
@@ -171,25 +179,28 @@ def read_yaml(
             raise
         code = "config-missing" if isinstance(fault, FileNotFoundError) else "config-unreadable"
         raise ConfigError(code, f"{path}: {sentence}") from None
-    if doubled:
-        _refuse_lines(path, "config-doubled", "duplicate keys; remove one of each", doubled)
-    if misread:
-        _refuse_lines(path, "config-misread", "YAML reads these otherwise than they look", misread)
+    if doubled_keys:
+        _refuse_lines(path, "config-doubled", "duplicate keys; remove one of each", doubled_keys)
+    if misread_numbers:
+        _refuse_lines(
+            path, "config-misread", "YAML reads these otherwise than they look", misread_numbers
+        )
     if not isinstance(content, dict):
-        kind = "is empty" if content is None else f"holds a {type(content).__name__}"
+        content_in_words = "is empty" if content is None else f"holds a {type(content).__name__}"
         raise ConfigError(
-            "config-unreadable", f"{path}: {kind}; it must have 'key: value' lines; {hint}"
+            "config-unreadable",
+            f"{path}: {content_in_words}; it must have 'key: value' lines; {hint}",
         )
     return content
 
 
 def _refuse_expansion(path: Path, text: str) -> None:
     """Raises ConfigError "config-unreadable" if aliases stand for more than they should."""
-    expanded = count_expanded_characters(text)
-    if expanded > len(text) + MOST_BY_ALIASES:
+    expanded_characters = count_expanded_characters(text)
+    if expanded_characters > len(text) + MOST_BY_ALIASES:
         raise ConfigError(
             "config-unreadable",
-            f"{path}: its aliases (*name) expand to {expanded:,.0f} characters (limit "
+            f"{path}: its aliases (*name) expand to {expanded_characters:,.0f} characters (limit "
             f"{MOST_BY_ALIASES:,}); write the values out",
         )
 

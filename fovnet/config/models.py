@@ -24,7 +24,7 @@ class Phantom(Section):
     without: list[str] = []
 
 
-def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
+def _fractions_of_one(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
     """The fractions, if they add up to 1 within 1e-6.  Raises ValueError."""
     if abs(sum(fractions) - 1) > 1e-6:
         raise ValueError(
@@ -41,7 +41,9 @@ class Prepare(Section):
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
     blacken_noise: bool = True
-    split: Annotated[tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_whole)] = (
+    split: Annotated[
+        tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_fractions_of_one)
+    ] = (
         0.5,
         0.25,
         0.25,
@@ -75,7 +77,7 @@ OLDER_KEY = "protocol_threshold"
 
 
 @cache
-def _say_renamed() -> None:
+def _warn_renamed() -> None:
     """Once a process: the setting is read by its older name too."""
     logging.getLogger("fovnet").warning(
         "decision.%s is now decision.side_threshold, and was read as that", OLDER_KEY
@@ -103,7 +105,7 @@ class Decision(Section):
     def _read_older_key(cls, values: Any) -> Any:
         if not isinstance(values, dict) or OLDER_KEY not in values or "side_threshold" in values:
             return values
-        _say_renamed()
+        _warn_renamed()
         return {"side_threshold": values[OLDER_KEY]} | {
             key: value for key, value in values.items() if key != OLDER_KEY
         }

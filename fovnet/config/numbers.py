@@ -14,20 +14,22 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BeforeValidator
 
 NUMBER = re.compile(r"[-+]?\d{1,40}(\.\d{0,40})?([eE][-+]?\d{1,4})?")
-WHOLE = re.compile(r"[-+]?\d+")
-SWITCHES = {"true": True, "false": False}
+WHOLE_NUMBER = re.compile(r"[-+]?\d+")
+BOOLEAN_BY_WORD = {"true": True, "false": False}
 
 
 def parse_number(level: Any) -> Any:
     """1e-4, 12 and 0.5 as numbers if they are words; anything else as it is."""
     if not isinstance(level, str) or not NUMBER.fullmatch(level):
         return level
-    return int(level) if WHOLE.fullmatch(level) else float(level)
+    return int(level) if WHOLE_NUMBER.fullmatch(level) else float(level)
 
 
 def parse_level(level: Any) -> Any:
     """As `parse_number`, and true and false as a switch."""
-    return SWITCHES.get(level.lower(), parse_number(level)) if isinstance(level, str) else level
+    return (
+        BOOLEAN_BY_WORD.get(level.lower(), parse_number(level)) if isinstance(level, str) else level
+    )
 
 
 Level = Annotated[int | float | bool | str, BeforeValidator(parse_level)]
@@ -36,15 +38,15 @@ Level = Annotated[int | float | bool | str, BeforeValidator(parse_level)]
 def scalar_kinds(annotation: Any) -> frozenset[type]:
     """The types of the single values that an annotation admits, alone or in a list: {int, NoneType}
     of `list[PositiveInt] | None`.  What is in a mapping has an annotation of its own."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        return frozenset(map(type, arguments))
-    if origin is Annotated:
-        return scalar_kinds(arguments[0])
-    if isinstance(origin, type) and issubclass(origin, Mapping):
+    generic_origin, type_arguments = get_origin(annotation), get_args(annotation)
+    if generic_origin is Literal:
+        return frozenset(map(type, type_arguments))
+    if generic_origin is Annotated:
+        return scalar_kinds(type_arguments[0])
+    if isinstance(generic_origin, type) and issubclass(generic_origin, Mapping):
         return frozenset()
-    if arguments:
-        return frozenset().union(*map(scalar_kinds, arguments))
+    if type_arguments:
+        return frozenset().union(*map(scalar_kinds, type_arguments))
     return frozenset({annotation}) if isinstance(annotation, type) else frozenset()
 
 
@@ -56,8 +58,8 @@ def read_numbers(value: Any, kinds: frozenset[type]) -> Any:
     if isinstance(value, list | tuple):
         return [read_numbers(entry, kinds) for entry in value]
     if isinstance(value, bool) and bool not in kinds:
-        word = str(value).lower()
-        raise ValueError(f"{word} is no number; write {int(value)} if that is meant")
+        boolean_word = str(value).lower()
+        raise ValueError(f"{boolean_word} is no number; write {int(value)} if that is meant")
     number = parse_number(value)
     is_fraction = isinstance(number, float) and not number.is_integer()
     return value if is_fraction and float not in kinds else number

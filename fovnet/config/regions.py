@@ -29,25 +29,31 @@ def vocabulary(name: str) -> Vocabulary:
     if name == "default":
         return DEFAULT
     hint = "give default, or a YAML file with a list 'regions' of name and rung"
-    raw = read_yaml(Path(name), hint)
-    entries = raw.get("regions")
-    for key in [key for key in raw if key != "regions"]:
+    file_content = read_yaml(Path(name), hint)
+    region_entries = file_content.get("regions")
+    for key in [key for key in file_content if key != "regions"]:
         raise ConfigError(
             "regions-invalid",
             f"{name}: {key}: unknown key; {suggest_key(str(key), ('regions',))} (only neighbouring "
             "rungs may touch; there are no other settings)",
         )
-    if not isinstance(entries, list) or not entries:
+    if not isinstance(region_entries, list) or not region_entries:
         raise ConfigError(
             "regions-invalid",
             f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each",
         )
     return Vocabulary(
-        tuple(_add_colours(_check(name, [_region(name, entry) for entry in entries])))
+        tuple(
+            _add_colours(
+                _refuse_contradictions(
+                    name, [_read_region(name, entry) for entry in region_entries]
+                )
+            )
+        )
     )
 
 
-def _readable(text: str) -> str:
+def _normalised_text(text: str) -> str:
     """Text in Unicode NFC without surrounding blanks, as tables, pages and DICOM can hold it.
     Raises ValueError for other characters."""
     text = unicodedata.normalize("NFC", text).strip()
@@ -60,7 +66,10 @@ class RegionEntry(Section):
     """A region in a user's YAML file; `fovnet.regions.Region` describes the fields."""
 
     name: Annotated[
-        str, Field(strict=True), AfterValidator(_readable), Field(pattern=r"\w", max_length=64)
+        str,
+        Field(strict=True),
+        AfterValidator(_normalised_text),
+        Field(pattern=r"\w", max_length=64),
     ]
     rung: Annotated[int, Field(strict=True)] | None
     colour: str = Field("", pattern="^(#[0-9a-fA-F]{6})?$")
@@ -69,10 +78,10 @@ class RegionEntry(Section):
     body_part: str = Field("", pattern="^[A-Z0-9 _]{0,16}$")
     synonyms: tuple[Annotated[str, BeforeValidator(lambda word: str(word).upper())], ...] = ()
     level: str = ""
-    meaning: Annotated[str, AfterValidator(_readable)] = Field("", max_length=64)
+    meaning: Annotated[str, AfterValidator(_normalised_text)] = Field("", max_length=64)
 
 
-ENTRY_WANTED = {
+WANTED_BY_FIELD = {
     "name": (
         "give up to 64 characters, with at least one letter or digit and no tab, line break or "
         "backslash"
@@ -84,27 +93,27 @@ ENTRY_WANTED = {
 }
 
 
-def _region(source: str, entry: Any) -> Region:
+def _read_region(source: str, entry: Any) -> Region:
     if not isinstance(entry, dict) or not {"name", "rung"} <= entry.keys():
         raise ConfigError(
             "regions-invalid",
             f"{source}: {show_value(entry)}: each entry needs name and rung (null beside the "
             "chain)",
         )
-    keys = tuple(RegionEntry.model_fields)
-    for key in [key for key in entry if key not in keys]:
+    field_names = tuple(RegionEntry.model_fields)
+    for key in [key for key in entry if key not in field_names]:
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {entry['name']}.{key}: unknown key; {suggest_key(str(key), keys)}",
+            f"{source}: {entry['name']}.{key}: unknown key; {suggest_key(str(key), field_names)}",
         )
     try:
         return Region(**RegionEntry(**entry).model_dump())
-    except ValidationError as faults:
-        fault = faults.errors()[0]
-        hint = ENTRY_WANTED.get(str(fault["loc"][0]), wanted_instead(fault))
+    except ValidationError as error:
+        first_fault = error.errors()[0]
+        wanted = WANTED_BY_FIELD.get(str(first_fault["loc"][0]), wanted_instead(first_fault))
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {entry['name']}.{fault['loc'][0]}: {show_value(fault['input'])}: {hint}",
+            f"{source}: {entry['name']}.{first_fault['loc'][0]}: {show_value(first_fault['input'])}: {wanted}",
         ) from None
 
 
@@ -116,29 +125,34 @@ and light in turn."""
 def _add_colours(regions: Sequence[Region]) -> list[Region]:
     """The regions; those without a colour are given one that no other has."""
     used_colours = {region.colour.lower() for region in regions}
-    hues = (
+    rgb_colours = (
         colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count()
     )
-    generated = ("#" + "".join(f"{round(255 * part):02x}" for part in hue) for hue in hues)
-    free_colours = (colour for colour in chain(PALETTE, generated) if colour not in used_colours)
+    generated_colours = (
+        "#" + "".join(f"{round(255 * channel):02x}" for channel in rgb) for rgb in rgb_colours
+    )
+    free_colours = (
+        colour for colour in chain(PALETTE, generated_colours) if colour not in used_colours
+    )
     return [
         region if region.colour else replace(region, colour=next(free_colours))
         for region in regions
     ]
 
 
-def _check(source: str, regions: list[Region]) -> list[Region]:
-    names = [region.name for region in regions]
+def _refuse_contradictions(source: str, regions: list[Region]) -> list[Region]:
+    region_names = [region.name for region in regions]
     rungs = sorted(region.rung for region in regions if region.rung is not None)
-    if len(set(names)) < len(names) or as_word(NONE) in map(as_word, names):
+    if len(set(region_names)) < len(region_names) or as_word(NONE) in map(as_word, region_names):
         raise ConfigError(
-            "regions-invalid", f"{source}: the names {names} must differ, and none may be '{NONE}'"
+            "regions-invalid",
+            f"{source}: the names {region_names} must differ, and none may be '{NONE}'",
         )
-    for region, other in combinations(regions, 2):
-        if shared := sorted(region.words & other.words):
+    for region, other_region in combinations(regions, 2):
+        if shared_words := sorted(region.words & other_region.words):
             raise ConfigError(
                 "regions-invalid",
-                f"{source}: {shared[0]!r} means {region.name!r} and {other.name!r} (name, "
+                f"{source}: {shared_words[0]!r} means {region.name!r} and {other_region.name!r} (name, "
                 "body_part or synonyms; case and _ are ignored); keep it in one of them",
             )
     if rungs != list(range(len(rungs))) or not rungs:

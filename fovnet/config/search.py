@@ -37,23 +37,23 @@ from fovnet.config.section import Section
 from fovnet.config.space import check_space
 
 FORMS = ("numbers", "word")  # of `speed`
-IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
-POLLING = ("mads", "a-mads")
-TAUGHT = ("ranking", "gp-rgpe")
-WITHOUT_PROCESS = ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING)
+METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
+POLLING_METHODS = ("mads", "a-mads")
+METHODS_WITH_PRIOR = ("ranking", "gp-rgpe")
+METHODS_WITHOUT_PROCESS = ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING_METHODS)
 PROCESS_KEYS = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
-REGRETLESS = {
+REASON_WITHOUT_REGRET = {
     "random": "method random has no model",
     "gp-rgpe": "method gp-rgpe gives no distances",
 }
 # fmt: off
-LATER = (
+KEYS_ADDED_LATER = (
     "candidates", "spend", "eta", "least_epochs", "reuse", "fidelity", "choose", "neighbours",
     "mads", "ranking", "prior", "learn_from",
 )
 """Keys of `search` that are left out of a record where they have their defaults."""
 # fmt: on
-LEAST_FALL = 40
+LEAST_RATE_RATIO = 40
 """By what a rate falls at least in the fits of "ranking"."""
 
 
@@ -73,7 +73,7 @@ class Speed(Section):
     validation_share: PositiveFloat = 1 / 3
 
 
-def _form(speed: Any) -> str:
+def _form_of_speed(speed: Any) -> str:
     """Which of its two forms `speed` has: "word" or "numbers"."""
     return "word" if isinstance(speed, str) else "numbers"
 
@@ -115,11 +115,11 @@ class Ranking(Section):
     @model_validator(mode="after")
     def _check_rates(self) -> Ranking:
         """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
-        if self.rate_end > self.rate / LEAST_FALL:
+        if self.rate_end > self.rate / LEAST_RATE_RATIO:
             raise ValueError(
-                f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate "
+                f"rate_end: {self.rate_end:g} is more than a {LEAST_RATE_RATIO}th of rate "
                 f"{self.rate:g}, so that other machines would propose other rows; set "
-                f"{self.rate / LEAST_FALL:g} or less"
+                f"{self.rate / LEAST_RATE_RATIO:g} or less"
             )
         if self.weight != "log" and self.loss != "list":
             raise ValueError(
@@ -192,18 +192,18 @@ class Search(Section):
     seconds_limit: PositiveFloat | None = None
     speed: Annotated[
         Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")],
-        Discriminator(_form),
+        Discriminator(_form_of_speed),
     ] = Speed()
     jobs: bool = False
 
     @model_serializer(mode="wrap")
-    def _without_later_defaults(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Keys that came later are left out where they have their default: what a finished search
         was made with is still the same."""
         return {
             key: value
-            for key, value in whole(self).items()
-            if key not in LATER or self._is_set(key)
+            for key, value in serialize(self).items()
+            if key not in KEYS_ADDED_LATER or self._is_set(key)
         }
 
     def _is_set(self, key: str) -> bool:
@@ -221,14 +221,14 @@ class Search(Section):
     def _refuse_keys_of_a_process(self) -> Search:
         """Random search took such keys without a word from the first, so that its configurations
         still do."""
-        if self.method in WITHOUT_PROCESS:
-            keys = [key for key in PROCESS_KEYS if self._is_set(key)]
+        if self.method in METHODS_WITHOUT_PROCESS:
+            process_keys = [key for key in PROCESS_KEYS if self._is_set(key)]
             if self.method == "ensemble-ei":
-                keys = [key for key in keys if key not in ("targets", "per_second")]
-            if keys:
-                pronoun = "it" if len(keys) == 1 else "them"
+                process_keys = [key for key in process_keys if key not in ("targets", "per_second")]
+            if process_keys:
+                pronoun = "it" if len(process_keys) == 1 else "them"
                 raise ValueError(
-                    f"{', '.join(keys)}: for a Gaussian process, but method {self.method} uses "
+                    f"{', '.join(process_keys)}: for a Gaussian process, but method {self.method} uses "
                     f"none; leave {pronoun} out, or set method to gp-ei"
                 )
         if self.candidates != 24 and self.method != "tpe":
@@ -240,15 +240,15 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _check_method(self) -> Search:
-        if self.per_second and self.method not in IMPROVING:
+        if self.per_second and self.method not in METHODS_WITH_IMPROVEMENT:
             raise ValueError(
                 f"per_second: {self.method} computes no expected improvement to divide by "
                 "seconds; leave it out, or set method to gp-ei"
             )
         if self.stop_below_regret is not None and (
-            self.method in REGRETLESS or self.targets == "ranked"
+            self.method in REASON_WITHOUT_REGRET or self.targets == "ranked"
         ):
-            cause = REGRETLESS.get(self.method, "targets ranked give no distances")
+            cause = REASON_WITHOUT_REGRET.get(self.method, "targets ranked give no distances")
             raise ValueError(
                 f"stop_below_regret: {cause}, so the remaining gain is unknown; leave it out, or "
                 "set method to gp-ei and targets to half-ranked"
@@ -258,17 +258,17 @@ class Search(Section):
     @model_validator(mode="after")
     def _check_polling(self) -> Search:
         polling_keys = [key for key in ("neighbours", "mads") if self._is_set(key)]
-        if polling_keys and self.method not in POLLING:
+        if polling_keys and self.method not in POLLING_METHODS:
             raise ValueError(
                 f"{', '.join(polling_keys)}: method {self.method} does not poll; leave out, or set "
                 "method to mads or a-mads"
             )
-        default = Mads()
-        mads = self.mads or default
+        default_mads = Mads()
+        mads = self.mads or default_mads
         global_keys = [
             key
             for key in ("every", "categories", "target_step")
-            if getattr(mads, key) != getattr(default, key)
+            if getattr(mads, key) != getattr(default_mads, key)
         ]
         if global_keys and self.method == "mads":
             raise ValueError(
@@ -285,10 +285,10 @@ class Search(Section):
                 "ranking"
             )
         prior_keys = [key for key in ("prior", "learn_from") if getattr(self, key)]
-        if prior_keys and self.method not in TAUGHT:
+        if prior_keys and self.method not in METHODS_WITH_PRIOR:
             raise ValueError(
                 f"{', '.join(prior_keys)}: method {self.method} learns nothing from other "
-                f"searches; leave out, or set method to {' or '.join(TAUGHT)}"
+                f"searches; leave out, or set method to {' or '.join(METHODS_WITH_PRIOR)}"
             )
         if not prior_keys and self.method == "gp-rgpe":
             raise ValueError(
@@ -308,7 +308,7 @@ class Search(Section):
                 f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 "
                 "is usual"
             )
-        if self.choose == "drawn" and self.method not in IMPROVING:
+        if self.choose == "drawn" and self.method not in METHODS_WITH_IMPROVEMENT:
             raise ValueError(
                 f"choose: method {self.method} has no expected improvement to draw by; leave it "
                 "out, or set method to gp-ei"

@@ -36,11 +36,11 @@ class Range(Section):
                 f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or "
                 "give other ends"
             )
-        distinct = len(set(even_ratios(self.low, self.high, self.levels)))
-        if distinct < self.levels:
+        distinct_count = len(set(even_ratios(self.low, self.high, self.levels)))
+        if distinct_count < self.levels:
             raise ValueError(
-                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {distinct} "
-                f"different ones when rounded to four digits; give at most {distinct}, or ends "
+                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {distinct_count} "
+                f"different ones when rounded to four digits; give at most {distinct_count}, or ends "
                 "farther apart"
             )
         return self
@@ -54,18 +54,22 @@ AXIS_KINDS: Mapping[str, Any] = {
 }
 
 
-def _check_axis(axis: Any) -> Any:
+def _check_axis(levels_or_mapping: Any) -> Any:
     """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises
     ValueError that says what is wrong."""
-    if isinstance(axis, list):
-        return AXIS_KINDS["ordinal"].validate_python(axis)
-    if not isinstance(axis, dict) or len(axis) != 1 or not axis.keys() <= AXIS_KINDS.keys():
+    if isinstance(levels_or_mapping, list):
+        return AXIS_KINDS["ordinal"].validate_python(levels_or_mapping)
+    if (
+        not isinstance(levels_or_mapping, dict)
+        or len(levels_or_mapping) != 1
+        or not levels_or_mapping.keys() <= AXIS_KINDS.keys()
+    ):
         raise ValueError(
-            f"{show_value(axis)}; give a list of levels, or one of "
+            f"{show_value(levels_or_mapping)}; give a list of levels, or one of "
             f"{', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}"
         )
-    ((kind, levels),) = axis.items()
-    checked_levels = AXIS_KINDS[kind].validate_python(levels)
+    ((kind, levels_of_kind),) = levels_or_mapping.items()
+    checked_levels = AXIS_KINDS[kind].validate_python(levels_of_kind)
     return {
         kind: checked_levels.model_dump() if isinstance(checked_levels, Range) else checked_levels
     }
@@ -87,15 +91,15 @@ def check_space(space: Any) -> Any:
             f"{show_value(space)}; give paper, 'axis: levels' lines, or {MEMBERS} where "
             "training.begin names networks"
         )
-    axes = {}
-    faults = []
+    levels_by_axis = {}
+    sentences = []
     for name, levels in space.items():
         try:
-            axes[str(name)] = _check_axis(levels)
+            levels_by_axis[str(name)] = _check_axis(levels)
         except ValidationError as error:
-            faults += [_axis_fault(str(name), fault) for fault in error.errors()]
+            sentences += [_axis_fault(str(name), fault) for fault in error.errors()]
         except ValueError as error:
-            faults.append(f"{name}: {error}")
-    if faults:
-        raise ValueError("; ".join(faults))
-    return axes
+            sentences.append(f"{name}: {error}")
+    if sentences:
+        raise ValueError("; ".join(sentences))
+    return levels_by_axis

@@ -13,50 +13,55 @@ import yaml
 
 MOST_BY_ALIASES = 100_000
 """Characters that the aliases of a YAML file may stand for; a whole configuration has 4,000."""
-DATE = "tag:yaml.org,2002:timestamp"
-MISREAD = (DATE, "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-PLAIN = re.compile(r"[-+]?(\d|[1-9]\d+)(\.\d*)?|0x[0-9a-fA-F]+|[-+]?\.(inf|nan)", re.IGNORECASE)
+DATE_TAG = "tag:yaml.org,2002:timestamp"
+MISREAD_TAGS = (DATE_TAG, "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+PLAIN_NUMBER = re.compile(
+    r"[-+]?(\d|[1-9]\d+)(\.\d*)?|0x[0-9a-fA-F]+|[-+]?\.(inf|nan)", re.IGNORECASE
+)
 """Numbers that everybody reads as YAML does."""
 
 
 def count_expanded_characters(text: str) -> float:
     """Characters of the values that a text stands for, aliases written out: a kilobyte of aliases
     of lists of aliases can stand for terabytes."""
-    sizes: dict[int, float] = {}
+    size_by_node_id: dict[int, float] = {}
 
-    def size(node: yaml.Node | None) -> float:
+    def expanded_size(node: yaml.Node | None) -> float:
         if node is None or isinstance(node, yaml.ScalarNode):
             return 0.0 if node is None else len(node.value) + 1
-        if id(node) not in sizes:
+        if id(node) not in size_by_node_id:
             # while its entries are counted: an alias of itself has no end
-            sizes[id(node)] = math.inf
+            size_by_node_id[id(node)] = math.inf
             entries = (
                 chain.from_iterable(node.value)
                 if isinstance(node, yaml.MappingNode)
                 else node.value
             )
-            sizes[id(node)] = 1 + sum(map(size, entries))
-        return sizes[id(node)]
+            size_by_node_id[id(node)] = 1 + sum(map(expanded_size, entries))
+        return size_by_node_id[id(node)]
 
-    return size(yaml.compose(text, Loader=yaml.SafeLoader))
+    return expanded_size(yaml.compose(text, Loader=yaml.SafeLoader))
 
 
 def find_doubled_keys(text: str) -> list[str]:
     """ "line 7: search.trials is in line 3 already" for every key given twice in one mapping, of
     which YAML alone keeps the last."""
     sentences_by_line: list[tuple[int, str]] = []
-    for keys, node in _nodes(text):
+    for keys, node in _nodes_with_keys(text):
         if not isinstance(node, yaml.MappingNode):
             continue
-        first_line: dict[tuple[str, str], int] = {}
+        first_line_by_key: dict[tuple[str, str], int] = {}
         for key, _ in node.value:
-            line, identity = key.start_mark.line + 1, (key.tag, str(key.value))
-            if isinstance(key, yaml.ScalarNode) and identity in first_line:
+            line, tag_and_key = key.start_mark.line + 1, (key.tag, str(key.value))
+            if isinstance(key, yaml.ScalarNode) and tag_and_key in first_line_by_key:
                 path = ".".join((*keys, key.value))
                 sentences_by_line.append(
-                    (line, f"line {line}: {path} is in line {first_line[identity]} already")
+                    (
+                        line,
+                        f"line {line}: {path} is in line {first_line_by_key[tag_and_key]} already",
+                    )
                 )
-            first_line.setdefault(identity, line)
+            first_line_by_key.setdefault(tag_and_key, line)
     return [sentence for _, sentence in sorted(sentences_by_line)]
 
 
@@ -67,31 +72,31 @@ def find_misread_numbers(text: str) -> list[str]:
     say (sexagesimal, octal, binary), or for a date.
     """
     sentences_by_line: list[tuple[int, str]] = []
-    for keys, node in _nodes(text):
-        if not isinstance(node, yaml.ScalarNode) or node.style or node.tag not in MISREAD:
+    for keys, node in _nodes_with_keys(text):
+        if not isinstance(node, yaml.ScalarNode) or node.style or node.tag not in MISREAD_TAGS:
             continue
-        if sentence := _misreading(node.value, node.tag):
+        if sentence := _misreading_in_words(node.value, node.tag):
             line = node.start_mark.line + 1
-            where = f"line {line}: {'.'.join(keys)}: " if keys else ""
-            sentences_by_line.append((line, where + sentence))
+            place_in_text = f"line {line}: {'.'.join(keys)}: " if keys else ""
+            sentences_by_line.append((line, place_in_text + sentence))
     return [sentence for _, sentence in sorted(sentences_by_line)]
 
 
-def _misreading(text: str, tag: str) -> str:
+def _misreading_in_words(text: str, tag: str) -> str:
     """ "010 is 8 in YAML; write 8, or 10" of a number that is not what Python reads, which has no
     number of base 60, and no octal one without an o; "" otherwise."""
-    if tag == DATE:
+    if tag == DATE_TAG:
         return f"{text} is a date in YAML; put it in quotes"
-    if PLAIN.fullmatch(text):
+    if PLAIN_NUMBER.fullmatch(text):
         return ""
-    value = yaml.safe_load(text)
+    yaml_value = yaml.safe_load(text)
     try:
-        as_it_looks = float(text)
+        decimal_value = float(text)
     except ValueError:
-        return f"{text} is {value} in YAML; write {value}"
-    if as_it_looks == value:
+        return f"{text} is {yaml_value} in YAML; write {yaml_value}"
+    if decimal_value == yaml_value:
         return ""
-    return f"{text} is {value} in YAML; write {value}, or {as_it_looks:.0f}"
+    return f"{text} is {yaml_value} in YAML; write {yaml_value}, or {decimal_value:.0f}"
 
 
 def read_value(text: str) -> Any:
@@ -103,21 +108,23 @@ def read_value(text: str) -> Any:
     return value
 
 
-def _nodes(text: str) -> Iterator[tuple[tuple[str, ...], yaml.Node]]:
+def _nodes_with_keys(text: str) -> Iterator[tuple[tuple[str, ...], yaml.Node]]:
     """Every key and value of a YAML text with the keys that lead to it, each once: an alias refers
     to the same node, and may form a cycle."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
-    pending: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
+    pending_nodes: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
     seen_ids: set[int] = set()
-    while pending:
-        keys, node = pending.pop()
+    while pending_nodes:
+        keys, node = pending_nodes.pop()
         if id(node) in seen_ids:
             continue
         seen_ids.add(id(node))
         yield keys, node
         if isinstance(node, yaml.SequenceNode):
-            pending += [((*keys, str(number)), entry) for number, entry in enumerate(node.value)]
+            pending_nodes += [
+                ((*keys, str(entry_index)), entry) for entry_index, entry in enumerate(node.value)
+            ]
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                name = key.value if isinstance(key, yaml.ScalarNode) else "?"
-                pending += [((*keys, name), key), ((*keys, name), value)]
+                key_name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+                pending_nodes += [((*keys, key_name), key), ((*keys, key_name), value)]

@@ -7,20 +7,22 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-VARIABLES = ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
+CORE_COUNT_VARIABLES = ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
 
 
 def cores() -> int:
-    """The cores that this process may run on; fewer if one of VARIABLES says so, or if its
+    """The cores that this process may run on; fewer if one of CORE_COUNT_VARIABLES says so, or if its
     container may use less processor time; 1 or more."""
-    affinity = os.cpu_count() or 1
+    affinity_cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        affinity = len(os.sched_getaffinity(0))
+        affinity_cores = len(os.sched_getaffinity(0))
     # OMP_NUM_THREADS may be a list, one number per level
-    values = (os.environ.get(name, "").partition(",")[0].strip() for name in VARIABLES)
-    limits = [int(value) for value in values if value.isdecimal() and int(value)]
-    share = math.floor(min(affinity, processor_share()))
-    return max(1, min(affinity, share, *limits))
+    variable_values = (
+        os.environ.get(name, "").partition(",")[0].strip() for name in CORE_COUNT_VARIABLES
+    )
+    variable_limits = [int(value) for value in variable_values if value.isdecimal() and int(value)]
+    processor_cores = math.floor(min(affinity_cores, processor_share()))
+    return max(1, min(affinity_cores, processor_cores, *variable_limits))
 
 
 def processor_share(
@@ -34,36 +36,40 @@ def processor_share(
     Source: cgroups(7); the kernel's admin-guide/cgroup-v2, and scheduler/sched-bwc for version 1.
     """
     try:
-        entries = [line.split(":", 2)[1:] for line in group_list.read_text().splitlines()]
+        names_and_paths = [line.split(":", 2)[1:] for line in group_list.read_text().splitlines()]
     except OSError:
         return math.inf
-    groups = [group for names, path in entries for group in _groups_around(mount, names, path)]
-    return min(map(_limit, groups), default=math.inf)
+    group_folders = [
+        group for names, path in names_and_paths for group in _groups_around(mount, names, path)
+    ]
+    return min(map(_core_limit, group_folders), default=math.inf)
 
 
-def _groups_around(mount: Path, names: str, path: str) -> Iterator[Path]:
+def _groups_around(mount: Path, controller_names: str, path: str) -> Iterator[Path]:
     """The folders of a group and of those around it, whose limits hold too; none for groups that do
     not share out processor time.
 
     Version 2 names no controllers.  In a container the folder may be missing, as the outermost one
     there is the container's own.
     """
-    if names and "cpu" not in names.split(","):
+    if controller_names and "cpu" not in controller_names.split(","):
         return
-    top = mount / "cpu" if names else mount
-    group = top / path.strip("/")
-    yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(top))
+    controller_folder = mount / "cpu" if controller_names else mount
+    group = controller_folder / path.strip("/")
+    yield from (
+        folder for folder in (group, *group.parents) if folder.is_relative_to(controller_folder)
+    )
 
 
-def _limit(group: Path) -> float:
+def _core_limit(group: Path) -> float:
     """A group's own limit: a quota and a period, in one file of version 2, in two of version 1."""
     try:
         if (group / "cpu.max").exists():
-            numbers = (group / "cpu.max").read_text().split()
+            quota_and_period = (group / "cpu.max").read_text().split()
         else:
-            files = (group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
-            numbers = [path.read_text() for path in files]
-        quota, period = map(int, numbers)
+            limit_files = (group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
+            quota_and_period = [path.read_text() for path in limit_files]
+        quota, period = map(int, quota_and_period)
     except (OSError, ValueError):  # no such files, or the quota is "max"
         return math.inf
     return quota / period if quota > 0 and period > 0 else math.inf

@@ -25,9 +25,9 @@ def resident_bytes() -> float:
 
 def _status_bytes(name: str) -> float:
     """A line of /proc in bytes; 0 where there is none."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+    status_file = Path("/proc/self/status")
+    if status_file.exists():
+        for line in status_file.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith(name):
                 return 1024.0 * int(line.split()[1])
     return 0.0

@@ -34,11 +34,11 @@ class Pace:
         self._counts.append((now_s, done))
         while len(self._counts) > 2 and self._counts[1][0] <= now_s - WINDOW_S:
             self._counts.popleft()
-        first_s, first_done = self._counts[0]
-        seconds = now_s - first_s
-        if not self._unit or done <= first_done or seconds <= 0:
+        first_time_s, first_done_count = self._counts[0]
+        seconds = now_s - first_time_s
+        if not self._unit or done <= first_done_count or seconds <= 0:
             return ""
-        rate = (done - first_done) / seconds
+        rate = (done - first_done_count) / seconds
         return f"{_rate_text(rate)} {self._unit}/s, {_time_text((total - done) / rate)} left"
 
     def minute_passed(self) -> bool:

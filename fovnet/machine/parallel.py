@@ -51,27 +51,27 @@ def run_in_order(
     if workers <= 1:
         yield from map(work, jobs)
         return
-    admission = Admission(iter(jobs), READ_AHEAD * workers, size, budget)
+    job_admission = Admission(iter(jobs), READ_AHEAD * workers, size, budget)
     _refuse_to_begin_without_processes()
     while True:
-        waiting: deque[tuple[Job, Future[Result]]] = deque()
+        jobs_under_way: deque[tuple[Job, Future[Result]]] = deque()
         try:
             with process_pool(workers) as pool:
                 while True:
-                    for job in admission.admit():
-                        waiting.append((job, _submit(pool, work, job)))
-                    if not waiting:
+                    for job in job_admission.admit():
+                        jobs_under_way.append((job, _submit_job(pool, work, job)))
+                    if not jobs_under_way:
                         return
-                    _, future = waiting[0]
+                    _, future = jobs_under_way[0]
                     result = future.result()
-                    waiting.popleft()
-                    admission.leave()
+                    jobs_under_way.popleft()
+                    job_admission.leave()
                     yield result
         except BrokenProcessPool:
             pass  # the pool is broken; the waiting jobs are repeated one by one
-        for job, _ in waiting:
+        for job, _ in jobs_under_way:
             result = _run_in_own_process(work, job, result_of_crash)
-            admission.leave()
+            job_admission.leave()
             yield result
 
 
@@ -131,7 +131,9 @@ def _refuse_to_begin_without_processes() -> None:
         ) from None
 
 
-def _submit(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:
+def _submit_job(
+    pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job
+) -> Future[Result]:
     """The job's future; an already failed one if the pool is broken, so that no job is lost between
     two pools."""
     try:
@@ -163,7 +165,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool = ProcessPoolExecutor(
         workers,
         mp_context=multiprocessing.get_context("spawn"),
-        initializer=_serve,
+        initializer=_begin_worker,
         initargs=(os.getpid(), logging.root.manager.disable),
     )
     other_processes = set(multiprocessing.active_children())
@@ -177,7 +179,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _serve(parent: int, silent_level: int) -> None:
+def _begin_worker(parent: int, silent_level: int) -> None:
     """Initialises a worker.
 
     It ends with `parent`, and logs as little (nothing up to `silent_level`).  It ignores Ctrl-C,
@@ -192,9 +194,9 @@ def end_with(parent: int) -> None:
     """Ends this process within a second after its parent, of process id `parent`, so that none is
     left if the parent is killed."""
 
-    def watch() -> None:
+    def watch_parent() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+    threading.Thread(target=watch_parent, daemon=True, name="parent-watch").start()

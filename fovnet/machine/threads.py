@@ -17,7 +17,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_inside: list[Any] = []  # the same limit, once per context entered
+_limits_in_use: list[Any] = []  # the same limit, once per context entered
 
 
 @contextmanager
@@ -25,18 +25,22 @@ def one_thread() -> Iterator[None]:
     """A context in which numpy's and scipy's BLAS use one thread; the former number is restored
     when the last such context, in any thread, is left."""
     with _lock:
-        _inside.append(_inside[0] if _inside else _libraries().limit(limits=1, user_api="blas"))
+        _limits_in_use.append(
+            _limits_in_use[0]
+            if _limits_in_use
+            else _loaded_libraries().limit(limits=1, user_api="blas")
+        )
     try:
         yield
     finally:
         with _lock:
-            limit = _inside.pop()
-            if not _inside:
+            limit = _limits_in_use.pop()
+            if not _limits_in_use:
                 limit.restore_original_limits()
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def _loaded_libraries() -> ThreadpoolController:
     """The loaded libraries, looked up once: the search takes some milliseconds."""
     import scipy.linalg  # noqa: F401  (it has its own BLAS, which is found only once loaded)
 

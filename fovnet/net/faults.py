@@ -6,7 +6,7 @@ from fovnet.errors import SearchError
 from fovnet.net.stopping import End
 from fovnet.unforeseen import is_disk_full
 
-NO_MEMORY = (
+MEMORY_MESSAGES = (
     "can't allocate memory",
     "not enough memory",
     "alloc_failed",
@@ -43,4 +43,4 @@ def is_starved(fault: Exception) -> bool:
     if isinstance(fault, MemoryError) or type(fault).__name__ == "OutOfMemoryError":
         return True
     message = str(fault).lower()
-    return isinstance(fault, RuntimeError) and any(words in message for words in NO_MEMORY)
+    return isinstance(fault, RuntimeError) and any(words in message for words in MEMORY_MESSAGES)

@@ -28,9 +28,9 @@ def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: tor
         next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d))
         for network in networks
     ]
-    numbers = max(
-        layer.out_channels * pixels // prod(int(step) for step in layer.stride)
+    numbers_per_slice = max(
+        layer.out_channels * pixels // prod(int(stride) for stride in layer.stride)
         for layer in first_convolutions
     )
-    fitting_slices = LARGEST_BYTES // (NUMBER_BYTES[device.type] * numbers)
+    fitting_slices = LARGEST_BYTES // (NUMBER_BYTES[device.type] * numbers_per_slice)
     return max(AT_LEAST, min(AT_MOST[device.type], fitting_slices))

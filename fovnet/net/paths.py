@@ -28,13 +28,13 @@ def inherit(earlier: Path, keep: Path) -> None:
         return
     keep.unlink(missing_ok=True)
     try:
-        _link(earlier, keep)
-        _link(checkpoint_of(earlier), checkpoint_of(keep))
+        _link_or_copy(earlier, keep)
+        _link_or_copy(checkpoint_of(earlier), checkpoint_of(keep))
     except FileNotFoundError:
         return
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_or_copy(source: Path, target: Path) -> None:
     try:
         target.hardlink_to(source)
     except FileNotFoundError:

@@ -52,7 +52,7 @@ class Plateau:
         """The number of reductions due so far."""
         lowest_loss = math.inf
         epochs_without_gain = 0
-        due = 0
+        reduction_count = 0
         for loss in validation:
             epochs_without_gain += 1
             if loss < lowest_loss:
@@ -60,8 +60,8 @@ class Plateau:
                 epochs_without_gain = 0
             if epochs_without_gain == self.patience:
                 epochs_without_gain = 0
-                due += 1
-        return due
+                reduction_count += 1
+        return reduction_count
 
 
 @dataclass(frozen=True)
@@ -91,34 +91,36 @@ class Ends:
         self, training: Losses, validation: Losses, *, epochs: int, seconds: float, guess: Guess
     ) -> End | None:
         """The end of a training of `epochs` epochs at this point; None if it continues."""
-        done = len(validation)
-        if done and not (math.isfinite(training[-1]) and math.isfinite(validation[-1])):
+        epochs_done = len(validation)
+        if epochs_done and not (math.isfinite(training[-1]) and math.isfinite(validation[-1])):
             return End(
                 "diverged",
                 f"loss {training[-1]:g} in training, {validation[-1]:g} in validation after epoch "
-                f"{done}",
+                f"{epochs_done}",
             )
         if is_above_guessing(training, validation, guess, self.guessing_epochs):
             return End(
                 "diverged",
-                f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: "
+                f"above guessing for {self.guessing_epochs} epochs, up to epoch {epochs_done}: "
                 f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation:.3g}",
             )
-        if done >= epochs:
+        if epochs_done >= epochs:
             return End("completed")
         if self.plateau and self.plateau.reductions_due(validation) > self.plateau.reductions:
-            return End("completed", f"no better on a plateau: ended after epoch {done} of {epochs}")
-        highest_loss = self.envelope.get(done)
+            return End(
+                "completed", f"no better on a plateau: ended after epoch {epochs_done} of {epochs}"
+            )
+        highest_loss = self.envelope.get(epochs_done)
         if highest_loss is not None and min(validation) > highest_loss:
             return End(
                 "pruned",
-                f"validation loss {min(validation):.4f} after epoch {done}, above the envelope's "
+                f"validation loss {min(validation):.4f} after epoch {epochs_done}, above the envelope's "
                 f"{highest_loss:.4f}",
             )
-        if done and self.timeout_seconds is not None and seconds > self.timeout_seconds:
+        if epochs_done and self.timeout_seconds is not None and seconds > self.timeout_seconds:
             return End(
                 "timeout",
-                f"{done} of {epochs} epochs in {seconds:.0f} s; best validation loss "
+                f"{epochs_done} of {epochs} epochs in {seconds:.0f} s; best validation loss "
                 f"{min(validation):.4f}",
             )
         return None

@@ -85,8 +85,8 @@ def prior_of(
 ) -> Prior:
     """The prior of these parts, as it is read again from its file."""
     tensors: dict[str, NDArray[Any]] = {}
-    for name, part in zip(_part_names(ranker.task is not None), ranker.parts, strict=True):
-        for i, (weights, biases) in enumerate(part.views):
+    for name, layers in zip(_part_names(ranker.task is not None), ranker.parts, strict=True):
+        for i, (weights, biases) in enumerate(layers.views):
             tensors[f"{name}.{i}.weight"] = weights.copy()
             tensors[f"{name}.{i}.bias"] = biases.copy()
     for i, source in enumerate(sources):

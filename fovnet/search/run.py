@@ -91,16 +91,16 @@ class SearchRun:
         header_path = self.journal.folder / "search.json"
         most_trials = self.trials
         if header_path.exists():
-            earlier_trials = read_header(self.journal.folder).get("trials", 0)
-            most_trials = max(earlier_trials, self.trials)
-        notes = self._notes()
+            trials_before = read_header(self.journal.folder).get("trials", 0)
+            most_trials = max(trials_before, self.trials)
+        notes = self._header_notes()
         self.journal.write_header(most_trials, self.trials, self._slots_of_all_rows(), notes)
         # the first training may take long
         self._report_progress()
         try:
             ending = None
-            while ending is None and not self._is_spent():
-                ending = self._fill(len(self.proposals))
+            while ending is None and not self._is_budget_spent():
+                ending = self._fill_slot(len(self.proposals))
             if ending:
                 notes.append(ending)
                 self.journal.write_header(most_trials, self.trials, len(self.proposals), notes)
@@ -115,17 +115,21 @@ class SearchRun:
         """The number of rows if each is trained to its end, and there are fewer than trials
         requested; else None."""
         # no row is begun twice
-        rows = int(self.search.feasible.sum())
-        return rows if self.search.schedule.kind == "full" and rows < self.trials else None
+        feasible_count = int(self.search.feasible.sum())
+        return (
+            feasible_count
+            if self.search.schedule.kind == "full" and feasible_count < self.trials
+            else None
+        )
 
-    def _is_spent(self) -> bool:
+    def _is_budget_spent(self) -> bool:
         """Whether no slot is left to propose."""
         if not self.search.schedule.within_budget(self.proposals, self.trials):
             return True
-        slots = self._slots_of_all_rows()
-        return slots is not None and len(self.proposals) >= slots
+        slot_limit = self._slots_of_all_rows()
+        return slot_limit is not None and len(self.proposals) >= slot_limit
 
-    def _fill(self, slot: int) -> str | None:
+    def _fill_slot(self, slot: int) -> str | None:
         """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are
         finished, and submits it.
 
@@ -137,10 +141,10 @@ class SearchRun:
             self._refuse_contradiction(trial.proposal)
             if (ending := self._too_little_gain(trial.proposal)) is None:
                 self.proposals.append(trial.proposal)
-                self._finish(trial)
+                self._keep_finished(trial)
             return ending
-        seconds = [proposal.predicted_seconds for proposal in self.proposals]
-        self._wait_for(self.search.clock.sight(seconds).seen)
+        predicted_seconds = [proposal.predicted_seconds for proposal in self.proposals]
+        self._wait_for(self.search.clock.sight(predicted_seconds).seen)
         try:
             proposal = propose_slot(self.search, self.proposals, self.trial_by_slot)
         except SearchError as fault:
@@ -163,18 +167,18 @@ class SearchRun:
         """Returns when all these slots are finished; other outcomes that arrive meanwhile are
         recorded at once."""
         while any(slot not in self.trial_by_slot for slot in slots):
-            futures, _ = wait(self.in_training, return_when=FIRST_COMPLETED)
+            finished_futures, _ = wait(self.in_training, return_when=FIRST_COMPLETED)
             # all that are finished are recorded before an exception ends the search
-            faults: list[SearchError | OSError] = []
-            for future in futures:
+            errors: list[SearchError | OSError] = []
+            for future in finished_futures:
                 try:
-                    self._record(future)
-                except (SearchError, OSError) as fault:
-                    faults.append(fault)
-            if faults:
-                raise faults[0]
+                    self._record_outcome(future)
+                except (SearchError, OSError) as error:
+                    errors.append(error)
+            if errors:
+                raise errors[0]
 
-    def _record(self, future: Future[Outcome]) -> None:
+    def _record_outcome(self, future: Future[Outcome]) -> None:
         """Records the outcome, or, after a failure of the machine, submits the same proposal
         again."""
         proposal, retries = self.in_training.pop(future)
@@ -185,16 +189,16 @@ class SearchRun:
             return
         trial = Trial(proposal, outcome, retries)
         self.journal.write(trial)
-        self._finish(trial)
+        self._keep_finished(trial)
 
-    def _finish(self, trial: Trial) -> None:
+    def _keep_finished(self, trial: Trial) -> None:
         self.trial_by_slot[trial.proposal.slot] = trial
         self._report_progress()
 
     def _report_progress(self) -> None:
         if self.progress:
-            proposals = (trial.proposal for trial in self.trial_by_slot.values())
-            self.progress(self.search.schedule.full_trainings(proposals), self.trials)
+            finished_proposals = (trial.proposal for trial in self.trial_by_slot.values())
+            self.progress(self.search.schedule.full_trainings(finished_proposals), self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could
@@ -206,14 +210,14 @@ class SearchRun:
                 f"{path}: not the trial that this search has in this slot; remove it to repeat the slot.",
             )
 
-    def _notes(self) -> list[str]:
+    def _header_notes(self) -> list[str]:
         """Notes for the header: a start that was moved, a search that ends early for lack of
         feasible rows."""
         notes = start_notes(self.search)
-        slots = self._slots_of_all_rows()
-        if slots is not None:
+        slot_limit = self._slots_of_all_rows()
+        if slot_limit is not None:
             notes.append(
-                f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration "
+                f"{self.trials} trials were asked for; the search ends after {slot_limit}: no other configuration "
                 "is feasible."
             )
         return notes

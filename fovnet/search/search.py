@@ -79,7 +79,7 @@ class Search:
     prior: Prior | None = None
 
     def __post_init__(self) -> None:
-        size = len(self.space)
+        row_count = len(self.space)
         if self.method not in METHODS:
             raise SearchError(
                 "search-method",
@@ -95,39 +95,40 @@ class Search:
                 "search-lead",
                 f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).",
             )
-        if self.predicted_seconds.shape != (size,) or self.feasible.shape != (size,):
-            counts = (
+        if self.predicted_seconds.shape != (row_count,) or self.feasible.shape != (row_count,):
+            given_counts = (
                 f"{self.predicted_seconds.size} predicted seconds and a mask of {self.feasible.size} "
                 "feasible rows"
             )
             raise SearchError(
                 "search-shape",
-                f"{counts}; the space has {size} rows: give one of each for every row, in its order.",
+                f"{given_counts}; the space has {row_count} rows: give one of each for every row, in its order.",
             )
         if self.memory is not None and (
-            self.memory.shape != (size,) or not (np.isfinite(self.memory) & (self.memory > 0)).all()
+            self.memory.shape != (row_count,)
+            or not (np.isfinite(self.memory) & (self.memory > 0)).all()
         ):
-            least = self.memory.min(initial=np.inf)
+            least_memory = self.memory.min(initial=np.inf)
             raise SearchError(
                 "search-memory",
-                f"{self.memory.size} estimates of memory, the least {least:g} bytes; give {size} numbers "
+                f"{self.memory.size} estimates of memory, the least {least_memory:g} bytes; give {row_count} numbers "
                 "above 0, one for each row of the space.",
             )
         refuse_neighbours(self.space, self.polling)
         if not self.feasible.any():
             raise SearchError(
                 "no-feasible-row",
-                f"none of the {size} configurations fits; allow more memory or smaller networks.",
+                f"none of the {row_count} configurations fits; allow more memory or smaller networks.",
             )
-        unsound = self.feasible & ~(
+        is_unsound = self.feasible & ~(
             np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0)
         )
-        if unsound.any():
-            row = int(unsound.argmax())
+        if is_unsound.any():
+            unsound_row = int(is_unsound.argmax())
             raise SearchError(
                 "search-seconds",
-                f"row {row} of the space, {self.space.configuration(row)}, is predicted to take "
-                f"{self.predicted_seconds[row]:g} seconds, but must be above 0: give search.speed other "
+                f"row {unsound_row} of the space, {self.space.configuration(unsound_row)}, is predicted to take "
+                f"{self.predicted_seconds[unsound_row]:g} seconds, but must be above 0: give search.speed other "
                 "numbers, or measure it with `fovnet calibrate --again`.",
             )
 
@@ -205,7 +206,7 @@ def propose_slot(
     Other trials are ignored; spending_policy is that of the schedule's name unless another is
     given. Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
     """
-    sight = _sight(search, earlier, trial_by_slot)
+    sight = _sight_of_slot(search, earlier, trial_by_slot)
     is_free_row = search.feasible.copy()  # (M,): never begun
     is_free_row[[proposal.row for proposal in earlier]] = False
     ledger = Ledger.of(
@@ -223,25 +224,29 @@ def propose_slot(
         return proposal_for(search, earlier, sight.slots, next_move, choice)
     if not earlier:
         return proposal_for(search, earlier, sight.slots, next_move, Choice(search.first_row))
-    slot_of_stopped_row = {entry.row: entry.slot for entry in next_move.stopped}
-    is_free_row[list(slot_of_stopped_row)] = True
+    stopped_slot_by_row = {
+        ledger_entry.row: ledger_entry.slot for ledger_entry in next_move.stopped
+    }
+    is_free_row[list(stopped_slot_by_row)] = True
     choice = _choose_row(search, earlier, sight, is_free_row)
-    if choice.row in slot_of_stopped_row:
-        stopped_slot = slot_of_stopped_row[choice.row]
+    if choice.row in stopped_slot_by_row:
+        stopped_slot = stopped_slot_by_row[choice.row]
         next_move = GoOn(stopped_slot, next_move.bracket, next_move.rung)
     return proposal_for(search, earlier, sight.slots, next_move, choice)
 
 
-def _sight(
+def _sight_of_slot(
     search: Search, earlier: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
 ) -> Sight:
     """What the next slot knows.  Raises KeyError with a slot that it must have seen and that has no
     trial."""
-    seen, pending = search.clock.sight([proposal.predicted_seconds for proposal in earlier])
+    seen_slots, pending_slots = search.clock.sight(
+        [proposal.predicted_seconds for proposal in earlier]
+    )
     # the same objects in every tuple: 1,000 slots have seen half a million
-    seen = tuple(earlier[slot].slot for slot in seen)
-    trials = tuple(trial_by_slot[slot] for slot in seen)
-    return Sight(trials, SlotsInSight(seen, pending))
+    seen_slots = tuple(earlier[slot].slot for slot in seen_slots)
+    trials = tuple(trial_by_slot[slot] for slot in seen_slots)
+    return Sight(trials, SlotsInSight(seen_slots, pending_slots))
 
 
 def _choose_row(
@@ -286,12 +291,14 @@ def proposal_for(
     seen and not."""
     slot = len(earlier)
     schedule = search.schedule
-    continued = earlier[move.slot] if isinstance(move, GoOn) else None
+    continued_proposal = earlier[move.slot] if isinstance(move, GoOn) else None
     proposal = Proposal(
         slot,
         choice.row,
         search.space.configuration(choice.row),
-        seed=training_seed(search.seed, slot) if continued is None else continued.seed,
+        seed=training_seed(search.seed, slot)
+        if continued_proposal is None
+        else continued_proposal.seed,
         seen=slots.seen,
         pending=slots.pending,
         predicted_seconds=seconds_for(search, choice.row),
@@ -300,14 +307,18 @@ def proposal_for(
     )
     if schedule.kind == "full":
         return proposal
-    epochs = schedule.rungs[move.rung]
-    begun = 0 if continued is None or schedule.restarts else int(continued.epochs or 0)
+    rung_epochs = schedule.rungs[move.rung]
+    begun_epochs = (
+        0
+        if continued_proposal is None or schedule.restarts
+        else int(continued_proposal.epochs or 0)
+    )
     return replace(
         proposal,
-        predicted_seconds=seconds_for(search, choice.row, epochs, begun),
-        epochs=epochs,
-        continues=None if continued is None else continued.slot,
-        begun=begun,
+        predicted_seconds=seconds_for(search, choice.row, rung_epochs, begun_epochs),
+        epochs=rung_epochs,
+        continues=None if continued_proposal is None else continued_proposal.slot,
+        begun=begun_epochs,
         bracket=move.bracket,
         rung=move.rung,
     )
@@ -326,8 +337,10 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
     """Whether a recorded proposal may be this search's for the next slot; whether the method would
     choose it is not asked."""
     schedule = search.schedule
-    slots = search.clock.sight([before.predicted_seconds for before in earlier])
-    if (proposal.seen, proposal.pending) != slots:
+    slots_in_sight = search.clock.sight(
+        [earlier_proposal.predicted_seconds for earlier_proposal in earlier]
+    )
+    if (proposal.seen, proposal.pending) != slots_in_sight:
         return False
     if not (0 <= proposal.row < len(search.space) and search.feasible[proposal.row]):
         return False
@@ -336,7 +349,7 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
     if not 0 <= proposal.bracket <= schedule.newest_possible(earlier):
         return False
     if proposal.continues is None:
-        if any(before.row == proposal.row for before in earlier):
+        if any(earlier_proposal.row == proposal.row for earlier_proposal in earlier):
             return False
         move: Move = Begin(proposal.bracket, proposal.rung)
     else:
@@ -346,15 +359,17 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
             return False
         move = GoOn(proposal.continues, proposal.bracket, proposal.rung)
     choice = Choice(proposal.row, proposal.forecast, proposal.step)
-    return proposal_for(search, earlier, slots, move, choice) == proposal
+    return proposal_for(search, earlier, slots_in_sight, move, choice) == proposal
 
 
-def _may_follow(earlier: Sequence[Proposal], continued: Proposal, proposal: Proposal) -> bool:
+def _may_follow(
+    earlier: Sequence[Proposal], continued_proposal: Proposal, proposal: Proposal
+) -> bool:
     """Whether a proposal may go on with one of its row on a lower rung, with which no other
     does."""
-    if any(before.continues == continued.slot for before in earlier):
+    if any(earlier_proposal.continues == continued_proposal.slot for earlier_proposal in earlier):
         return False
-    return continued.row == proposal.row and continued.rung < proposal.rung
+    return continued_proposal.row == proposal.row and continued_proposal.rung < proposal.rung
 
 
 ENOUGH_SCORES = 4
@@ -375,13 +390,13 @@ def too_little_gain(
     trial_by_slot must include those that the proposal has seen; with fewer than ENOUGH_SCORES
     scores per axis among these no search ends.
     """
-    regret = None if proposal.forecast is None else proposal.forecast.expected_regret
-    if bound is None or regret is None or regret >= bound:
+    expected_regret = None if proposal.forecast is None else proposal.forecast.expected_regret
+    if bound is None or expected_regret is None or expected_regret >= bound:
         return None
-    scores = sum(trial_by_slot[slot].score is not None for slot in proposal.seen)
-    if scores < ENOUGH_SCORES * len(search.space.axes):
+    score_count = sum(trial_by_slot[slot].score is not None for slot in proposal.seen)
+    if score_count < ENOUGH_SCORES * len(search.space.axes):
         return None
     return (
-        f"The search ends after {several(proposal.slot, 'trial')}: no more than {regret:g} of the score is "
+        f"The search ends after {several(proposal.slot, 'trial')}: no more than {expected_regret:g} of the score is "
         "expected to be gained."
     )

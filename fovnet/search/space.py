@@ -70,16 +70,23 @@ class Axis:
         four digits. Raises SearchError if there is no level, or one is given twice.
         """
         if not isinstance(levels, Mapping):
-            return cls(name, tuple(levels), _kind(levels))
-        ((kind, values),) = levels.items()
+            return cls(name, tuple(levels), _kind_of_levels(levels))
+        ((kind, levels_of_kind),) = levels.items()
         if kind == "log":
-            if not 0.0 < values["low"] < values["high"]:
+            if not 0.0 < levels_of_kind["low"] < levels_of_kind["high"]:
                 raise SearchError(
                     "space-levels",
-                    f"axis {name}: from {values['low']} to {values['high']}; give 0 < low < high.",
+                    f"axis {name}: from {levels_of_kind['low']} to {levels_of_kind['high']}; give 0 < low < high.",
                 )
-            return cls(name, even_ratios(values["low"], values["high"], values["levels"]))
-        return cls(name, tuple(values), "categorical" if kind == "categorical" else "ordinal")
+            return cls(
+                name,
+                even_ratios(
+                    levels_of_kind["low"], levels_of_kind["high"], levels_of_kind["levels"]
+                ),
+            )
+        return cls(
+            name, tuple(levels_of_kind), "categorical" if kind == "categorical" else "ordinal"
+        )
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -102,12 +109,12 @@ class Axis:
     def columns(self) -> Floats:
         """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0,
         1]; any two categories 1 apart."""
-        count = len(self.levels)
+        level_count = len(self.levels)
         if self.places is not None:
             return np.asarray(self.places, dtype=float)[:, None]
-        if self.kind == "ordinal" or count <= 2:
-            return np.linspace(0.0, 1.0, count)[:, None]
-        return np.asarray(np.eye(count) / np.sqrt(2.0))
+        if self.kind == "ordinal" or level_count <= 2:
+            return np.linspace(0.0, 1.0, level_count)[:, None]
+        return np.asarray(np.eye(level_count) / np.sqrt(2.0))
 
 
 MOST_ROWS = 2_000_000  # a proposal then takes 5 GB with 300 known trials
@@ -136,15 +143,15 @@ class Space:
         SearchError "space-rows" for too many."""
         if self.table is not None:
             return np.asarray(self.table, dtype=np.int64)
-        shape = [len(axis.levels) for axis in self.axes]
-        if math.prod(shape) > MOST_ROWS:
-            longest = max(self.axes, key=lambda axis: len(axis.levels))
+        level_counts = [len(axis.levels) for axis in self.axes]
+        if math.prod(level_counts) > MOST_ROWS:
+            largest_axis = max(self.axes, key=lambda axis: len(axis.levels))
             raise SearchError(
                 "space-rows",
-                f"{math.prod(shape):,} configurations; at most {MOST_ROWS:,} are modelled. Leave levels "
-                f"out: {longest.name} alone has {len(longest.levels):,}.",
+                f"{math.prod(level_counts):,} configurations; at most {MOST_ROWS:,} are modelled. Leave levels "
+                f"out: {largest_axis.name} alone has {len(largest_axis.levels):,}.",
             )
-        return np.indices(shape, dtype=np.int64).reshape(len(shape), -1).T
+        return np.indices(level_counts, dtype=np.int64).reshape(len(level_counts), -1).T
 
     @cached_property
     def unit_cube(self) -> Floats:
@@ -163,16 +170,18 @@ class Space:
     def scales(self) -> Scales:
         """The parametrisation of the columns' lengthscales; categories with the same levels share
         those of the levels."""
-        lists = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
-        starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
+        category_levels = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
+        start_by_levels = dict(
+            zip(category_levels, np.cumsum([0, *map(len, category_levels)]).tolist(), strict=False)
+        )
         # an ordinal axis of the same levels has one column, and a lengthscale of its own
-        level = [
-            starts[axis.levels] + np.arange(len(axis.levels))
+        scale_indices = [
+            start_by_levels[axis.levels] + np.arange(len(axis.levels))
             if axis.columns.shape[1] > 1
             else np.full(1, -1)
             for axis in self.axes
         ]
-        return Scales.of(self.axis_of_column, np.concatenate(level))
+        return Scales.of(self.axis_of_column, np.concatenate(scale_indices))
 
     def configuration(self, row: int) -> dict[str, Level]:
         """{axis: level} of one row, as plain Python values."""
@@ -184,27 +193,32 @@ class Space:
     def row_of(self, configuration: Mapping[str, Any]) -> int:
         """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the
         level or the row is not in the space."""
-        names = [axis.name for axis in self.axes]
-        if set(configuration) != set(names):
-            missing = sorted(set(names) - set(configuration))
-            unknown = sorted(set(configuration) - set(names))
-            faults = [
-                f"{what} {', '.join(axes)}"
-                for what, axes in (("lacks", missing), ("has, unknown to the space,", unknown))
-                if axes
+        axis_names = [axis.name for axis in self.axes]
+        if set(configuration) != set(axis_names):
+            missing_names = sorted(set(axis_names) - set(configuration))
+            unknown_names = sorted(set(configuration) - set(axis_names))
+            differences = [
+                f"{difference} {', '.join(names_there)}"
+                for difference, names_there in (
+                    ("lacks", missing_names),
+                    ("has, unknown to the space,", unknown_names),
+                )
+                if names_there
             ]
             raise SearchError(
                 "space-axes",
-                f"the configuration (search.start) {' and '.join(faults)}; give each axis of the space once.",
+                f"the configuration (search.start) {' and '.join(differences)}; give each axis of the space once.",
             )
-        levels = np.array([_level(axis, configuration[axis.name]) for axis in self.axes])
-        rows = np.flatnonzero((self.rows == levels).all(axis=1))
-        if not len(rows):
+        level_indices = np.array(
+            [_index_of_level(axis, configuration[axis.name]) for axis in self.axes]
+        )
+        matching_rows = np.flatnonzero((self.rows == level_indices).all(axis=1))
+        if not len(matching_rows):
             raise SearchError(
                 "space-row",
                 f"{dict(configuration)} is not listed in this space; choose a listed row.",
             )
-        return int(rows[0])
+        return int(matching_rows[0])
 
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
         """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the
@@ -212,20 +226,20 @@ class Space:
         point = np.concatenate(
             [axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)]
         )
-        candidates = np.flatnonzero(allowed)
-        gap = ((self.unit_cube[candidates] - point) ** 2).sum(axis=1)
+        allowed_rows = np.flatnonzero(allowed)
+        squared_distances = ((self.unit_cube[allowed_rows] - point) ** 2).sum(axis=1)
         # rounded: equally near means equal, not to the last bit
-        return int(candidates[np.argmin(np.round(gap, 12))])
+        return int(allowed_rows[np.argmin(np.round(squared_distances, 12))])
 
 
 def places_of(space: Space) -> Floats:
     """(M, d) every row as one number per axis: its place on [0, 1], or the number of its level
     where the axis is categorical."""
-    columns = [
-        axis.columns[level, 0] if axis.kind == "ordinal" else level
-        for axis, level in zip(space.axes, space.rows.T, strict=True)
+    axis_places = [
+        axis.columns[level_indices, 0] if axis.kind == "ordinal" else level_indices
+        for axis, level_indices in zip(space.axes, space.rows.T, strict=True)
     ]
-    return np.column_stack(columns).astype(np.float64)
+    return np.column_stack(axis_places).astype(np.float64)
 
 
 def nearest_free(
@@ -236,9 +250,9 @@ def nearest_free(
     A space of categories has many ties, the first of which would always be in the same part of the
     table.
     """
-    candidates = np.flatnonzero(free)
-    gap = distances(space, places[candidates], point)
-    return int(rng.choice(candidates[gap == gap.min()]))
+    free_rows = np.flatnonzero(free)
+    free_distances = distances(space, places[free_rows], point)
+    return int(rng.choice(free_rows[free_distances == free_distances.min()]))
 
 
 def distances(space: Space, places: Floats, point: Floats) -> Floats:
@@ -277,11 +291,11 @@ BASELINE: Mapping[str, Level] = {
 """The hand-made baseline network of the paper."""
 
 
-def _kind(levels: Sequence[Level]) -> Kind:
+def _kind_of_levels(levels: Sequence[Level]) -> Kind:
     return "categorical" if any(isinstance(level, bool | str) for level in levels) else "ordinal"
 
 
-def _level(axis: Axis, value: Any) -> int:
+def _index_of_level(axis: Axis, value: Any) -> int:
     if value not in axis.levels:
         levels = list(axis.levels)
         raise SearchError(

@@ -141,11 +141,11 @@ def latest(trials: Iterable[Trial]) -> list[Trial]:
 
     What the machine interrupted (an "error") leaves the earlier trial of the row standing.
     """
-    of_row: dict[int, Trial] = {}
+    trial_by_row: dict[int, Trial] = {}
     for trial in trials:
-        if trial.outcome.status != "error" or trial.proposal.row not in of_row:
-            of_row[trial.proposal.row] = trial
-    return list(of_row.values())
+        if trial.outcome.status != "error" or trial.proposal.row not in trial_by_row:
+            trial_by_row[trial.proposal.row] = trial
+    return list(trial_by_row.values())
 
 
 def best(trials: Sequence[Trial], count: int) -> list[Trial]:
@@ -160,15 +160,15 @@ def best(trials: Sequence[Trial], count: int) -> list[Trial]:
 def to_facts(trial: Trial) -> dict[str, Any]:
     """A trial in the form of strict JSON: non-finite losses become the strings "nan", "inf" and
     "-inf"."""
-    outcome = asdict(trial.outcome)
-    outcome["score"] = _write_number(trial.outcome.score)
+    outcome_facts = asdict(trial.outcome)
+    outcome_facts["score"] = _number_to_json(trial.outcome.score)
     for curve in ("training_loss", "validation_loss"):
-        outcome[curve] = [_write_number(loss) for loss in outcome[curve]]
+        outcome_facts[curve] = [_number_to_json(loss) for loss in outcome_facts[curve]]
     if not trial.outcome.epoch_seconds:
-        del outcome["epoch_seconds"]
+        del outcome_facts["epoch_seconds"]
     return {
         "proposal": proposal_facts(trial.proposal),
-        "outcome": outcome,
+        "outcome": outcome_facts,
         "retries": trial.retries,
     }
 
@@ -176,17 +176,17 @@ def to_facts(trial: Trial) -> dict[str, Any]:
 def from_facts(facts: Mapping[str, Any]) -> Trial:
     """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they
     are invalid."""
-    outcome = dict(facts["outcome"])
-    outcome |= {
-        curve: tuple(map(_read_number, outcome[curve]))
+    outcome_facts = dict(facts["outcome"])
+    outcome_facts |= {
+        curve: tuple(map(_number_from_json, outcome_facts[curve]))
         for curve in ("training_loss", "validation_loss")
     }
-    outcome["score"] = _read_number(outcome["score"])
-    outcome["epoch_seconds"] = tuple(outcome.get("epoch_seconds", ()))
-    return Trial(proposal_of(facts["proposal"]), Outcome(**outcome), tuple(facts["retries"]))
+    outcome_facts["score"] = _number_from_json(outcome_facts["score"])
+    outcome_facts["epoch_seconds"] = tuple(outcome_facts.get("epoch_seconds", ()))
+    return Trial(proposal_of(facts["proposal"]), Outcome(**outcome_facts), tuple(facts["retries"]))
 
 
-OF_SCHEDULES = ("epochs", "continues", "begun", "bracket", "rung")
+SCHEDULE_FIELDS = ("epochs", "continues", "begun", "bracket", "rung")
 """Fields that only proposals with a number of epochs are written with: other journals stay as they
 always were."""
 
@@ -194,7 +194,7 @@ always were."""
 def proposal_facts(proposal: Proposal) -> dict[str, Any]:
     """The proposal in the form of JSON."""
     left_out = (
-        *(OF_SCHEDULES if proposal.epochs is None else ()),
+        *(SCHEDULE_FIELDS if proposal.epochs is None else ()),
         *(() if proposal.step else ("step",)),
     )
     return {name: value for name, value in asdict(proposal).items() if name not in left_out}
@@ -205,21 +205,21 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     invalid."""
     slots_in_sight = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
-    numbers = [
+    whole_numbers = [
         facts["slot"],
         facts["row"],
         facts["seed"],
         *slots_in_sight["seen"],
         *slots_in_sight["pending"],
     ]
-    numbers += [facts[name] for name in OF_SCHEDULES if facts.get(name) is not None]
-    if any(type(number) is not int for number in numbers):
+    whole_numbers += [facts[name] for name in SCHEDULE_FIELDS if facts.get(name) is not None]
+    if any(type(whole_number) is not int for whole_number in whole_numbers):
         raise TypeError("slot, row, seed, epochs and the slots seen: whole numbers were expected")
     _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
     if forecast is not None:
         _refuse_non_numbers(
             **{
-                name: 0.0 if value is None and name in MAY_LACK else value
+                name: 0.0 if value is None and name in OPTIONAL_FORECAST_FIELDS else value
                 for name, value in forecast.items()
             }
         )
@@ -232,7 +232,7 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     )
 
 
-MAY_LACK = ("low", "high", "expected_regret")
+OPTIONAL_FORECAST_FIELDS = ("low", "high", "expected_regret")
 
 
 def _refuse_non_numbers(**numbers: Any) -> None:
@@ -242,9 +242,9 @@ def _refuse_non_numbers(**numbers: Any) -> None:
             raise TypeError(f"{name}: {value!r}; a number was expected")
 
 
-def _write_number(value: float | None) -> Number:
+def _number_to_json(value: float | None) -> Number:
     return value if value is None or math.isfinite(value) else str(float(value))
 
 
-def _read_number(value: Number) -> Any:
+def _number_from_json(value: Number) -> Any:
     return float(value) if isinstance(value, str) else value

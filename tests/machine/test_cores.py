@@ -18,7 +18,7 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Eight cores, no limit, nothing given."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     monkeypatch.setattr(counted, "processor_share", lambda: math.inf)
-    for name in counted.VARIABLES:
+    for name in counted.CORE_COUNT_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return monkeypatch
 

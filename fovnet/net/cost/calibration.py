@@ -28,13 +28,13 @@ from fovnet.net.family.architecture import HEADS, Architecture
 from fovnet.records import read_json, write_json
 from fovnet.search.space import paper_space
 
-PROBES = 16
-SECONDS = 45.0  # for building and timing networks
+MOST_PROBES = 16
+CALIBRATION_SECONDS = 45.0  # for building and timing networks
 # of a timed network: with more weights, initialising them takes longer than the steps
 LARGEST_BYTES = 2e9
-WARM = 1
-TIMED = 3
-VALIDATED = 64
+UNTIMED_STEPS = 1
+TIMED_STEPS = 3
+VALIDATED_SLICES = 64
 # times the least seconds: networks that are all alike do not separate the prices
 NEARLY_SHORTEST = 4.0
 
@@ -71,16 +71,16 @@ class Calibration:
 
 def candidates(rows: Columns) -> Columns:
     """The networks and batches of a space, each once; with those of the paper's space added if they
-    are fewer than PROBES."""
+    are fewer than MOST_PROBES."""
     own_rows = rows.distinct()
-    if len(own_rows) >= PROBES:
+    if len(own_rows) >= MOST_PROBES:
         return own_rows
-    heads = {HEADS[head] for head in rows.head.tolist()}
-    head = heads.pop() if len(heads) == 1 else "fc"
-    paper = columns_of_space(
-        paper_space(), classes=rows.classes, head=head, inputs=rows.inputs, side=rows.side
+    head_names = {HEADS[head_index] for head_index in rows.head.tolist()}
+    head_name = head_names.pop() if len(head_names) == 1 else "fc"
+    paper_rows = columns_of_space(
+        paper_space(), classes=rows.classes, head=head_name, inputs=rows.inputs, side=rows.side
     )
-    return join_columns(own_rows, paper).distinct()
+    return join_columns(own_rows, paper_rows).distinct()
 
 
 def calibrate(
@@ -89,7 +89,7 @@ def calibrate(
     name: str,
     *,
     largest_bytes: float = LARGEST_BYTES,
-    seconds: float = SECONDS,
+    seconds: float = CALIBRATION_SECONDS,
     now: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
 ) -> Calibration:
@@ -109,21 +109,21 @@ def calibrate(
             f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, "
             f"{FEWEST} have to be timed; give search.speed in numbers",
         )
-    amounts = _amounts(rows)
+    amounts = _step_amounts(rows)
     timed_rows: list[int] = []
     timed_trainings: list[Timed] = []
     start = now()
-    while len(timed_rows) < min(PROBES, len(rows)):
+    while len(timed_rows) < min(MOST_PROBES, len(rows)):
         seconds_left = seconds - (now() - start)
-        most_seconds = 2 * seconds_left / (PROBES - len(timed_rows))
+        most_seconds = 2 * seconds_left / (MOST_PROBES - len(timed_rows))
         row = _next_row(amounts, rows.batch, timed_rows, timed_trainings, most_seconds)
         if row is None:
             break
         timed_trainings.append(probe(rows.architecture(row), int(rows.batch[row])))
         timed_rows.append(row)
         if progress:
-            progress(len(timed_rows), PROBES)
-    return _calibration(rows.select(np.array(timed_rows)), timed_trainings, name)
+            progress(len(timed_rows), MOST_PROBES)
+    return _fit_calibration(rows.select(np.array(timed_rows)), timed_trainings, name)
 
 
 def _next_row(
@@ -140,58 +140,58 @@ def _next_row(
     slow the device.
     """
     log_amounts = np.log(amounts)
-    positions = log_amounts / np.maximum(np.ptp(log_amounts, axis=0), 1e-9)
+    scaled_log_amounts = log_amounts / np.maximum(np.ptp(log_amounts, axis=0), 1e-9)
     if not timed_rows:
-        return int(positions.sum(axis=1).argmin())
-    step_seconds = np.full(len(positions), np.inf)
+        return int(scaled_log_amounts.sum(axis=1).argmin())
+    step_seconds = np.full(len(scaled_log_amounts), np.inf)
     for row, timed in zip(timed_rows, timed_trainings, strict=True):
         largest_ratio = (amounts / amounts[row]).max(axis=1)
         step_seconds = np.minimum(step_seconds, largest_ratio * timed.step_seconds)
-    seconds = step_seconds * (WARM + TIMED + VALIDATED / (3 * batch))
-    seconds[list(timed_rows)] = np.inf
+    probe_seconds = step_seconds * (UNTIMED_STEPS + TIMED_STEPS + VALIDATED_SLICES / (3 * batch))
+    probe_seconds[list(timed_rows)] = np.inf
     if len(timed_rows) < FEWEST:
-        most_seconds = max(most_seconds, NEARLY_SHORTEST * seconds.min())
-    is_allowed = seconds <= most_seconds
+        most_seconds = max(most_seconds, NEARLY_SHORTEST * probe_seconds.min())
+    is_allowed = probe_seconds <= most_seconds
     if not is_allowed.any():
         return None
-    differences = positions[:, None, :] - positions[list(timed_rows)]
-    distance = (differences**2).sum(axis=2).min(axis=1)
-    return int(np.where(is_allowed, distance, -1.0).argmax())
+    differences = scaled_log_amounts[:, None, :] - scaled_log_amounts[list(timed_rows)]
+    nearest_distances = (differences**2).sum(axis=2).min(axis=1)
+    return int(np.where(is_allowed, nearest_distances, -1.0).argmax())
 
 
-def _amounts(rows: Columns) -> Floats:
+def _step_amounts(rows: Columns) -> Floats:
     """(M, 6) amounts of a step: the `terms` for a device of one filter at once, and the
     convolutions' operations per filter."""
-    cost = costs(rows)
+    costs_of_rows = costs(rows)
     device = Device(1.0, 1.0, 1.0)
-    step_terms = terms(cost, rows.batch, _one_step(rows), device)
-    return np.stack([*step_terms, 3.0 * rows.batch * cost.flop_per_filter], axis=1)
+    step_terms = terms(costs_of_rows, rows.batch, _work_of_one_step(rows), device)
+    return np.stack([*step_terms, 3.0 * rows.batch * costs_of_rows.flop_per_filter], axis=1)
 
 
-def _one_step(rows: Columns) -> Work:
-    none = repeat(0, len(rows))
-    return Work(slices=rows.batch, validation_slices=none, epochs=none + 1)
+def _work_of_one_step(rows: Columns) -> Work:
+    zeros = repeat(0, len(rows))
+    return Work(slices=rows.batch, validation_slices=zeros, epochs=zeros + 1)
 
 
 def timings(rows: Columns, trainings: Sequence[Timed]) -> tuple[Timings, Timings]:
     """The steps, and the validated slices, of timed networks."""
-    none = repeat(0, len(rows))
-    one_slice = Work(slices=none, validation_slices=none + 1, epochs=none + 1)
+    zeros = repeat(0, len(rows))
+    one_slice = Work(slices=zeros, validation_slices=zeros + 1, epochs=zeros + 1)
     step_seconds = np.array([timed.step_seconds for timed in trainings])
     validated_seconds = np.array([timed.validated_seconds for timed in trainings])
     return (
-        Timings(rows, _one_step(rows), step_seconds),
+        Timings(rows, _work_of_one_step(rows), step_seconds),
         Timings(rows, one_slice, validated_seconds),
     )
 
 
-def _calibration(
+def _fit_calibration(
     rows: Columns, trainings: Sequence[Timed], name: str, trials: Timings | None = None
 ) -> Calibration:
     """The calibration from timed networks, and from whole trainings if given."""
-    steps, validated = timings(rows, trainings)
-    device = fit_device(steps if trials is None else steps.join(trials), validated)
-    predicted = steps.seconds * np.exp(misfit(device, steps))
+    step_timings, validations = timings(rows, trainings)
+    device = fit_device(step_timings if trials is None else step_timings.join(trials), validations)
+    predicted_step_seconds = step_timings.seconds * np.exp(misfit(device, step_timings))
     probes = tuple(
         {
             **asdict(rows.architecture(row)),
@@ -199,7 +199,7 @@ def _calibration(
             "batch": int(rows.batch[row]),
             "step_seconds": timed.step_seconds,
             "validated_seconds": timed.validated_seconds,
-            "predicted_step_seconds": float(predicted[row]),
+            "predicted_step_seconds": float(predicted_step_seconds[row]),
         }
         for row, timed in enumerate(trainings)
     )
@@ -212,8 +212,10 @@ def with_trials(calibration: Calibration, trials: Timings) -> Calibration:
     Raises SearchError ("calibration-other-inputs") if its networks have other inputs than the
     trials', or another number of classes.
     """
-    nets = [architecture_of(probe) for probe in calibration.probes]
-    rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
+    probed_architectures = [architecture_of(probe) for probe in calibration.probes]
+    rows = Columns.of_architectures(
+        probed_architectures, [probe["batch"] for probe in calibration.probes]
+    )
     if (rows.inputs, rows.classes) != (trials.rows.inputs, trials.rows.classes):
         raise SearchError(
             "calibration-other-inputs",
@@ -223,7 +225,7 @@ def with_trials(calibration: Calibration, trials: Timings) -> Calibration:
     trainings = [
         Timed(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes
     ]
-    return _calibration(rows, trainings, calibration.name, trials)
+    return _fit_calibration(rows, trainings, calibration.name, trials)
 
 
 def _inputs_in_words(rows: Columns) -> str:
@@ -239,12 +241,12 @@ def architecture_of(probe: Mapping[str, Any]) -> Architecture:
 
 def write_calibration(path: Path, calibration: Calibration, *, settings: Any, seed: int) -> Path:
     """`path`, holding the calibration."""
-    rounded = np.round(np.log(calibration.misfits), 4)
+    rounded_misfits = np.round(np.log(calibration.misfits), 4)
     facts = {
         "name": calibration.name,
         "device": asdict(calibration.device),
         "trials": calibration.trials,
-        "log_predicted_over_measured": rounded,
+        "log_predicted_over_measured": rounded_misfits,
         "probes": calibration.probes,
     }
     return write_json(path, facts, settings=settings, seed=seed)

@@ -12,17 +12,17 @@ import numpy as np
 from fovnet.net.cost.calibration import Calibration, architecture_of
 from fovnet.net.cost.columns import Columns
 from fovnet.net.cost.predicted import Work, costs, training_bytes, training_seconds
-from fovnet.net.cost.probes import VALIDATED, Bench
+from fovnet.net.cost.probes import VALIDATED_SLICES, Bench
 from fovnet.net.family.architecture import Architecture
 
-LONGEST_STEP = 1.0  # second, predicted: longer steps would make the check slow
+LONGEST_STEP_SECONDS = 1.0  # second, predicted: longer steps would make the check slow
 LARGEST_BYTES = 3e9
 # fmt: off
 PROPERTIES = (
     "blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm",
 )
 # fmt: on
-WITHIN = {"seconds": 0.25, "memory": 0.15}
+TOLERANCE_BY_QUANTITY = {"seconds": 0.25, "memory": 0.15}
 """Largest relative error of a prediction, as a share of the measured value."""
 
 
@@ -48,16 +48,16 @@ class HeldOutNetwork:
     mb: float | None
 
     def is_within(self, quantity: str) -> bool | None:
-        """Whether the prediction of "seconds" or "memory" is within WITHIN; None if it was not
+        """Whether the prediction of "seconds" or "memory" is within TOLERANCE_BY_QUANTITY; None if it was not
         measured."""
-        predicted = self.predicted_seconds
-        measured: float | None = self.seconds
+        predicted_value = self.predicted_seconds
+        measured_value: float | None = self.seconds
         if quantity == "memory":
-            predicted = self.predicted_mb
-            measured = self.mb
-        if measured is None:
+            predicted_value = self.predicted_mb
+            measured_value = self.mb
+        if measured_value is None:
             return None
-        return abs(predicted / measured - 1) <= WITHIN[quantity]
+        return abs(predicted_value / measured_value - 1) <= TOLERANCE_BY_QUANTITY[quantity]
 
 
 def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: int) -> Columns:
@@ -67,20 +67,20 @@ def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: i
     step_seconds = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), calibration.device)
     timed_networks = {(architecture_of(probe), probe["batch"]) for probe in calibration.probes}
     is_small = training_bytes(cost, rows.batch) <= LARGEST_BYTES
-    usable_rows = np.flatnonzero((step_seconds <= LONGEST_STEP) & is_small)
-    order = [
+    usable_rows = np.flatnonzero((step_seconds <= LONGEST_STEP_SECONDS) & is_small)
+    shuffled_rows = [
         row
         for row in np.random.default_rng(seed).permutation(usable_rows)
         if (rows.architecture(row), int(rows.batch[row])) not in timed_networks
     ]
-    rounds_by_filters: Counter[int] = Counter()
-    rounds = []
-    for row in order:
-        filters = int(rows.filters[row])
-        rounds.append(rounds_by_filters[filters])
-        rounds_by_filters[filters] += 1
-    in_rounds = np.argsort(rounds, kind="stable")
-    return rows.select(np.array(order, dtype=np.int64)[in_rounds[:count]])
+    rows_by_filter_count: Counter[int] = Counter()
+    round_of_row = []
+    for row in shuffled_rows:
+        filter_count = int(rows.filters[row])
+        round_of_row.append(rows_by_filter_count[filter_count])
+        rows_by_filter_count[filter_count] += 1
+    order_by_round = np.argsort(round_of_row, kind="stable")
+    return rows.select(np.array(shuffled_rows, dtype=np.int64)[order_by_round[:count]])
 
 
 def measure_held_out(
@@ -90,27 +90,27 @@ def measure_held_out(
     peak_bytes: Callable[[Architecture, int], int],
 ) -> Iterator[HeldOutNetwork]:
     """Each row, trained for about a second; `peak_bytes` are 0 if unknown."""
-    memory = training_bytes(costs(rows), rows.batch)
+    predicted_bytes = training_bytes(costs(rows), rows.batch)
     for row in range(len(rows)):
         net = rows.architecture(row)
         batch = int(rows.batch[row])
-        cost = costs(rows.select([row]))
-        step_seconds = training_seconds(cost, batch, Work(batch, 0, 1), calibration.device)
-        steps = int(np.clip(1.0 / step_seconds[0], 3, 30))
+        row_cost = costs(rows.select([row]))
+        step_seconds = training_seconds(row_cost, batch, Work(batch, 0, 1), calibration.device)
+        step_count = int(np.clip(1.0 / step_seconds[0], 3, 30))
         train, validate = bench.steps(net, batch)
         train(1)
         validate()
-        seconds = train(steps) + validate() + validate()
-        work = Work(steps * batch, 2 * VALIDATED, 1)
-        predicted_seconds = training_seconds(cost, batch, work, calibration.device)
-        properties = asdict(net)
-        peak = peak_bytes(net, batch)
+        seconds = train(step_count) + validate() + validate()
+        work = Work(step_count * batch, 2 * VALIDATED_SLICES, 1)
+        predicted_seconds = training_seconds(row_cost, batch, work, calibration.device)
+        architecture_fields = asdict(net)
+        measured_peak_bytes = peak_bytes(net, batch)
         yield HeldOutNetwork(
-            **{name: properties[name] for name in PROPERTIES},
+            **{name: architecture_fields[name] for name in PROPERTIES},
             filters=net.filters,
             batch=batch,
             predicted_seconds=float(predicted_seconds[0]),
             seconds=seconds,
-            predicted_mb=float(memory[row]) / 1e6,
-            mb=peak / 1e6 if peak else None,
+            predicted_mb=float(predicted_bytes[row]) / 1e6,
+            mb=measured_peak_bytes / 1e6 if measured_peak_bytes else None,
         )

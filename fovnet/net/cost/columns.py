@@ -123,9 +123,9 @@ def columns_of_space(
     """The rows of a space; `head` is used if the space has no axis of that name."""
     optional_axes = {name for names in axes.OPTIONAL for name in names}
     levels_by_axis = {}
-    for axis, level in zip(space.axes, space.rows.T, strict=True):
+    for axis, level_indices in zip(space.axes, space.rows.T, strict=True):
         dtype = object if axis.name in optional_axes else None
-        levels_by_axis[axis.name] = np.array(axis.levels, dtype=dtype)[level]
+        levels_by_axis[axis.name] = np.array(axis.levels, dtype=dtype)[level_indices]
     columns = _columns(levels_by_axis, len(space), classes, head, tuple(inputs))
     return replace(columns, side=side)
 
@@ -138,14 +138,15 @@ def columns_of(
     inputs: Sequence[str] = ("slice",),
 ) -> Columns:
     """The rows of a list of configurations, all with the same axes."""
-    names = [
+    axis_names = [
         name
-        for names in axes.ALTERNATIVES
-        for name in names
+        for alternative_names in axes.ALTERNATIVES
+        for name in alternative_names
         if configurations and name in configurations[0]
     ]
     levels_by_axis = {
-        name: np.array([configuration[name] for configuration in configurations]) for name in names
+        name: np.array([configuration[name] for configuration in configurations])
+        for name in axis_names
     }
     return _columns(levels_by_axis, len(configurations), classes, head, tuple(inputs))
 
@@ -161,18 +162,18 @@ def join_columns(first: Columns, second: Columns) -> Columns:
 
 def _columns(
     levels_by_axis: Mapping[str, Column],
-    rows: int,
+    row_count: int,
     classes: int,
     head: str,
     inputs: tuple[str, ...],
 ) -> Columns:
-    def word_index(name: str, default: str, words: Sequence[str]) -> Integers:
-        levels = np.asarray(levels_by_axis.get(name, np.full(rows, default)), dtype=object)
+    def word_indices(name: str, default: str, words: Sequence[str]) -> Integers:
+        levels = np.asarray(levels_by_axis.get(name, np.full(row_count, default)), dtype=object)
         is_word = levels[:, None] == np.array(words, dtype=object)
         return np.asarray(np.argmax(is_word, axis=1), dtype=np.int64)
 
     def optional_numbers(name: str) -> Integers:
-        return np.asarray(levels_by_axis.get(name, np.ones(rows)), dtype=np.int64)
+        return np.asarray(levels_by_axis.get(name, np.ones(row_count)), dtype=np.int64)
 
     if "batch" in levels_by_axis:
         batch = levels_by_axis["batch"].astype(np.int64)
@@ -184,11 +185,11 @@ def _columns(
         filters=2 ** levels_by_axis["log2_filters"].astype(np.int64),
         kernel=levels_by_axis["kernel"].astype(np.int64),
         separable=levels_by_axis["separable"].astype(bool),
-        head=word_index("head", head, HEADS),
-        residual=word_index("block", "plain", BLOCKS) == BLOCKS.index("residual"),
+        head=word_indices("head", head, HEADS),
+        residual=word_indices("block", "plain", BLOCKS) == BLOCKS.index("residual"),
         widen=optional_numbers("widen"),
         stride=optional_numbers("stride"),
-        normalised=word_index("norm", "none", NORMS) == NORMS.index("pooled"),
+        normalised=word_indices("norm", "none", NORMS) == NORMS.index("pooled"),
         batch=batch,
         classes=classes,
         inputs=inputs,

@@ -27,7 +27,7 @@ def finished_trainings(
     """The completed trials of a journal that ran on a device of this name, each with the epochs and
     seconds of its own slot, without those that it went on from.  Raises SearchError if there is
     none ("calibration-trials"), or the journal's rows cannot be read ("journal-rows")."""
-    completed = [
+    completed_trials = [
         trial
         for trial in read_trials(journal)
         if trial.outcome.status == "completed"
@@ -35,28 +35,30 @@ def finished_trainings(
         and trial.outcome.seconds > 0
         and _own_epochs(trial) > 0
     ]
-    if not completed:
+    if not completed_trials:
         raise SearchError(
             "calibration-trials",
             f"{journal}: no completed trial of {device}; calibrate without --from",
         )
     try:
-        rows = read_npz(journal / "rows.npz")
+        journal_arrays = read_npz(journal / "rows.npz")
     except (OSError, ValueError) as fault:
         raise SearchError(
             "journal-rows",
             f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it "
             "again",
         ) from fault
-    configurations = [trial.proposal.configuration for trial in completed]
-    columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
-    epochs = np.array([_own_epochs(trial) for trial in completed])
+    configurations = [trial.proposal.configuration for trial in completed_trials]
+    columns = columns_of(
+        configurations, classes=journal_arrays["targets"].shape[1], head=head, inputs=inputs
+    )
+    epochs = np.array([_own_epochs(trial) for trial in completed_trials])
     work = Work(
-        slices=repeat(slices_per_epoch, len(completed)),
-        validation_slices=repeat(len(rows["validation"]), len(completed)),
+        slices=repeat(slices_per_epoch, len(completed_trials)),
+        validation_slices=repeat(len(journal_arrays["validation"]), len(completed_trials)),
         epochs=epochs,
     )
-    return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed]))
+    return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed_trials]))
 
 
 def _own_epochs(trial: Trial) -> int:

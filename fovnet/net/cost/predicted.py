@@ -22,18 +22,18 @@ from numpy.typing import NDArray
 from fovnet.net.cost.columns import Columns
 from fovnet.net.family.architecture import (
     CHANNEL_NUMBERS,
-    FC,
+    FC_WIDTHS,
     HEADS,
-    SMALL,
     SMALL_SIDE,
+    SMALL_WIDTH,
     Architecture,
 )
 
-FLOAT = 4  # bytes of a float32
-INDEX = 8  # torch's max-pooling keeps the index of each maximum as int64
-STATE = 3  # weights, gradients, momentum
-GRID = 2  # float images per slice during augmentation: the sampling grid,
-HANDLED = 5  # and per channel: as picked, resampled, noise, and their sums
+FLOAT_BYTES = 4  # bytes of a float32
+INDEX_BYTES = 8  # torch's max-pooling keeps the index of each maximum as int64
+NUMBERS_PER_WEIGHT = 3  # weights, gradients, momentum
+GRID_IMAGES = 2  # float images per slice during augmentation: the sampling grid,
+IMAGES_PER_CHANNEL = 5  # and per channel: as picked, resampled, noise, and their sums
 
 Floats = NDArray[np.float64]
 
@@ -125,11 +125,11 @@ class Device:
     @property
     def prices(self) -> tuple[float, ...]:
         """Seconds of one unit of each of the `terms`."""
-        weights = self.weights_gigabyte_per_second or self.gigabyte_per_second
+        weights_gigabyte_per_second = self.weights_gigabyte_per_second or self.gigabyte_per_second
         return (
             1e-9 / self.gflop_per_second,
             1e-9 / self.gigabyte_per_second,
-            1e-9 / weights,
+            1e-9 / weights_gigabyte_per_second,
             1e-6 * self.microseconds_per_layer,
             1e-6 * self.microseconds_per_slice,
         )
@@ -172,7 +172,7 @@ def costs(nets: Columns) -> Cost:
     layers = np.ones(rows)
     weights = np.full(rows, CHANNEL_NUMBERS * inputs)
     # the channels, their normalised copies, and one of ones
-    activation_bytes = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))
+    activation_bytes = np.full(rows, nets.side**2 * FLOAT_BYTES * (2.0 * inputs + 1))
     for block in range(block_count):
         has_block = block < nets.blocks
         pixels = (first_side >> block) ** 2
@@ -200,42 +200,50 @@ def costs(nets: Columns) -> Cost:
         )
         # ReLU and the sum work in place: one tensor a convolution
         tensors = convolutions + full_rows - 1
-        activation_bytes += has_block * FLOAT * (tensors * pixels * filters)
-        activation_bytes += has_block * (FLOAT + INDEX) * (pooled_pixels * filters)
+        activation_bytes += has_block * FLOAT_BYTES * (tensors * pixels * filters)
+        activation_bytes += has_block * (FLOAT_BYTES + INDEX_BYTES) * (pooled_pixels * filters)
         is_normalised = has_block & nets.normalised
         weights += is_normalised * CHANNEL_NUMBERS * filters
-        activation_bytes += is_normalised * FLOAT * (pooled_pixels * filters)
+        activation_bytes += is_normalised * FLOAT_BYTES * (pooled_pixels * filters)
         layers += has_block * (convolutions + nets.convolutions + 1)
         layers += has_shortcut + (shortcut_weights > 0) + is_normalised
-    dense, hidden, launches = _heads(nets)
+    dense, hidden, launches = _head_costs(nets)
     first_output = first_side**2 * nets.filters * np.where(nets.separable, nets.stride, 1)
     return Cost(
         weights=(weights + dense + hidden).astype(np.float64),
         block_flop=flop,
         block_filters=block_filters,
         dense_flop=2.0 * dense.astype(np.float64),
-        activation_bytes=activation_bytes + FLOAT * hidden,
-        largest_bytes=FLOAT * first_output.astype(np.float64),
-        handled_bytes=np.full(rows, FLOAT * nets.side**2 * float(GRID + HANDLED * inputs)),
+        activation_bytes=activation_bytes + FLOAT_BYTES * hidden,
+        largest_bytes=FLOAT_BYTES * first_output.astype(np.float64),
+        handled_bytes=np.full(
+            rows, FLOAT_BYTES * nets.side**2 * float(GRID_IMAGES + IMAGES_PER_CHANNEL * inputs)
+        ),
         channels=np.full(rows, float(inputs)),
         layers=layers + launches,
     )
 
 
-def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _head_costs(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For every row's head: weights without biases, units in its layers (as many biases),
     launches."""
-    filters = nets.widths(nets.blocks - 1)
-    side = nets.side // nets.stride >> nets.blocks
-    averaged_side = side // np.maximum(1, -(-side // SMALL_SIDE))
-    width0, width1 = FC
-    k = nets.classes
+    last_filters = nets.widths(nets.blocks - 1)
+    last_side = nets.side // nets.stride >> nets.blocks
+    averaged_side = last_side // np.maximum(1, -(-last_side // SMALL_SIDE))
+    first_width, second_width = FC_WIDTHS
+    class_count = nets.classes
     weights_by_head = {
-        "fc": side**2 * filters * width0 + width0 * width1 + width1 * k,
-        "gap": filters * k,
-        "small": averaged_side**2 * filters * SMALL + SMALL * k,
+        "fc": last_side**2 * last_filters * first_width
+        + first_width * second_width
+        + second_width * class_count,
+        "gap": last_filters * class_count,
+        "small": averaged_side**2 * last_filters * SMALL_WIDTH + SMALL_WIDTH * class_count,
     }
-    units_by_head = {"fc": width0 + width1 + k, "gap": k, "small": SMALL + k}
+    units_by_head = {
+        "fc": first_width + second_width + class_count,
+        "gap": class_count,
+        "small": SMALL_WIDTH + class_count,
+    }
     launches_by_head = {"fc": 6, "gap": 2, "small": 5}
     return (
         np.choose(nets.head, [weights_by_head[head] for head in HEADS]),
@@ -253,24 +261,26 @@ def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     batch's augmentation: the network cannot reuse it, as its blocks have other sizes.  Validation
     has its own batch size and is not counted: `fovnet.net.inference_batch` keeps it below 0.8 GB.
     """
-    of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
-    return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * of_slice)
+    bytes_of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
+    return np.asarray(
+        (NUMBERS_PER_WEIGHT + averaged) * FLOAT_BYTES * cost.weights + batch * bytes_of_slice
+    )
 
 
 def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
     """The amounts that a device's prices multiply, (M,) each, for whole trials and in the order of
     `Device.prices`: operations, bytes of activations and of weights, launches, channels of
     slices."""
-    slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
-    steps = work.epochs * np.ceil(work.slices / batch)  # the last one may be of fewer slices
+    slice_count = work.epochs * (work.slices + device.validation_share * work.validation_slices)
+    step_count = work.epochs * np.ceil(work.slices / batch)  # the last one may be of fewer slices
     return (
-        3.0 * slices * cost.busy_flop(device.filters_at_once),
-        3.0 * slices * 2 * cost.activation_bytes,  # written once, read once
+        3.0 * slice_count * cost.busy_flop(device.filters_at_once),
+        3.0 * slice_count * 2 * cost.activation_bytes,  # written once, read once
         # read weights, gradient, momentum; write weights, momentum
-        steps * 5.0 * FLOAT * cost.weights,
-        steps * 3.0 * cost.layers,
+        step_count * 5.0 * FLOAT_BYTES * cost.weights,
+        step_count * 3.0 * cost.layers,
         # each channel is resampled and changed separately
-        slices * cost.channels * np.ones(np.shape(steps)),
+        slice_count * cost.channels * np.ones(np.shape(step_count)),
     )
 
 

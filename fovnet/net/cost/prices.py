@@ -52,29 +52,30 @@ class Prices:
         if self.fits.any():
             return
         gigabytes = self.limits.bytes / 1e9
-        longest = self.limits.seconds
-        parts = [
+        seconds_limit = self.limits.seconds
+        sentences = [
             f"none of the {len(self.memory):,} configurations can be trained within the limits"
         ]
         if not self.small.any():
-            parts.append(
+            sentences.append(
                 f"search.memory_limit_gb is {gigabytes:g}, the smallest needs "
                 f"{self.memory.min() / 1e9:.3g}"
             )
         if not self.short.any():
-            parts.append(
-                f"search.seconds_limit is {longest:g}, the fastest is predicted to take "
+            sentences.append(
+                f"search.seconds_limit is {seconds_limit:g}, the fastest is predicted to take "
                 f"{self.seconds.min():.3g}"
             )
         if self.small.any() and self.short.any():
-            parts.append(
+            sentences.append(
                 f"{self.small.sum():,} need no more than search.memory_limit_gb {gigabytes:g} and "
-                f"{self.short.sum():,} take no longer than search.seconds_limit {longest:g}, but "
+                f"{self.short.sum():,} take no longer than search.seconds_limit {seconds_limit:g}, but "
                 "none does both; within the memory the fastest takes "
                 f"{self.seconds[self.small].min():.3g} s"
             )
         raise SearchError(
-            "no-feasible-row", "; ".join(parts) + ".  Raise a limit, or search smaller networks."
+            "no-feasible-row",
+            "; ".join(sentences) + ".  Raise a limit, or search smaller networks.",
         )
 
 
@@ -98,12 +99,15 @@ def prices(
 
 def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """Columns and rows of a TSV: one line per row of the space, with its axes and its cost."""
-    axes = [axis.name for axis in priced.space.axes]
-    return ["row", *axes, *HEADER], (
+    axis_names = [axis.name for axis in priced.space.axes]
+    return ["row", *axis_names, *HEADER], (
         {
             "row": row,
-            **{name: _level(level) for name, level in priced.space.configuration(row).items()},
-            **_figures(priced, row),
+            **{
+                name: _level_in_words(level)
+                for name, level in priced.space.configuration(row).items()
+            },
+            **_cost_by_column(priced, row),
         }
         for row in range(len(priced.space))
     )
@@ -116,15 +120,15 @@ def is_table(columns: Sequence[str]) -> bool:
 
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
     """Minimum, quartiles and maximum of the costs of the rows that fit; by name and unit."""
-    columns = {
+    values_by_name = {
         "seconds": priced.seconds,
         "memory, MB": priced.memory / 1e6,
         "weights, millions": priced.cost.weights / 1e6,
         "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
     }
     return {
-        name: [float(value) for value in np.quantile(column[priced.fits], QUANTILES)]
-        for name, column in columns.items()
+        name: [float(value) for value in np.quantile(cost_values[priced.fits], QUANTILES)]
+        for name, cost_values in values_by_name.items()
     }
 
 
@@ -134,18 +138,18 @@ def search_seconds(priced: Prices, trials: int, workers: int) -> float:
     return float(priced.seconds[priced.fits].mean()) * min(trials, int(priced.fits.sum())) / workers
 
 
-def _figures(priced: Prices, row: int) -> dict[str, Any]:
-    values = (
+def _cost_by_column(priced: Prices, row: int) -> dict[str, Any]:
+    costs_of_row = (
         int(priced.cost.weights[row]),
         float(priced.cost.forward_flop[row]) / 1e6,
         float(priced.memory[row]) / 1e6,
         float(priced.seconds[row]),
         "yes" if priced.fits[row] else "no",
     )
-    return dict(zip(HEADER, values, strict=True))
+    return dict(zip(HEADER, costs_of_row, strict=True))
 
 
-def _level(level: Any) -> Any:
+def _level_in_words(level: Any) -> Any:
     """A level as the configuration writes it, with all digits, so that it can be copied from the
     table."""
     if isinstance(level, bool):

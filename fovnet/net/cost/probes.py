@@ -26,11 +26,11 @@ from fovnet.net.training import train as training
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
 
-VALIDATED = 32  # slices; one batch
+VALIDATED_SLICES = 32  # slices; one batch
 LEAST_STEPS = 3
 MOST_STEPS = 30  # that are timed
 ENOUGH_SECONDS = 0.25  # total of a network's timed steps after which timing ends
-RATE = 1e-6  # learning rate: small, so that nothing diverges
+PROBE_LEARNING_RATE = 1e-6  # learning rate: small, so that nothing diverges
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,25 @@ class Bench:
         precision: str = "auto",
     ) -> None:
         rng = np.random.default_rng(0)
-        pixels = rng.integers(0, 256, (slices + VALIDATED, side, side), dtype=np.uint8)
-        targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
-        rows = np.arange(slices + VALIDATED)
+        pixels = rng.integers(0, 256, (slices + VALIDATED_SLICES, side, side), dtype=np.uint8)
+        targets = np.eye(classes, dtype=np.float32)[
+            rng.integers(0, classes, slices + VALIDATED_SLICES)
+        ]
+        slice_rows = np.arange(slices + VALIDATED_SLICES)
         placing = Placing(
-            np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)],
-            rows // 20,
-            rows.astype(np.float64),
+            np.repeat(rng.uniform(200.0, 500.0, -(-len(slice_rows) // 20)), 20)[: len(slice_rows)],
+            slice_rows // 20,
+            slice_rows.astype(np.float64),
         )
         # the others are made of slices as they were cut
-        kinds = tuple(INPUTS) if side == SIDE else ("slice",)
+        input_kinds = tuple(INPUTS) if side == SIDE else ("slice",)
         self._data = training.place_on_device(
-            pixels, targets, rows[:slices], rows[slices:], device, placing, kinds
+            pixels, targets, slice_rows[:slices], slice_rows[slices:], device, placing, input_kinds
         )
         self._weights = training.class_weights(self._data.targets)
         self._ranges = ranges
         self._precision = precision
-        self.now = _clock(device)
+        self.now = _clock_of_device(device)
 
     @property
     def device(self) -> torch.device:
@@ -89,16 +91,20 @@ class Bench:
     ) -> tuple[Callable[[int], float], Callable[[], float]]:
         """Two functions for a fresh network: the seconds of a number of steps, and those of one
         validation of 32 slices."""
-        progress = training.begin_training(net, RATE, 0, self._data.device)
+        progress = training.begin_training(net, PROBE_LEARNING_RATE, 0, self._data.device)
 
-        def train(steps: int) -> None:
-            recipe = Recipe(1, steps * batch, self._ranges, precision=self._precision)
-            training.train_epoch(progress, self._data, self._weights, recipe, RATE, batch)
+        def train(step_count: int) -> None:
+            recipe = Recipe(1, step_count * batch, self._ranges, precision=self._precision)
+            training.train_epoch(
+                progress, self._data, self._weights, recipe, PROBE_LEARNING_RATE, batch
+            )
 
         def validate() -> None:
             training.validation_loss(progress.model, self._data, self._weights, self._precision)
 
-        return (lambda steps: self._time(partial(train, steps))), partial(self._time, validate)
+        return (lambda step_count: self._seconds_of(partial(train, step_count))), partial(
+            self._seconds_of, validate
+        )
 
     def probe(self, net: Architecture, batch: int) -> Probe:
         """The timed steps and validation of the network, each after one that is not timed."""
@@ -106,22 +112,27 @@ class Bench:
             torch.cuda.reset_peak_memory_stats()
         step, validate = self.steps(net, batch)
         step(1)
-        seconds: list[float] = []
-        while len(seconds) < LEAST_STEPS or (
-            sum(seconds) < ENOUGH_SECONDS and len(seconds) < MOST_STEPS
+        step_seconds: list[float] = []
+        while len(step_seconds) < LEAST_STEPS or (
+            sum(step_seconds) < ENOUGH_SECONDS and len(step_seconds) < MOST_STEPS
         ):
-            seconds.append(step(1))
-        peak = training.peak_memory(self._data.device)
+            step_seconds.append(step(1))
+        peak_memory_bytes = training.peak_memory(self._data.device)
         validate()
-        return Probe(float(np.median(seconds)), validate() / VALIDATED, len(seconds), peak)
+        return Probe(
+            float(np.median(step_seconds)),
+            validate() / VALIDATED_SLICES,
+            len(step_seconds),
+            peak_memory_bytes,
+        )
 
-    def _time(self, act: Callable[[], Any]) -> float:
+    def _seconds_of(self, action: Callable[[], Any]) -> float:
         start = self.now()
-        act()
+        action()
         return self.now() - start
 
 
-def _clock(device: torch.device) -> Callable[[], float]:
+def _clock_of_device(device: torch.device) -> Callable[[], float]:
     """A clock in seconds: wall time after synchronising on a GPU; CPU time of this process on a
     CPU, which other processes on the same core do not lengthen."""
     if device.type != "cuda":
@@ -148,8 +159,8 @@ def process_growth_bytes(
 def _growth_bytes(net: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
     torch.set_num_threads(1)
     keep_freed_memory()
-    bench = Bench(torch.device("cpu"), ranges, net.classes, precision=precision)
-    bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
+    cpu_bench = Bench(torch.device("cpu"), ranges, net.classes, precision=precision)
+    cpu_bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
     start_bytes = peak_bytes()
-    bench.steps(net, batch)[0](3)
+    cpu_bench.steps(net, batch)[0](3)
     return int(peak_bytes() - start_bytes)

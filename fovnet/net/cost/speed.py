@@ -18,14 +18,14 @@ from scipy.optimize import least_squares, nnls
 from fovnet.net.cost.columns import Columns, join_columns
 from fovnet.net.cost.predicted import Device, Floats, Work, costs, terms
 
-AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
+FILTERS_AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of filters that a device may compute at once; the one that fits best is chosen."""
 
 # scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
-OUTLIER = 0.1
+OUTLIER_LOG_RATIO = 0.1
 # smallest share of time of each term in some training, so that a rate that cannot be measured stays
 # finite
-LEAST = 1e-3
+LEAST_PRICE_SHARE = 1e-3
 FEWEST = 5  # as many as there are prices
 
 
@@ -43,13 +43,13 @@ class Timings:
 
     def join(self, trainings: Timings) -> Timings:
         """These trainings and others."""
-        work = {
+        joined_work = {
             name: np.concatenate([amounts, getattr(trainings.work, name)])
             for name, amounts in vars(self.work).items()
         }
         return Timings(
             join_columns(self.rows, trainings.rows),
-            Work(**work),
+            Work(**joined_work),
             np.concatenate([self.seconds, trainings.seconds]),
         )
 
@@ -65,16 +65,16 @@ def fit_device(trained: Timings, validated: Timings | None = None) -> Device:
             f"{len(trained)} timed trainings; {FEWEST} or more are needed, as many as a device "
             "has prices"
         )
-    share = Device(1.0, 1.0, 1.0).validation_share
-    device = _fit_filters_at_once(trained, share)
+    validation_share = Device(1.0, 1.0, 1.0).validation_share
+    device = _fit_filters_at_once(trained, validation_share)
     if validated is not None and len(validated):
         full_share = replace(device, validation_share=1.0)
         trained_slice_seconds = _predicted_seconds(full_share, validated, with_steps=False)
-        share = float(np.median(validated.seconds / trained_slice_seconds))
-        device = replace(device, validation_share=share)
+        validation_share = float(np.median(validated.seconds / trained_slice_seconds))
+        device = replace(device, validation_share=validation_share)
         # with whole trials, fitted again with the known validation share
         if (trained.work.validation_slices > 0).any():
-            device = _fit_filters_at_once(trained, share)
+            device = _fit_filters_at_once(trained, validation_share)
     return device
 
 
@@ -83,45 +83,52 @@ def misfit(device: Device, trained: Timings) -> Floats:
     return np.asarray(np.log(_predicted_seconds(device, trained) / trained.seconds))
 
 
-def _fit_filters_at_once(trained: Timings, share: float) -> Device:
+def _fit_filters_at_once(trained: Timings, validation_share: float) -> Device:
     """The device with the number of filters at once of least misfit; ties: the smallest."""
-    best: tuple[float, Device] | None = None
-    for at_once in AT_ONCE:
-        device = Device(1.0, 1.0, 1.0, filters_at_once=at_once, validation_share=share)
-        prices, loss = _fit_prices(_matrix(device, trained), trained.seconds)
-        if best is None or loss < best[0] * (1 - 1e-6):
-            best = loss, Device.of(prices, at_once, share)
-    assert best is not None
-    return best[1]
+    least_misfit_and_device: tuple[float, Device] | None = None
+    for filters_at_once in FILTERS_AT_ONCE:
+        device = Device(
+            1.0, 1.0, 1.0, filters_at_once=filters_at_once, validation_share=validation_share
+        )
+        prices, price_misfit = _fit_prices(_term_matrix(device, trained), trained.seconds)
+        if least_misfit_and_device is None or price_misfit < least_misfit_and_device[0] * (
+            1 - 1e-6
+        ):
+            least_misfit_and_device = (
+                price_misfit,
+                Device.of(prices, filters_at_once, validation_share),
+            )
+    assert least_misfit_and_device is not None
+    return least_misfit_and_device[1]
 
 
-def _matrix(device: Device, timed: Timings) -> Floats:
+def _term_matrix(device: Device, timed: Timings) -> Floats:
     return np.stack(terms(costs(timed.rows), timed.rows.batch, timed.work, device), axis=1)
 
 
 def _predicted_seconds(device: Device, timed: Timings, with_steps: bool = True) -> Floats:
     """(n,) predicted seconds; without the terms per step (weights, launches) if `with_steps` is
     False."""
-    term_seconds = _matrix(device, timed) * np.array(device.prices)
+    term_seconds = _term_matrix(device, timed) * np.array(device.prices)
     if not with_steps:
         term_seconds = term_seconds * np.array([1, 1, 0, 0, 1])
     return np.asarray(term_seconds.sum(axis=1))
 
 
-def _fit_prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
+def _fit_prices(term_amounts: Floats, seconds: Floats) -> tuple[Floats, float]:
     """Prices (5,) and their remaining misfit."""
-    ratio = A / seconds[:, None]
+    term_shares = term_amounts / seconds[:, None]
     # at price `scale` a term is the whole time of some training
-    scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)
-    start, _ = nnls(ratio * scale, np.ones(len(seconds)))
-    result = least_squares(
-        lambda log_share: np.log((ratio * scale) @ np.exp(log_share)),
-        np.log(np.maximum(start, 2 * LEAST)),
-        bounds=(np.log(LEAST), np.inf),
+    price_scale = 1.0 / np.maximum(term_shares.max(axis=0), 1e-300)
+    scaled_start, _ = nnls(term_shares * price_scale, np.ones(len(seconds)))
+    fit = least_squares(
+        lambda log_share: np.log((term_shares * price_scale) @ np.exp(log_share)),
+        np.log(np.maximum(scaled_start, 2 * LEAST_PRICE_SHARE)),
+        bounds=(np.log(LEAST_PRICE_SHARE), np.inf),
         loss="soft_l1",
-        f_scale=OUTLIER,
+        f_scale=OUTLIER_LOG_RATIO,
     )
-    return scale * np.exp(result.x), float(result.cost)
+    return price_scale * np.exp(fit.x), float(fit.cost)
 
 
 def repeat(number: Any, n: int) -> NDArray[np.int64]:

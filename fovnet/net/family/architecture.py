@@ -33,10 +33,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-FC = (4096, 1024)
+FC_WIDTHS = (4096, 1024)
 """Widths of the two fully-connected layers of the paper."""
 
-SMALL = 256
+SMALL_WIDTH = 256
 """Width of the hidden layer of the head "small"."""
 
 SMALL_SIDE = 4
@@ -82,14 +82,14 @@ class Architecture:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))  # JSON has lists
-        for field, name, names in (
+        for field, name, known_names in (
             ("head", self.head, HEADS),
             ("block", self.block, BLOCKS),
             ("norm", self.norm, NORMS),
         ):
-            if name not in names:
-                raise ValueError(f"{field} {name!r}; known are {', '.join(names)}")
-        for field, level, least, most in (
+            if name not in known_names:
+                raise ValueError(f"{field} {name!r}; known are {', '.join(known_names)}")
+        for field, level, least_value, most_value in (
             ("blocks", self.blocks, 1, 100),
             ("convolutions", self.convolutions, 1, 100),
             ("log2_filters", self.log2_filters, 0, 12),
@@ -98,9 +98,13 @@ class Architecture:
             ("widen", self.widen, 1, 2),
             ("stride", self.stride, 1, 2),
         ):
-            if isinstance(level, bool) or not isinstance(level, int) or not least <= level <= most:
+            if (
+                isinstance(level, bool)
+                or not isinstance(level, int)
+                or not least_value <= level <= most_value
+            ):
                 raise ValueError(
-                    f"{field} {level!r}; must be a whole number from {least} to {most}"
+                    f"{field} {level!r}; must be a whole number from {least_value} to {most_value}"
                 )
         if self.inputs != in_order(self.inputs):
             raise ValueError(
@@ -139,39 +143,46 @@ class Architecture:
     @property
     def dense(self) -> tuple[int, ...]:
         """Widths of the head: its input, its hidden layers, the classes."""
-        last = self.widths[-1]
+        last_filters = self.widths[-1]
         if self.head == "gap":
-            return (last, self.classes)
+            return (last_filters, self.classes)
         if self.head == "small":
-            return ((self.pooled_side // self.averaged) ** 2 * last, SMALL, self.classes)
-        return (self.pooled_side**2 * last, *FC, self.classes)
+            return (
+                (self.pooled_side // self.averaged) ** 2 * last_filters,
+                SMALL_WIDTH,
+                self.classes,
+            )
+        return (self.pooled_side**2 * last_filters, *FC_WIDTHS, self.classes)
 
     def is_residual(self, block: int) -> bool:
         """Whether a block, counted from 0, has a shortcut around its convolutions."""
         return self.block == "residual" and block > 0
 
     @property
-    def weights(self) -> int:
+    def weight_count(self) -> int:
         """Numbers stored in the network, the four of every normalisation of a channel counted."""
-        weights = CHANNEL_NUMBERS * self.channels
+        weight_count = CHANNEL_NUMBERS * self.channels
         channels = self.channels
         for block, filters in enumerate(self.widths):
             if self.is_residual(block) and channels != filters:
-                weights += channels * filters + filters
+                weight_count += channels * filters + filters
             for _ in range(self.convolutions):
-                weights += self._convolution_weights(channels, filters)
+                weight_count += self._convolution_weights(channels, filters)
                 channels = filters
             if self.norm == "pooled":
-                weights += CHANNEL_NUMBERS * filters
-        return weights + sum(inputs * units + units for inputs, units in pairwise(self.dense))
+                weight_count += CHANNEL_NUMBERS * filters
+        return weight_count + sum(
+            input_count * unit_count + unit_count
+            for input_count, unit_count in pairwise(self.dense)
+        )
 
     def _convolution_weights(self, channels: int, filters: int) -> int:
         """Numbers in one convolution, its biases counted."""
         if not self.separable:
             return channels * filters * self.kernel**2 + filters
-        along = channels * filters * self.kernel + filters
-        across = filters * filters * self.kernel + filters
-        return along + across
+        weights_along = channels * filters * self.kernel + filters
+        weights_across = filters * filters * self.kernel + filters
+        return weights_along + weights_across
 
 
 def in_order(inputs: Sequence[str]) -> tuple[str, ...]:

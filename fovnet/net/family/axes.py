@@ -23,7 +23,7 @@ from fovnet.net.family.architecture import BLOCKS, HEADS, NORMS
 from fovnet.search.space import Axis
 
 OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",), ("norm",))
-ANYWAY: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
+DEFAULT_LEVELS: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
 """The default levels of optional axes."""
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",),
@@ -46,17 +46,17 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """
     axis_by_name = {axis.name: axis for axis in axes}
     ordered_axes = []
-    for names in ALTERNATIVES:
-        space_names = [name for name in names if name in axis_by_name]
-        if len(space_names) > 1 or (not space_names and names not in OPTIONAL):
+    for alternatives in ALTERNATIVES:
+        space_names = [name for name in alternatives if name in axis_by_name]
+        if len(space_names) > 1 or (not space_names and alternatives not in OPTIONAL):
             raise SearchError(
                 "space-axes",
-                f"search.space: {' or '.join(names)}: {_fault_of(names, space_names)}; a network "
+                f"search.space: {' or '.join(alternatives)}: {_fault_of(alternatives, space_names)}; a network "
                 "needs exactly one.",
             )
         ordered_axes += [axis_by_name.pop(name) for name in space_names]
     if axis_by_name:
-        names_of_network = ", ".join(name for names in ALTERNATIVES for name in names)
+        names_of_network = ", ".join(name for alternatives in ALTERNATIVES for name in alternatives)
         raise SearchError(
             "space-axes",
             f"search.space: unknown axis {', '.join(sorted(axis_by_name))}; a network has "
@@ -69,11 +69,11 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(ordered_axes)
 
 
-def _fault_of(names: Sequence[str], space_names: Sequence[str]) -> str:
+def _fault_of(alternatives: Sequence[str], space_names: Sequence[str]) -> str:
     """What is wrong with the axes of a space among alternative names."""
     if space_names:
         return "both are given"
-    return "neither is given" if len(names) > 1 else "missing"
+    return "neither is given" if len(alternatives) > 1 else "missing"
 
 
 def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,11 +82,16 @@ def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -
 
     Raises SearchError as `in_order` does.
     """
-    replaced = {name for names in ALTERNATIVES if changes.keys() & set(names) for name in names}
-    unchanged = {name: level for name, level in configuration.items() if name not in replaced}
-    levels = {**unchanged, **changes}
-    axes = in_order([Axis(name, (level,)) for name, level in levels.items()])
-    return {axis.name: axis.levels[0] for axis in axes}
+    replaced_names = {
+        name
+        for alternatives in ALTERNATIVES
+        if changes.keys() & set(alternatives)
+        for name in alternatives
+    }
+    unchanged = {name: level for name, level in configuration.items() if name not in replaced_names}
+    changed_levels = {**unchanged, **changes}
+    ordered_axes = in_order([Axis(name, (level,)) for name, level in changed_levels.items()])
+    return {axis.name: axis.levels[0] for axis in ordered_axes}
 
 
 def learning_rate(configuration: Mapping[str, Any]) -> float:
@@ -103,27 +108,27 @@ def batch(configuration: Mapping[str, Any]) -> int:
     return int(2 ** int(configuration["log2_batch"]))
 
 
-def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
+def _refuse_vanishing(levels_by_axis: Mapping[str, Sequence[Any]]) -> None:
     """Raises SearchError ("space-level") if the halvings of the 2^7 pixels, one per block and one
     by a stride of 2, leave less than one pixel, or one for norm "pooled": a single pixel of one
     slice has no deviation to normalise by."""
-    halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
+    halvings = max(levels_by_axis["blocks"]) + (max(levels_by_axis.get("stride", [1])) > 1)
     if halvings > MOST_BLOCKS:
         raise SearchError(
             "space-level",
             f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave "
             "one of them out.",
         )
-    if halvings == MOST_BLOCKS and "pooled" in levels.get("norm", []):
+    if halvings == MOST_BLOCKS and "pooled" in levels_by_axis.get("norm", []):
         raise SearchError(
             "space-level",
-            f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = "
+            f"search.space: blocks = {max(levels_by_axis['blocks'])} leaves a single pixel, which norm = "
             "pooled cannot normalise; leave one of them out.",
         )
 
 
 def _refuse_impossible(name: str, level: Any) -> None:
-    is_possible, possible_levels = LEVELS[name]
+    is_possible, possible_levels = LEVEL_CHECKS[name]
     if not is_possible(level):
         raise SearchError(
             "space-level", f"search.space: {name} = {level!r}; give {possible_levels}."
@@ -134,18 +139,18 @@ def _is_number(level: Any) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _whole_number(least: int, most: int) -> Callable[[Any], bool]:
+def _is_whole_within(least: int, most: int) -> Callable[[Any], bool]:
     return lambda level: _is_number(level) and level == int(level) and least <= level <= most
 
 
 MOST_BLOCKS = 7  # 2^7 = 128: the eighth would pool a single pixel
 
-LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "blocks": (_whole_number(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
-    "convolutions": (_whole_number(1, 100), "a whole number from 1"),
-    "log2_filters": (_whole_number(0, 12), "a whole number from 0 to 12"),
+LEVEL_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "blocks": (_is_whole_within(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
+    "convolutions": (_is_whole_within(1, 100), "a whole number from 1"),
+    "log2_filters": (_is_whole_within(0, 12), "a whole number from 0 to 12"),
     "kernel": (
-        lambda level: _whole_number(1, 127)(level) and level % 2 == 1,
+        lambda level: _is_whole_within(1, 127)(level) and level % 2 == 1,
         "an odd whole number",
     ),
     "separable": (lambda level: isinstance(level, bool), "yes or no"),
@@ -157,12 +162,12 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         lambda level: _is_number(level) and 0 < level <= sys.float_info.max,
         "a number above 0",
     ),
-    "log2_batch": (_whole_number(0, 16), "a whole number from 0 to 16"),
-    "batch": (_whole_number(1, 65536), "a whole number from 1"),
+    "log2_batch": (_is_whole_within(0, 16), "a whole number from 0 to 16"),
+    "batch": (_is_whole_within(1, 65536), "a whole number from 1"),
     "head": (HEADS.__contains__, "fc, gap or small"),
     "block": (BLOCKS.__contains__, "plain or residual"),
-    "widen": (_whole_number(1, 2), "1 or 2"),
-    "stride": (_whole_number(1, 2), "1 or 2"),
+    "widen": (_is_whole_within(1, 2), "1 or 2"),
+    "stride": (_is_whole_within(1, 2), "1 or 2"),
     "norm": (NORMS.__contains__, "none or pooled"),
 }
 """The valid levels of each axis, and their wording in errors."""

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fovnet.net.family.architecture import FC, SMALL, Architecture
+from fovnet.net.family.architecture import FC_WIDTHS, SMALL_WIDTH, Architecture
 
 NORM_EPSILON = 1e-5  # torch's own, added to variances
 # of running statistics: an average over about 50 batches, as batches of 16 slices vary
@@ -47,14 +47,16 @@ class Network(nn.Sequential):
         weight_of_ones = (opening.weight * shift[:, None, None]).sum(dim=1, keepdim=True)
         weight = torch.cat([weight_of_channels, weight_of_ones], dim=1)
         weight = weight.contiguous(memory_format=torch.channels_last)
-        x = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1)
-        x = x.contiguous(memory_format=torch.channels_last)
-        x = F.conv2d(x, weight, opening.bias, stride=opening.stride, padding=opening.padding)
+        activations = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1)
+        activations = activations.contiguous(memory_format=torch.channels_last)
+        activations = F.conv2d(
+            activations, weight, opening.bias, stride=opening.stride, padding=opening.padding
+        )
         for layer in layers:
-            x = layer(x)
+            activations = layer(activations)
             if watch and isinstance(layer, nn.MaxPool2d):
-                watch(x)
-        return x
+                watch(activations)
+        return activations
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation (c,): in training those of the batch, which also update the
@@ -78,9 +80,9 @@ def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
     number of channels.
     """
     n, c, h, w = images.shape
-    rows = images.permute(0, 2, 3, 1).reshape(n * h, w * c)
-    column_means = rows.mean(dim=0)
-    column_variances = (rows - column_means).square_().mean(dim=0)
+    pixel_rows = images.permute(0, 2, 3, 1).reshape(n * h, w * c)
+    column_means = pixel_rows.mean(dim=0)
+    column_variances = (pixel_rows - column_means).square_().mean(dim=0)
     mean = column_means.reshape(w, c).mean(dim=0)
     variance_between_columns = (column_means.reshape(w, c) - mean).square().mean(dim=0)
     variance = column_variances.reshape(w, c).mean(dim=0) + variance_between_columns
@@ -147,50 +149,50 @@ def _convolutions(
 ) -> OrderedDict[str, nn.Module]:
     """The convolutions of a block, ReLU between them; the first with the stride."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
-    for convolution in range(net.convolutions):
-        if convolution:
-            layers[f"relu{convolution - 1}"] = nn.ReLU(inplace=True)
-        layers[f"conv{convolution}"] = _convolution(channels, filters, net, stride)
+    for convolution_index in range(net.convolutions):
+        if convolution_index:
+            layers[f"relu{convolution_index - 1}"] = nn.ReLU(inplace=True)
+        layers[f"conv{convolution_index}"] = _convolution(channels, filters, net, stride)
         channels = filters
         stride = 1
     return layers
 
 
 def _convolution(channels: int, filters: int, net: Architecture, stride: int) -> nn.Module:
-    side = net.kernel
-    padding = side // 2
+    kernel_side = net.kernel
+    padding = kernel_side // 2
     if not net.separable:
-        return nn.Conv2d(channels, filters, side, stride, padding=padding)
-    along = nn.Conv2d(channels, filters, (1, side), (1, stride), padding=(0, padding))
-    across = nn.Conv2d(filters, filters, (side, 1), (stride, 1), padding=(padding, 0))
+        return nn.Conv2d(channels, filters, kernel_side, stride, padding=padding)
+    along = nn.Conv2d(channels, filters, (1, kernel_side), (1, stride), padding=(0, padding))
+    across = nn.Conv2d(filters, filters, (kernel_side, 1), (stride, 1), padding=(padding, 0))
     return nn.Sequential(OrderedDict(along=along, across=across))
 
 
 def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
-    inputs, *_ = net.dense
+    input_count, *_ = net.dense
     if net.head == "gap":
         return OrderedDict(
             pool=nn.AdaptiveAvgPool2d(1),
             flatten=nn.Flatten(),
-            classes=nn.Linear(inputs, net.classes),
+            classes=nn.Linear(input_count, net.classes),
         )
     if net.head == "small":
         layers: OrderedDict[str, nn.Module] = OrderedDict()
         if net.averaged > 1:
             layers["pool"] = nn.AvgPool2d(net.averaged)
         layers["flatten"] = nn.Flatten()
-        layers["fc0"] = nn.Linear(inputs, SMALL)
+        layers["fc0"] = nn.Linear(input_count, SMALL_WIDTH)
         layers["fc0_relu"] = nn.ReLU(inplace=True)
-        layers["classes"] = nn.Linear(SMALL, net.classes)
+        layers["classes"] = nn.Linear(SMALL_WIDTH, net.classes)
         return layers
-    width0, width1 = FC
+    first_width, second_width = FC_WIDTHS
     return OrderedDict(
         flatten=nn.Flatten(),
-        fc0=nn.Linear(inputs, width0),
+        fc0=nn.Linear(input_count, first_width),
         fc0_relu=nn.ReLU(inplace=True),
-        fc1=nn.Linear(width0, width1),
+        fc1=nn.Linear(first_width, second_width),
         fc1_relu=nn.ReLU(inplace=True),
-        classes=nn.Linear(width1, net.classes),
+        classes=nn.Linear(second_width, net.classes),
     )
 
 
@@ -216,5 +218,7 @@ def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
         model.get_submodule("classes").weight.mul_(0.1)  # type: ignore[operator]
         for block in model.children():
             if isinstance(block, Residual):
-                layers = [layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)]
-                layers[-1].weight.zero_()
+                branch_convolutions = [
+                    layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)
+                ]
+                branch_convolutions[-1].weight.zero_()

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fovnet.net.family.model import NORM_EPSILON
 
-NORMALISE = "normalise"
+NORMALISE_LAYER = "normalise"
 
 
 def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -26,12 +26,15 @@ def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Channel x is normalised to γ (x - μ) / √(v + ε) + β; γ' = 0 and β' = β - γ μ / √(v + ε) give the
     value for black, at no extra cost.
     """
-    weights = dict(tensors)
-    scale, shift, mean, variance = (
-        tensors[f"{NORMALISE}.{name}"] for name in ("weight", "bias", "running_mean", "running_var")
+    slice_only_tensors = dict(tensors)
+    gamma, beta, mean, variance = (
+        tensors[f"{NORMALISE_LAYER}.{name}"]
+        for name in ("weight", "bias", "running_mean", "running_var")
     )
-    black = shift - scale * mean / (variance + NORM_EPSILON).sqrt()
-    is_slice = torch.arange(len(scale)) == 0
-    weights[f"{NORMALISE}.weight"] = torch.where(is_slice, scale, torch.zeros_like(scale))
-    weights[f"{NORMALISE}.bias"] = torch.where(is_slice, shift, black)
-    return weights
+    shift_for_black = beta - gamma * mean / (variance + NORM_EPSILON).sqrt()
+    is_slice = torch.arange(len(gamma)) == 0
+    slice_only_tensors[f"{NORMALISE_LAYER}.weight"] = torch.where(
+        is_slice, gamma, torch.zeros_like(gamma)
+    )
+    slice_only_tensors[f"{NORMALISE_LAYER}.bias"] = torch.where(is_slice, beta, shift_for_black)
+    return slice_only_tensors

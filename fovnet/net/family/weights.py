@@ -20,7 +20,7 @@ from fovnet.net.family.model import Network, build
 from fovnet.net.family.slice_only import slice_only_weights
 from fovnet.records import replace_with
 
-KINDS = {
+TYPE_NAMES = {
     torch.int64: "I64",
     torch.float64: "F64",
     torch.float32: "F32",
@@ -31,11 +31,11 @@ KINDS = {
 """The types of stored tensors and their names in safetensors, in the order in which they are
 stored."""
 
-LEAST_BYTES = 2
+LEAST_WEIGHT_BYTES = 2
 """Of a stored weight, as float16."""
-MOST_BYTES = 8
+MOST_WEIGHT_BYTES = 8
 """The same as float64."""
-MOST_HEADER = 2**24
+MOST_HEADER_BYTES = 2**24
 """Bytes of all that precedes the weights in a file."""
 
 
@@ -44,10 +44,14 @@ def save_tensors(
 ) -> Path:
     """`path`, holding named tensors of any shape and JSON-able facts, replaced atomically;
     `lasting` as in `replace_with`."""
-    return replace_with(path, partial(_write, tensors=tensors, facts=facts), lasting=lasting)
+    return replace_with(
+        path, partial(_write_safetensors, tensors=tensors, facts=facts), lasting=lasting
+    )
 
 
-def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+def _write_safetensors(
+    file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
+) -> None:
     """Write the bytes of safetensors' own `save`, but tensor by tensor: `save` holds two more
     copies of all tensors in memory, for a large network's checkpoint twice the memory of weights
     and momentum.
@@ -56,24 +60,26 @@ def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, An
     in 8 bytes, the header as JSON padded with blanks to a multiple of 8, the tensors.  Those of
     wider types come first, so that all are aligned.
     """
-    order = sorted(tensors, key=lambda name: (list(KINDS).index(tensors[name].dtype), name))
+    ordered_names = sorted(
+        tensors, key=lambda name: (list(TYPE_NAMES).index(tensors[name].dtype), name)
+    )
     # one entry: the order of several is undefined
     header: dict[str, Any] = {"__metadata__": {"facts": json.dumps(dict(facts))}}
-    offset = 0
-    for name in order:
-        end = offset + tensors[name].nbytes
+    start_offset = 0
+    for name in ordered_names:
+        end_offset = start_offset + tensors[name].nbytes
         header[name] = {
-            "dtype": KINDS[tensors[name].dtype],
+            "dtype": TYPE_NAMES[tensors[name].dtype],
             "shape": list(tensors[name].shape),
-            "data_offsets": [offset, end],
+            "data_offsets": [start_offset, end_offset],
         }
-        offset = end
+        start_offset = end_offset
     header_bytes = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     header_bytes += b" " * (-len(header_bytes) % 8)
     file.write(len(header_bytes).to_bytes(8, "little") + header_bytes)
-    for name in order:
-        numbers = tensors[name].detach().contiguous().cpu().reshape(-1)
-        file.write(numbers.view(torch.uint8).numpy().data)
+    for name in ordered_names:
+        flat_tensor = tensors[name].detach().contiguous().cpu().reshape(-1)
+        file.write(flat_tensor.view(torch.uint8).numpy().data)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -138,14 +144,14 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
     """
     try:
         facts = load_facts(path)
-        net = Architecture(**facts["architecture"])
-        _refuse_other_size(path, net)
+        architecture = Architecture(**facts["architecture"])
+        _refuse_other_size(path, architecture)
         tensors, _ = load_tensors(path)
         _refuse_no_numbers(path, tensors)
-        model = build(net)
-        model.load_state_dict(tensors)
+        network = build(architecture)
+        network.load_state_dict(tensors)
         if facts.get("alone"):
-            model.load_state_dict(slice_only_weights(model.state_dict()))
+            network.load_state_dict(slice_only_weights(network.state_dict()))
     except ValueError as error:
         raise ModelError(
             "weights-unknown",
@@ -156,16 +162,16 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
             "weights-misfit",
             f"{path}: the tensors do not fit the architecture beside them: {error}",
         ) from None
-    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return model.to(device).eval(), facts  # channels last: twice as fast on a CPU
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network.to(device).eval(), facts  # channels last: twice as fast on a CPU
 
 
 def _refuse_other_size(path: Path, net: Architecture) -> None:
     """Raises ModelError "weights-misfit" for a file too large or too small for an architecture,
     before memory for either is allocated."""
-    least = LEAST_BYTES * net.weights
-    most = MOST_BYTES * net.weights + MOST_HEADER
-    if not least <= path.stat().st_size <= most:
+    least_bytes = LEAST_WEIGHT_BYTES * net.weights
+    most_bytes = MOST_WEIGHT_BYTES * net.weights + MOST_HEADER_BYTES
+    if not least_bytes <= path.stat().st_size <= most_bytes:
         raise ModelError(
             "weights-misfit",
             f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of "
@@ -177,8 +183,10 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Raises ModelError "weights-misfit" for weights that are not finite, or not floating-point,
     which torch would convert."""
     for name, tensor in tensors.items():
-        counts = name.endswith("num_batches_tracked")
-        if not counts and not (tensor.is_floating_point() and bool(torch.isfinite(tensor).all())):
+        is_counter = name.endswith("num_batches_tracked")
+        if not is_counter and not (
+            tensor.is_floating_point() and bool(torch.isfinite(tensor).all())
+        ):
             raise ModelError(
                 "weights-misfit",
                 f"{path}: {name} ({tensor.dtype}) has values that are not finite; search again",
@@ -188,19 +196,19 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
 def _read(
     path: Path, read_tensors: Callable[[Any], dict[str, Tensor]]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    missing = ModelError(
+    missing_error = ModelError(
         "weights-missing", f"{path}: no such file; run the search again to make it"
     )
     # before the library: a training begins without.  Path.exists raises in a closed folder
     if not os.path.exists(path):  # noqa: PTH110
-        raise missing
+        raise missing_error
     import safetensors
 
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             return read_tensors(file), json.loads((file.metadata() or {}).get("facts", "{}"))
     except FileNotFoundError:
-        raise missing from None
+        raise missing_error from None
     except (safetensors.SafetensorError, ValueError, RecursionError, OSError) as error:
         raise ModelError(
             "weights-damaged",

@@ -26,10 +26,10 @@ from torch import Tensor
 from fovnet.net.images.distort import WIDTH, draw_distortions
 from fovnet.net.recipe import Ranges
 
-PLAIN_DRAWS = 15
-ENDS = 2
-OTHER_CHANNELS = 1
-DRAWS = PLAIN_DRAWS + WIDTH + ENDS + OTHER_CHANNELS
+AFFINE_GREY_AND_CROP_DRAWS = 15
+END_DRAWS = 2
+OTHER_CHANNEL_DRAWS = 1
+DRAWS = AFFINE_GREY_AND_CROP_DRAWS + WIDTH + END_DRAWS + OTHER_CHANNEL_DRAWS
 
 LEAST_CROP = 0.4
 LEAST_BRIGHT = 0.5
@@ -42,24 +42,34 @@ NOISE_STRIDE = 37
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     """(n, 94) float32 on the CPU: the random numbers of n slices."""
-    theta = draw_affines(n, ranges, generator).reshape(n, 6)
-    noise_sd, noise_place = torch.rand((2, n), generator=generator).unbind()
-    gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
+    affine_draws = draw_affines(n, ranges, generator).reshape(n, 6)
+    noise_deviation, noise_place = torch.rand((2, n), generator=generator).unbind()
+    gamma_draw, window_low, window_high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     grey_draws = [
-        ranges.noise * noise_sd,
+        ranges.noise * noise_deviation,
         noise_place,
-        1 + ranges.gamma * gamma,
-        ranges.window * low,
-        1 + ranges.window * high,
+        1 + ranges.gamma * gamma_draw,
+        ranges.window * window_low,
+        1 + ranges.window * window_high,
     ]
-    crops = draw_crops(n, ranges.crop, generator)
-    distortions = draw_distortions(
+    crop_draws = draw_crops(n, ranges.crop, generator)
+    distortion_draws = draw_distortions(
         n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator
     )
-    ends = draw_ends(n, ranges.crop, generator)
-    other_channels = draw_other_channels(n, ranges.alone, generator)
-    greys = torch.stack(grey_draws, dim=1)
-    return torch.cat([theta, greys, crops, distortions, ends, other_channels], dim=1)
+    end_draws = draw_ends(n, ranges.crop, generator)
+    other_channel_draws = draw_other_channels(n, ranges.alone, generator)
+    grey_draws_of_slices = torch.stack(grey_draws, dim=1)
+    return torch.cat(
+        [
+            affine_draws,
+            grey_draws_of_slices,
+            crop_draws,
+            distortion_draws,
+            end_draws,
+            other_channel_draws,
+        ],
+        dim=1,
+    )
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -69,18 +79,22 @@ def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
     whole_slice = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
     if not share:
         return whole_slice
-    dice, width, height, right, down = torch.rand((5, n), generator=generator).unbind()
-    size = LEAST_CROP ** torch.stack([width, height])
-    centre = 0.7 * (1 - size) * (2 * torch.stack([right, down]) - 1)
-    return torch.where((dice < share)[:, None], torch.cat([size, centre]).T, whole_slice)
+    crop_chance, width_draw, height_draw, right_draw, down_draw = torch.rand(
+        (5, n), generator=generator
+    ).unbind()
+    crop_size = LEAST_CROP ** torch.stack([width_draw, height_draw])
+    crop_centre = 0.7 * (1 - crop_size) * (2 * torch.stack([right_draw, down_draw]) - 1)
+    return torch.where(
+        (crop_chance < share)[:, None], torch.cat([crop_size, crop_centre]).T, whole_slice
+    )
 
 
 def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
     """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share`
     uniform in [0, 1)."""
     if not share:
-        return torch.ones(n, ENDS)
-    dice, share_shown = torch.rand((2, n, ENDS), generator=generator)
+        return torch.ones(n, END_DRAWS)
+    dice, share_shown = torch.rand((2, n, END_DRAWS), generator=generator)
     return torch.where(dice < share, share_shown, torch.ones(()))
 
 
@@ -88,8 +102,8 @@ def draw_other_channels(n: int, share: float, generator: torch.Generator) -> Ten
     """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no
     number is drawn."""
     if not share:
-        return torch.ones(n, OTHER_CHANNELS)
-    return (torch.rand((n, OTHER_CHANNELS), generator=generator) >= share).float()
+        return torch.ones(n, OTHER_CHANNEL_DRAWS)
+    return (torch.rand((n, OTHER_CHANNEL_DRAWS), generator=generator) >= share).float()
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -98,7 +112,7 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
     Each axis has its own zoom; the order and the distributions are those of MONAI's RandAffine.
     """
-    angle, shear, zoom_x, zoom_y, right, down = (
+    angle, shear, zoom_x, zoom_y, right_draw, down_draw = (
         2 * torch.rand((6, n), generator=generator) - 1
     ).unbind()
     angle = angle * ranges.rotation_deg * torch.pi / 180
@@ -109,7 +123,7 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     rotation_and_shear = rotation_and_shear.reshape(n, 2, 2)
     zoom = 1 + ranges.zoom * torch.stack([zoom_x, zoom_y], dim=1)
     # the frame is two units wide
-    shift = 2 * ranges.translation * torch.stack([right, down], dim=1)
+    shift = 2 * ranges.translation * torch.stack([right_draw, down_draw], dim=1)
     linear = rotation_and_shear * zoom[:, None, :]
     return torch.cat([linear, rotation_and_shear @ shift[:, :, None]], dim=2)
 
@@ -121,22 +135,22 @@ def affines(draws: Tensor) -> Tensor:
 
 def crops(draws: Tensor) -> Tensor:
     """(n, 4) crop of each slice's draw."""
-    return draws[:, 11:PLAIN_DRAWS]
+    return draws[:, 11:AFFINE_GREY_AND_CROP_DRAWS]
 
 
 def distortions(draws: Tensor) -> Tensor:
     """(n, 76) distortions of each slice's draw, as in fovnet.net.images.distort."""
-    return draws[:, PLAIN_DRAWS : PLAIN_DRAWS + WIDTH]
+    return draws[:, AFFINE_GREY_AND_CROP_DRAWS : AFFINE_GREY_AND_CROP_DRAWS + WIDTH]
 
 
 def ends(draws: Tensor) -> Tensor:
     """(n, 2) ends of each slice's draw, as in `fovnet.net.images.inputs.Warp`."""
-    return draws[:, -ENDS - OTHER_CHANNELS : -OTHER_CHANNELS]
+    return draws[:, -END_DRAWS - OTHER_CHANNEL_DRAWS : -OTHER_CHANNEL_DRAWS]
 
 
 def other_channels_shown(draws: Tensor) -> Tensor:
     """(n, 1) of each slice's draw: whether channels other than the slice are shown."""
-    return draws[:, -OTHER_CHANNELS:]
+    return draws[:, -OTHER_CHANNEL_DRAWS:]
 
 
 def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,19 +159,21 @@ def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
     one of air."""
     half_size = crops[:, :2]
     centre = crops[:, 2:]
-    masks = []
-    for axis, size in ((0, images.shape[3]), (1, images.shape[2])):
-        pixel = (2 * torch.arange(size, device=images.device) + 1) / size - 1
-        distance = (pixel - centre[:, axis, None]).abs()
-        masks.append((distance <= half_size[:, axis, None]).to(images.dtype))
-    column_mask, row_mask = masks
-    crop_images = images * column_mask[:, None, None, :] * row_mask[:, None, :, None]
+    axis_masks = []
+    for axis, pixel_count in ((0, images.shape[3]), (1, images.shape[2])):
+        pixel_positions = (
+            2 * torch.arange(pixel_count, device=images.device) + 1
+        ) / pixel_count - 1
+        centre_distances = (pixel_positions - centre[:, axis, None]).abs()
+        axis_masks.append((centre_distances <= half_size[:, axis, None]).to(images.dtype))
+    column_mask, row_mask = axis_masks
+    cropped_images = images * column_mask[:, None, None, :] * row_mask[:, None, :, None]
     least_sum = LEAST_BRIGHT * half_size.prod(dim=1) * images.sum(dim=(1, 2, 3))
     # on the device: a CUDA graph cannot record a wait
-    is_bright = crop_images.sum(dim=(1, 2, 3)) >= least_sum
+    is_bright = cropped_images.sum(dim=(1, 2, 3)) >= least_sum
     whole_slice = torch.cat([torch.ones_like(half_size), torch.zeros_like(centre)], dim=1)
     return (
-        torch.where(is_bright[:, None, None, None], crop_images, images),
+        torch.where(is_bright[:, None, None, None], cropped_images, images),
         torch.where(is_bright[:, None], crops, whole_slice),
     )
 
@@ -176,16 +192,18 @@ def change_greys(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
 
     Changes with a range of 0 are skipped, and cost nothing.
     """
-    n = len(images)
-    noise_sd, noise_place, gamma, low, high = (
-        column.reshape(n, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1)
+    image_count = len(images)
+    noise_deviation, noise_place, gamma, window_low, window_high = (
+        column.reshape(image_count, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1)
     )
     if ranges.gamma:
         images = adjust_contrast(images, gamma)
     if ranges.window:
-        images = ((images - low) / (high - low)).clamp_(0.0, 1.0)
+        images = ((images - window_low) / (window_high - window_low)).clamp_(0.0, 1.0)
     if ranges.noise:
-        images = torch.addcmul(images, noise_at(noise_place, images), noise_sd).clamp_(0.0, 1.0)
+        images = torch.addcmul(images, noise_at(noise_place, images), noise_deviation).clamp_(
+            0.0, 1.0
+        )
     return images
 
 
@@ -205,20 +223,20 @@ def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
     an exp that underflows to 0: x is therefore at least 1e-24, which makes black 1e-6 of the range
     at γ = 0.25, 1e-12 at 0.5, and still a normal number at 1.5.
     """
-    low, high = _extremes(images)
-    size = high - low
+    smallest, largest = _smallest_and_largest(images)
+    grey_range = largest - smallest
     return (
-        ((images - low) / (size + 1e-7))
+        ((images - smallest) / (grey_range + 1e-7))
         .clamp_min_(1e-24)
         .log_()
         .mul_(gamma)
         .exp_()
-        .mul_(size)
-        .add_(low)
+        .mul_(grey_range)
+        .add_(smallest)
     )
 
 
-def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
+def _smallest_and_largest(images: Tensor) -> tuple[Tensor, Tensor]:
     """(n, c, 1, 1) smallest and largest pixel of every channel.
 
     Reduced over the rows first, which is vectorised along contiguous memory, pixels and channels
@@ -226,9 +244,9 @@ def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
     the rest of the contrast change.
     """
     n, c, h, w = images.shape
-    rows = images.permute(0, 2, 3, 1).reshape(n, h, w * c)
-    column_minima = rows.amin(dim=1).reshape(n, w, c)
-    column_maxima = rows.amax(dim=1).reshape(n, w, c)
+    pixel_rows = images.permute(0, 2, 3, 1).reshape(n, h, w * c)
+    column_minima = pixel_rows.amin(dim=1).reshape(n, w, c)
+    column_maxima = pixel_rows.amax(dim=1).reshape(n, w, c)
     return column_minima.amin(dim=1)[:, :, None, None], column_maxima.amax(dim=1)[:, :, None, None]
 
 
@@ -241,9 +259,9 @@ def noise_at(noise_place: Tensor, images: Tensor) -> Tensor:
     noise; in a large batch a pair may share all of it.
     """
     # a view: nothing is copied
-    windows = _noise_table(images.device).unfold(0, images[0].numel(), NOISE_STRIDE)
-    window = (noise_place.reshape(len(images)) * len(windows)).long()
-    return windows.index_select(0, window).reshape(images.shape)
+    noise_windows = _noise_table(images.device).unfold(0, images[0].numel(), NOISE_STRIDE)
+    window_index = (noise_place.reshape(len(images)) * len(noise_windows)).long()
+    return noise_windows.index_select(0, window_index).reshape(images.shape)
 
 
 @cache

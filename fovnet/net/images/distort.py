@@ -29,13 +29,13 @@ from torch import Tensor
 
 from fovnet.net.images.resampling import grid_of, read_at
 
-POINTS = 4  # control points along a side
-CONTROLS = 2 * POINTS**2
-TAPS = 9
-GREYS = 3
-SHARES = POINTS**2
-GAINS = POINTS**2
-WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS  # numbers a slice
+POINTS_PER_SIDE = 4  # control points along a side
+CONTROL_COUNT = 2 * POINTS_PER_SIDE**2
+TAP_COUNT = 9
+GREY_COUNT = 3
+SHARE_COUNT = POINTS_PER_SIDE**2
+GAIN_COUNT = POINTS_PER_SIDE**2
+WIDTH = CONTROL_COUNT + TAP_COUNT + GREY_COUNT + SHARE_COUNT + GAIN_COUNT  # numbers a slice
 
 
 def draw_distortions(
@@ -50,22 +50,22 @@ def draw_distortions(
     shading  largest logarithm of a gain
     For those that are 0 no numbers are drawn.
     """
-    controls = torch.zeros(n, CONTROLS)
-    kernels = torch.zeros(n, TAPS)
-    kernels[:, TAPS // 2] = 1.0
-    greys = torch.zeros(n, GREYS)
-    shares = torch.zeros(n, SHARES)
-    gains = torch.zeros(n, GAINS)
+    controls = torch.zeros(n, CONTROL_COUNT)
+    kernels = torch.zeros(n, TAP_COUNT)
+    kernels[:, TAP_COUNT // 2] = 1.0
+    greys = torch.zeros(n, GREY_COUNT)
+    shares = torch.zeros(n, SHARE_COUNT)
+    gains = torch.zeros(n, GAIN_COUNT)
     if bend:
-        controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1)
+        controls = 2 * bend * (2 * torch.rand((n, CONTROL_COUNT), generator=generator) - 1)
     if texture:
-        taps = torch.randn((n, TAPS), generator=generator) * (
+        taps = torch.randn((n, TAP_COUNT), generator=generator) * (
             texture * torch.rand((n, 1), generator=generator)
         )
         kernels += taps - taps.mean(dim=1, keepdim=True)
     if tones:
-        greys = torch.rand((n, GREYS), generator=generator)
-        shares = tones * torch.rand((n, SHARES), generator=generator)
+        greys = torch.rand((n, GREY_COUNT), generator=generator)
+        shares = tones * torch.rand((n, SHARE_COUNT), generator=generator)
     if shading:
         gains = draw_gains(n, shading, generator)
     return torch.cat([controls, kernels, greys, shares, gains], dim=1)
@@ -77,13 +77,15 @@ def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
 
     Their common amplitude is random, so that some slices stay nearly unchanged.
     """
-    angle = 2 * torch.pi * torch.rand((n, 1, 1), generator=generator)
-    point = torch.linspace(-1, 1, POINTS)
+    slope_angle = 2 * torch.pi * torch.rand((n, 1, 1), generator=generator)
+    point_positions = torch.linspace(-1, 1, POINTS_PER_SIDE)
     # 1 in a corner, at most
-    slope = (torch.cos(angle) * point + torch.sin(angle) * point[:, None]) / 2**0.5
-    point_values = 2 * torch.rand((n, POINTS, POINTS), generator=generator) - 1
+    slope = (
+        torch.cos(slope_angle) * point_positions + torch.sin(slope_angle) * point_positions[:, None]
+    ) / 2**0.5
+    point_values = 2 * torch.rand((n, POINTS_PER_SIDE, POINTS_PER_SIDE), generator=generator) - 1
     amplitude = shading * torch.rand((n, 1), generator=generator)
-    return amplitude * (slope + point_values).reshape(n, GAINS) / 2
+    return amplitude * (slope + point_values).reshape(n, GAIN_COUNT) / 2
 
 
 def distort(
@@ -93,16 +95,16 @@ def distort(
     its row, alike in all channels."""
     n = len(images)
     controls, kernels, greys, shares, gains = torch.split(
-        distortions, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1
+        distortions, [CONTROL_COUNT, TAP_COUNT, GREY_COUNT, SHARE_COUNT, GAIN_COUNT], dim=1
     )
     if texture:
         images = filter_texture(images, kernels.reshape(n, 3, 3))
     if tones:
-        images = change_tones(images, greys, shares.reshape(n, POINTS, POINTS))
+        images = change_tones(images, greys, shares.reshape(n, POINTS_PER_SIDE, POINTS_PER_SIDE))
     if shading:
-        images = shade(images, gains.reshape(n, POINTS, POINTS))
+        images = shade(images, gains.reshape(n, POINTS_PER_SIDE, POINTS_PER_SIDE))
     if bend:
-        images = bend_shape(images, controls.reshape(n, 2, POINTS, POINTS))
+        images = bend_shape(images, controls.reshape(n, 2, POINTS_PER_SIDE, POINTS_PER_SIDE))
     return images
 
 
@@ -114,8 +116,8 @@ def bend_shape(images: Tensor, controls: Tensor) -> Tensor:
               in half sides
     """
     n, _, h, w = images.shape
-    down, across = (_splines(size, images.device) for size in (h, w))
-    displacements = torch.einsum("hi,naij,wj->nhwa", down, controls, across)
+    row_weights, column_weights = (_spline_weights(size, images.device) for size in (h, w))
+    displacements = torch.einsum("hi,naij,wj->nhwa", row_weights, controls, column_weights)
     identity = torch.eye(2, 3, device=images.device).expand(n, 2, 3)
     return read_at(images, grid_of(identity, h, w) + displacements)
 
@@ -127,13 +129,17 @@ def filter_texture(images: Tensor, kernels: Tensor) -> Tensor:
     Kernels of sum one leave uniform areas unchanged: edges become sharper, softer or one-sided.
     """
     n, c, h, w = images.shape
-    flat = images.reshape(1, n * c, h, w)
-    taps = kernels[:, None].expand(n, c, 3, 3).reshape(n * c, 1, 3, 3)
-    filtered = F.conv2d(
-        F.pad(flat, (1, 1, 1, 1), mode="replicate"), taps.contiguous(), groups=n * c
+    channel_images = images.reshape(1, n * c, h, w)
+    channel_kernels = kernels[:, None].expand(n, c, 3, 3).reshape(n * c, 1, 3, 3)
+    filtered_images = F.conv2d(
+        F.pad(channel_images, (1, 1, 1, 1), mode="replicate"),
+        channel_kernels.contiguous(),
+        groups=n * c,
     )
     return (
-        filtered.reshape(n, c, h, w).clamp_(0.0, 1.0).contiguous(memory_format=torch.channels_last)
+        filtered_images.reshape(n, c, h, w)
+        .clamp_(0.0, 1.0)
+        .contiguous(memory_format=torch.channels_last)
     )
 
 
@@ -146,14 +152,16 @@ def change_tones(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
 
     shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
     """
-    n = len(images)
-    field = _field(shares, images)
-    a, b, c = (grey.reshape(n, 1, 1, 1) for grey in greys.unbind(dim=1))
+    image_count = len(images)
+    mixing_field = _spline_field(shares, images)
+    a, b, c = (grey.reshape(image_count, 1, 1, 1) for grey in greys.unbind(dim=1))
     linear = 9 * a - 4.5 * b + c
     quadratic = -22.5 * a + 18 * b - 4.5 * c
     cubic = 13.5 * (a - b) + 4.5 * c
-    curve = (images * cubic).add_(quadratic).mul_(images).add_(linear).mul_(images).clamp_(0.0, 1.0)
-    return torch.lerp(images, curve, field)
+    toned_images = (
+        (images * cubic).add_(quadratic).mul_(images).add_(linear).mul_(images).clamp_(0.0, 1.0)
+    )
+    return torch.lerp(images, toned_images, mixing_field)
 
 
 def shade(images: Tensor, gains: Tensor) -> Tensor:
@@ -162,32 +170,34 @@ def shade(images: Tensor, gains: Tensor) -> Tensor:
 
     gains  (n, 4, 4) logarithms, at points a third of the frame apart
     """
-    return (images * _field(gains, images).exp_()).clamp_(max=1.0)
+    return (images * _spline_field(gains, images).exp_()).clamp_(max=1.0)
 
 
-def _field(controls: Tensor, images: Tensor) -> Tensor:
+def _spline_field(controls: Tensor, images: Tensor) -> Tensor:
     """(n, 1, h, w) the cubic B-spline field of control points (n, 4, 4) at every pixel of the
     images."""
-    down, across = (_splines(size, images.device) for size in images.shape[2:])
-    return torch.einsum("hi,nij,wj->nhw", down, controls, across)[:, None]
+    row_weights, column_weights = (
+        _spline_weights(size, images.device) for size in images.shape[2:]
+    )
+    return torch.einsum("hi,nij,wj->nhw", row_weights, controls, column_weights)[:, None]
 
 
 @cache
-def _splines(size: int, device: torch.device) -> Tensor:
+def _spline_weights(size: int, device: torch.device) -> Tensor:
     """(size, 4) weight of every control point at every pixel: cubic B-splines on the lattice, the
     end points repeated beyond the frame.
 
     Cached on the device: a copy from the host would synchronise, which a step recorded as a CUDA
     graph must not.
     """
-    pixel = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
-    point = torch.arange(-1, POINTS + 1, dtype=torch.float64)
-    distance = (pixel[:, None] - point).abs()
-    below_one = 2 / 3 - distance**2 + distance**3 / 2
-    below_two = (2 - distance) ** 3 / 6
-    outer_weights = torch.where(distance < 2, below_two, torch.zeros(()))
-    all_weights = torch.where(distance < 1, below_one, outer_weights)
-    weights = all_weights[:, 1:-1].clone()
-    weights[:, 0] += all_weights[:, 0]
-    weights[:, -1] += all_weights[:, -1]
-    return weights.float().to(device)
+    pixel_positions = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS_PER_SIDE - 1)
+    point_positions = torch.arange(-1, POINTS_PER_SIDE + 1, dtype=torch.float64)
+    distance = (pixel_positions[:, None] - point_positions).abs()
+    inner_weights = 2 / 3 - distance**2 + distance**3 / 2
+    outer_cubic = (2 - distance) ** 3 / 6
+    outer_weights = torch.where(distance < 2, outer_cubic, torch.zeros(()))
+    all_weights = torch.where(distance < 1, inner_weights, outer_weights)
+    point_weights = all_weights[:, 1:-1].clone()
+    point_weights[:, 0] += all_weights[:, 0]
+    point_weights[:, -1] += all_weights[:, -1]
+    return point_weights.float().to(device)

@@ -43,7 +43,7 @@ ACROSS_MM = 512.0  # 4 mm a pixel
 THROUGH_MM = PIXEL_MM * SIDE
 # slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip
 # pixels
-HALVED = 2.0
+LEAST_HALVED_RATIO = 2.0
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,21 @@ class SectionsOnDevice:
 
         ends  (m, 2) shares of the rows below and above the slice that are shown; None: all
         """
-        row = self.row.index_select(0, rows)
-        low = self.low.index_select(0, rows)
-        high = self.high.index_select(0, rows)
+        slice_row = self.row.index_select(0, rows)
+        lowest_row = self.low.index_select(0, rows)
+        end_row = self.high.index_select(0, rows)
         if ends is not None:
-            distances = torch.stack([row - low, high - 1 - row], dim=1)
-            below, above = (ends * distances).long().unbind(dim=1)
-            low = row - below
-            high = row + above + 1
-        section_rows = row[:, None] + (SIDE // 2 - torch.arange(SIDE, device=row.device))
-        inside = (section_rows >= low[:, None]) & (section_rows < high[:, None])
+            distances = torch.stack([slice_row - lowest_row, end_row - 1 - slice_row], dim=1)
+            rows_below, rows_above = (ends * distances).long().unbind(dim=1)
+            lowest_row = slice_row - rows_below
+            end_row = slice_row + rows_above + 1
+        section_rows = slice_row[:, None] + (
+            SIDE // 2 - torch.arange(SIDE, device=slice_row.device)
+        )
+        is_shown = (section_rows >= lowest_row[:, None]) & (section_rows < end_row[:, None])
         pixels = self.pixels[:, section_rows.clamp(0, self.pixels.shape[1] - 1)]
         images = pixels.transpose(0, 1).to(torch.float32).div_(255.0)
-        return (images * inside[:, None, :, None]).contiguous(memory_format=torch.channels_last)
+        return (images * is_shown[:, None, :, None]).contiguous(memory_format=torch.channels_last)
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,11 @@ class Placed:
         cls, device: torch.device, placing: Placing, body_sections: Sections | None = None
     ) -> Placed:
         """The placing on `device`."""
-        below, above = placing.neighbours(np.arange(len(placing.volume)))
+        row_below, row_above = placing.neighbours(np.arange(len(placing.volume)))
         return cls(
             sides_mm=torch.from_numpy(placing.sides_mm.astype(np.float32)).to(device),
-            below=torch.from_numpy(below).to(device),
-            above=torch.from_numpy(above).to(device),
+            below=torch.from_numpy(row_below).to(device),
+            above=torch.from_numpy(row_above).to(device),
             through=(None if body_sections is None else SectionsOnDevice.on(device, body_sections)),
         )
 
@@ -144,17 +146,19 @@ def images(
     Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and
     `placed` does not have it.
     """
-    source, theta, crops = _distort_and_crop(_source_slices(pixels, rows, kinds, placed), warp)
+    source_slices, theta, crops = _distort_and_crop(
+        _source_slices(pixels, rows, kinds, placed), warp
+    )
     channels = []
-    plain = source if "slice" in kinds else source[:, 1:]
-    if plain.shape[1]:
-        channels.append(plain if theta is None else resample(plain, theta))
+    resampled_source = source_slices if "slice" in kinds else source_slices[:, 1:]
+    if resampled_source.shape[1]:
+        channels.append(resampled_source if theta is None else resample(resampled_source, theta))
     if placed is not None and "millimetres" in kinds:
         sides_mm = placed.sides_mm.index_select(0, rows)
         crop_mm = sides_mm if crops is None else crops[:, :2].amax(dim=1) * sides_mm
         # cropping does not change the pixel size
         cut_mm = crop_mm if warp is not None and not warp.as_cut else sides_mm
-        channels.append(in_millimetres(source[:, :1], crop_mm, theta, cut_mm))
+        channels.append(in_millimetres(source_slices[:, :1], crop_mm, theta, cut_mm))
     if placed is not None and placed.through is not None and "sections" in kinds:
         section_images = placed.through.about(rows, warp.ends if warp else None)
         if warp is not None and theta is not None:
@@ -182,9 +186,9 @@ def _source_slices(
     slices = normalise(pixels.index_select(0, rows))
     if placed is None or "neighbours" not in kinds:
         return slices
-    below = normalise(pixels.index_select(0, placed.below.index_select(0, rows)))
-    above = normalise(pixels.index_select(0, placed.above.index_select(0, rows)))
-    return torch.cat([slices, below, above], dim=1)
+    slices_below = normalise(pixels.index_select(0, placed.below.index_select(0, rows)))
+    slices_above = normalise(pixels.index_select(0, placed.above.index_select(0, rows)))
+    return torch.cat([slices, slices_below, slices_above], dim=1)
 
 
 def _distort_and_crop(
@@ -214,22 +218,24 @@ def _warp_sections(
     if warp.distort is not None:
         images = warp.distort(images, False)
     width = images.shape[3]
-    column = (2 * torch.arange(width, device=images.device) + 1) / width - 1
+    column_positions = (2 * torch.arange(width, device=images.device) + 1) / width - 1
     warped_sections = []
     # the sagittal section's width is the slice's y (1), the coronal one's x (0)
-    for section, axis in enumerate((1, 0)):
-        image = images[:, section : section + 1]
+    for section_index, slice_axis in enumerate((1, 0)):
+        section_image = images[:, section_index : section_index + 1]
         if crops is not None:
-            distance = (column - (crops[:, 2 + axis] * half_sides)[:, None]).abs()
-            inside = distance <= (crops[:, axis] * half_sides)[:, None]
-            image = image * inside[:, None, None, :]
+            centre_distances = (
+                column_positions - (crops[:, 2 + slice_axis] * half_sides)[:, None]
+            ).abs()
+            is_in_crop = centre_distances <= (crops[:, slice_axis] * half_sides)[:, None]
+            section_image = section_image * is_in_crop[:, None, None, :]
         linear = warp.theta[:, :, :2]
-        if axis == 1 and warp.as_cut:
+        if slice_axis == 1 and warp.as_cut:
             linear = zoom_along_second_axis(warp.theta)
-        sideways = shift[:, axis] * half_sides
-        section_shift = torch.stack([sideways, torch.zeros_like(half_sides)], dim=1)
+        sideways_shift = shift[:, slice_axis] * half_sides
+        section_shift = torch.stack([sideways_shift, torch.zeros_like(half_sides)], dim=1)
         theta = torch.cat([linear, section_shift[:, :, None]], dim=2)
-        warped_sections.append(resample(image, theta))
+        warped_sections.append(resample(section_image, theta))
     return torch.cat(warped_sections, dim=1)
 
 
@@ -270,14 +276,14 @@ def in_millimetres(
     In frames of [-1, 1], u in the square is u * 512 / side in the slice, read at A (u * 512 / side)
     + t.
     """
-    scale = (ACROSS_MM / sides_mm)[:, None, None]
+    frame_ratio = (ACROSS_MM / sides_mm)[:, None, None]
     if theta is None:
         theta = torch.eye(2, 3, device=slices.device).expand(len(slices), 2, 3)
-    scaled_theta = torch.cat([theta[:, :, :2] * scale, theta[:, :, 2:]], dim=2)
+    scaled_theta = torch.cat([theta[:, :, :2] * frame_ratio, theta[:, :, 2:]], dim=2)
     grid = grid_of(scaled_theta, *slices.shape[-2:])
-    pixels_per_pixel = scale if cut_mm is None else (ACROSS_MM / cut_mm)[:, None, None]
+    slice_pixels_per_pixel = frame_ratio if cut_mm is None else (ACROSS_MM / cut_mm)[:, None, None]
     return torch.where(
-        (pixels_per_pixel > HALVED)[..., None],
+        (slice_pixels_per_pixel > LEAST_HALVED_RATIO)[..., None],
         read_at(F.avg_pool2d(slices, 2), grid),
         read_at(slices, grid),
     )
@@ -315,30 +321,32 @@ def move_to_device(
             np.concatenate([rows, *placing.neighbours(rows)]), return_inverse=True
         )
     slice_rows, rows_below, rows_above = (
-        torch.from_numpy(array).to(device) for array in new_rows.reshape(3, len(rows))
+        torch.from_numpy(row_numbers).to(device) for row_numbers in new_rows.reshape(3, len(rows))
     )
     resident_pixels = torch.from_numpy(np.array(pixels[moved_rows])).to(device)
     if placing is None:
         return resident_pixels, slice_rows, None
     sides_mm = torch.from_numpy(placing.sides_mm[moved_rows].astype(np.float32)).to(device)
-    through = None
+    sections_on_device = None
     if "sections" in kinds:
-        through = SectionsOnDevice.on(device, sections_of(pixels, moved_rows, placing))
+        sections_on_device = SectionsOnDevice.on(device, sections_of(pixels, moved_rows, placing))
     every_row = torch.arange(len(moved_rows), device=device)
-    below = every_row.scatter(0, slice_rows, rows_below)
-    above = every_row.scatter(0, slice_rows, rows_above)
-    return resident_pixels, slice_rows, Placed(sides_mm, below, above, through)
+    row_below = every_row.scatter(0, slice_rows, rows_below)
+    row_above = every_row.scatter(0, slice_rows, rows_above)
+    return resident_pixels, slice_rows, Placed(sides_mm, row_below, row_above, sections_on_device)
 
 
 def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
     """The kinds of inputs of all the networks.  Raises ModelError ("members-other-inputs") if they
     differ."""
-    kinds = {getattr(member, "inputs", ("slice",)) for member in members}
-    if len(kinds) > 1:
-        inputs = " and ".join(sorted(", ".join(member_kinds) for member_kinds in kinds))
+    distinct_kinds = {getattr(member, "inputs", ("slice",)) for member in members}
+    if len(distinct_kinds) > 1:
+        kinds_in_words = " and ".join(
+            sorted(", ".join(member_kinds) for member_kinds in distinct_kinds)
+        )
         raise ModelError(
             "members-other-inputs",
-            f"the networks of the ensemble have different inputs, {inputs}; use the networks of "
+            f"the networks of the ensemble have different inputs, {kinds_in_words}; use the networks of "
             "one search",
         )
-    return kinds.pop() if kinds else ("slice",)
+    return distinct_kinds.pop() if distinct_kinds else ("slice",)

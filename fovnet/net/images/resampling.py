@@ -27,10 +27,16 @@ def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
 
     affine_grid's matrix products take a CPU ten times as long: 2.6 ms for 16 slices against 0.25.
     """
-    x = (2 * torch.arange(w, device=theta.device, dtype=theta.dtype) + 1) / w - 1
-    y = (2 * torch.arange(h, device=theta.device, dtype=theta.dtype) + 1) / h - 1
+    column_positions = (2 * torch.arange(w, device=theta.device, dtype=theta.dtype) + 1) / w - 1
+    row_positions = (2 * torch.arange(h, device=theta.device, dtype=theta.dtype) + 1) / h - 1
     grid = theta.new_empty(len(theta), h, w, 2)
     for axis in (0, 1):
-        along, across, shift = (part[:, None] for part in theta[:, axis].unbind(dim=1))
-        torch.add((along * x)[:, None, :], (across * y + shift)[:, :, None], out=grid[..., axis])
+        column_factor, row_factor, shift = (
+            theta_part[:, None] for theta_part in theta[:, axis].unbind(dim=1)
+        )
+        torch.add(
+            (column_factor * column_positions)[:, None, :],
+            (row_factor * row_positions + shift)[:, :, None],
+            out=grid[..., axis],
+        )
     return grid

@@ -33,7 +33,7 @@ from fovnet.net.inference.side_by_side import side_by_side
 
 Floats32 = NDArray[np.float32]
 AUTO = "auto"
-AGREE = 1e-4  # largest allowed difference of probabilities
+LARGEST_DIFFERENCE = 1e-4  # largest allowed difference of probabilities
 
 
 class Engine(Protocol):
@@ -68,12 +68,12 @@ class Torch:
         """
         try:
             with torch.inference_mode():
-                outputs = [_output(member, images) for member in self._members]
+                member_outputs = [_member_output(member, images) for member in self._members]
         except RuntimeError as fault:  # lack of memory for one volume must not stop the others
             if is_starved(fault):
                 raise MemoryError(str(fault)) from fault
             raise
-        probabilities, features = zip(*outputs, strict=True)
+        probabilities, features = zip(*member_outputs, strict=True)
         return (
             torch.stack(probabilities).float().cpu().numpy(),
             torch.cat(features, dim=1).cpu().numpy(),
@@ -86,17 +86,21 @@ class Onnx:
     name = "onnx"
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
-        _package("onnx", self.name)
+        _import_package("onnx", self.name)
         # kept for the whole process: no uploader, no identifier in the home folder
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        runtime = _package("onnxruntime", self.name)
+        runtime = _import_package("onnxruntime", self.name)
         runtime.disable_telemetry_events()  # for the case that it was imported before
         self.version = str(runtime.__version__)
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # that of the caller
-        options.log_severity_level = 3
+        session_options = runtime.SessionOptions()
+        session_options.intra_op_num_threads = session_options.inter_op_num_threads = (
+            1  # that of the caller
+        )
+        session_options.log_severity_level = 3
         graph = graph_of(members).SerializeToString()
-        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._session = runtime.InferenceSession(
+            graph, session_options, providers=["CPUExecutionProvider"]
+        )
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the CPU.
@@ -166,7 +170,7 @@ def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
     try:
         engine = ENGINES[name](members)
         if name != "torch":
-            _compare(engine, members)
+            _refuse_different_outputs(engine, members)
     except FovnetError:
         raise
     except Exception as fault:  # a runtime has its own kinds of errors
@@ -176,26 +180,30 @@ def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
     return engine
 
 
-def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
+def _refuse_different_outputs(engine: Engine, members: Sequence[nn.Module]) -> None:
     """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those
     of torch. Raises ModelError "engine-differs"."""
-    channels = int(next(members[0].parameters()).shape[0])
-    noise = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0))
-    images = noise * torch.tensor([0.2, 1.0])[:, None, None, None]
+    channel_count = int(next(members[0].parameters()).shape[0])
+    noise_images = torch.rand(
+        2, channel_count, 128, 128, generator=torch.Generator().manual_seed(0)
+    )
+    images = noise_images * torch.tensor([0.2, 1.0])[:, None, None, None]
     (probabilities, features), (torch_probabilities, torch_features) = side_by_side(
         lambda tested_engine: tested_engine.answers(images), [engine, Torch(members)], 1
     )
     difference = float(np.abs(probabilities - torch_probabilities).max())
     tolerance = 1e-4 * float(np.abs(torch_features).max())
-    if difference > AGREE or not np.allclose(features, torch_features, rtol=1e-3, atol=tolerance):
+    if difference > LARGEST_DIFFERENCE or not np.allclose(
+        features, torch_features, rtol=1e-3, atol=tolerance
+    ):
         raise ModelError(
             "engine-differs",
             f"engine {engine.name} {engine.version}: its probabilities differ from torch's by "
-            f"{difference:.2g}, more than {AGREE:g}, or its features do; use the engine torch",
+            f"{difference:.2g}, more than {LARGEST_DIFFERENCE:g}, or its features do; use the engine torch",
         )
 
 
-def _package(package: str, engine: str) -> Any:
+def _import_package(package: str, engine: str) -> Any:
     try:
         return import_module(package)
     # OSError: it is installed, and a library it needs is not
@@ -207,14 +215,14 @@ def _package(package: str, engine: str) -> Any:
         ) from fault
 
 
-def _output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
+def _member_output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
     """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
     features: list[Tensor] = []
-    scores = member(images, lambda pooled: features.append(_deviation(pooled)))
+    scores = member(images, lambda pooled: features.append(_pooled_deviation(pooled)))
     return scores.softmax(dim=1), torch.cat(features, dim=1)
 
 
-def _deviation(pooled: Tensor) -> Tensor:
+def _pooled_deviation(pooled: Tensor) -> Tensor:
     """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times
     as long on a CPU, a quarter of all."""
     active = pooled.clamp_min(0).float()  # the block's ReLU comes after its pooling

@@ -8,7 +8,7 @@
 
 Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the
 graph has readable names, and no exporter is needed.  Each kind of layer has a function in the table
-DRAWINGS, from the name of the layer's input to the name of its output; for a container it calls
+DRAW_BY_LAYER_TYPE, from the name of the layer's input to the name of its output; for a container it calls
 those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
 """
 
@@ -34,8 +34,8 @@ OPSET = 17
 IMAGES = "images"
 PROBABILITIES = "probabilities"
 FEATURES = "features"
-MOST_BYTES = 1_900_000_000  # of weights: the limit of protobuf is 2 GiB
-PICTURE = [2, 3]  # the axes of an image's rows and columns
+MOST_WEIGHT_BYTES = 1_900_000_000  # of weights: the limit of protobuf is 2 GiB
+PICTURE_AXES = [2, 3]  # the axes of an image's rows and columns
 
 
 @dataclass
@@ -75,67 +75,71 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     """
     from onnx import TensorProto, helper
 
-    channels = _channels(networks)
+    channel_count = _channel_count(networks)
     drawing = GraphDrawing()
-    first_axis = drawing.keep("first_axis", np.array([0], dtype=np.int64))
-    probabilities = []
-    for member, network in enumerate(networks):
-        scores = _sequence(drawing, network, f"member{member}", IMAGES)
-        softmax = drawing.add("Softmax", scores, axis=1)
-        probabilities.append(drawing.add("Unsqueeze", softmax, first_axis))
-    drawing.add("Concat", *probabilities, output=PROBABILITIES, axis=0)
-    describe = partial(helper.make_tensor_value_info, elem_type=TensorProto.FLOAT)
-    outputs = [describe(PROBABILITIES, shape=[len(networks), "n", None])]
+    first_axis_name = drawing.keep("first_axis", np.array([0], dtype=np.int64))
+    probability_names = []
+    for member_index, network in enumerate(networks):
+        scores_name = _draw_sequence(drawing, network, f"member{member_index}", IMAGES)
+        softmax_name = drawing.add("Softmax", scores_name, axis=1)
+        probability_names.append(drawing.add("Unsqueeze", softmax_name, first_axis_name))
+    drawing.add("Concat", *probability_names, output=PROBABILITIES, axis=0)
+    describe_tensor = partial(helper.make_tensor_value_info, elem_type=TensorProto.FLOAT)
+    graph_outputs = [describe_tensor(PROBABILITIES, shape=[len(networks), "n", None])]
     if drawing.features:
         drawing.add("Concat", *drawing.features, output=FEATURES, axis=1)
-        outputs.append(describe(FEATURES, shape=["n", None]))
-    inputs = [describe(IMAGES, shape=["n", channels, SIDE, SIDE])]
-    graph = helper.make_graph(drawing.nodes, "fovnet", inputs, outputs, drawing.weights)
+        graph_outputs.append(describe_tensor(FEATURES, shape=["n", None]))
+    graph_inputs = [describe_tensor(IMAGES, shape=["n", channel_count, SIDE, SIDE])]
+    graph = helper.make_graph(drawing.nodes, "fovnet", graph_inputs, graph_outputs, drawing.weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
 
 
-def _channels(networks: Sequence[nn.Module]) -> int:
+def _channel_count(networks: Sequence[nn.Module]) -> int:
     """The number of input channels of all the networks, from their first layer, a normalisation.
     Raises ModelError as `graph_of`."""
-    sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
-    if sizes > MOST_BYTES:
+    weight_bytes = sum(
+        weight.numel() * 4 for network in networks for weight in network.parameters()
+    )
+    if weight_bytes > MOST_WEIGHT_BYTES:
         raise ModelError(
             "graph-too-large",
-            f"the networks' weights are {sizes / 1e9:.1f} GB, more than the "
-            f"{MOST_BYTES / 1e9:.1f} of an ONNX graph; use the engine torch",
+            f"the networks' weights are {weight_bytes / 1e9:.1f} GB, more than the "
+            f"{MOST_WEIGHT_BYTES / 1e9:.1f} of an ONNX graph; use the engine torch",
         )
     first_layers = [next(network.children(), None) for network in networks]
     channel_counts = {getattr(layer, "num_features", None) for layer in first_layers}
-    channels = channel_counts.pop() if len(channel_counts) == 1 else None
-    if channels is None:
+    channel_count = channel_counts.pop() if len(channel_counts) == 1 else None
+    if channel_count is None:
         raise ModelError(
             "graph-inputs",
             "the networks do not all normalise the same number of channels first; use the engine "
             "torch",
         )
-    return int(channels)
+    return int(channel_count)
 
 
 def _draw_layer(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:
-    draw = DRAWINGS.get(type(layer))
-    if draw is None:
-        raise _unknown(layer, name)
-    return draw(drawing, layer, name, source)
+    draw_type = DRAW_BY_LAYER_TYPE.get(type(layer))
+    if draw_type is None:
+        raise _unknown_layer_error(layer, name)
+    return draw_type(drawing, layer, name, source)
 
 
-def _unknown(layer: nn.Module, name: str) -> ModelError:
+def _unknown_layer_error(layer: nn.Module, name: str) -> ModelError:
     return ModelError(
         "graph-layer", f"{name}: {layer} cannot be written as a graph; use the engine torch"
     )
 
 
-def _sequence(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:
+def _draw_sequence(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:
     for child_name, child in layer.named_children():
         source = _draw_layer(drawing, child, f"{name}.{child_name}", source)
     return source
 
 
-def _normalisation(drawing: GraphDrawing, layer: nn.BatchNorm2d, name: str, source: str) -> str:
+def _draw_normalisation(
+    drawing: GraphDrawing, layer: nn.BatchNorm2d, name: str, source: str
+) -> str:
     parameters = {
         "weight": layer.weight,
         "bias": layer.bias,
@@ -143,22 +147,22 @@ def _normalisation(drawing: GraphDrawing, layer: nn.BatchNorm2d, name: str, sour
         "running_var": layer.running_var,
     }
     if any(values is None for values in parameters.values()):
-        raise _unknown(layer, name)
-    weights = [
+        raise _unknown_layer_error(layer, name)
+    weight_names = [
         drawing.keep(f"{name}.{parameter}", values)
         for parameter, values in parameters.items()
         if values is not None
     ]
-    return drawing.add("BatchNormalization", source, *weights, epsilon=layer.eps)
+    return drawing.add("BatchNormalization", source, *weight_names, epsilon=layer.eps)
 
 
-def _convolution(drawing: GraphDrawing, layer: nn.Conv2d, name: str, source: str) -> str:
+def _draw_convolution(drawing: GraphDrawing, layer: nn.Conv2d, name: str, source: str) -> str:
     if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
-        raise _unknown(layer, name)
+        raise _unknown_layer_error(layer, name)
     return drawing.add(
         "Conv",
         source,
-        *_weights(drawing, layer, name),
+        *_keep_weights(drawing, layer, name),
         pads=list(layer.padding) * 2,
         strides=list(layer.stride),
         dilations=list(layer.dilation),
@@ -166,11 +170,11 @@ def _convolution(drawing: GraphDrawing, layer: nn.Conv2d, name: str, source: str
     )
 
 
-def _dense(drawing: GraphDrawing, layer: nn.Linear, name: str, source: str) -> str:
-    return drawing.add("Gemm", source, *_weights(drawing, layer, name), transB=1)
+def _draw_dense(drawing: GraphDrawing, layer: nn.Linear, name: str, source: str) -> str:
+    return drawing.add("Gemm", source, *_keep_weights(drawing, layer, name), transB=1)
 
 
-def _weights(drawing: GraphDrawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
+def _keep_weights(drawing: GraphDrawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
     bias: Tensor | None = layer.bias  # annotated as a Tensor by torch, but None with bias=False
     return [
         drawing.keep(f"{name}.{parameter}", values)
@@ -179,34 +183,36 @@ def _weights(drawing: GraphDrawing, layer: nn.Conv2d | nn.Linear, name: str) -> 
     ]
 
 
-def _largest(drawing: GraphDrawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
+def _draw_max_pooling(drawing: GraphDrawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
     """Max-pooling; the standard deviation of its output is a feature."""
     if _pair(layer.dilation) != [1, 1]:
-        raise _unknown(layer, name)
-    pooled = drawing.add("MaxPool", source, **_windows(layer))
-    drawing.features.append(_deviation(drawing, pooled))
-    return pooled
+        raise _unknown_layer_error(layer, name)
+    pooled_name = drawing.add("MaxPool", source, **_pooling_attributes(layer))
+    drawing.features.append(_draw_deviation(drawing, pooled_name))
+    return pooled_name
 
 
-def _deviation(drawing: GraphDrawing, pooled: str) -> str:
+def _draw_deviation(drawing: GraphDrawing, pooled: str) -> str:
     """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] -
     E[x]² would cancel."""
     active = drawing.add("Relu", pooled)
-    mean = drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1)
+    mean = drawing.add("ReduceMean", active, axes=PICTURE_AXES, keepdims=1)
     differences = drawing.add("Sub", active, mean)
     squares = drawing.add("Mul", differences, differences)
-    variance = drawing.add("ReduceMean", squares, axes=PICTURE, keepdims=0)
+    variance = drawing.add("ReduceMean", squares, axes=PICTURE_AXES, keepdims=0)
     return drawing.add("Sqrt", variance)
 
 
-def _mean(drawing: GraphDrawing, layer: nn.AvgPool2d, name: str, source: str) -> str:
+def _draw_mean_pooling(drawing: GraphDrawing, layer: nn.AvgPool2d, name: str, source: str) -> str:
     if layer.divisor_override is not None:
-        raise _unknown(layer, name)
+        raise _unknown_layer_error(layer, name)
     counts_padding = int(layer.count_include_pad)
-    return drawing.add("AveragePool", source, count_include_pad=counts_padding, **_windows(layer))
+    return drawing.add(
+        "AveragePool", source, count_include_pad=counts_padding, **_pooling_attributes(layer)
+    )
 
 
-def _windows(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
+def _pooling_attributes(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
     return {
         "kernel_shape": _pair(layer.kernel_size),
         "strides": _pair(layer.stride),
@@ -219,30 +225,32 @@ def _pair(sides: int | tuple[int, ...]) -> list[int]:
     return [sides, sides] if isinstance(sides, int) else list(sides)
 
 
-def _mean_of_all(drawing: GraphDrawing, layer: nn.AdaptiveAvgPool2d, name: str, source: str) -> str:
+def _draw_global_mean(
+    drawing: GraphDrawing, layer: nn.AdaptiveAvgPool2d, name: str, source: str
+) -> str:
     if layer.output_size not in (1, (1, 1)):
-        raise _unknown(layer, name)
+        raise _unknown_layer_error(layer, name)
     return drawing.add("GlobalAveragePool", source)
 
 
-def _residual(drawing: GraphDrawing, layer: Residual, name: str, source: str) -> str:
+def _draw_residual(drawing: GraphDrawing, layer: Residual, name: str, source: str) -> str:
     branch = _draw_layer(drawing, layer.branch, f"{name}.branch", source)
     shortcut = _draw_layer(drawing, layer.shortcut, f"{name}.shortcut", source)
     return drawing.add("Add", branch, shortcut)
 
 
 Draw = Callable[[GraphDrawing, Any, str, str], str]
-DRAWINGS: dict[type[nn.Module], Draw] = {
-    nn.Sequential: _sequence,
-    nn.BatchNorm2d: _normalisation,
-    nn.Conv2d: _convolution,
-    nn.Linear: _dense,
-    nn.MaxPool2d: _largest,
-    nn.AvgPool2d: _mean,
-    nn.AdaptiveAvgPool2d: _mean_of_all,
+DRAW_BY_LAYER_TYPE: dict[type[nn.Module], Draw] = {
+    nn.Sequential: _draw_sequence,
+    nn.BatchNorm2d: _draw_normalisation,
+    nn.Conv2d: _draw_convolution,
+    nn.Linear: _draw_dense,
+    nn.MaxPool2d: _draw_max_pooling,
+    nn.AvgPool2d: _draw_mean_pooling,
+    nn.AdaptiveAvgPool2d: _draw_global_mean,
     nn.ReLU: lambda drawing, _, __, source: drawing.add("Relu", source),
     nn.Flatten: lambda drawing, _, __, source: drawing.add("Flatten", source),
-    Residual: _residual,
+    Residual: _draw_residual,
     nn.Identity: lambda _, __, ___, source: source,
 }
 """The function of each kind of layer: (graph so far, layer, its name, name of its input) to the

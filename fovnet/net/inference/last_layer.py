@@ -21,9 +21,9 @@ from fovnet.net.family.weights import load_network, load_tensors, save_tensors
 from fovnet.net.images.inputs import images_of, inputs_of
 from fovnet.volume.slices.placing import Placing
 
-WEIGHT = "classes.weight"
-BIAS = "classes.bias"
-AT_ONCE = 64  # slices: the first block's outputs of a network of 64 filters then take 270 MB
+WEIGHT_NAME = "classes.weight"
+BIAS_NAME = "classes.bias"
+SLICES_AT_ONCE = 64  # slices: the first block's outputs of a network of 64 filters then take 270 MB
 
 
 def last_layer(network: Path) -> Layer:
@@ -32,7 +32,7 @@ def last_layer(network: Path) -> Layer:
     Raises ModelError as `fovnet.net.family.weights.load_tensors`.
     """
     tensors, _ = load_tensors(network)
-    return tensors[WEIGHT].double().numpy(), tensors[BIAS].double().numpy()
+    return tensors[WEIGHT_NAME].double().numpy(), tensors[BIAS_NAME].double().numpy()
 
 
 def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
@@ -46,8 +46,8 @@ def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
         if tensor.is_floating_point():
             tensors[name] = tensor.float()
     weight, bias = layer
-    tensors[WEIGHT] = torch.from_numpy(weight).float()
-    tensors[BIAS] = torch.from_numpy(bias).float()
+    tensors[WEIGHT_NAME] = torch.from_numpy(weight).float()
+    tensors[BIAS_NAME] = torch.from_numpy(bias).float()
     return save_tensors(target, tensors, facts)
 
 
@@ -67,11 +67,11 @@ def hidden(
     kinds = inputs_of(members)
     for member in members:
         member.classes = nn.Identity()
-    batches: list[list[NDArray[np.float32]]] = [[] for _ in members]
-    for start in range(0, len(rows), AT_ONCE):
-        images = images_of(pixels, rows[start : start + AT_ONCE], kinds, placing, device)
+    batches_of_members: list[list[NDArray[np.float32]]] = [[] for _ in members]
+    for start in range(0, len(rows), SLICES_AT_ONCE):
+        images = images_of(pixels, rows[start : start + SLICES_AT_ONCE], kinds, placing, device)
         with torch.inference_mode():
-            for member_batches, member in zip(batches, members, strict=True):
+            for member_batches, member in zip(batches_of_members, members, strict=True):
                 member_batches.append(member(images).float().cpu().numpy())
-        progress(min(start + AT_ONCE, len(rows)), len(rows))
-    return [np.concatenate(member_batches) for member_batches in batches]
+        progress(min(start + SLICES_AT_ONCE, len(rows)), len(rows))
+    return [np.concatenate(member_batches) for member_batches in batches_of_members]

@@ -54,21 +54,21 @@ def member_answers(
     Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU
     parts of a batch side by side.
     """
-    kinds = inputs_of(members)
+    input_kinds = inputs_of(members)
     engine = engine or Torch(members)
-    batch = inference_batch_size(members, prod(pixels.shape[1:]), device)
+    batch_size = inference_batch_size(members, prod(pixels.shape[1:]), device)
     if rows is None:
         rows = np.arange(len(pixels))
-    outputs = []
-    for start in range(0, len(rows), batch):
+    batch_outputs = []
+    for start in range(0, len(rows), batch_size):
         resident_pixels, resident_rows, placed = move_to_device(
-            pixels, rows[start : start + batch], kinds, placing, device
+            pixels, rows[start : start + batch_size], input_kinds, placing, device
         )
-        make_images = partial(images, resident_pixels, kinds=kinds, placed=placed)
-        outputs.append(answers_in_parts(engine, resident_rows, make_images, batch))
+        make_images = partial(images, resident_pixels, kinds=input_kinds, placed=placed)
+        batch_outputs.append(answers_in_parts(engine, resident_rows, make_images, batch_size))
         if progress:
-            progress(min(start + batch, len(rows)), len(rows))
-    return _join_outputs(outputs)
+            progress(min(start + batch_size, len(rows)), len(rows))
+    return _join_outputs(batch_outputs)
 
 
 def answers_in_parts(
@@ -78,14 +78,14 @@ def answers_in_parts(
     the images: on a CPU by several threads, with at most `most_images` under way, on other devices
     all at once."""
 
-    def answers(part: Tensor) -> Outputs:
+    def answers(row_part: Tensor) -> Outputs:
         with torch.inference_mode():  # of each thread its own
-            return engine.answers(make_images(part))
+            return engine.answers(make_images(row_part))
 
     if rows.device.type != "cpu":
         return answers(rows)
-    parts = parts_of(rows)
-    return _join_outputs(side_by_side(answers, parts, most_images // len(parts[0])))
+    row_parts = parts_of(rows)
+    return _join_outputs(side_by_side(answers, row_parts, most_images // len(row_parts[0])))
 
 
 def _join_outputs(outputs: Sequence[Outputs]) -> Outputs:

@@ -32,12 +32,12 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) 
     for threads that it does not have.
     """
     threads_before = torch.get_num_threads()
-    workers = max(1, min(cores(), len(jobs), most))
+    worker_count = max(1, min(cores(), len(jobs), most))
     try:
         with ThreadPoolExecutor(
-            workers, initializer=torch.set_num_threads, initargs=(1,)
-        ) as threads:
-            return list(threads.map(work, jobs))
+            worker_count, initializer=torch.set_num_threads, initargs=(1,)
+        ) as executor:
+            return list(executor.map(work, jobs))
     finally:
         # the number is each thread's own, but a new thread begins with the one last set anywhere
         torch.set_num_threads(threads_before)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from fovnet.net.training.progress import Progress
 
-NETWORK = "network.safetensors"
-RECORD = "trial.json"
-NOT_DECIDING = (
+NETWORK_FILE = "network.safetensors"
+RECORD_FILE = "trial.json"
+NAMES_NOT_DECIDING = (
     "pixels",
     "rows",
     "weights",
@@ -64,21 +64,21 @@ class SingleTraining:
     @property
     def network(self) -> Path:
         """The path of the weights of the best epoch."""
-        return self.folder / NETWORK
+        return self.folder / NETWORK_FILE
 
     @property
     def validation_rows(self) -> NDArray[np.int64]:
         """(v,) the validation rows of the score, ascending."""
-        return self._data.validation
+        return self._data_of_training.validation
 
     @property
-    def _data(self) -> LabelledSlices:
+    def _data_of_training(self) -> LabelledSlices:
         return self.data.with_validation_rows(self.validation_slices, self.seed)
 
     @property
     def guess(self) -> float:
         """The validation loss of guessing, in nats."""
-        return self._data.guess(self.row_frequencies)
+        return self._data_of_training.guess(self.row_frequencies)
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """The outcome of the training, written to trial.json; the recorded one if this very
@@ -95,22 +95,22 @@ class SingleTraining:
         if trial is not None:
             return trial.outcome
         one_thread()  # gives the same bits as in a search
-        record = self.folder / RECORD
+        record_path = self.folder / RECORD_FILE
         # of another training: its network must not stand beside this one's record
-        if record.exists():
+        if record_path.exists():
             self.network.unlink(missing_ok=True)
-            record.unlink()
+            record_path.unlink()
         job = replace(
             self.job,
-            rows=self._data.write(self.folder),
+            rows=self._data_of_training.write(self.folder),
             weights=self.folder / "networks",
             source=digest([self.source, self.seed, self.validation_slices]),
         )
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)
         write_json(
-            record,
-            {**to_facts(Trial(proposal, outcome)), "decides": self._decides},
+            record_path,
+            {**to_facts(Trial(proposal, outcome)), "decides": self._deciding_hash},
             settings=self.configuration,
             seed=self.seed,
         )
@@ -118,18 +118,20 @@ class SingleTraining:
         return outcome
 
     @property
-    def _decides(self) -> str:
+    def _deciding_hash(self) -> str:
         """A hash of everything that the outcome depends on; the recipe's numbers beside the job's,
         as in records of before."""
         recipe = self.job.recipe
-        numbers = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
-        numbers_in_words = {
-            name: repr(value) for name, value in numbers.items() if name not in NOT_DECIDING
+        deciding_values = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
+        deciding_values_in_words = {
+            name: repr(value)
+            for name, value in deciding_values.items()
+            if name not in NAMES_NOT_DECIDING
         }
         return digest(
             [
                 self.configuration,
-                numbers_in_words,
+                deciding_values_in_words,
                 self.source,
                 self.seed,
                 self.training_seed,
@@ -140,8 +142,8 @@ class SingleTraining:
     def read_record(self) -> Trial | None:
         """The record of this very training, if it was done before without an error, and its network
         is there if it has a score; else None."""
-        trial, decides = self._record_in_folder()
-        if trial is None or decides != self._decides or trial.outcome.status == "error":
+        trial, deciding_hash = self._record_in_folder()
+        if trial is None or deciding_hash != self._deciding_hash or trial.outcome.status == "error":
             return None
         if trial.score is not None and not self.network.exists():
             return None
@@ -151,7 +153,7 @@ class SingleTraining:
         """The configuration of another training whose network in the folder this one's will
         replace; None if there is none."""
         trial, decides = self._record_in_folder()
-        if trial is None or decides == self._decides or not self.network.exists():
+        if trial is None or decides == self._deciding_hash or not self.network.exists():
             return None
         return trial.proposal.configuration
 
@@ -159,7 +161,7 @@ class SingleTraining:
         """The record in the folder, and the hash of what it depends on; (None, None) if there is
         none that can be read."""
         try:
-            facts = read_json(self.folder / RECORD)
+            facts = read_json(self.folder / RECORD_FILE)
             return from_facts(facts), facts.get("decides")
         except (OSError, ValueError, KeyError, TypeError):
             return None, None

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from fovnet.volume.collection.pack import Pack
 
-AT_ONCE = 4096  # slices, 67 MB
-ROWS = "rows.npz"
+SLICES_AT_ONCE = 4096  # slices, 67 MB
+ROWS_FILE = "rows.npz"
 # second word of the seed of the draw of validation rows, so that it shares nothing with the trials'
 # own seeds
-VALIDATION = 1
+VALIDATION_SPLIT = 1
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LabelledSlices:
     def with_validation_rows(self, count: int | None, seed: int) -> LabelledSlices:
         """The same with `count` of the validation rows, ascending: those on which all trials of a
         seed are scored; all if `count` is None or more than there are."""
-        order = np.random.default_rng([seed, VALIDATION]).permutation(self.validation)
+        order = np.random.default_rng([seed, VALIDATION_SPLIT]).permutation(self.validation)
         return replace(self, validation=np.sort(order[:count]))
 
     def guess(self, row_frequencies: Tensor | None) -> float:
@@ -74,16 +74,16 @@ class LabelledSlices:
         }
         if self.placing is not None:
             arrays |= vars(self.placing)
-        return write_npz(folder / ROWS, **arrays)
+        return write_npz(folder / ROWS_FILE, **arrays)
 
 
 def refuse_without_slices(data: LabelledSlices) -> None:
     """Raise SearchError "search-no-slices" unless there are training and validation slices."""
-    for name, rows in (("training", data.train), ("validation", data.validation)):
-        if not len(rows):
+    for split_name, split_rows in (("training", data.train), ("validation", data.validation)):
+        if not len(split_rows):
             raise SearchError(
                 "search-no-slices",
-                f"the {name} split has no slices: label volumes of more subjects, or change the "
+                f"the {split_name} split has no slices: label volumes of more subjects, or change the "
                 "split",
             )
 
@@ -97,23 +97,23 @@ def training_fingerprint(pack: Pack) -> list[Any]:
     volume repeats no training.
     """
     return [
-        *(_content(pack, pack.rows(split)) for split in ("train", "validation")),
+        *(_content_hash(pack, pack.rows(split)) for split in ("train", "validation")),
         list(pack.classes),
         dict(pack.slice_format),
     ]
 
 
-def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
+def _content_hash(pack: Pack, rows: NDArray[np.int64]) -> str:
     """SHA-256 hex of the labels, placing and pixels of some slices; volumes are renumbered from
     0."""
     placing = pack.placing
-    _, volume_number = np.unique(placing.volume[rows], return_inverse=True)
-    volume = volume_number.astype(np.int64)
+    _, unique_inverse = np.unique(placing.volume[rows], return_inverse=True)
+    volume_numbers = unique_inverse.astype(np.int64)
     running_hash = hashlib.sha256(str(len(rows)).encode())
-    for array in (pack.truth[rows], placing.sides_mm[rows], placing.z_mm[rows], volume):
+    for array in (pack.truth[rows], placing.sides_mm[rows], placing.z_mm[rows], volume_numbers):
         running_hash.update(np.ascontiguousarray(array).tobytes())
-    for start in range(0, len(rows), AT_ONCE):
-        running_hash.update(pack.pixels[rows[start : start + AT_ONCE]].tobytes())
+    for start in range(0, len(rows), SLICES_AT_ONCE):
+        running_hash.update(pack.pixels[rows[start : start + SLICES_AT_ONCE]].tobytes())
     return running_hash.hexdigest()
 
 

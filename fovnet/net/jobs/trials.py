@@ -29,16 +29,16 @@ def search_networks(
 ) -> list[Trial]:
     """The trials of a search, by slot, trained `search.workers` at a time in this call; their
     records are written to `journal`."""
-    with TrainingPool(job, search.workers) as pool:
+    with TrainingPool(job, search.workers) as training_pool:
         finished_trials = run_search(
             search,
             trials=trials,
             folder=journal,
-            submit=_submit(pool, job, journal, search),
+            submit=_submit_function(training_pool, job, journal, search),
             stop_below_regret=stop_below_regret,
             progress=progress,
         )
-    _forget_done(job, journal, search)
+    _forget_unneeded(job, journal, search)
     forget_recorded(journal)
     return finished_trials
 
@@ -47,8 +47,8 @@ def train_slot(job: TrainingJob, journal: Path, slot: int) -> Trial:
     """The trial of one slot whose proposal is in `journal`, trained and recorded there."""
     search = read_search(journal)
     with TrainingPool(job, 1) as pool:
-        trial = finish(journal, slot, _submit(pool, job, journal, search))
-    _forget_done(job, journal, search)
+        trial = finish(journal, slot, _submit_function(pool, job, journal, search))
+    _forget_unneeded(job, journal, search)
     return trial
 
 
@@ -58,15 +58,15 @@ def forget_recorded(journal: Path) -> None:
     For a search that is over; if it is extended, trainings that continue start again from the first
     epoch, to the same result.
     """
-    _forget(journal / "networks", journal, slots_needed=())
+    _forget_checkpoints(journal / "networks", journal, slots_needed=())
 
 
-def _submit(pool: TrainingPool, job: TrainingJob, journal: Path, search: Search) -> Submit:
+def _submit_function(pool: TrainingPool, job: TrainingJob, journal: Path, search: Search) -> Submit:
     """The submit function for a search: a trial's envelope is made from the trials its slot has
     seen, which are then in the journal."""
 
     def submit(proposal: Proposal) -> Future[Outcome]:
-        _forget_done(job, journal, search)
+        _forget_unneeded(job, journal, search)
         if job.envelope is None:
             return pool.submit(proposal)
         trials_seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen]
@@ -75,14 +75,14 @@ def _submit(pool: TrainingPool, job: TrainingJob, journal: Path, search: Search)
     return submit
 
 
-def _forget_done(job: TrainingJob, journal: Path, search: Search) -> None:
+def _forget_unneeded(job: TrainingJob, journal: Path, search: Search) -> None:
     """Remove the checkpoints of recorded trials with which a search will not go on, and the
     networks of those with which it has.
 
     While a record cannot be read, nothing that the search may need is removed.
     """
     if search.schedule.kind == "full":
-        _forget(job.weights, journal, slots_needed=())
+        _forget_checkpoints(job.weights, journal, slots_needed=())
         return
     try:
         trials = read_trials(journal)
@@ -91,13 +91,13 @@ def _forget_done(job: TrainingJob, journal: Path, search: Search) -> None:
     score_by_slot = {trial.proposal.slot: trial.score for trial in trials}
     proposals = (trial.proposal for trial in trials)
     ledger = Ledger.of(search.schedule, proposals, score_by_slot, any_free=True)
-    _forget(job.weights, journal, slots_needed=may_go_on(ledger, search.workers))
+    _forget_checkpoints(job.weights, journal, slots_needed=may_go_on(ledger, search.workers))
     for trial in trials:
         if trial.proposal.continues is not None and trial.outcome.status != "error":
             weights_of(job.weights, trial.proposal.continues).unlink(missing_ok=True)
 
 
-def _forget(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
+def _forget_checkpoints(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
     for path in networks.glob("slot-*.checkpoint"):
         slot = int(path.stem.split("-")[1])
         if slot not in slots_needed and on_record(journal, slot):

@@ -131,9 +131,9 @@ class TrainingPool:
         job = job or self._job
         assert job is not None, "a pool without a job of its own is given one"
         recipe = replace(job.recipe, ends=replace(job.recipe.ends, envelope=envelope or {}))
-        return self._threads.submit(self._run, replace(job, recipe=recipe), proposal)
+        return self._threads.submit(self._run_in_worker, replace(job, recipe=recipe), proposal)
 
-    def _run(self, job: TrainingJob, proposal: Proposal) -> Outcome:
+    def _run_in_worker(self, job: TrainingJob, proposal: Proposal) -> Outcome:
         executor = self._idle.get()
         worker: BaseProcess | None = None
         try:
@@ -178,25 +178,25 @@ def train(
     from fovnet.net.training.train import train_network  # torch
 
     device = choose_device(job.device)
-    data = _data_of(job, device)
-    path = keep or weights_of(job.weights, proposal.slot)
+    training_data = _read_data(job, device)
+    weights_path = keep or weights_of(job.weights, proposal.slot)
     if proposal.begun and proposal.continues is not None:
-        inherit(weights_of(job.weights, proposal.continues), path)
-    net = from_configuration(
+        inherit(weights_of(job.weights, proposal.continues), weights_path)
+    architecture = from_configuration(
         proposal.configuration,
-        classes=data.targets.shape[1],
+        classes=training_data.targets.shape[1],
         head=job.head,
-        side=data.slices.shape[-1],
+        side=training_data.slices.shape[-1],
         inputs=job.kinds,
     )
     ending = train_network(
-        net,
+        architecture,
         learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
-        data=data,
+        data=training_data,
         recipe=replace(job.recipe, epochs=proposal.epochs or job.recipe.epochs),
-        keep=path,
+        keep=weights_path,
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,
         begin=nearest(job.begin, proposal.configuration) if job.begin else None,
@@ -205,25 +205,27 @@ def train(
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
-    return _outcome(job, proposal, ending, device)
+    return _outcome_of_ending(job, proposal, ending, device)
 
 
-def _outcome(job: TrainingJob, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
+def _outcome_of_ending(
+    job: TrainingJob, proposal: Proposal, ending: Ending, device: torch.device
+) -> Outcome:
     """The record of a training's end; where epochs have seconds of their own, those of this slot's
     epochs."""
     import torch
 
-    seconds = ending.seconds
+    slot_seconds = ending.seconds
     epoch_seconds: tuple[float, ...] = ()
     if job.process_seconds or proposal.epochs is not None:
         epoch_seconds = ending.epoch_seconds
-        seconds = sum(epoch_seconds[proposal.begun :])
+        slot_seconds = sum(epoch_seconds[proposal.begun :])
     return Outcome(
         status=ending.status,
         training_loss=ending.training_loss,
         validation_loss=ending.validation_loss,
         score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
-        seconds=seconds,
+        seconds=slot_seconds,
         peak_memory_bytes=ending.peak_memory_bytes,
         device=device_name(device),
         message=f"{ending.message}{_log_trace(job, proposal.slot, ending.trace)}",
@@ -236,7 +238,7 @@ def _outcome(job: TrainingJob, proposal: Proposal, ending: Ending, device: torch
     )
 
 
-def _data_of(job: TrainingJob, device: torch.device) -> Data:
+def _read_data(job: TrainingJob, device: torch.device) -> Data:
     """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the
     pixels was replaced."""
     pixels_stamp = stamp_of(job.pixels)
@@ -265,14 +267,16 @@ def _load_data(
 
     with np.load(rows, allow_pickle=False) as arrays:
         targets = arrays["targets"]
-        training = arrays["train"]
-        validation = arrays["validation"]
+        training_rows = arrays["train"]
+        validation_rows = arrays["validation"]
         placing = None
         if "volume" in arrays:
             placing = Placing(arrays["sides_mm"], arrays["volume"], arrays["z_mm"])
     # copy-on-write: torch requires writable memory, but nothing is written
-    slices = np.load(pixels, mmap_mode="c")
-    return place_on_device(slices, targets, training, validation, device, placing, kinds)
+    mapped_pixels = np.load(pixels, mmap_mode="c")
+    return place_on_device(
+        mapped_pixels, targets, training_rows, validation_rows, device, placing, kinds
+    )
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -313,21 +317,21 @@ def _log_trace(job: TrainingJob, slot: int, trace: str) -> str:
     there is none."""
     if not trace:
         return ""
-    path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
+    log_path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as log:
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        with log_path.open("a", encoding="utf-8") as log:
             log.write(f"{trace}\n")
     except OSError as fault:
         return f" (its traceback could not be written: {fault.strerror})"
-    return f" (traceback in {path.parent.name}/{path.name})"
+    return f" (traceback in {log_path.parent.name}/{log_path.name})"
 
 
 def _new_executor() -> ProcessPoolExecutor:
     """One worker process; spawned, because a fork of a process that has used CUDA or threads may
     hang."""
     return ProcessPoolExecutor(
-        1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),)
+        1, mp_context=get_context("spawn"), initializer=_settle_worker, initargs=(os.getpid(),)
     )
 
 
@@ -349,7 +353,7 @@ def one_thread() -> None:
     keep_freed_memory()
 
 
-def _settle(parent: int) -> None:
+def _settle_worker(parent: int) -> None:
     """Set one thread, and end with the parent: its SIGKILL must not leave trainings running."""
     # Ctrl-C in a terminal: only the parent reports it
     signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))

@@ -52,14 +52,19 @@ class Checkpoint:
         At least one step must have been taken, as there is no momentum before.  Raises OSError if
         it cannot be written.
         """
-        tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
-        names = [name for name, _ in progress.model.named_parameters()]
+        tensors = {
+            f"model.{tensor_name}": tensor
+            for tensor_name, tensor in progress.model.state_dict().items()
+        }
+        parameter_names = [tensor_name for tensor_name, _ in progress.model.named_parameters()]
         parameters = progress.optimiser.param_groups[0]["params"]
-        for name, parameter in zip(names, parameters, strict=True):
+        for name, parameter in zip(parameter_names, parameters, strict=True):
             tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
         tensors |= {
-            f"average.{name}": tensor
-            for name, tensor in zip(names, progress.average, strict=bool(progress.average))
+            f"average.{tensor_name}": tensor
+            for tensor_name, tensor in zip(
+                parameter_names, progress.average, strict=bool(progress.average)
+            )
         }
         tensors["generator"] = progress.generator.get_state()
         facts = {
@@ -102,11 +107,11 @@ class Checkpoint:
 
 def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
     """The CRC-32 of the bytes of all tensors, in the order of their names."""
-    running = 0
+    running_checksum = 0
     for name in sorted(tensors):
-        numbers = tensors[name].detach().cpu().contiguous().reshape(-1)
-        running = zlib.crc32(numbers.view(torch.uint8).numpy().data, running)
-    return running
+        flat_tensor = tensors[name].detach().cpu().contiguous().reshape(-1)
+        running_checksum = zlib.crc32(flat_tensor.view(torch.uint8).numpy().data, running_checksum)
+    return running_checksum
 
 
 def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -130,14 +135,14 @@ def _restore(
             if name.startswith("model.")
         }
     )
-    names = []
+    parameter_names = []
     for name, parameter in fresh.model.named_parameters():
         momentum = tensors[f"momentum.{name}"].to(device)
         momentum = momentum.contiguous(memory_format=torch.preserve_format)
-        buffer = torch.empty_like(parameter).copy_(momentum)
-        fresh.optimiser.state[parameter]["momentum_buffer"] = buffer
-        names.append(name)
-    for name, average in zip(names, fresh.average, strict=bool(fresh.average)):
+        momentum_buffer = torch.empty_like(parameter).copy_(momentum)
+        fresh.optimiser.state[parameter]["momentum_buffer"] = momentum_buffer
+        parameter_names.append(name)
+    for name, average in zip(parameter_names, fresh.average, strict=bool(fresh.average)):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
     fresh.step = facts["step"]

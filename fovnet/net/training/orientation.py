@@ -31,17 +31,19 @@ from fovnet.net.images.resampling import resample
 from fovnet.net.recipe import Ranges
 from fovnet.volume.slices.outlines import SHAPE, outlines
 
-WIDTHS = (256, 128)
-RANGES = Ranges(rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5)
-COPIES = 8  # augmented pictures of each plane, drawn once
-SHOWINGS = 360  # mean number of times that each volume is shown, 15 in every turn
-BATCH = 128
-RATE = 2e-3
-DECAY = 0.05
+HIDDEN_WIDTHS = (256, 128)
+AUGMENTATION_RANGES = Ranges(
+    rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5
+)
+COPY_COUNT = 8  # augmented pictures of each plane, drawn once
+SHOWINGS_PER_VOLUME = 360  # mean number of times that each volume is shown, 15 in every turn
+BATCH_SIZE = 128
+LEARNING_RATE = 2e-3
+WEIGHT_DECAY = 0.05
 DROPOUT = (0.1, 0.3)  # dropout of the outlines, and of the hidden layers
 CROP_SHARE = 0.4  # of pictures, cropped to a rectangle
 LEAST_CROP = 0.45  # its least size, as a share of each side
-AT_ONCE = 512  # pictures augmented together: 80 MB
+PICTURES_AT_ONCE = 512  # pictures augmented together: 80 MB
 
 ProgressCallback = Callable[[int, int], Any]
 
@@ -58,31 +60,33 @@ def learn(
     with _one_thread_and_seed(seed):
         generator = torch.Generator().manual_seed(seed)
         augmented_outlines = _augment_outlines(pictures, generator)
-        mean = float(augmented_outlines.mean(dtype=np.float64))
-        deviation = float(augmented_outlines.std(dtype=np.float64))
-        network = _fit_network(augmented_outlines, mean, deviation, generator, progress)
+        outline_mean = float(augmented_outlines.mean(dtype=np.float64))
+        outline_deviation = float(augmented_outlines.std(dtype=np.float64))
+        network = _fit_network(
+            augmented_outlines, outline_mean, outline_deviation, generator, progress
+        )
     layers = [layer for layer in network if isinstance(layer, nn.Linear)]
     tensors = {
-        f"layer{number}.{name}": value.detach()
-        for number, layer in enumerate(layers)
+        f"layer{layer_index}.{name}": value.detach()
+        for layer_index, layer in enumerate(layers)
         for name, value in layer.named_parameters()
     }
-    first_weight = tensors["layer0.weight"] / deviation
-    first_bias = tensors["layer0.bias"] - mean * first_weight.sum(dim=1)
+    first_weight = tensors["layer0.weight"] / outline_deviation
+    first_bias = tensors["layer0.bias"] - outline_mean * first_weight.sum(dim=1)
     return tensors | {"layer0.weight": first_weight, "layer0.bias": first_bias}
 
 
 @contextmanager
 def _one_thread_and_seed(seed: int) -> Iterator[None]:
     """Sets torch to one thread and its global generator to a seed; both are restored afterwards."""
-    threads = torch.get_num_threads()
+    threads_before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(threads_before)
 
 
 def _augment_outlines(
@@ -90,46 +94,50 @@ def _augment_outlines(
 ) -> NDArray[np.float16]:
     """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved,
     zoomed, cropped, grey values changed."""
-    n = len(pictures)
-    picture_count = n * 3
-    copies = np.zeros((COPIES, picture_count, *SHAPE), np.float16)
-    for copy in range(COPIES):
-        position = torch.randint(0, pictures.shape[2], (picture_count,), generator=generator)
-        position_of_row = position.numpy()
-        for start in range(0, picture_count, AT_ONCE):
-            rows = np.arange(start, min(start + AT_ONCE, picture_count))
-            pixels = torch.from_numpy(pictures[rows // 3, rows % 3, position_of_row[rows]])
+    volume_count = len(pictures)
+    picture_count = volume_count * 3
+    outline_copies = np.zeros((COPY_COUNT, picture_count, *SHAPE), np.float16)
+    for copy_index in range(COPY_COUNT):
+        picture_positions = torch.randint(
+            0, pictures.shape[2], (picture_count,), generator=generator
+        )
+        position_by_row = picture_positions.numpy()
+        for start in range(0, picture_count, PICTURES_AT_ONCE):
+            rows = np.arange(start, min(start + PICTURES_AT_ONCE, picture_count))
+            pixels = torch.from_numpy(pictures[rows // 3, rows % 3, position_by_row[rows]])
             images = _augment_pictures(pixels.unsqueeze(1).float().div_(255), generator)
-            copies[copy, rows] = outlines(255 * images.squeeze(1).numpy())
-    return copies.reshape(COPIES, n, 3, *SHAPE)
+            outline_copies[copy_index, rows] = outlines(255 * images.squeeze(1).numpy())
+    return outline_copies.reshape(COPY_COUNT, volume_count, 3, *SHAPE)
 
 
 def _augment_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """Pictures (m, 1, h, w) in [0, 1], each augmented by its own draw."""
-    draws = draw(len(pictures), RANGES, generator)
+    draws = draw(len(pictures), AUGMENTATION_RANGES, generator)
     images = resample(_crop_pictures(pictures, generator), affines(draws))
-    return change_greys(images, draws, RANGES)
+    return change_greys(images, draws, AUGMENTATION_RANGES)
 
 
 def _crop_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """The pictures, a share of them cropped to a rectangle of what they show, with that rectangle
     centred."""
-    m, _, size, _ = pictures.shape
-    dice, *crop_draws = torch.rand((5, m), generator=generator).unbind()
-    pixel = torch.arange(size) - (size - 1) / 2
-    masks = []
-    shifts = []
+    picture_count, _, side, _ = pictures.shape
+    crop_chance, *crop_draws = torch.rand((5, picture_count), generator=generator).unbind()
+    pixel_positions = torch.arange(side) - (side - 1) / 2
+    axis_masks = []
+    axis_shifts = []
     for axis, (size_draw, shift_draw) in enumerate((crop_draws[:2], crop_draws[2:])):
         half_body = (pictures.amax(dim=(1, 3 - axis)) > 0).sum(dim=1) / 2
         half_size = half_body * (LEAST_CROP + (1 - LEAST_CROP) * size_draw)
         centre = (half_body - half_size) * (2 * shift_draw - 1)
-        masks.append((pixel - centre[:, None]).abs() <= half_size[:, None])
-        shifts.append(2 * centre / size)
-    crops = pictures * (masks[0][:, None, :, None] & masks[1][:, None, None, :])
-    identity = torch.eye(2).expand(m, 2, 2)
-    shift = torch.stack([shifts[1], shifts[0]], dim=1)[:, :, None]
-    centred_crops = resample(crops, torch.cat([identity, shift], dim=2))
-    return torch.where((dice < CROP_SHARE)[:, None, None, None], centred_crops, pictures)
+        axis_masks.append((pixel_positions - centre[:, None]).abs() <= half_size[:, None])
+        axis_shifts.append(2 * centre / side)
+    cropped_pictures = pictures * (
+        axis_masks[0][:, None, :, None] & axis_masks[1][:, None, None, :]
+    )
+    identity = torch.eye(2).expand(picture_count, 2, 2)
+    shift = torch.stack([axis_shifts[1], axis_shifts[0]], dim=1)[:, :, None]
+    centred_crops = resample(cropped_pictures, torch.cat([identity, shift], dim=2))
+    return torch.where((crop_chance < CROP_SHARE)[:, None, None, None], centred_crops, pictures)
 
 
 def _fit_network(
@@ -141,39 +149,43 @@ def _fit_network(
 ) -> nn.Sequential:
     """The network, trained on outlines (copies, n, 3, ...), normalised by their mean and standard
     deviation."""
-    copies, n = outline_copies.shape[:2]
-    inputs = int(np.prod(SHAPE))
+    copy_count, volume_count = outline_copies.shape[:2]
+    input_count = int(np.prod(SHAPE))
     network = nn.Sequential(
         nn.Dropout(DROPOUT[0]),
-        nn.Linear(inputs, WIDTHS[0]),
+        nn.Linear(input_count, HIDDEN_WIDTHS[0]),
         nn.ReLU(),
         nn.Dropout(DROPOUT[1]),
-        nn.Linear(*WIDTHS),
+        nn.Linear(*HIDDEN_WIDTHS),
         nn.ReLU(),
         nn.Dropout(DROPOUT[1]),
-        nn.Linear(WIDTHS[1], len(VIEWS)),
+        nn.Linear(HIDDEN_WIDTHS[1], len(VIEWS)),
     )
-    steps = max(1, SHOWINGS * n // BATCH)
-    optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
+    step_count = max(1, SHOWINGS_PER_VOLUME * volume_count // BATCH_SIZE)
+    optimiser = torch.optim.AdamW(network.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=step_count)
     views_of_turn = torch.from_numpy(TURNS)
-    outlines_by_copy = torch.from_numpy(outline_copies).reshape(copies, n, 3, inputs)
-    for step in range(steps):
-        copy, volume, turn = (
-            torch.randint(0, count, (BATCH,), generator=generator)
-            for count in (copies, n, len(TURNS))
+    outlines_by_copy = torch.from_numpy(outline_copies).reshape(
+        copy_count, volume_count, 3, input_count
+    )
+    for step in range(step_count):
+        copy_index, volume_index, turn_index = (
+            torch.randint(0, index_count, (BATCH_SIZE,), generator=generator)
+            for index_count in (copy_count, volume_count, len(TURNS))
         )
-        views = views_of_turn[turn]
-        plane_outlines = outlines_by_copy[copy[:, None], volume[:, None], PLANE[views]]
-        view_outlines = plane_outlines.float().gather(2, PERMUTATIONS[views])
+        views = views_of_turn[turn_index]
+        plane_outlines = outlines_by_copy[
+            copy_index[:, None], volume_index[:, None], PLANE_OF_VIEW[views]
+        ]
+        view_outlines = plane_outlines.float().gather(2, PERMUTATION_OF_VIEW[views])
         scores = turn_scores(network((view_outlines - mean) / deviation))
-        loss = F.cross_entropy(scores, turn)
+        loss = F.cross_entropy(scores, turn_index)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
-        if progress and (step % 100 == 99 or step == steps - 1):
-            progress(step + 1, steps)
+        if progress and (step % 100 == 99 or step == step_count - 1):
+            progress(step + 1, step_count)
     return network.eval()
 
 
@@ -188,11 +200,13 @@ def turn_scores(scores: Tensor) -> Tensor:
 def _outline_permutations() -> Tensor:
     """(16, 1024) for each view, the permutation of its plane's outlines when the picture is
     rearranged to show it."""
-    numbers = np.arange(np.prod(SHAPE)).reshape(SHAPE)
-    permutations = [move_histograms(numbers, MOVES[move]).reshape(-1) for _, move in SOURCES]
+    outline_indices = np.arange(np.prod(SHAPE)).reshape(SHAPE)
+    permutations = [
+        move_histograms(outline_indices, MOVES[move]).reshape(-1) for _, move in SOURCES
+    ]
     return torch.from_numpy(np.stack(permutations))
 
 
-PLANE = torch.tensor([plane for plane, _ in SOURCES])
+PLANE_OF_VIEW = torch.tensor([plane for plane, _ in SOURCES])
 """(16,) for each view, the plane that shows it."""
-PERMUTATIONS = _outline_permutations()
+PERMUTATION_OF_VIEW = _outline_permutations()

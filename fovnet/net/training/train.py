@@ -43,12 +43,12 @@ from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.sections import sections
 
 MOMENTUM = 0.9
-DECAY = 1e-6
+RATE_DECAY = 1e-6
 # seconds: a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
 CHECKPOINTS_APART = 20.0
 # steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's
 # time
-AVERAGE_EVERY = 5
+STEPS_PER_AVERAGE = 5
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,9 @@ def class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Ten
 
     row_frequencies  (n,) with which each row is drawn; None: uniform
     """
-    share = _mean_of_rows(targets, row_frequencies)
-    inverse = torch.where(share > 0, 1 / share.clamp_min(1e-12), 0.0)
-    return inverse / (share * inverse).sum().clamp_min(1e-12)
+    class_shares = _mean_of_rows(targets, row_frequencies)
+    inverse_shares = torch.where(class_shares > 0, 1 / class_shares.clamp_min(1e-12), 0.0)
+    return inverse_shares / (class_shares * inverse_shares).sum().clamp_min(1e-12)
 
 
 def _mean_of_rows(values: Tensor, row_frequencies: Tensor | None) -> Tensor:
@@ -275,25 +275,25 @@ class _Epochs:
         data = self.data
         row_frequencies = training_row_frequencies(data, self.recipe)
         weights = class_weights(data.targets[data.train], row_frequencies)
-        guess = Guess(
+        guessing_losses = Guess(
             guessing_loss(data.targets[data.train], weights, row_frequencies),
             guessing_loss(data.targets[data.validation], weights),
         )
-        saved_at = -np.inf
-        end = self._end(progress, guess)
+        last_saved_at = -np.inf
+        end = self._end_now(progress, guessing_losses)
         while end is None:
             self._run_epoch(progress, weights)
-            end = self._end(progress, guess)
-            is_due = end is not None or time.monotonic() - saved_at >= CHECKPOINTS_APART
+            end = self._end_now(progress, guessing_losses)
+            is_due = end is not None or time.monotonic() - last_saved_at >= CHECKPOINTS_APART
             last_losses = [progress.training_loss[-1], progress.validation_loss[-1]]
             if is_due and np.isfinite(last_losses).all():
                 self.checkpoint.save(progress)
-                saved_at = time.monotonic()
+                last_saved_at = time.monotonic()
             if self.report:
                 self.report(progress, self.recipe.epochs)
         return end
 
-    def _end(self, progress: Progress, guess: Guess) -> End | None:
+    def _end_now(self, progress: Progress, guess: Guess) -> End | None:
         return self.recipe.ends.end(
             progress.training_loss,
             progress.validation_loss,
@@ -304,35 +304,37 @@ class _Epochs:
 
     def _run_epoch(self, progress: Progress, weights: Tensor) -> None:
         """Train and validate for one epoch, and keep its weights if they are the best so far."""
-        started = self.now()
-        rate = (
+        start_seconds = self.now()
+        learning_rate = (
             self.learning_rate
             * self.recipe.ends.rate_factor(progress.validation_loss)
             * self.recipe.cooldown_factor(len(progress.validation_loss))
         )
-        train_epoch(progress, self.data, weights, self.recipe, rate, self.batch)
+        train_epoch(progress, self.data, weights, self.recipe, learning_rate, self.batch)
         with _averaged_weights(progress, self.recipe):
-            loss = validation_loss(progress.model, self.data, weights, self.recipe.precision)
-            progress.validation_loss.append(loss)
-            if progress.score == loss and np.isfinite(loss):
-                best = {"epoch": len(progress.validation_loss), "score": progress.score}
-                facts = {**self.facts, **best}
+            validation_loss_now = validation_loss(
+                progress.model, self.data, weights, self.recipe.precision
+            )
+            progress.validation_loss.append(validation_loss_now)
+            if progress.score == validation_loss_now and np.isfinite(validation_loss_now):
+                best_epoch_facts = {"epoch": len(progress.validation_loss), "score": progress.score}
+                facts = {**self.facts, **best_epoch_facts}
                 save_network(self.checkpoint.keep, progress.model, self.net, facts)
-        progress.epoch_seconds.append(self.now() - started)
+        progress.epoch_seconds.append(self.now() - start_seconds)
 
 
 def validation_loss(model: Network, data: Data, weights: Tensor, precision: str = "auto") -> float:
     """Mean weighted cross-entropy of the validation rows, in nats, without augmentation; weights
     (k,) of the classes."""
     model.eval()
-    total = torch.zeros((), dtype=torch.float64, device=data.device)
+    loss_sum = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), computing_in(precision, data.device):
-        batch = inference_batch_size([model], data.slices[0].numel(), data.device)
-        for rows in torch.split(data.validation, batch):
+        batch_size = inference_batch_size([model], data.slices[0].numel(), data.device)
+        for rows in torch.split(data.validation, batch_size):
             scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
             loss = loss_of(scores, data.targets.index_select(0, rows), weights)
-            total += loss.double() * len(rows)
-    return float(total / len(data.validation))
+            loss_sum += loss.double() * len(rows)
+    return float(loss_sum / len(data.validation))
 
 
 def peak_memory(device: torch.device) -> int:
@@ -362,17 +364,19 @@ def begin_training(
     optimiser = torch.optim.SGD(
         model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True
     )
-    average = [parameter.detach().clone() for parameter in model.parameters()] if averaged else []
-    return Progress(model, optimiser, generator, average)
+    running_mean = (
+        [parameter.detach().clone() for parameter in model.parameters()] if averaged else []
+    )
+    return Progress(model, optimiser, generator, running_mean)
 
 
 def _take_into_average(progress: Progress, decay: float) -> None:
     """Update the running mean; its decay at update u is at most (1 + u)/(10 + u), so that the
     initial weights are soon forgotten."""
-    update = progress.step // AVERAGE_EVERY
-    share = 1.0 - min(decay, (1 + update) / (10 + update))
+    update_index = progress.step // STEPS_PER_AVERAGE
+    newest_share = 1.0 - min(decay, (1 + update_index) / (10 + update_index))
     weights = [parameter.detach() for parameter in progress.model.parameters()]
-    torch._foreach_lerp_(progress.average, weights, share)
+    torch._foreach_lerp_(progress.average, weights, newest_share)
 
 
 @contextmanager
@@ -388,15 +392,15 @@ def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
     if not recipe.averaging:
         yield
         return
-    _exchange(progress.model.parameters(), progress.average)
+    _swap_in_place(progress.model.parameters(), progress.average)
     try:
         yield
     finally:
-        _exchange(progress.model.parameters(), progress.average)
+        _swap_in_place(progress.model.parameters(), progress.average)
 
 
 @torch.no_grad()
-def _exchange(weights: Iterable[Tensor], averages: Iterable[Tensor]) -> None:
+def _swap_in_place(weights: Iterable[Tensor], averages: Iterable[Tensor]) -> None:
     """Swap tensors in place, as a CUDA graph requires; a few rows at a time, as the predicted
     memory has no room for a whole copy."""
     for weight, average in zip(weights, averages, strict=True):
@@ -435,12 +439,12 @@ def train_epoch(
         make_batches = partial(volume_batches, volume=data.volume)
     batches = make_batches(data.train, recipe.slices_per_epoch, batch, progress.generator)
     for rows, batch_draws in zip(batches, torch.split(draws, batch), strict=True):
-        train_step.take(rows, batch_draws, learning_rate / (1 + DECAY * progress.step))
+        train_step.take(rows, batch_draws, learning_rate / (1 + RATE_DECAY * progress.step))
         progress.step += 1
-        if recipe.averaging and progress.step % AVERAGE_EVERY == 0:
+        if recipe.averaging and progress.step % STEPS_PER_AVERAGE == 0:
             _take_into_average(progress, recipe.averaging)
     # else the average is still the initial network
-    if recipe.averaging and progress.step < AVERAGE_EVERY:
+    if recipe.averaging and progress.step < STEPS_PER_AVERAGE:
         _take_into_average(progress, recipe.averaging)
     progress.training_loss.append(train_step.mean_loss())
 
@@ -469,15 +473,15 @@ def volume_batches(
 
     A whole body of 150 slices counts as much as a knee of 15, as in the classification of volumes.
     """
-    order = volume[rows].argsort(stable=True).cpu()
-    _, slices = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
-    slices = slices.cpu()
-    first_row = slices.cumsum(0) - slices
-    volumes = _permutations(len(slices), count, generator)
-    shares = torch.rand(count, generator=generator, dtype=torch.float64)
-    row_in_volume = (shares * slices[volumes]).long()
-    picks = order[first_row[volumes] + row_in_volume]
-    yield from torch.split(rows[picks.to(rows.device)], batch)
+    rows_by_volume = volume[rows].argsort(stable=True).cpu()
+    _, slice_counts = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
+    slice_counts = slice_counts.cpu()
+    first_row = slice_counts.cumsum(0) - slice_counts
+    drawn_volumes = _permutations(len(slice_counts), count, generator)
+    position_shares = torch.rand(count, generator=generator, dtype=torch.float64)
+    row_in_volume = (position_shares * slice_counts[drawn_volumes]).long()
+    picked_rows = rows_by_volume[first_row[drawn_volumes] + row_in_volume]
+    yield from torch.split(rows[picked_rows.to(rows.device)], batch)
 
 
 def shuffled_batches(
@@ -491,6 +495,6 @@ def shuffled_batches(
 
 def _permutations(length: int, count: int, generator: torch.Generator) -> Tensor:
     """(count,) numbers below `length`: one permutation after another."""
-    passes = -(-count // length)
-    permutations = [torch.randperm(length, generator=generator) for _ in range(passes)]
+    permutation_count = -(-count // length)
+    permutations = [torch.randperm(length, generator=generator) for _ in range(permutation_count)]
     return torch.cat(permutations)[:count]

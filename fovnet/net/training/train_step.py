@@ -34,7 +34,7 @@ from fovnet.net.recipe import Ranges
 
 # steps before the recording, in which libraries choose their kernels and momentum buffers are
 # allocated
-WARM_UP = 3
+EAGER_STEPS = 3
 
 
 class Resident(Protocol):
@@ -154,7 +154,7 @@ def augmented_images(
         theta=affines(draws),
         crops=crops(draws) if ranges.crop else None,
         ends=ends(draws) if ranges.crop else None,
-        distort=_distortion(draws, ranges),
+        distort=_distortion_of_draws(draws, ranges),
         as_cut=ranges.as_cut,
     )
     inputs = change_greys(images(slices, rows, kinds, placed, warp), draws, ranges)
@@ -163,7 +163,7 @@ def augmented_images(
     return inputs
 
 
-def _distortion(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
+def _distortion_of_draws(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
     """What distorts images as these draws say; None if the ranges have no distortion."""
     if not (ranges.bend or ranges.texture or ranges.tones or ranges.shading):
         return None
@@ -203,12 +203,12 @@ class StepReplay:
         self.rows.copy_(rows)
         self.draws.copy_(draws)
         train_step.set_rate(rate)
-        if self.eager_steps < WARM_UP:
+        if self.eager_steps < EAGER_STEPS:
             self.eager_steps += 1
             self._run_eager_step(train_step)
             return
         if self.graph is None:
-            self.graph = self._record(train_step)
+            self.graph = self._record_graph(train_step)
         self.graph.replay()
 
     def _run_eager_step(self, train_step: TrainStep) -> None:
@@ -219,7 +219,7 @@ class StepReplay:
             train_step.step(self.rows, self.draws)
         torch.cuda.current_stream().wait_stream(self.stream)
 
-    def _record(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
+    def _record_graph(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
         """The step as a graph; recording does not execute it."""
         # so that gradients are allocated in the graph's memory
         train_step.optimiser.zero_grad(set_to_none=True)

@@ -51,7 +51,7 @@ class Beginning:
         return {
             name: level
             for name, level in self.configuration.items()
-            if name not in LEARNING_STEP_AXES and axes.ANYWAY.get(name) != level
+            if name not in LEARNING_STEP_AXES and axes.DEFAULT_LEVELS.get(name) != level
         }
 
 

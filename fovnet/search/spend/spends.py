@@ -18,7 +18,7 @@ def full(ledger: Ledger) -> Move | None:
 
 SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
 
-SPARE = 4
+SPARE_CHECKPOINTS = 4
 """Checkpoints that asha keeps for places lost for a while: without them one worker trains 1.0 to
 1.7 % of all epochs again, with them at most 0.3 %, and keeps up to 15 instead of 6 (random and
 gp-ei, 9 and 27 epochs, 200 slots)."""
@@ -27,17 +27,17 @@ gp-ei, 9 and 27 epochs, 200 slots)."""
 def may_go_on(ledger: Ledger, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
-    Of asha the best ⌈n/η⌉ + W + SPARE of the n on a rung; of hyperband those among the best of
+    Of asha the best ⌈n/η⌉ + W + SPARE_CHECKPOINTS of the n on a rung; of hyperband those among the best of
     their rung so far, and with reuse all.  Any other that goes on after all is trained from its
     first epoch, to the same result.
     """
     schedule = ledger.schedule
-    slots: set[int] = set()
-    for (bracket, rung), members in ledger.rungs.items():
-        count = -(-len(members) // schedule.eta) + workers + SPARE
+    kept_slots: set[int] = set()
+    for (bracket, rung), entries_on_rung in ledger.rungs.items():
+        kept_count = -(-len(entries_on_rung) // schedule.eta) + workers + SPARE_CHECKPOINTS
         if schedule.kind == "hyperband":
-            count = len(members)
+            kept_count = len(entries_on_rung)
             if not schedule.reuse:
-                count = promotions_from(schedule, bracket, rung)
-        slots |= {entry.slot for entry in best_of(members)[:count]}
-    return {entry.slot for entry in ledger.paused_entries if entry.slot in slots}
+                kept_count = promotions_from(schedule, bracket, rung)
+        kept_slots |= {entry.slot for entry in best_of(entries_on_rung)[:kept_count]}
+    return {entry.slot for entry in ledger.paused_entries if entry.slot in kept_slots}

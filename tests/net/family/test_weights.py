@@ -17,7 +17,13 @@ from safetensors.torch import save
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
-from fovnet.net.family.weights import KINDS, load_network, load_tensors, save_network, save_tensors
+from fovnet.net.family.weights import (
+    TYPE_NAMES,
+    load_network,
+    load_tensors,
+    save_network,
+    save_tensors,
+)
 
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6).filter(
     lambda name: name != "__metadata__"
@@ -26,7 +32,7 @@ shapes = st.lists(st.integers(0, 3), max_size=3)
 
 
 @given(
-    st.dictionaries(names, st.tuples(st.sampled_from(list(KINDS)), shapes), max_size=5),
+    st.dictionaries(names, st.tuples(st.sampled_from(list(TYPE_NAMES)), shapes), max_size=5),
     st.text(max_size=8),
 )
 def test_the_bytes_are_those_of_the_library(

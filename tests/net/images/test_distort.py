@@ -10,14 +10,14 @@ import torch
 from scipy.interpolate import BSpline, KroghInterpolator
 from scipy.ndimage import correlate, map_coordinates
 
-from fovnet.net.images.augment import PLAIN_DRAWS, distortions, draw
+from fovnet.net.images.augment import AFFINE_GREY_AND_CROP_DRAWS, distortions, draw
 from fovnet.net.images.distort import (
-    CONTROLS,
-    GAINS,
-    GREYS,
-    POINTS,
-    SHARES,
-    TAPS,
+    CONTROL_COUNT,
+    GAIN_COUNT,
+    GREY_COUNT,
+    POINTS_PER_SIDE,
+    SHARE_COUNT,
+    TAP_COUNT,
     bend_shape,
     change_tones,
     distort,
@@ -40,8 +40,8 @@ def spline_surface(controls: torch.Tensor, h: int, w: int) -> np.ndarray:
     """(h, w) scipy's cubic B-splines of control points (4, 4) whose ends are held: those beyond the frame are
     as the last within it."""
     held = np.pad(controls.double().numpy(), 1, mode="edge")
-    rows, columns = ((np.arange(size) + 0.5) / size * (POINTS - 1) for size in (h, w))
-    knots = np.arange(-3.0, POINTS + 3)  # uniform; basis i is centred at i - 1
+    rows, columns = ((np.arange(size) + 0.5) / size * (POINTS_PER_SIDE - 1) for size in (h, w))
+    knots = np.arange(-3.0, POINTS_PER_SIDE + 3)  # uniform; basis i is centred at i - 1
     down, across = (BSpline.design_matrix(at, knots, 3).toarray() for at in (rows, columns))
     return np.asarray(down @ held @ across.T)
 
@@ -64,7 +64,9 @@ def test_other_draws_are_those_without_distortions() -> None:
         draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05, 0.3, 0.1, 0.5, *more), seeded(3))
         for more in ((0.1, 0.3, 0.5), ())
     )
-    assert torch.equal(with_them[:, :PLAIN_DRAWS], without[:, :PLAIN_DRAWS])
+    assert torch.equal(
+        with_them[:, :AFFINE_GREY_AND_CROP_DRAWS], without[:, :AFFINE_GREY_AND_CROP_DRAWS]
+    )
     assert not torch.equal(distortions(with_them), distortions(without))
 
 
@@ -72,13 +74,23 @@ def test_each_change_is_made_where_it_is_asked_for_and_no_other() -> None:
     """All sixteen ways to ask: first the texture, then tones, then shades, the bend at last."""
     images, drawn = slices(2), draw_distortions(2, 0.1, 0.3, 0.5, 0.4, seeded(8))
     controls, kernels, greys, shares, gains = torch.split(
-        drawn, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1
+        drawn, [CONTROL_COUNT, TAP_COUNT, GREY_COUNT, SHARE_COUNT, GAIN_COUNT], dim=1
     )
     for bend, texture, tones, shading in product((False, True), repeat=4):
         wanted = filter_texture(images, kernels.reshape(2, 3, 3)) if texture else images
-        wanted = change_tones(wanted, greys, shares.reshape(2, POINTS, POINTS)) if tones else wanted
-        wanted = shade(wanted, gains.reshape(2, POINTS, POINTS)) if shading else wanted
-        wanted = bend_shape(wanted, controls.reshape(2, 2, POINTS, POINTS)) if bend else wanted
+        wanted = (
+            change_tones(wanted, greys, shares.reshape(2, POINTS_PER_SIDE, POINTS_PER_SIDE))
+            if tones
+            else wanted
+        )
+        wanted = (
+            shade(wanted, gains.reshape(2, POINTS_PER_SIDE, POINTS_PER_SIDE)) if shading else wanted
+        )
+        wanted = (
+            bend_shape(wanted, controls.reshape(2, 2, POINTS_PER_SIDE, POINTS_PER_SIDE))
+            if bend
+            else wanted
+        )
         made = distort(images, drawn, bend=bend, texture=texture, tones=tones, shading=shading)
         torch.testing.assert_close(made, wanted, atol=0, rtol=0)
 
@@ -88,12 +100,14 @@ def test_how_much_texture_and_which_greys_are_drawn_for_each_slice() -> None:
     slice know nothing of each other."""
     drawn = draw_distortions(20_000, 0.0, 0.3, 1.0, 0.0, seeded(9))
     taps, greys = (
-        drawn[:, CONTROLS : CONTROLS + TAPS].clone(),
-        drawn[:, CONTROLS + TAPS : CONTROLS + TAPS + GREYS],
+        drawn[:, CONTROL_COUNT : CONTROL_COUNT + TAP_COUNT].clone(),
+        drawn[:, CONTROL_COUNT + TAP_COUNT : CONTROL_COUNT + TAP_COUNT + GREY_COUNT],
     )
-    taps[:, TAPS // 2] -= 1.0
-    assert float((taps**2).mean()) * TAPS / (TAPS - 1) == pytest.approx(0.3**2 / 3, rel=0.03)
-    together = np.corrcoef(greys.numpy().T) - np.eye(GREYS)
+    taps[:, TAP_COUNT // 2] -= 1.0
+    assert float((taps**2).mean()) * TAP_COUNT / (TAP_COUNT - 1) == pytest.approx(
+        0.3**2 / 3, rel=0.03
+    )
+    together = np.corrcoef(greys.numpy().T) - np.eye(GREY_COUNT)
     assert np.abs(together).max() < 0.03
     assert float(greys.mean()) == pytest.approx(0.5, abs=0.01) and float(
         greys.var()
@@ -102,7 +116,7 @@ def test_how_much_texture_and_which_greys_are_drawn_for_each_slice() -> None:
 
 def test_points_that_move_alike_move_the_slice() -> None:
     """B-splines sum to one: 0.25 of a half side of 20 columns are 5 columns, 0.125 of 16 rows are 2."""
-    image, controls = slices(1), torch.zeros(1, 2, POINTS, POINTS)
+    image, controls = slices(1), torch.zeros(1, 2, POINTS_PER_SIDE, POINTS_PER_SIDE)
     controls[:, 0], controls[:, 1] = 0.25, 0.125
     torch.testing.assert_close(
         bend_shape(image, controls)[:, :, :-2, :-5], image[:, :, 2:, 5:], atol=1e-5, rtol=0
@@ -111,7 +125,7 @@ def test_points_that_move_alike_move_the_slice() -> None:
 
 def test_a_bend_reads_where_scipys_splines_point() -> None:
     image, drawn = slices(1, seed=2), draw_distortions(1, 0.08, 0.0, 0.0, 0.0, seeded(4))
-    controls = drawn[:, :CONTROLS].reshape(1, 2, POINTS, POINTS)
+    controls = drawn[:, :CONTROL_COUNT].reshape(1, 2, POINTS_PER_SIDE, POINTS_PER_SIDE)
     h, w = image.shape[2:]
     right, low = (spline_surface(part, h, w) for part in controls[0])
     where = np.array([np.arange(h)[:, None] + low * h / 2, np.arange(w) + right * w / 2])
@@ -122,7 +136,7 @@ def test_a_bend_reads_where_scipys_splines_point() -> None:
 def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
     images = 0.3 + 0.4 * slices(2, seed=5)
     kernels = draw_distortions(2, 0.0, 0.5, 0.0, 0.0, seeded(6))[
-        :, CONTROLS : CONTROLS + TAPS
+        :, CONTROL_COUNT : CONTROL_COUNT + TAP_COUNT
     ].reshape(2, 3, 3)
     torch.testing.assert_close(kernels.sum(dim=(1, 2)), torch.ones(2), atol=1e-5, rtol=0)
     for image, kernel, found in zip(images, kernels, filter_texture(images, kernels), strict=True):
@@ -139,8 +153,10 @@ def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
 def test_tones_follow_scipys_interpolation_as_far_as_its_splines_give() -> None:
     image, drawn = slices(1, seed=7), draw_distortions(1, 0.0, 0.0, 0.8, 0.0, seeded(8))
     greys, shares = (
-        drawn[0, CONTROLS + TAPS :][:3],
-        drawn[0, CONTROLS + TAPS + 3 : -GAINS].reshape(POINTS, POINTS),
+        drawn[0, CONTROL_COUNT + TAP_COUNT :][:3],
+        drawn[0, CONTROL_COUNT + TAP_COUNT + 3 : -GAIN_COUNT].reshape(
+            POINTS_PER_SIDE, POINTS_PER_SIDE
+        ),
     )
     curve = KroghInterpolator([0, 1 / 3, 2 / 3, 1], [0, *greys.double().tolist()])
     x, share = image[0, 0].double().numpy(), spline_surface(shares, *image.shape[2:])
@@ -153,7 +169,9 @@ def test_tones_follow_scipys_interpolation_as_far_as_its_splines_give() -> None:
 
 def test_tones_leave_black_black_and_may_swap_two_tissues() -> None:
     two = torch.tensor([[0.0, 1 / 3, 2 / 3, 1.0]]).reshape(1, 1, 1, 4)
-    swapped = change_tones(two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS, POINTS))
+    swapped = change_tones(
+        two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS_PER_SIDE, POINTS_PER_SIDE)
+    )
     torch.testing.assert_close(
         swapped.flatten(), torch.tensor([0.0, 0.9, 0.2, 0.4]), atol=1e-5, rtol=0
     )
@@ -162,7 +180,9 @@ def test_tones_leave_black_black_and_may_swap_two_tissues() -> None:
 def test_shades_are_the_exponential_of_scipys_splines_and_leave_black_black() -> None:
     image, gains = (
         slices(1, seed=9),
-        draw_distortions(1, 0.0, 0.0, 0.0, 0.7, seeded(10))[0, -GAINS:].reshape(POINTS, POINTS),
+        draw_distortions(1, 0.0, 0.0, 0.0, 0.7, seeded(10))[0, -GAIN_COUNT:].reshape(
+            POINTS_PER_SIDE, POINTS_PER_SIDE
+        ),
     )
     image[:, :, :5] = 0.0
     wanted = np.minimum(
@@ -182,8 +202,8 @@ def test_shades_are_the_exponential_of_scipys_splines_and_leave_black_black() ->
 def test_a_shade_has_a_bright_side_as_a_surface_coil_does() -> None:
     """Half of a field is a slope: the mean square of what its sides differ by is six times that of points
     without an order."""
-    gains = draw_distortions(2000, 0.0, 0.0, 0.0, 1.0, seeded(11))[:, -GAINS:].reshape(
-        -1, POINTS, POINTS
+    gains = draw_distortions(2000, 0.0, 0.0, 0.0, 1.0, seeded(11))[:, -GAIN_COUNT:].reshape(
+        -1, POINTS_PER_SIDE, POINTS_PER_SIDE
     )
     assert float(gains.abs().max()) <= 1.0
     aside = torch.stack(

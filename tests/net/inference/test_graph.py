@@ -12,7 +12,7 @@ from torch import nn
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import Network, build
-from fovnet.net.inference.graph import DRAWINGS, GraphDrawing, graph_of
+from fovnet.net.inference.graph import DRAW_BY_LAYER_TYPE, GraphDrawing, graph_of
 from fovnet.net.inference.member_outputs import member_answers
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
@@ -175,7 +175,7 @@ def test_another_kind_of_layer_is_one_function_more(monkeypatch):
     def twice(drawing: GraphDrawing, _: _Twice, __: str, at: str) -> str:
         return drawing.add("Add", at, at)
 
-    monkeypatch.setitem(DRAWINGS, _Twice, twice)
+    monkeypatch.setitem(DRAW_BY_LAYER_TYPE, _Twice, twice)
     session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
     given = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
     for mine, torchs in zip(

@@ -25,7 +25,7 @@ from fovnet.net.training.train import (
     place_on_device,
     train_epoch,
 )
-from fovnet.net.training.train_step import WARM_UP, StepReplay, TrainStep, augmented_images
+from fovnet.net.training.train_step import EAGER_STEPS, StepReplay, TrainStep, augmented_images
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CPU = torch.device("cpu")
@@ -98,7 +98,7 @@ def test_replayed_steps_end_with_the_bits_of_single_ones(
     """60 slices an epoch: seven whole batches, and one of four that no recording fits."""
     recipe = replace(recipe, slices_per_epoch=60)
     single, replayed = trained(shapes, recipe, CPU), trained(shapes, recipe, CPU, replayed=True)
-    assert [recording.replays for recording in recordings] == [14 - WARM_UP]
+    assert [recording.replays for recording in recordings] == [14 - EAGER_STEPS]
     assert replayed.training_loss == single.training_loss
     assert all(
         torch.equal(a, b)
