@@ -25,10 +25,10 @@ def predicting(ensemble: Path) -> str:
 def simulating(settings: Settings) -> str:
     """The `fovnet phantom` command that simulates the people of a configuration."""
     phantom = settings.phantom
-    words = ["fovnet", "phantom", str(Results(Path(settings.results)).phantom)]
-    words += ["--subjects", str(phantom.subjects)]
-    words += ["--volumes", str(phantom.volumes_per_subject)]
-    words += ["--seed", str(settings.seed)]
+    command_words = ["fovnet", "phantom", str(Results(Path(settings.results)).phantom)]
+    command_words += ["--subjects", str(phantom.subjects)]
+    command_words += ["--volumes", str(phantom.volumes_per_subject)]
+    command_words += ["--seed", str(settings.seed)]
     for name in phantom.without:
-        words += ["--without", name]
-    return shlex.join(words)
+        command_words += ["--without", name]
+    return shlex.join(command_words)

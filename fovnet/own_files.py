@@ -9,14 +9,16 @@ from pathlib import Path
 from fovnet.errors import ConfigError
 from fovnet.records import read_json
 
-SOFTWARE = b"Software\x00fovnet"  # in the first chunks of every picture that is drawn here
-STAMP = b"\xff\xfe\x00\x08fovnet"  # the comment of every thumbnail, as its JPEG marker holds it
-TABLES = (
+PICTURE_STAMP = b"Software\x00fovnet"  # in the first chunks of every picture that is drawn here
+THUMBNAIL_STAMP = (
+    b"\xff\xfe\x00\x08fovnet"  # the comment of every thumbnail, as its JPEG marker holds it
+)
+TABLE_OPENINGS = (
     b"volume_id\tpath\tstatus\tregion",
     b"volume_id\tpath\tstatus\tshows",
     b"patient\tstudy\tseries_number\tseries\tkind",
 )
-OPENING = 4096
+OPENING_BYTES = 4096
 PAGES = "pages"
 LABEL_LOG = "label-log.jsonl"  # in every folder of labels
 ROWS_OPENING = "fovnetRows("
@@ -64,30 +66,30 @@ def path_answered_before(folder: Path, volume_id: str) -> str:
         refuse_foreign(picture, is_our_picture)
         return ""
     try:
-        facts = read_json(path)
-        if "fovnet" in facts:
-            return str(facts.get("path", ""))
+        answer = read_json(path)
+        if "fovnet" in answer:
+            return str(answer.get("path", ""))
     except (OSError, ValueError):
         content = path.read_bytes()
         if not content or b'"fovnet"' in content:  # an answer damaged by a disk failure
             return ""
-    raise _foreign(path)
+    raise _refusal_of_foreign(path)
 
 
 def refuse_foreign(path: Path, is_ours: Callable[[Path], bool]) -> None:
     """Raise ConfigError "out-foreign" unless `path` does not exist or is fovnet's."""
     if path.exists() and not is_ours(path):
-        raise _foreign(path)
+        raise _refusal_of_foreign(path)
 
 
 def is_our_picture(path: Path) -> bool:
     """Whether a PNG was drawn by fovnet."""
-    return SOFTWARE in _opening(path)
+    return PICTURE_STAMP in _opening(path)
 
 
 def is_our_thumbnail(path: Path) -> bool:
     """Whether a JPEG was drawn by fovnet for an index."""
-    return STAMP in _opening(path)
+    return THUMBNAIL_STAMP in _opening(path)
 
 
 def is_our_prior(path: Path) -> bool:
@@ -97,7 +99,7 @@ def is_our_prior(path: Path) -> bool:
 
 def is_our_table(path: Path) -> bool:
     """Whether a table is one of spans, of answers, or of DICOM series found."""
-    return _opening(path).startswith(TABLES)
+    return _opening(path).startswith(TABLE_OPENINGS)
 
 
 def begins_with(path: Path, columns: Sequence[str]) -> bool:
@@ -124,12 +126,12 @@ def is_our_json(path: Path) -> bool:
 def _opening(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(OPENING)
+            return file.read(OPENING_BYTES)
     except OSError:
         return b""
 
 
-def _foreign(path: Path) -> ConfigError:
+def _refusal_of_foreign(path: Path) -> ConfigError:
     return ConfigError(
         "out-foreign",
         f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "

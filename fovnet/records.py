@@ -28,8 +28,8 @@ import numpy as np
 from fovnet._version import __version__
 
 Array = np.ndarray[Any, Any]
-SMALL = 0.1  # numbers below keep three digits in a table, not three decimals
-LONGEST_LINE = 100_000  # bytes: a file that is no table may have no line end at all
+SMALL_NUMBER = 0.1  # numbers below keep three digits in a table, not three decimals
+MAX_LINE_BYTES = 100_000  # bytes: a file that is no table may have no line end at all
 ROUNDING = 1e-12  # smaller values are taken for the rounding error of a sum
 UNFINISHED = re.compile(r"\..+\.\d+\.part")  # the name of a file until it is complete
 
@@ -74,8 +74,8 @@ def copy(source: Path, path: Path) -> Path:
     """`path`, holding the bytes of the file `source`."""
 
     def write(file: BinaryIO) -> None:
-        with source.open("rb") as read:
-            shutil.copyfileobj(read, file)
+        with source.open("rb") as source_file:
+            shutil.copyfileobj(source_file, file)
 
     return replace_with(path, write)
 
@@ -86,11 +86,13 @@ def unwritable(path: Path, *, folder: bool) -> str:
     try:
         if path.exists() and path.is_dir() != folder:
             return "is a folder" if path.is_dir() else "is a file"
-        home = path if folder else path.parent
-        home = next(above for above in (home, *home.parents) if above.exists())
-        if not home.is_dir():
-            return f"{home} is a file, not a folder"
-        with tempfile.TemporaryFile(dir=home):
+        nearest_folder = path if folder else path.parent
+        nearest_folder = next(
+            ancestor for ancestor in (nearest_folder, *nearest_folder.parents) if ancestor.exists()
+        )
+        if not nearest_folder.is_dir():
+            return f"{nearest_folder} is a file, not a folder"
+        with tempfile.TemporaryFile(dir=nearest_folder):
             return ""
     except (OSError, ValueError) as fault:  # a null character in the name
         return f"cannot be written ({getattr(fault, 'strerror', None) or fault})"
@@ -112,20 +114,20 @@ def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool 
 def write_together(texts: Mapping[Path, str]) -> None:
     """Writes several files of one act: where one cannot be written, as on a full disk, none is, and
     those of before stay.  Raises OSError that names the file."""
-    staged = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}
+    part_by_path = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}
     try:
         for path, text in texts.items():
             try:
-                write_text(staged[path], text)
+                write_text(part_by_path[path], text)
             except OSError as fault:
                 fault.filename = str(path)
                 raise
-        for path, complete in staged.items():
-            os.replace(complete, path)
+        for path, part_path in part_by_path.items():
+            os.replace(part_path, path)
     finally:
-        for complete in staged.values():
+        for part_path in part_by_path.values():
             with suppress(OSError):
-                complete.unlink(missing_ok=True)
+                part_path.unlink(missing_ok=True)
 
 
 def write_json(
@@ -193,16 +195,16 @@ def tsv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """The lines of such a table without its header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    writer.writerows([_cell_text(row.get(column)) for column in columns] for row in rows)
     return buffer.getvalue()
 
 
 def header_of(path: Path) -> list[str]:
     """The columns in the first line of a tab-separated table; empty if it cannot be read or has no
-    line end within LONGEST_LINE."""
+    line end within MAX_LINE_BYTES."""
     try:
         with path.open("rb") as file:
-            line = file.readline(LONGEST_LINE)
+            line = file.readline(MAX_LINE_BYTES)
     except OSError:
         return []
     if not line.endswith(b"\n"):
@@ -253,8 +255,8 @@ def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
             with np.load(file, allow_pickle=False) as archive:
                 _refuse_inflated(archive.zip, most_bytes)
                 # numpy stops at the end of the array, before the checksum is compared
-                if damaged := archive.zip.testzip():
-                    raise ValueError(f"a damaged npz file ({damaged})")
+                if damaged_member := archive.zip.testzip():
+                    raise ValueError(f"a damaged npz file ({damaged_member})")
                 return {name: archive[name] for name in archive.files}
         except ValueError:
             raise
@@ -272,18 +274,20 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
         # others unpack to gigabytes at one stroke
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{member.filename} is packed by another method than numpy's")
-    size = sum(member.file_size for member in archive.infolist())
-    if most_bytes is not None and size > most_bytes:
-        raise ValueError(f"its arrays take {size:,} bytes, at most {most_bytes:,} are expected")
+    total_bytes = sum(member.file_size for member in archive.infolist())
+    if most_bytes is not None and total_bytes > most_bytes:
+        raise ValueError(
+            f"its arrays take {total_bytes:,} bytes, at most {most_bytes:,} are expected"
+        )
     for member in archive.infolist():
         with archive.open(member) as file:
             version = np.lib.format.read_magic(file)
-            read = (
+            read_header = (
                 np.lib.format.read_array_header_1_0
                 if version == (1, 0)
                 else np.lib.format.read_array_header_2_0
             )
-            shape, _, dtype = read(file)
+            shape, _, dtype = read_header(file)
             # numpy refuses objects itself
             if (
                 not dtype.hasobject
@@ -303,11 +307,11 @@ def digest(facts: Any) -> str:
 
 def checksum(path: Path) -> str:
     """SHA-256 hex of a file's bytes, read in pieces of 1 MiB."""
-    running = hashlib.sha256()
+    running_hash = hashlib.sha256()
     with open(path, "rb") as file:
         while piece := file.read(1 << 20):
-            running.update(piece)
-    return running.hexdigest()
+            running_hash.update(piece)
+    return running_hash.hexdigest()
 
 
 def plain(value: Any) -> Any:
@@ -330,11 +334,11 @@ the same behind apostrophes."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
-        return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL else f"{value:.3f}"
+        return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL_NUMBER else f"{value:.3f}"
     text = str(value).translate(BLANKED)
     return (
         f"'{text}" if FORMULA.match(text.strip()) and not NUMBER.fullmatch(text.strip()) else text

@@ -152,14 +152,14 @@ class Vocabulary:
 
     @property
     def faces(self) -> tuple[str, ...]:
-        """The classes whose slices may show a face: regions coded as head, or with a word of FACES
+        """The classes whose slices may show a face: regions coded as head, or with a word of FACE_WORDS
         in their names or synonyms; if there are none, all classes, including none."""
-        heads = tuple(
+        head_regions = tuple(
             region.name
             for region in self.regions
-            if region.sct == HEAD or FACES & {*" ".join(region.words).split()}
+            if region.sct == HEAD or FACE_WORDS & {*" ".join(region.words).split()}
         )
-        return heads or self.classes
+        return head_regions or self.classes
 
     def colour(self, name: str) -> str:
         """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like
@@ -168,7 +168,7 @@ class Vocabulary:
 
 
 # fmt: off
-FACES = frozenset({
+FACE_WORDS = frozenset({
     "HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE",
     "EYES", "NOSE", "SINUS", "SINUSES", "JAW", "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR",
     "EARS", "TMJ", "CRANIUM", "NASOPHARYNX",

@@ -13,7 +13,7 @@ from fovnet.records import checksum
 
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
 """The ensemble that comes with the package."""
-JOBS = "jobs-"
+JOBS_PREFIX = "jobs-"
 """Prefix of the journals of searches whose slots are separate jobs."""
 
 
@@ -115,4 +115,4 @@ class Results:
     def jobs(self, digest: str) -> Path:
         """The journal of the search with these settings whose slots are separate jobs; its name is
         known before there are slices."""
-        return self.search / f"{JOBS}{digest[:12]}"
+        return self.search / f"{JOBS_PREFIX}{digest[:12]}"

@@ -16,10 +16,10 @@ from typing import TypeGuard
 from fovnet._version import __version__
 from fovnet.errors import VolumeError
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-_LOGS: dict[str, Path] = {}
+_LOG_BY_LINES: dict[str, Path] = {}
 
 
 def internal(path: object, fault: Exception) -> VolumeError:
@@ -37,17 +37,19 @@ def log_of(fault: Exception, words: str = "") -> Path:
     """A log file, readable by this user alone, with a traceback and the `words` before it; one for
     all exceptions that the same lines of code raise: 100,000 volumes that fail alike leave one file
     per process."""
-    lines = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
-    if lines not in _LOGS or not _LOGS[lines].exists():
+    raising_lines = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
+    if raising_lines not in _LOG_BY_LINES or not _LOG_BY_LINES[raising_lines].exists():
         with tempfile.NamedTemporaryFile(
             "wb", prefix="fovnet-", suffix=".log", delete=False
         ) as log:
-            trace = "".join(traceback.format_exception(fault))
-            log.write(f"fovnet {__version__}: {words}\n{trace}".encode(errors="backslashreplace"))
-        _LOGS[lines] = Path(log.name)
-    return _LOGS[lines]
+            traceback_text = "".join(traceback.format_exception(fault))
+            log.write(
+                f"fovnet {__version__}: {words}\n{traceback_text}".encode(errors="backslashreplace")
+            )
+        _LOG_BY_LINES[raising_lines] = Path(log.name)
+    return _LOG_BY_LINES[raising_lines]
 
 
 def is_disk_full(fault: Exception) -> TypeGuard[OSError]:
     """Whether a disk or a quota is full, which is not the fault of a volume."""
-    return isinstance(fault, OSError) and fault.errno in FULL
+    return isinstance(fault, OSError) and fault.errno in DISK_FULL_ERRORS

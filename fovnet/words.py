@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-SHORT = 8
+SHORT_LETTERS = 8
 """Letters below which words that share 3 of 4 letters are often other words: hand and head, ear and
 heart."""
 
@@ -20,8 +20,8 @@ def several(count: int, singular: str, plural: str = "") -> str:
 
 def join_names(names: Iterable[str], join: str = "and") -> str:
     """ "chest", "chest and head", "abdomen, chest and head": each name once; "" for none."""
-    *first, last = dict.fromkeys(names) or [""]
-    return f" {join} ".join(filter(None, (", ".join(first), last)))
+    *first_names, last_name = dict.fromkeys(names) or [""]
+    return f" {join} ".join(filter(None, (", ".join(first_names), last_name)))
 
 
 def first_few(names: Iterable[object], most: int = 3) -> str:
@@ -40,15 +40,15 @@ def near_spelling(word: str, names: Iterable[str]) -> str | None:
     then taken for another part (of difflib's own 0.6: 45).  Names with other numbers, as sub-01 and
     sub-02, are other names.
     """
-    is_short = len(word) < SHORT
-    spellings = {
+    is_short = len(word) < SHORT_LETTERS
+    name_by_spelling = {
         name.casefold(): name
         for name in names
         if _numbers(name) == _numbers(word) and (not is_short or abs(len(name) - len(word)) <= 1)
     }
     least_similarity = 0.8 if is_short else 0.75
-    matches = get_close_matches(word.casefold(), spellings, 1, least_similarity)
-    return spellings[matches[0]] if matches else None
+    matches = get_close_matches(word.casefold(), name_by_spelling, 1, least_similarity)
+    return name_by_spelling[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:

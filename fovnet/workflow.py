@@ -136,19 +136,19 @@ def sentence_on_changes(settings_file: Path, settings: Settings, *, recorded: bo
     now, or if it has no record (not `recorded`).
     """
     try:
-        earlier = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
+        earlier_settings = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return None
     if (
-        not isinstance(earlier, dict)
-        or "results" not in earlier
-        or (recorded and earlier["results"] == settings.results)
+        not isinstance(earlier_settings, dict)
+        or "results" not in earlier_settings
+        or (recorded and earlier_settings["results"] == settings.results)
     ):
         return None
     changed_keys = [
         key
         for key, value in settings.model_dump(mode="json").items()
-        if key != "results" and earlier.get(key, value) != value
+        if key != "results" and earlier_settings.get(key, value) != value
     ]
     if not changed_keys:
         return None

@@ -22,7 +22,7 @@ from fovnet.cli import app
 from fovnet.errors import ConfigError
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.collection.identity import (
-    DIGITS,
+    HASH_DIGITS,
     KEY_FILE,
     Identifiers,
     read_identifiers,
@@ -231,7 +231,9 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
     identifiers = Identifiers(key=key)
     shown = identifiers.name_of(one)
     assert (
-        len(shown) == DIGITS and int(shown, 16) >= 0 and shown == Identifiers(key=key).name_of(one)
+        len(shown) == HASH_DIGITS
+        and int(shown, 16) >= 0
+        and shown == Identifiers(key=key).name_of(one)
     )
     assert (shown == identifiers.name_of(other)) == (one == other)
 

@@ -26,8 +26,8 @@ from fovnet.decision.parts import part
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
-from fovnet.volume.slices.outlines import SHAPE, outlines
-from fovnet.volume.slices.planes import LEAST_MM, extents_mm, pictures
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE, outlines
+from fovnet.volume.slices.planes import LEAST_EXTENT_MM, extents_mm, pictures
 from fovnet.volume.slices.stack import SliceStack
 
 FILE = "orientation.safetensors"
@@ -53,9 +53,9 @@ class Orientation:
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """The bearing of a volume; None if it extends less than LEAST_MM along an axis: a slab
+        """The bearing of a volume; None if it extends less than LEAST_EXTENT_MM along an axis: a slab
         shows too little."""
-        if min(extents_mm(stack)) < LEAST_MM:
+        if min(extents_mm(stack)) < LEAST_EXTENT_MM:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])
 
@@ -127,7 +127,7 @@ def _as_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
     """Raise ValueError unless each layer is finite and its input width is the output width of the
     layer before."""
-    input_width = int(np.prod(SHAPE))
+    input_width = int(np.prod(OUTLINE_SHAPE))
     for weight, bias in layers:
         if weight.shape != (len(bias), input_width) or not (
             np.isfinite(weight).all() and np.isfinite(bias).all()

@@ -22,7 +22,7 @@ from fovnet.decision.member_weights import Weighing, weigh, weighted_mean
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.decision.scored_slices import SCORED_SPLITS, ScoredSlices, readable_volumes, truth_of
 from fovnet.volume.collection.pack import Pack
-from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
+from fovnet.volume.slices.planes import PICTURES_SHAPE, pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
 # volumes to train the orientation network on
@@ -91,7 +91,7 @@ def train_orientation(
     if len(training_indices) < LEAST_TRAINING_VOLUMES or len(judge_indices) < LEAST_JUDGE_VOLUMES:
         return None
     planes_by_volume = np.empty(
-        (len(training_indices), *PICTURES), np.uint8
+        (len(training_indices), *PICTURES_SHAPE), np.uint8
     )  # 0.6 GB for 4,000 volumes
     for plane_index, volume_index in enumerate(training_indices):
         planes_by_volume[plane_index] = pictures(pack.stack(volume_index))

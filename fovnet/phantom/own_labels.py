@@ -52,7 +52,7 @@ from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, block_me
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, visible_tissues
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
-from fovnet.volume.collection.truth import BEYOND_MM
+from fovnet.volume.collection.truth import MAX_OUTSIDE_MM
 from fovnet.volume.formats.nifti import header_of
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.sources.kind import file_kind
@@ -278,10 +278,10 @@ def _slice_index(text: str, slices: int) -> int:
 
 def _refuse_span(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
     """Raises ValueError for a span that does not go upwards, or exceeds the volume by more than
-    BEYOND_MM, as in the tables of a collection: it is of another volume."""
+    MAX_OUTSIDE_MM, as in the tables of a collection: it is of another volume."""
     if not low_mm < high_mm:
         raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
-    if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
+    if low_mm < lower_mm - MAX_OUTSIDE_MM or high_mm > upper_mm + MAX_OUTSIDE_MM:
         raise ValueError(
             f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from "
             f"{lower_mm:g} to {upper_mm:g} mm"

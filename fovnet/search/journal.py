@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 from fovnet.errors import SearchError
 from fovnet.machine.locks import take_lock
 from fovnet.records import read_json, read_npz, write_json, write_npz
-from fovnet.results import JOBS
+from fovnet.results import JOBS_PREFIX
 from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
 from fovnet.search.search import Search, propose_slot
@@ -185,7 +185,7 @@ def to_repeat(slot: Path) -> str:
     search runs as jobs."""
     command = (
         "the same `snakemake` command trains"
-        if slot.parent.name.startswith(JOBS)
+        if slot.parent.name.startswith(JOBS_PREFIX)
         else "`fovnet search` trains"
     )
     return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {command} that slot again"

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume.checks import A_GLANCE, FILLED
+from fovnet.volume.checks import FILLED_NOTE, GLANCE_VOXELS
 from fovnet.volume.filled import most_frequent
 from fovnet.volume.intensity import lattice
 from fovnet.volume.volume import Volume
@@ -45,14 +45,14 @@ def note_both_signs(volume: Volume) -> Volume:
 
 def has_both_signs(volume: Volume) -> bool:
     """Whether the background lies amid the values; False for intensities normalised about 0."""
-    sample = lattice(volume.voxels, A_GLANCE)
+    sample = lattice(volume.voxels, GLANCE_VOXELS)
     if not sample.min() < 0 < sample.max():
         return False
-    background, share = most_frequent(sample)
+    background, background_share = most_frequent(sample)
     foreground = sample[sample != background]
-    if share < LEAST_BACKGROUND or not foreground.size:
+    if background_share < LEAST_BACKGROUND or not foreground.size:
         return False
-    has_nan = any(note.endswith(FILLED) for note in volume.notes)
+    has_nan = any(note.endswith(FILLED_NOTE) for note in volume.notes)
     is_background_nan = has_nan and background < np.percentile(foreground, 1)
     if not _are_around(foreground, 0.0 if is_background_nan else background):
         return False
@@ -61,9 +61,9 @@ def has_both_signs(volume: Volume) -> bool:
 
 def _are_around(values: NDArray[np.float32], centre: float) -> bool:
     """Whether values (m,) lie on both sides of a centre, as many and as far."""
-    low, high = np.percentile(values, (1, 99))
-    reach_below = centre - low
-    reach_above = high - centre
+    low_value, high_value = np.percentile(values, (1, 99))
+    reach_below = centre - low_value
+    reach_above = high_value - centre
     share_below = float((values < centre).mean())
     if not LEAST_SIDE <= share_below <= 1 - LEAST_SIDE:
         return False

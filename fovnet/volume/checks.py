@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.filled import CT_AIR, most_frequent
-from fovnet.volume.intensity import NARROWEST, lattice, lattice_steps
+from fovnet.volume.intensity import LEAST_WINDOW_WIDTH, lattice, lattice_steps
 from fovnet.volume.volume import Volume
 
 # from microscopy at 9.4 T to the slice distance of a scout; outside, the header's unit is wrong
@@ -20,22 +20,22 @@ FARTHEST_MM = 1e5
 # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
 MAX_SHEAR_DEG = 5.0
 # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
-LARGEST = 1e20
+LARGEST_INTENSITY = 1e20
 CT_AIR_SHARE = 0.05  # a CT of the trunk with its table and air has 0.3 to 0.5
 # an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
 FEW_LABELS = 100
 # sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions
-A_GLANCE = 20_000
+GLANCE_VOXELS = 20_000
 # share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
 LABEL_FLATNESS = 0.7
 PARCEL_FLATNESS = 0.5  # for more than FEW_LABELS: parcels of the cortex are thin
 # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
 LEAST_POSITION_SHARE = 0.5
 # background values an MR volume may have: masked air, and the padding around it
-GROUNDS = 2
+MAX_GROUNDS = 2
 # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
 FEWEST_GREYS = 16
-CT = ("CT", "CTA")
+CT_MODALITIES = ("CT", "CTA")
 # fmt: off
 OTHER_MODALITIES = (
     "NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT",
@@ -43,8 +43,8 @@ OTHER_MODALITIES = (
 # fmt: on
 FLATNESS_PLANES = 40
 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
-DARKEST = 0.001
-FILLED = "NaN or infinite voxels set to the darkest finite value"
+FILL_QUANTILE = 0.001
+FILLED_NOTE = "NaN or infinite voxels set to the darkest finite value"
 LONGEST_MM = 1e4  # longest side of a volume: a body with the table is 2.5 m
 MOST_PIXELS = 2**15  # longest in-plane side of an axial cut over its smallest in-plane spacing
 LABEL_MIN_VOXELS = 32**3  # in fewer voxels equal neighbours can be chance
@@ -59,12 +59,12 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
             f"{source}: the affine holds NaN or infinite numbers. Convert the series again.",
         )
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    low, high = SPACING_MM
-    if spacing.min() < low or spacing.max() > high:
+    least_mm, most_mm = SPACING_MM
+    if spacing.min() < least_mm or spacing.max() > most_mm:
         raise VolumeError(
             "volume-geometry",
             f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
-            f"{low:g} to {high:g} mm. Check the header's unit, or convert the series again.",
+            f"{least_mm:g} to {most_mm:g} mm. Check the header's unit, or convert the series again.",
         )
     farthest_mm = float(np.abs(vox_to_ras[:3, 3]).max())
     if farthest_mm > FARTHEST_MM:
@@ -74,8 +74,8 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
             f"{FARTHEST_MM:g} mm are accepted. Check the header's unit, or convert the series again.",
         )
     directions = vox_to_ras[:3, :3] / spacing
-    cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
-    shear_deg = float(np.degrees(np.arcsin(min(1.0, cosine))))
+    largest_cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
+    shear_deg = float(np.degrees(np.arcsin(min(1.0, largest_cosine))))
     if shear_deg > MAX_SHEAR_DEG or np.linalg.matrix_rank(directions) < 3:
         raise VolumeError(
             "volume-geometry",
@@ -92,12 +92,12 @@ def refuse_plane(volume: Volume) -> None:
     spacing_mm = volume.spacing_mm
     columns, rows, _ = shape
     sides_mm = np.asarray(shape) * spacing_mm
-    pixels = sides_mm[:2].max() / spacing_mm[:2].min()
-    if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
+    pixels_wide = sides_mm[:2].max() / spacing_mm[:2].min()
+    if sides_mm.max() > LONGEST_MM or pixels_wide > MOST_PIXELS:
         raise VolumeError(
             "volume-geometry",
             f"{volume.source}: {times(shape)} voxels of {times(f'{mm:.4g}' for mm in spacing_mm)} mm, "
-            f"{sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide; "
+            f"{sides_mm.max():,.0f} mm long and up to {pixels_wide:,.0f} pixels wide; "
             f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are accepted. "
             "Check the header's spacings, or convert the series again.",
         )
@@ -121,16 +121,18 @@ def usable_voxels(
     notes: tuple[str, ...] = ()
     with np.errstate(invalid="ignore"):
         # NaN if any voxel is: most volumes need no further pass
-        low = float(voxels.min())
-        high = float(voxels.max())
-    if not (-LARGEST <= low <= high <= LARGEST):
-        finite = np.abs(voxels) <= LARGEST
-        notes = non_finite_notes(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
-        low = float(voxels[finite].min())
-        high = float(voxels[finite].max())
-        sample = lattice(np.where(finite, voxels, np.float32(np.nan)))
-        voxels = np.where(finite, voxels, dark_intensity(sample, low))
-    refuse_constant(source, low, high)
+        lowest = float(voxels.min())
+        highest = float(voxels.max())
+    if not (-LARGEST_INTENSITY <= lowest <= highest <= LARGEST_INTENSITY):
+        is_finite = np.abs(voxels) <= LARGEST_INTENSITY
+        notes = non_finite_notes(
+            source, voxels.size - int(np.count_nonzero(is_finite)), voxels.size
+        )
+        lowest = float(voxels[is_finite].min())
+        highest = float(voxels[is_finite].max())
+        sample = lattice(np.where(is_finite, voxels, np.float32(np.nan)))
+        voxels = np.where(is_finite, voxels, dark_intensity(sample, lowest))
+    refuse_constant(source, lowest, highest)
     return voxels, notes
 
 
@@ -138,25 +140,27 @@ def dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
     """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are
     filled; `low` if there are none.  Not the minimum: a single broken voxel would give all filled
     ones its value, and the window would show everything else white."""
-    finite = sample[np.isfinite(sample)]
-    return np.float32(np.quantile(finite, DARKEST, method="lower") if finite.size else low)
+    finite_values = sample[np.isfinite(sample)]
+    return np.float32(
+        np.quantile(finite_values, FILL_QUANTILE, method="lower") if finite_values.size else low
+    )
 
 
-def non_finite_notes(source: str, bad: int, voxels: int) -> tuple[str, ...]:
+def non_finite_notes(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
     """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more
     are not."""
-    if 2 * bad >= voxels:
+    if 2 * bad_count >= voxel_count:
         raise VolumeError(
             "volume-nonfinite",
-            f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
+            f"{source}: {bad_count} of {voxel_count} voxels are NaN, infinite or beyond {LARGEST_INTENSITY:g}, "
             "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).",
         )
-    return (f"{bad} {FILLED}",) if bad else ()
+    return (f"{bad_count} {FILLED_NOTE}",) if bad_count else ()
 
 
 def refuse_constant(source: str, low: float, high: float) -> None:
     """Raises VolumeError "volume-constant" if the lowest and the highest intensity are equal."""
-    if high - low <= NARROWEST:
+    if high - low <= LEAST_WINDOW_WIDTH:
         raise VolumeError(
             "volume-constant",
             f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.",
@@ -168,18 +172,18 @@ def refuse_ct(volume: Volume) -> None:
     in CT; a value that most of them have in a sample is named, as it may be a constant fill."""
     if volume.voxels.min() > CT_AIR:  # most volumes: counted below, each voxel takes a byte
         return
-    share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
-    if share > CT_AIR_SHARE:
+    air_share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
+    if air_share > CT_AIR_SHARE:
         sample = lattice(volume.voxels)
-        value, value_share = most_frequent(sample[sample <= CT_AIR])
-        fill = ""
+        fill_value, fill_share = most_frequent(sample[sample <= CT_AIR])
+        fill_phrase = ""
         remedy = ""
-        if value_share > 0.5:
-            fill = f", {value_share:.0%} of them exactly {value:g}, a constant fill"
+        if fill_share > 0.5:
+            fill_phrase = f", {fill_share:.0%} of them exactly {fill_value:g}, a constant fill"
             remedy = "; if it is MR, fill with 0 instead"
         raise VolumeError(
             "volume-ct",
-            f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in "
+            f"{volume.source}: {air_share:.0%} of the voxels are at or below {CT_AIR:g}{fill_phrase}, like air in "
             "CT (Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
             f"magnitudes{remedy}.",
         )
@@ -193,11 +197,11 @@ def refuse_labels(volume: Volume) -> None:
     glance = _glance(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
-    grounds = _grounds(glance)
+    background_values = _grounds(glance)
     has_many_values = len(np.unique(glance)) > FEW_LABELS
-    if has_many_values and _position_share(glance, grounds) < LEAST_POSITION_SHARE:
+    if has_many_values and _position_share(glance, background_values) < LEAST_POSITION_SHARE:
         return
-    flatness = sum(_flatness(volume.voxels, axis, grounds) for axis in range(3)) / 3
+    flatness = sum(_flatness(volume.voxels, axis, background_values) for axis in range(3)) / 3
     least_flatness = PARCEL_FLATNESS if has_many_values else LABEL_FLATNESS
     sample = lattice(volume.voxels)
     if flatness > least_flatness and np.array_equal(sample, np.rint(sample)):
@@ -211,10 +215,10 @@ def refuse_labels(volume: Volume) -> None:
 def refuse_modality(source: str, modality: str) -> None:
     """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a
     missing or unknown one is accepted."""
-    code = modality.upper().removeprefix("MET_MOD_")
-    if code in (*CT, *OTHER_MODALITIES):
+    modality_code = modality.upper().removeprefix("MET_MOD_")
+    if modality_code in (*CT_MODALITIES, *OTHER_MODALITIES):
         raise VolumeError(
-            "volume-ct" if code in CT else "volume-modality",
+            "volume-ct" if modality_code in CT_MODALITIES else "volume-modality",
             f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series.",
         )
 
@@ -225,11 +229,13 @@ def times(numbers: Iterable[object]) -> str:
 
 
 def _glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """At most A_GLANCE voxels of a volume, (i, j, k), on a regular lattice."""
-    return voxels[tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, A_GLANCE))]
+    """At most GLANCE_VOXELS voxels of a volume, (i, j, k), on a regular lattice."""
+    return voxels[
+        tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, GLANCE_VOXELS))
+    ]
 
 
-def _position_share(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> float:
+def _position_share(glance: NDArray[np.float32], background_values: NDArray[np.float32]) -> float:
     """How much of the variance of positions along an axis the values of a sample (i, j, k) explain,
     the background excepted; the second largest of the three axes, since left and right may share
     labels, and brightness may fall off along one.  Adjusted for their number: 0 for values that lie
@@ -238,27 +244,31 @@ def _position_share(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -
     Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²);
     Ezekiel (1930), the adjustment of R².
     """
-    inside = ~np.isin(glance, grounds)
-    _, label, counts = np.unique(glance[inside], return_inverse=True, return_counts=True)
-    voxels = len(label)
-    degrees_of_freedom = max(1, voxels - len(counts))
-    unexplained = []
-    for index in np.nonzero(inside):
-        position = index - index.mean()
-        explained = (np.bincount(label, position) ** 2 / counts).sum()
-        unexplained.append(1 - explained / max(1.0, (position**2).sum()))
-    return float(1 - sorted(unexplained)[1] * (voxels - 1) / degrees_of_freedom)
+    is_foreground = ~np.isin(glance, background_values)
+    _, value_index, value_counts = np.unique(
+        glance[is_foreground], return_inverse=True, return_counts=True
+    )
+    voxel_count = len(value_index)
+    degrees_of_freedom = max(1, voxel_count - len(value_counts))
+    unexplained_shares = []
+    for axis_indices in np.nonzero(is_foreground):
+        centred_positions = axis_indices - axis_indices.mean()
+        explained = (np.bincount(value_index, centred_positions) ** 2 / value_counts).sum()
+        unexplained_shares.append(1 - explained / max(1.0, (centred_positions**2).sum()))
+    return float(1 - sorted(unexplained_shares)[1] * (voxel_count - 1) / degrees_of_freedom)
 
 
 def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The two most frequent values of a sample, or one if it has under 16: possible background
     values, be it 0 or -500."""
-    values, counts = np.unique(sample, return_counts=True)
-    grounds = GROUNDS if len(values) >= FEWEST_GREYS else 1
-    return values[np.argsort(-counts, kind="stable")][:grounds]
+    values, value_counts = np.unique(sample, return_counts=True)
+    ground_count = MAX_GROUNDS if len(values) >= FEWEST_GREYS else 1
+    return values[np.argsort(-value_counts, kind="stable")][:ground_count]
 
 
-def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
+def _flatness(
+    voxels: NDArray[np.float32], axis: int, background_values: NDArray[np.float32]
+) -> float:
     """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for
     a single layer.
 
@@ -266,11 +276,15 @@ def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float3
     a part of a large volume suffices.
     """
     slow_axis = int(np.argmax(np.abs(voxels.strides)))
-    planes = [slice(None)] * 3
-    planes[slow_axis] = slice(None, None, max(1, voxels.shape[slow_axis] // FLATNESS_PLANES))
-    lower, upper = (
-        np.moveaxis(np.moveaxis(voxels, axis, 0)[part], 0, axis)[tuple(planes)]
+    plane_slices = [slice(None)] * 3
+    plane_slices[slow_axis] = slice(None, None, max(1, voxels.shape[slow_axis] // FLATNESS_PLANES))
+    voxels_before, voxels_after = (
+        np.moveaxis(np.moveaxis(voxels, axis, 0)[part], 0, axis)[tuple(plane_slices)]
         for part in (slice(None, -1), slice(1, None))
     )
-    inside: NDArray[np.bool_] = np.logical_and.reduce([lower != ground for ground in grounds])
-    return int(np.count_nonzero((upper == lower) & inside)) / max(1, int(np.count_nonzero(inside)))
+    is_foreground: NDArray[np.bool_] = np.logical_and.reduce(
+        [voxels_before != background_value for background_value in background_values]
+    )
+    return int(np.count_nonzero((voxels_after == voxels_before) & is_foreground)) / max(
+        1, int(np.count_nonzero(is_foreground))
+    )

@@ -29,11 +29,11 @@ CT_AIR = -900.0  # Hounsfield units: air is -1000, lung above -900
 def without_fill(volume: Volume) -> Volume:
     """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself
     if it has no fill."""
-    value = fill_of(lattice(volume.voxels))
-    if value is None:
+    fill_value = fill_of(lattice(volume.voxels))
+    if fill_value is None:
         return volume
-    share = np.count_nonzero(volume.voxels == value) / volume.voxels.size
-    note = f"{share:.0%} of the voxels are exactly {value:g}, a constant fill; set to 0"
+    fill_share = np.count_nonzero(volume.voxels == fill_value) / volume.voxels.size
+    note = f"{fill_share:.0%} of the voxels are exactly {fill_value:g}, a constant fill; set to 0"
     return replace(
         volume, voxels=np.maximum(volume.voxels, np.float32(0)), notes=(*volume.notes, note)
     )
@@ -41,19 +41,25 @@ def without_fill(volume: Volume) -> Volume:
 
 def fill_of(sample: NDArray[np.float32]) -> float | None:
     """The constant fill in a sample of voxels (m,); None if there is none."""
-    value, share = most_frequent(sample[sample < 0])
-    if share * np.count_nonzero(sample < 0) < LEAST_SHARE * sample.size:
+    fill_value, fill_share = most_frequent(sample[sample < 0])
+    if fill_share * np.count_nonzero(sample < 0) < LEAST_SHARE * sample.size:
         return None
-    image = sample[sample != value]
-    if not image.size:
+    image_values = sample[sample != fill_value]
+    if not image_values.size:
         return None
-    dark, bright = np.percentile(image, (100 * INTERPOLATED_SHARE, CLIP_PERCENTILE))
-    return value if dark >= 0 and (value <= CT_AIR or -value > bright) else None
+    dark_intensity, bright_intensity = np.percentile(
+        image_values, (100 * INTERPOLATED_SHARE, CLIP_PERCENTILE)
+    )
+    return (
+        fill_value
+        if dark_intensity >= 0 and (fill_value <= CT_AIR or -fill_value > bright_intensity)
+        else None
+    )
 
 
 def most_frequent(values: NDArray[np.float32]) -> tuple[float, float]:
     """The most frequent of some values (m,) and its share of them; (0, 0) if there are none."""
     if not values.size:
         return 0.0, 0.0
-    distinct, counts = np.unique(values, return_counts=True)
-    return float(distinct[counts.argmax()]), float(counts.max() / values.size)
+    distinct_values, value_counts = np.unique(values, return_counts=True)
+    return float(distinct_values[value_counts.argmax()]), float(value_counts.max() / values.size)

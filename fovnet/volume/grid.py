@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import A_GLANCE, LARGEST, times, usable_voxels
+from fovnet.volume.checks import GLANCE_VOXELS, LARGEST_INTENSITY, times, usable_voxels
 from fovnet.volume.intensity import CLIP_PERCENTILE, lattice
-from fovnet.volume.unpacking import DAMAGED, drain, stored_numbers
+from fovnet.volume.unpacking import DAMAGE_EXCEPTIONS, drain, stored_numbers
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4  # of float32, in which a volume is held
@@ -234,11 +234,11 @@ def first_usable(
     for frame_number in range(1, frame_count + 1):
         try:
             frame = next(frames_left)
-        except (VolumeError, EOFError, *DAMAGED):
+        except (VolumeError, EOFError, *DAMAGE_EXCEPTIONS):
             if chosen_frame is None:
                 raise
             break  # damage after the chosen frame does not matter
-        frame_brightness = brightness(lattice(frame, A_GLANCE)) if frame_count > 1 else 0.0
+        frame_brightness = brightness(lattice(frame, GLANCE_VOXELS)) if frame_count > 1 else 0.0
         note = f"frame {frame_number} of {frame_count}, the first usable one"
         if chosen_frame is not None:
             if chosen_frame.brightness >= LEAST_BRIGHTNESS_RATIO * frame_brightness:
@@ -269,7 +269,7 @@ def first_usable(
 def brightness(sample: NDArray[np.float32]) -> float:
     """The 99.5th percentile of the absolute difference from the median, over the finite values of a
     sample (m,); 0 if there are none."""
-    finite_values = sample[np.abs(sample) <= LARGEST]
+    finite_values = sample[np.abs(sample) <= LARGEST_INTENSITY]
     if not finite_values.size:
         return 0.0
     return float(np.percentile(np.abs(finite_values - np.median(finite_values)), CLIP_PERCENTILE))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 # a percentile of 5e5 values is accurate to 0.02 percentage points, and takes 20 ms instead of 700
 SAMPLE_VOXELS = 500_000
-NARROWEST = 1e-30  # smallest width of a window: 255 divided by less overflows float32
+LEAST_WINDOW_WIDTH = 1e-30  # smallest width of a window: 255 divided by less overflows float32
 CLIP_PERCENTILE = 99.5
 BLACK_PERCENTILE = 1.0
 WHITE_PERCENTILE = 99.0
@@ -38,16 +38,16 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     sample = lattice(voxels)
     # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of
     # float32 values.
-    clip, low = np.percentile(
+    clip_intensity, low_intensity = np.percentile(
         sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32)
     )
-    mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
+    mean = float(np.minimum(sample, clip_intensity).mean(dtype=np.float64))
     foreground = sample[sample > mean]
     if foreground.size:
-        mostly_zero = np.count_nonzero(sample) < sample.size / 2
-        black = 0.0 if mostly_zero else float(low)
+        is_mostly_zero = np.count_nonzero(sample) < sample.size / 2
+        black = 0.0 if is_mostly_zero else float(low_intensity)
         white = float(np.percentile(foreground, WHITE_PERCENTILE, overwrite_input=True))
-        if white - black > NARROWEST:
+        if white - black > LEAST_WINDOW_WIDTH:
             return black, white
     return float(voxels.min()), float(voxels.max())
 
@@ -65,7 +65,7 @@ def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[n
 def lattice_steps(shape: Sequence[int], most: int) -> tuple[int, ...]:
     """The step of the lattice along each axis, in voxels."""
     sides = np.asarray(shape)
-    step = np.ones(len(shape), dtype=int)
-    while np.prod(-(-sides // step)) > most:
-        step[np.argmax(-(-sides // step))] += 1
-    return tuple(step.tolist())
+    steps = np.ones(len(shape), dtype=int)
+    while np.prod(-(-sides // steps)) > most:
+        steps[np.argmax(-(-sides // steps))] += 1
+    return tuple(steps.tolist())

@@ -18,7 +18,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
-from fovnet.volume.intensity import NARROWEST, window
+from fovnet.volume.intensity import LEAST_WINDOW_WIDTH, window
 from fovnet.volume.volume import NO_AXIS, Volume
 
 MAX_TILT_DEG = 20.0  # default limit above which a volume is resampled
@@ -48,7 +48,7 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     if tilt > max_tilt_deg:
         tilt_phrase = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
         straightened = None if min(volume.voxels.shape) == 1 else _straighten(canonical)
-        if straightened is None or np.ptp(straightened.voxels) <= NARROWEST:
+        if straightened is None or np.ptp(straightened.voxels) <= LEAST_WINDOW_WIDTH:
             note = f"{tilt_phrase}, and too thin to be resampled: cut along the volume's own slices"
             return replace(canonical, notes=(*volume.notes, note))
         note = f"{tilt_phrase}: resampled on a grid along the scanner axes"

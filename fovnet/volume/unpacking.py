@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 
 GZIP = b"\x1f\x8b"
-HEAD = 140  # bytes to read to know a DICOM file: preamble, magic and the first element
-PIECE = 1 << 20
+HEAD_BYTES = 140  # bytes to read to know a DICOM file: preamble, magic and the first element
+PIECE_BYTES = 1 << 20
 AT_ONCE = 1 << 20  # numbers in memory before they become float32
 # most bytes read after the voxels to reach gzip's checksum, or skipped before them
-MAX_BEHIND = 1 << 26
+MAX_SKIPPED_BYTES = 1 << 26
 # exceptions of a damaged stream
-DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)
+DAMAGE_EXCEPTIONS = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)
 
 
 def has_preamble(opening: bytes) -> bool:
@@ -39,7 +39,7 @@ def has_preamble(opening: bytes) -> bool:
     This wins over any other magic number: NIfTI has its lowest intensity there, and in a text
     header no zero follows, as in a tag.  Source: DICOM PS3.10, 7.1.
     """
-    return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD])
+    return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD_BYTES])
 
 
 def regular_path(path: Path) -> Path:
@@ -53,10 +53,10 @@ def refuse_pipe(path: Path, mode: int) -> None:
     """Raises VolumeError "volume-unreadable" for the mode of a pipe, a socket or a device: opening
     one may block for ever."""
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        kind = next(name for test, name in _KINDS if test(mode))
+        kind_of_file = next(name for is_of_kind, name in _FILE_KINDS if is_of_kind(mode))
         raise VolumeError(
             "volume-unreadable",
-            f"{path}: this is {kind}, not a file on disk. Copy its contents into a file.",
+            f"{path}: this is {kind_of_file}, not a file on disk. Copy its contents into a file.",
         )
 
 
@@ -64,7 +64,7 @@ def open_unpacked(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
     file = regular_path(path).open("rb")
     try:
-        is_packed = begins_like_gzip(file.read(HEAD))
+        is_packed = begins_like_gzip(file.read(HEAD_BYTES))
         file.seek(0)
     except BaseException:
         file.close()
@@ -75,7 +75,7 @@ def open_unpacked(path: Path) -> BinaryIO:
 def is_gzip(path: Path) -> bool:
     """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
     with regular_path(path).open("rb") as file:
-        return begins_like_gzip(file.read(HEAD))
+        return begins_like_gzip(file.read(HEAD_BYTES))
 
 
 def unpack_opening(opening: bytes) -> bytes:
@@ -100,7 +100,7 @@ def decode_stream(file: BinaryIO, encoding: str) -> BinaryIO:
     if encoding == "bzip2":
         return cast(BinaryIO, bz2.BZ2File(file))
     if encoding == "zlib":
-        return cast(BinaryIO, io.BufferedReader(_Zlib(file), PIECE))
+        return cast(BinaryIO, io.BufferedReader(_Zlib(file), PIECE_BYTES))
     return file
 
 
@@ -119,40 +119,40 @@ def stored_numbers(
 
     Raises VolumeError "volume-truncated" if it ends before.
     """
-    for first in range(0, count, AT_ONCE):
-        piece = np.empty(min(AT_ONCE, count - first), dtype)
-        view = memoryview(cast(Any, piece)).cast("B")
-        position = 0
-        while position < len(view):
-            length = stream.readinto(view[position : position + PIECE])  # type: ignore[attr-defined]
-            if not length:
-                read_bytes = first * dtype.itemsize + position
+    for first_number in range(0, count, AT_ONCE):
+        piece = np.empty(min(AT_ONCE, count - first_number), dtype)
+        piece_bytes = memoryview(cast(Any, piece)).cast("B")
+        filled_bytes = 0
+        while filled_bytes < len(piece_bytes):
+            read_length = stream.readinto(piece_bytes[filled_bytes : filled_bytes + PIECE_BYTES])  # type: ignore[attr-defined]
+            if not read_length:
+                read_bytes = first_number * dtype.itemsize + filled_bytes
                 raise VolumeError(
                     "volume-truncated",
                     f"{path}: the voxels end after {read_bytes:,} of {count * dtype.itemsize:,} "
                     "bytes. Copy it again from its origin.",
                 )
-            position += length
+            filled_bytes += read_length
         yield piece
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:
     """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside
     0..64 MiB, "volume-truncated"."""
-    if not 0 <= count <= MAX_BEHIND:
+    if not 0 <= count <= MAX_SKIPPED_BYTES:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: according to the header the voxels begin after {count:,} bytes; 0 to {MAX_BEHIND:,} "
+            f"{path}: according to the header the voxels begin after {count:,} bytes; 0 to {MAX_SKIPPED_BYTES:,} "
             "are accepted. Export it again.",
         )
     while count:
-        length = len(stream.read(min(PIECE, count)))
-        if not length:
+        piece_length = len(stream.read(min(PIECE_BYTES, count)))
+        if not piece_length:
             raise VolumeError(
                 "volume-truncated",
                 f"{path}: the file ends {count:,} bytes before its voxels begin. Copy it again.",
             )
-        count -= length
+        count -= piece_length
 
 
 def drain(stream: BinaryIO) -> int | None:
@@ -162,12 +162,12 @@ def drain(stream: BinaryIO) -> int | None:
     Reads at most 64 MiB, since a few kilobytes of gzip can decompress to any length; None if there
     are more.
     """
-    rest = 0
-    for _ in range(MAX_BEHIND // PIECE):
-        length = len(stream.read(PIECE))
-        if not length:
-            return rest
-        rest += length
+    rest_bytes = 0
+    for _ in range(MAX_SKIPPED_BYTES // PIECE_BYTES):
+        piece_length = len(stream.read(PIECE_BYTES))
+        if not piece_length:
+            return rest_bytes
+        rest_bytes += piece_length
     return None
 
 
@@ -195,17 +195,17 @@ class _Zlib(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._decoder.eof:
-            packed = self._decoder.unconsumed_tail or self._file.read(PIECE)
-            piece = self._decoder.decompress(packed, len(buffer))
+            packed_bytes = self._decoder.unconsumed_tail or self._file.read(PIECE_BYTES)
+            piece = self._decoder.decompress(packed_bytes, len(buffer))
             if piece:
                 buffer[: len(piece)] = piece
                 return len(piece)
-            if not packed:
+            if not packed_bytes:
                 raise EOFError("the compressed data stop in the middle")
         return 0
 
 
-_KINDS = (
+_FILE_KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a character device"),

@@ -26,8 +26,8 @@ class Images:
 
     def reorient(self, axis: int, reverse: bool) -> Images:
         """The same images along the new axis, in reverse order if `reverse`."""
-        step = -1 if reverse else 1
-        return Images(axis, self.uids[::step], self.frames[::step])
+        index_step = -1 if reverse else 1
+        return Images(axis, self.uids[::index_step], self.frames[::index_step])
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,9 @@ class Volume:
 
         Rounded because an affine flipped twice differs from the original in its fourteenth digit.
         """
-        centre = (np.asarray(self.voxels.shape[:2]) - 1) / 2
-        start = self.vox_to_ras[2, :2] @ centre + self.vox_to_ras[2, 3]
+        plane_centre = (np.asarray(self.voxels.shape[:2]) - 1) / 2
+        first_height_mm = self.vox_to_ras[2, :2] @ plane_centre + self.vox_to_ras[2, 3]
         return np.asarray(
-            np.round(start + self.vox_to_ras[2, 2] * np.arange(self.voxels.shape[2]), 6) + 0.0
+            np.round(first_height_mm + self.vox_to_ras[2, 2] * np.arange(self.voxels.shape[2]), 6)
+            + 0.0
         )

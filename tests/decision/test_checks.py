@@ -28,7 +28,7 @@ from fovnet.decision.rule import RANGE_BY_SETTING, Rule
 from fovnet.maths.turns import VIEWS
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES
-from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from tests.decision.measured import known_of, stack_of
 
 K = len(DEFAULT.classes)
@@ -165,7 +165,7 @@ def test_a_fitted_bar_is_a_setting_of_the_rule_that_rejects_few_of_the_volumes_i
 def known(seed: int = 1, slices: int = 20, region: int = 0) -> DecidedVolume:
     """Random slices that two members call one region, judged by an ensemble with every part."""
     rng = np.random.default_rng(seed)
-    weights = rng.normal(size=(len(VIEWS), int(np.prod(SHAPE)))).astype(np.float32) / 500
+    weights = rng.normal(size=(len(VIEWS), int(np.prod(OUTLINE_SHAPE)))).astype(np.float32) / 500
     layer = (weights, np.zeros(len(VIEWS), np.float32))
     labels = np.eye(K)[np.arange(200) % K]
     reference = fit_reference(rng.normal(size=(200, 4)), labels > 0)

@@ -29,7 +29,7 @@ from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.stack import Slicing, slice_format
 
@@ -207,7 +207,7 @@ def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> No
         )
     else:
         layer = {
-            "layer0.weight": np.zeros((len(VIEWS), int(np.prod(SHAPE))), np.float16),
+            "layer0.weight": np.zeros((len(VIEWS), int(np.prod(OUTLINE_SHAPE))), np.float16),
             "layer0.bias": np.zeros(len(VIEWS), np.float16),
         }
         save_file(layer, folder / part)

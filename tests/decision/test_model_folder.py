@@ -35,7 +35,7 @@ from fovnet.maths.turns import VIEWS
 from fovnet.net.inference.engines import ENGINES, installed_engines
 from fovnet.records import checksum
 from fovnet.results import Results
-from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from fovnet.volume.slices.stack import cut
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Volume
@@ -65,7 +65,7 @@ def whole(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(Results(finished).ensemble, folder)
     layer = {
         "layer0.weight": torch.from_numpy(
-            NUMBERS.normal(size=(len(VIEWS), int(np.prod(SHAPE)))).astype(np.float16) / 500
+            NUMBERS.normal(size=(len(VIEWS), int(np.prod(OUTLINE_SHAPE)))).astype(np.float16) / 500
         ),
         "layer0.bias": torch.zeros(len(VIEWS), dtype=torch.float16),
     }

@@ -12,11 +12,11 @@ from safetensors.numpy import save_file
 from fovnet.decision import orientation
 from fovnet.decision.orientation import FILE, Orientation
 from fovnet.errors import ModelError
-from fovnet.volume.slices.outlines import SHAPE
-from fovnet.volume.slices.planes import LEAST_MM
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE
+from fovnet.volume.slices.planes import LEAST_EXTENT_MM
 from fovnet.volume.slices.stack import SliceStack
 
-WIDTH = int(np.prod(SHAPE))
+WIDTH = int(np.prod(OUTLINE_SHAPE))
 
 
 def tensors(seed: int, widths: tuple[int, ...] = (WIDTH, 8, 16)) -> dict[str, np.ndarray]:
@@ -46,8 +46,8 @@ def test_a_slab_tells_nothing_and_a_thicker_volume_something() -> None:
     known = Orientation(
         tuple((made[f"layer{at}.weight"], made[f"layer{at}.bias"]) for at in (0, 1))
     )
-    assert known.bearing(stack(int(LEAST_MM / 5) - 1)) is None
-    bearing = known.bearing(stack(int(LEAST_MM / 5)))
+    assert known.bearing(stack(int(LEAST_EXTENT_MM / 5) - 1)) is None
+    bearing = known.bearing(stack(int(LEAST_EXTENT_MM / 5)))
     assert bearing is not None and 0 < bearing.upright < 1
 
 

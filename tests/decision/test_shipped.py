@@ -20,7 +20,7 @@ from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.precision import write_weights
 from fovnet.records import read_json
 from fovnet.results import Results
-from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from fovnet.volume.slices.stack import cut
 
 
@@ -85,7 +85,7 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
     run: Results, tmp_path: Path
 ) -> None:
     layer = {
-        "layer0.weight": torch.zeros(16, int(np.prod(SHAPE))).half(),
+        "layer0.weight": torch.zeros(16, int(np.prod(OUTLINE_SHAPE))).half(),
         "layer0.bias": torch.arange(16).half(),
     }
     save_tensors(run.ensemble / orientation.FILE, layer, {})

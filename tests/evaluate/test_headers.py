@@ -7,7 +7,7 @@ from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT, TOGETHER
-from fovnet.volume.collection.body_part import OTHER, body_part, regions_named
+from fovnet.volume.collection.body_part import OTHER_PART, body_part, regions_named
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_codes_old_codes_and_free_text_are_understood(text, meant):
     [
         ("Thorax", "CHEST"),
         ("Jane Doe head", "HEAD"),
-        ("Jane Doe", OTHER),
+        ("Jane Doe", OTHER_PART),
         ("Chest Abd Pelvis", "CHESTABDPELVIS"),
         ("CHEST+ABD", "ABDOMEN CHEST"),
         ("chestabdpelvis", "CHESTABDPELVIS"),

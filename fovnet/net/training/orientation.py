@@ -29,7 +29,7 @@ from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
 from fovnet.net.images.augment import affines, change_greys, draw
 from fovnet.net.images.resampling import resample
 from fovnet.net.recipe import Ranges
-from fovnet.volume.slices.outlines import SHAPE, outlines
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE, outlines
 
 HIDDEN_WIDTHS = (256, 128)
 AUGMENTATION_RANGES = Ranges(
@@ -96,7 +96,7 @@ def _augment_outlines(
     zoomed, cropped, grey values changed."""
     volume_count = len(pictures)
     picture_count = volume_count * 3
-    outline_copies = np.zeros((COPY_COUNT, picture_count, *SHAPE), np.float16)
+    outline_copies = np.zeros((COPY_COUNT, picture_count, *OUTLINE_SHAPE), np.float16)
     for copy_index in range(COPY_COUNT):
         picture_positions = torch.randint(
             0, pictures.shape[2], (picture_count,), generator=generator
@@ -107,7 +107,7 @@ def _augment_outlines(
             pixels = torch.from_numpy(pictures[rows // 3, rows % 3, position_by_row[rows]])
             images = _augment_pictures(pixels.unsqueeze(1).float().div_(255), generator)
             outline_copies[copy_index, rows] = outlines(255 * images.squeeze(1).numpy())
-    return outline_copies.reshape(COPY_COUNT, volume_count, 3, *SHAPE)
+    return outline_copies.reshape(COPY_COUNT, volume_count, 3, *OUTLINE_SHAPE)
 
 
 def _augment_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
@@ -150,7 +150,7 @@ def _fit_network(
     """The network, trained on outlines (copies, n, 3, ...), normalised by their mean and standard
     deviation."""
     copy_count, volume_count = outline_copies.shape[:2]
-    input_count = int(np.prod(SHAPE))
+    input_count = int(np.prod(OUTLINE_SHAPE))
     network = nn.Sequential(
         nn.Dropout(DROPOUT[0]),
         nn.Linear(input_count, HIDDEN_WIDTHS[0]),
@@ -200,7 +200,7 @@ def turn_scores(scores: Tensor) -> Tensor:
 def _outline_permutations() -> Tensor:
     """(16, 1024) for each view, the permutation of its plane's outlines when the picture is
     rearranged to show it."""
-    outline_indices = np.arange(np.prod(SHAPE)).reshape(SHAPE)
+    outline_indices = np.arange(np.prod(OUTLINE_SHAPE)).reshape(OUTLINE_SHAPE)
     permutations = [
         move_histograms(outline_indices, MOVES[move]).reshape(-1) for _, move in SOURCES
     ]

@@ -28,14 +28,14 @@ SUFFIXES = (
     "T2star",
 )
 # fmt: on
-OF_PARTICIPANT = ("site", "sex", "scanner")
-OF_SIDECAR = {
+PARTICIPANT_COLUMNS = ("site", "sex", "scanner")
+ATTRIBUTE_BY_FIELD = {
     "Manufacturer": "manufacturer",
     "MagneticFieldStrength": "field_strength",
     "InstitutionName": "site",
 }
-NOT_RAW = ("derivatives", "sourcedata", "code")
-PARTS = {
+FOLDERS_NOT_RAW = ("derivatives", "sourcedata", "code")
+PHRASE_BY_PART = {
     "part-phase": "a phase image",
     "part-real": "the real part of a complex image",
     "part-imag": "the imaginary part",
@@ -47,24 +47,24 @@ def gather_bids(tree: Path) -> Gathering:
     as in participants.tsv."""
     gathering = Gathering()
     table = tree / "participants.tsv"
-    unreadable: dict[Path, AsideRow] = {}
+    unreadable_sidecars: dict[Path, AsideRow] = {}
     try:
-        people = _people(table)
+        attributes_by_participant = _read_participants(table)
     except (OSError, ValueError) as fault:
-        people = {}
+        attributes_by_participant = {}
         gathering.leave(
             table,
             f"{table}: not a readable UTF-8 table ({fault}); volumes are taken without site and sex",
             BROKEN,
         )
-    for name in NOT_RAW:
+    for name in FOLDERS_NOT_RAW:
         if (tree / name).is_dir():
             gathering.leave(
                 tree / name,
                 "not raw data of this data set; name a data set inside it to collect that",
             )
     for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
-        if people and subject.name not in people:
+        if attributes_by_participant and subject.name not in attributes_by_participant:
             gathering.leave(
                 subject,
                 "its participant is not in participants.tsv; its volumes are taken without site and sex",
@@ -76,12 +76,18 @@ def gather_bids(tree: Path) -> Gathering:
                 if path.is_dir() and not path.name.startswith("ses-")
             ):
                 if folder.name == "anat":
-                    _add_folder(gathering, tree, folder, people.get(subject.name, {}), unreadable)
+                    _add_folder(
+                        gathering,
+                        tree,
+                        folder,
+                        attributes_by_participant.get(subject.name, {}),
+                        unreadable_sidecars,
+                    )
                 else:
                     gathering.leave(
                         folder, f"{folder.name}: only anatomical images (anat) are taken"
                     )
-    gathering.aside += unreadable.values()
+    gathering.aside += unreadable_sidecars.values()
     return gathering
 
 
@@ -90,9 +96,9 @@ def _add_folder(
     tree: Path,
     folder: Path,
     person: dict[str, str],
-    unreadable: dict[Path, AsideRow],
+    unreadable_sidecars: dict[Path, AsideRow],
 ) -> None:
-    """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may
+    """Adds the images of a folder, and to `unreadable_sidecars` their sidecars that cannot be read: one may
     be that of every image of a data set."""
     for path in sorted(
         path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
@@ -100,7 +106,9 @@ def _add_folder(
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
         *entities, suffix = stem.split("_")
         subject = entities[0] if entities else ""
-        reason = next((image for part, image in PARTS.items() if part in entities), "")
+        reason = next(
+            (part_phrase for part, part_phrase in PHRASE_BY_PART.items() if part in entities), ""
+        )
         if suffix not in SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not folder.is_relative_to(tree / subject):
@@ -114,7 +122,7 @@ def _add_folder(
             gathering.refuse(path, fault)
             continue
         scanner, aside_rows = _sidecar(tree, path, entities, suffix)
-        unreadable |= {row.path: row for row in aside_rows}
+        unreadable_sidecars |= {row.path: row for row in aside_rows}
         attributes = {**scanner, **person, "sequence": suffix, "plane": plane}
         gathering.add(VolumeRow(stem, subject, path, attributes=attributes))
 
@@ -123,7 +131,7 @@ def _sidecar(
     tree: Path, path: Path, entities: list[str], suffix: str
 ) -> tuple[dict[str, str], list[AsideRow]]:
     """(attributes from the sidecars, the sidecars that cannot be read)."""
-    facts: dict[str, Any] = {}
+    sidecar_fields: dict[str, Any] = {}
     aside_rows = []
     folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
     for folder in folders:
@@ -135,14 +143,14 @@ def _sidecar(
         for _, sidecar in sorted(sidecars):
             try:
                 fields = json.loads(regular_path(sidecar).read_text(encoding="utf-8-sig"))
-                facts |= fields if isinstance(fields, dict) else {}
+                sidecar_fields |= fields if isinstance(fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
                 aside_rows.append(AsideRow(sidecar, BROKEN, reason, "sidecar"))
     attributes = {
-        name: _text(facts[key])
-        for key, name in OF_SIDECAR.items()
-        if facts.get(key) not in (None, "")
+        name: _text(sidecar_fields[key])
+        for key, name in ATTRIBUTE_BY_FIELD.items()
+        if sidecar_fields.get(key) not in (None, "")
     }
     return attributes, aside_rows
 
@@ -151,16 +159,18 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-def _people(table: Path) -> dict[str, dict[str, str]]:
+def _read_participants(table: Path) -> dict[str, dict[str, str]]:
     """The columns taken from participants.tsv, by participant_id; empty without that file."""
     if not table.is_file():
         return {}
-    people = {}
+    attributes_by_participant = {}
     for row in read_tsv(table):
         participant = row.get("participant_id", "")
         if not participant.startswith("sub-"):
             participant = f"sub-{participant}"
-        people[participant] = {
-            name: row[name] for name in OF_PARTICIPANT if row.get(name) not in (None, "", "n/a")
+        attributes_by_participant[participant] = {
+            name: row[name]
+            for name in PARTICIPANT_COLUMNS
+            if row.get(name) not in (None, "", "n/a")
         }
-    return people
+    return attributes_by_participant

@@ -10,7 +10,7 @@ from fovnet.volume.orient import closest_canonical
 from fovnet.volume.volume import Volume
 
 # of the intensity window: three times the noise of an image with a signal-to-noise ratio of 20
-TISSUE = 0.15
+TISSUE_SHARE = 0.15
 # of a slice's pixels: the vertex, 25 mm across in a field of view of 240 mm; noise never reaches it
 LEAST_SHARE = 0.01
 
@@ -24,12 +24,17 @@ def body_slices(volume: Volume) -> tuple[int, int]:
     """
     voxels = closest_canonical(volume).voxels
     black, white = window(voxels)
-    bright = black + TISSUE * (white - black)
-    share = (
-        np.asarray([np.count_nonzero(voxels[:, :, k] > bright) for k in range(voxels.shape[2])])
+    tissue_intensity = black + TISSUE_SHARE * (white - black)
+    bright_shares = (
+        np.asarray(
+            [
+                np.count_nonzero(voxels[:, :, slice_index] > tissue_intensity)
+                for slice_index in range(voxels.shape[2])
+            ]
+        )
         / voxels[:, :, 0].size
     )
-    tissue_slices = np.flatnonzero(share >= LEAST_SHARE)
+    tissue_slices = np.flatnonzero(bright_shares >= LEAST_SHARE)
     if not len(tissue_slices):
         return 0, voxels.shape[2] - 1
     return int(tissue_slices[0]), int(tissue_slices[-1])

@@ -16,7 +16,7 @@ from pathlib import Path
 from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
 from fovnet.volume.collection.table_rows import VolumeRow
 
-SERIES = {
+SEQUENCE_BY_FOLDER = {
     "T1DUAL/DICOM_anon/InPhase": "T1-in",
     "T1DUAL/DICOM_anon/OutPhase": "T1-out",
     "T2SPIR/DICOM_anon": "T2-SPIR",
@@ -38,7 +38,7 @@ def gather_chaos(tree: Path) -> Gathering:
 
 
 def _add_subject(gathering: Gathering, subject: Path) -> None:
-    for folder, sequence in SERIES.items():
+    for folder, sequence in SEQUENCE_BY_FOLDER.items():
         series = subject / folder
         images = []
         if series.is_dir():

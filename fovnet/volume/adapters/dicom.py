@@ -28,7 +28,7 @@ from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
 from fovnet.volume.sources.kind import file_kind
 
-GAUSS = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
+LEAST_GAUSS = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
 def gather_dicom(
@@ -43,20 +43,20 @@ def gather_dicom(
     gathering = Gathering()
     discovery = find([tree], include, progress=progress)
     volume_paths = {str(path) for path in discovery.volumes}
-    images: list[tuple[Mapping[str, Any], Frame]] = []
+    rows_and_images: list[tuple[Mapping[str, Any], Frame]] = []
     for row in discovery.series:
         frame = _image_of(gathering, row, volume_paths)
         if frame is not None:
-            images.append((row, frame))
-    _add(gathering, images)
+            rows_and_images.append((row, frame))
+    _add_volumes(gathering, rows_and_images)
     series_paths = {row["path"] for row in discovery.series}
     for path in discovery.volumes:
         if str(path) not in series_paths:
-            _leave(gathering, path)
+            _leave_non_dicom(gathering, path)
     return gathering
 
 
-def _leave(gathering: Gathering, path: Path) -> None:
+def _leave_non_dicom(gathering: Gathering, path: Path) -> None:
     """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold
     some, and is set aside as broken."""
     try:
@@ -86,17 +86,19 @@ def _image_of(
     return None
 
 
-def _add(gathering: Gathering, images: Sequence[tuple[Mapping[str, Any], Frame]]) -> None:
+def _add_volumes(
+    gathering: Gathering, rows_and_images: Sequence[tuple[Mapping[str, Any], Frame]]
+) -> None:
     """Adds these volumes, each with its subject; one that may be of several people is set aside."""
     subjects = subjects_of(
         [
             PersonOfVolume(
                 row["patient"], row["study"], row["series"], Demographics.of(frame.facts)
             )
-            for row, frame in images
+            for row, frame in rows_and_images
         ]
     )
-    for row, frame in images:
+    for row, frame in rows_and_images:
         path = Path(row["path"])
         series = row["series"]
         subject = subjects.subject_of.get(series)
@@ -108,7 +110,9 @@ def _add(gathering: Gathering, images: Sequence[tuple[Mapping[str, Any], Frame]]
             )
         else:
             gathering.add(
-                VolumeRow(f"{subject}-{series}", subject, path, attributes=_attributes(frame))
+                VolumeRow(
+                    f"{subject}-{series}", subject, path, attributes=_scanner_attributes(frame)
+                )
             )
 
 
@@ -123,10 +127,10 @@ def _first_image(path: Path, series: str) -> Frame:
     return found_series.frames[0]
 
 
-def _attributes(frame: Frame) -> dict[str, str]:
+def _scanner_attributes(frame: Frame) -> dict[str, str]:
     """The scanner attributes of an image, as columns of volumes.tsv; missing ones are empty."""
     tesla = frame.facts.field_strength or 0.0
-    if tesla > GAUSS:
+    if tesla > LEAST_GAUSS:
         tesla /= 1e4
     return {
         "manufacturer": frame.facts.manufacturer,

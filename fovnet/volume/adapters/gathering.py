@@ -61,15 +61,17 @@ class Gathering:
         """Adds a volume, without its empty attributes, and its labels; sets it aside if its
         volume_id is not a valid file name or is already in use."""
         name = f"its name {volume.volume_id!r}"
-        key = volume.volume_id.casefold()
+        folded_id = volume.volume_id.casefold()
         if not names_a_file(volume.volume_id):
             self.leave(volume.path, f"{name} cannot be a file name; rename it")
             return
-        if key in self.path_by_id:
-            reason = f"is that of {self.path_by_id[key]}: a duplicate, or it needs another name"
+        if folded_id in self.path_by_id:
+            reason = (
+                f"is that of {self.path_by_id[folded_id]}: a duplicate, or it needs another name"
+            )
             self.leave(volume.path, f"{name} {reason}")
             return
-        self.path_by_id[key] = volume.path
+        self.path_by_id[folded_id] = volume.path
         attributes = {name: value for name, value in volume.attributes.items() if value}
         self.volumes.append(replace(volume, attributes=attributes))
         self.regions += labels
@@ -122,11 +124,11 @@ def write_tables(
             "collect-nothing",
             f"{tree or out}: no volume was found; {reason}. Is this the top folder of the tree?",
         )
-    attributes = {name for row in gathering.volumes for name in row.attributes}
+    attribute_names = {name for row in gathering.volumes for name in row.attributes}
     columns = [
         *VOLUME_COLUMNS,
-        *(name for name in ATTRIBUTES if name in attributes),
-        *sorted(attributes - set(ATTRIBUTES)),
+        *(name for name in ATTRIBUTES if name in attribute_names),
+        *sorted(attribute_names - set(ATTRIBUTES)),
     ]
     volume_rows = [
         {
@@ -137,12 +139,12 @@ def write_tables(
         }
         for row in gathering.volumes
     ]
-    texts = dict[Path, str]()
+    text_by_path = dict[Path, str]()
     if gathering.regions:
         region_columns = (*REGION_COLUMNS, "first_slice", "last_slice")
-        texts[regions_path] = tsv_text(region_columns, map(_region_row, gathering.regions))
-    write_together(texts | {volumes_path: tsv_text(columns, volume_rows)})
-    if regions_path not in texts:
+        text_by_path[regions_path] = tsv_text(region_columns, map(_region_row, gathering.regions))
+    write_together(text_by_path | {volumes_path: tsv_text(columns, volume_rows)})
+    if regions_path not in text_by_path:
         regions_path.unlink(missing_ok=True)  # of an earlier run that found labels
     return volumes_path
 

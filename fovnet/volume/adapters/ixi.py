@@ -21,7 +21,7 @@ from fovnet.volume.sources.grids import VolumeGrid
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read
 
-NAME = re.compile(
+FILE_NAME = re.compile(
     r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?"
 )
 # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, by the site
@@ -37,7 +37,7 @@ def gather_ixi(tree: Path) -> Gathering:
         path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))
     ):
         name = volume_name(path)
-        match = NAME.fullmatch(name)
+        match = FILE_NAME.fullmatch(name)
         if not match:
             gathering.leave(
                 path,

@@ -33,14 +33,14 @@ from fovnet.volume.unpacking import regular_path
 from fovnet.volume.volume import Volume
 
 FOLDER = "segmentations"
-NUMBERED = ("segmentations.nii.gz", "segmentations.nii")
+NUMBERED_MASKS = ("segmentations.nii.gz", "segmentations.nii")
 # other masks are not opened
 REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}
-SPELLED = {name.casefold(): name for name in REGION_ORGANS}
+ORGAN_BY_SPELLING = {name.casefold(): name for name in REGION_ORGANS}
 # vertebrae_L3 is not a misspelling of vertebrae_L2
-UNNUMBERED = sorted(name for name in SPELLED if not re.search(r"\d", name))
+UNNUMBERED_SPELLINGS = sorted(name for name in ORGAN_BY_SPELLING if not re.search(r"\d", name))
 # includes liverr and hip_lef, excludes kidney_cyst_left (kidney_left) and brainstem (brain)
-ALIKE = 0.87
+LEAST_SIMILARITY = 0.87
 SUFFIXES = (".nii.gz", ".nii")
 SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
 
@@ -53,14 +53,16 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
     Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not
     usable.
     """
-    names = _label_names(labels) if labels else {}
+    name_by_label = _label_names(labels) if labels else {}
     gathering = Gathering()
     if labels:
-        for name in names.values():
+        for name in name_by_label.values():
             _leave_misspelt(gathering, labels, name)
     for case in cases(tree):
         images = [
-            path for path in sorted(case.iterdir()) if _is_image(path) and path.name not in NUMBERED
+            path
+            for path in sorted(case.iterdir())
+            if _is_image(path) and path.name not in NUMBERED_MASKS
         ]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
@@ -71,8 +73,8 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
                 "drawn on",
             )
             continue
-        subject = _person(case.relative_to(tree).parts) or volume_id
-        add_case(gathering, VolumeRow(volume_id, subject, images[0]), case, names)
+        subject = _subject_of_case(case.relative_to(tree).parts) or volume_id
+        add_case(gathering, VolumeRow(volume_id, subject, images[0]), case, name_by_label)
     leave_unmasked(gathering, tree)
     return gathering
 
@@ -82,7 +84,7 @@ def _is_image(path: Path) -> bool:
     return path.name.endswith(SUFFIXES) and not path.name.startswith(".")
 
 
-def _person(parts: Sequence[str]) -> str:
+def _subject_of_case(parts: Sequence[str]) -> str:
     """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person,
     are both p01."""
     if len(parts) > 1 and SESSION.fullmatch(parts[-1]):
@@ -98,22 +100,26 @@ def leave_unmasked(gathering: Gathering, tree: Path) -> None:
             gathering.leave(
                 path,
                 f"no masks beside it: expected a folder {FOLDER} with one file per organ, or "
-                f"{' or '.join(NUMBERED)}",
+                f"{' or '.join(NUMBERED_MASKS)}",
             )
 
 
 def cases(tree: Path) -> Iterator[Path]:
     """Every folder at or below `tree` with masks, sorted."""
-    yield from sorted({path.parent for name in (FOLDER, *NUMBERED) for path in tree.rglob(name)})
+    yield from sorted(
+        {path.parent for name in (FOLDER, *NUMBERED_MASKS) for path in tree.rglob(name)}
+    )
 
 
-def add_case(gathering: Gathering, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
+def add_case(
+    gathering: Gathering, volume: VolumeRow, case: Path, name_by_label: Mapping[int, str]
+) -> None:
     """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if
     it cannot be read or labelled."""
     try:
         image = read(volume.path)
         grid = VolumeGrid(image.voxels.shape, image.vox_to_ras)
-        organs = _organs(case, grid, names, gathering)
+        organs = _organ_extents(case, grid, name_by_label, gathering)
     except VolumeError as fault:
         gathering.refuse(volume.path, fault)
         return
@@ -130,19 +136,19 @@ def add_case(gathering: Gathering, volume: VolumeRow, case: Path, names: Mapping
     extents = [organ for organ in organs.values() if organ]
     first = min([first, *(organ.first for organ in extents)])
     last = max([last, *(organ.last for organ in extents)])
-    rows = [
+    region_rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
         for rung in sorted(set(rungs.tolist()))
         for begin, end in runs_of(rungs == rung)
         if max(first, begin) <= min(last, end)
     ]
-    gathering.add(volume, rows)
+    gathering.add(volume, region_rows)
 
 
 def organ_called(name: str) -> str | None:
     """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is
     hip_left; None if there is none."""
-    return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
+    return ORGAN_BY_SPELLING.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
 def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
@@ -150,14 +156,15 @@ def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
     that is meant."""
     if organ_called(name):
         return
-    for match in get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE):
+    for match in get_close_matches(name.casefold(), UNNUMBERED_SPELLINGS, 1, LEAST_SIMILARITY):
         gathering.leave(
-            path, f"{name!r} is not an organ that marks a region; is {SPELLED[match]!r} meant?"
+            path,
+            f"{name!r} is not an organ that marks a region; is {ORGAN_BY_SPELLING[match]!r} meant?",
         )
 
 
-def _organs(
-    case: Path, grid: VolumeGrid, names: Mapping[int, str], gathering: Gathering
+def _organ_extents(
+    case: Path, grid: VolumeGrid, name_by_label: Mapping[int, str], gathering: Gathering
 ) -> dict[str, OrganExtent | None]:
     """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar
     name are set aside."""
@@ -171,8 +178,8 @@ def _organs(
             if organ := organ_called(name):
                 paths_by_organ.setdefault(organ, []).append(path)
         return {organ: _extent_in(paths, grid) for organ, paths in paths_by_organ.items()}
-    path = next(case / name for name in NUMBERED if (case / name).exists())
-    if not names:
+    path = next(case / name for name in NUMBERED_MASKS if (case / name).exists())
+    if not name_by_label:
         raise CollectionError(
             "collect-labels",
             f"{path}: numbered labels without a table of their names. Give --labels TABLE: number, tab, "
@@ -180,7 +187,7 @@ def _organs(
         )
     voxels, spacing_mm = mask_in_ras(path, grid)
     labels_by_organ: dict[str, list[int]] = {}
-    for label, name in names.items():
+    for label, name in name_by_label.items():
         if organ := organ_called(name):
             labels_by_organ.setdefault(organ, []).append(label)
     return {
@@ -192,11 +199,11 @@ def _organs(
 def _extent_in(paths: Sequence[Path], grid: VolumeGrid) -> OrganExtent | None:
     """The extent of an organ in the union of one or more masks."""
     voxels, spacing_mm = mask_in_ras(paths[0], grid)
-    organ = voxels != 0
+    is_organ = voxels != 0
     for path in paths[1:]:
         voxels, _ = mask_in_ras(path, grid)
-        organ |= voxels != 0
-    return extent(organ, spacing_mm)
+        is_organ |= voxels != 0
+    return extent(is_organ, spacing_mm)
 
 
 def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -215,8 +222,8 @@ def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.
         )
     try:
         image: Any = nibabel.load(path)
-        frames = int(np.prod(image.shape[3:]))
-        if frames == 1:
+        frame_count = int(np.prod(image.shape[3:]))
+        if frame_count == 1:
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
             mask = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
             return mask.voxels, mask.spacing_mm
@@ -225,7 +232,7 @@ def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
     raise VolumeError(
         "mask-frames",
-        f"{path}: {frames} frames, but a mask has one. Save one frame, or one mask per organ.",
+        f"{path}: {frame_count} frames, but a mask has one. Save one frame, or one mask per organ.",
     )
 
 
@@ -239,14 +246,14 @@ def _label_names(table: Path) -> dict[int, str]:
             "collect-labels",
             f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name.",
         ) from fault
-    names = {}
+    name_by_label = {}
     for line in csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","):
         if len(line) > 1 and line[0].strip().isdecimal():
-            names[int(line[0])] = line[1].strip()
-    if not any(map(organ_called, names.values())):
+            name_by_label[int(line[0])] = line[1].strip()
+    if not any(map(organ_called, name_by_label.values())):
         raise CollectionError(
             "collect-labels",
-            f"{table}: none of its {len(names)} names marks a region, for instance liver or hip_left. "
+            f"{table}: none of its {len(name_by_label)} names marks a region, for instance liver or hip_left. "
             "Use TotalSegmentator's names.",
         )
-    return names
+    return name_by_label

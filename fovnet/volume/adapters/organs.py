@@ -39,7 +39,7 @@ from scipy import ndimage
 from fovnet.volume.adapters.body import runs_of
 
 END_MM = 10.0  # distance from its end within which an organ must not touch the sides of the volume
-ISLAND = 0.1  # of the largest component
+ISLAND_SHARE = 0.1  # of the largest component
 
 
 @dataclass(frozen=True)
@@ -114,17 +114,19 @@ WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> OrganExtent | None:
     """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an
     empty mask."""
-    component, count = ndimage.label(mask)
-    if not count:
+    component, component_count = ndimage.label(mask)
+    if not component_count:
         return None
-    sizes = np.bincount(component.ravel())[1:]
-    organ = np.concatenate([[False], sizes >= ISLAND * sizes.max()])[component]
-    organ_slices = np.flatnonzero(organ.any(axis=(0, 1)))
+    component_sizes = np.bincount(component.ravel())[1:]
+    is_organ = np.concatenate([[False], component_sizes >= ISLAND_SHARE * component_sizes.max()])[
+        component
+    ]
+    organ_slices = np.flatnonzero(is_organ.any(axis=(0, 1)))
     first = int(organ_slices[0])
     last = int(organ_slices[-1])
     end_slices = max(1, round(END_MM / float(spacing_mm[2])))
-    low_end = organ[:, :, first : first + end_slices]
-    high_end = organ[:, :, max(0, last - end_slices + 1) : last + 1]
+    low_end = is_organ[:, :, first : first + end_slices]
+    high_end = is_organ[:, :, max(0, last - end_slices + 1) : last + 1]
     return OrganExtent(
         first,
         last,
@@ -146,28 +148,34 @@ def regions_of(
     organs    extent of each organ that has a mask, or None for an empty mask
     width_mm  the field of view from left to right
     """
-    low = np.zeros(slices, dtype=np.int64)
-    high = np.full(slices, len(LIMITS), dtype=np.int64)
-    absent = [_is_absent(limit, organs, width_mm) for limit in LIMITS]
+    lowest_rungs = np.zeros(slices, dtype=np.int64)
+    highest_rungs = np.full(slices, len(LIMITS), dtype=np.int64)
+    is_limit_absent = [_is_absent(limit, organs, width_mm) for limit in LIMITS]
     for limit in LIMITS:
-        _bound(limit, _organs_of(limit, organs), low, high)
-    _settle(low, high, absent)
-    decided = low == high
-    index = np.arange(slices)
-    witnesses = WITNESSES | (WITHOUT_LIVER if absent[2] else {})
-    for name, (lowest, highest) in witnesses.items():
+        _bound_by_limit(limit, _organs_of(limit, organs), lowest_rungs, highest_rungs)
+    _settle_rungs(lowest_rungs, highest_rungs, is_limit_absent)
+    is_decided = lowest_rungs == highest_rungs
+    slice_index = np.arange(slices)
+    witnesses = WITNESSES | (WITHOUT_LIVER if is_limit_absent[2] else {})
+    for name, (lowest_rung, highest_rung) in witnesses.items():
         organ = organs.get(name)
         if organ is not None:
-            undecided = ~decided & (index >= organ.first) & (index <= organ.last)
-            low[undecided] = np.maximum(low[undecided], lowest)
-            high[undecided] = np.minimum(high[undecided], highest)
-    _settle(low, high, absent)
-    nowhere = np.zeros(0, dtype=np.int64)
-    if (low > high).any():
-        return nowhere, f"its organs contradict each other in slices {_slices(low > high)}"
-    if (low < high).any():
-        return nowhere, f"no organ shows where a region ends in slices {_slices(low < high)}"
-    return low, ""
+            is_undecided = ~is_decided & (slice_index >= organ.first) & (slice_index <= organ.last)
+            lowest_rungs[is_undecided] = np.maximum(lowest_rungs[is_undecided], lowest_rung)
+            highest_rungs[is_undecided] = np.minimum(highest_rungs[is_undecided], highest_rung)
+    _settle_rungs(lowest_rungs, highest_rungs, is_limit_absent)
+    no_rungs = np.zeros(0, dtype=np.int64)
+    if (lowest_rungs > highest_rungs).any():
+        return (
+            no_rungs,
+            f"its organs contradict each other in slices {_slice_ranges(lowest_rungs > highest_rungs)}",
+        )
+    if (lowest_rungs < highest_rungs).any():
+        return (
+            no_rungs,
+            f"no organ shows where a region ends in slices {_slice_ranges(lowest_rungs < highest_rungs)}",
+        )
+    return lowest_rungs, ""
 
 
 def _organs_of(
@@ -198,17 +206,17 @@ def _has_both_sides(names: Iterable[str]) -> bool:
     return any("left" in name for name in names) == any("right" in name for name in names)
 
 
-def _bound(
+def _bound_by_limit(
     limit: Limit,
     organs: Mapping[str, OrganExtent | None],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
+    lowest_rungs: NDArray[np.int64],
+    highest_rungs: NDArray[np.int64],
 ) -> None:
     """Rule 1, in place.
 
     organs  those of the limit that have a mask
-    low     (slices,) the lowest rung still possible for each slice
-    high    (slices,) the highest
+    lowest_rungs     (slices,) the lowest rung still possible for each slice
+    highest_rungs    (slices,) the highest
     """
     extent_by_name = {name: organ for name, organ in organs.items() if organ}
     extents = extent_by_name.values()
@@ -216,41 +224,49 @@ def _bound(
         return
     has_both_sides = _has_both_sides(extent_by_name)
     if limit.highest:
-        last = max(organ.last for organ in extents)
-        high[: last + 1] = np.minimum(high[: last + 1], limit.below)
+        highest_slice = max(organ.last for organ in extents)
+        highest_rungs[: highest_slice + 1] = np.minimum(
+            highest_rungs[: highest_slice + 1], limit.below
+        )
         if has_both_sides and all(organ.high_seen for organ in extents):
-            low[last + 1 :] = np.maximum(low[last + 1 :], limit.below + 1)
+            lowest_rungs[highest_slice + 1 :] = np.maximum(
+                lowest_rungs[highest_slice + 1 :], limit.below + 1
+            )
     else:
-        first = min(organ.first for organ in extents)
-        low[first:] = np.maximum(low[first:], limit.below + 1)
+        lowest_slice = min(organ.first for organ in extents)
+        lowest_rungs[lowest_slice:] = np.maximum(lowest_rungs[lowest_slice:], limit.below + 1)
         if has_both_sides and all(organ.low_seen for organ in extents):
-            high[:first] = np.minimum(high[:first], limit.below)
+            highest_rungs[:lowest_slice] = np.minimum(highest_rungs[:lowest_slice], limit.below)
 
 
-def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool]) -> None:
+def _settle_rungs(
+    lowest_rungs: NDArray[np.int64], highest_rungs: NDArray[np.int64], is_limit_absent: list[bool]
+) -> None:
     """Applies rules 2 and 4, in place, until nothing changes."""
     while True:
-        earlier_low = low.copy()
-        earlier_high = high.copy()
-        np.maximum.accumulate(low, out=low)
-        high[:] = np.minimum.accumulate(high[::-1])[::-1]
-        for limit, is_absent in zip(LIMITS, absent, strict=True):
-            if is_absent and (low > limit.below).any():
-                np.maximum(low, limit.below + 1, out=low)
-            if is_absent and (high <= limit.below).any():
-                np.minimum(high, limit.below, out=high)
-        for (lower, lower_absent), (upper, upper_absent) in pairwise(
-            zip(LIMITS, absent, strict=True)
+        earlier_low = lowest_rungs.copy()
+        earlier_high = highest_rungs.copy()
+        np.maximum.accumulate(lowest_rungs, out=lowest_rungs)
+        highest_rungs[:] = np.minimum.accumulate(highest_rungs[::-1])[::-1]
+        for limit, is_absent in zip(LIMITS, is_limit_absent, strict=True):
+            if is_absent and (lowest_rungs > limit.below).any():
+                np.maximum(lowest_rungs, limit.below + 1, out=lowest_rungs)
+            if is_absent and (highest_rungs <= limit.below).any():
+                np.minimum(highest_rungs, limit.below, out=highest_rungs)
+        for (lower_limit, is_lower_absent), (upper_limit, is_upper_absent) in pairwise(
+            zip(LIMITS, is_limit_absent, strict=True)
         ):
             # the region between two ends of one organ
-            if lower_absent and upper_absent and lower.organs == upper.organs:
-                low[low == upper.below] += 1
-                high[high == upper.below] -= 1
-        if np.array_equal(earlier_low, low) and np.array_equal(earlier_high, high):
+            if is_lower_absent and is_upper_absent and lower_limit.organs == upper_limit.organs:
+                lowest_rungs[lowest_rungs == upper_limit.below] += 1
+                highest_rungs[highest_rungs == upper_limit.below] -= 1
+        if np.array_equal(earlier_low, lowest_rungs) and np.array_equal(
+            earlier_high, highest_rungs
+        ):
             return
 
 
-def _slices(flags: NDArray[np.bool_]) -> str:
+def _slice_ranges(flags: NDArray[np.bool_]) -> str:
     return ", ".join(
         f"{first} to {last}" if last > first else f"{first}" for first, last in runs_of(flags)
     )

@@ -20,7 +20,7 @@ from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.sources.grids import metaimage_grid
 
-NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)
+FILE_NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)
 
 
 def gather_spider(tree: Path) -> Gathering:
@@ -28,7 +28,7 @@ def gather_spider(tree: Path) -> Gathering:
     is set aside."""
     gathering = Gathering()
     for path in sorted((tree / "images").glob("*")):
-        match = NAME.fullmatch(path.stem)
+        match = FILE_NAME.fullmatch(path.stem)
         if not match or path.suffix.lower() != ".mha":
             gathering.leave(
                 path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are"
@@ -36,16 +36,16 @@ def gather_spider(tree: Path) -> Gathering:
             continue
         try:
             grid = metaimage_grid(path)
-            mask = metaimage_grid(tree / "masks" / path.name)
+            mask_grid = metaimage_grid(tree / "masks" / path.name)
         except VolumeError as fault:
             gathering.refuse(path, fault)
             continue
-        if not mask.is_same_as(grid):
+        if not mask_grid.is_same_as(grid):
             gathering.refuse(
                 path,
                 VolumeError(
                     "mask-grid",
-                    f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they have other positions. "
+                    f"{path}: {grid.shape} voxels, its mask has {mask_grid.shape}, or they have other positions. "
                     "Download both again.",
                 ),
             )

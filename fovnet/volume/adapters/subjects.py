@@ -52,26 +52,26 @@ class Subjects:
 def subjects_of(volumes: Sequence[PersonOfVolume]) -> Subjects:
     """The people of these volumes."""
     subjects = Subjects()
-    for claimants in group_by_key(volumes, map(_claim, volumes)).values():
-        people, unclear = _people(claimants)
-        for number, person_volumes in enumerate(people):
-            other_volumes = list(chain(*people[:number], *people[number + 1 :], unclear))
+    for claimants in group_by_key(volumes, map(_identity_claim, volumes)).values():
+        people, unclear = _part_into_people(claimants)
+        for person_index, person_volumes in enumerate(people):
+            other_volumes = list(
+                chain(*people[:person_index], *people[person_index + 1 :], unclear)
+            )
             subject = _subject_id(person_volumes, other_volumes)
             subjects.subject_of |= {volume.series: subject for volume in person_volumes}
-        note = _note(claimants, people, unclear)
+        note = _note_on_patient_id(claimants, people, unclear)
         if note:
             subjects.notes[claimants[0].series] = note
-    nameless = [volume for volume in volumes if _claim(volume)[0] in ("study", "series")]
-    claims = len({_claim(volume) for volume in nameless})
-    if claims > 1:
-        note = (
-            f"a missing PatientID in {claims} studies, without name and birth date: a subject each"
-        )
+    nameless = [volume for volume in volumes if _identity_claim(volume)[0] in ("study", "series")]
+    claim_count = len({_identity_claim(volume) for volume in nameless})
+    if claim_count > 1:
+        note = f"a missing PatientID in {claim_count} studies, without name and birth date: a subject each"
         subjects.notes.setdefault(nameless[0].series, note)
     return subjects
 
 
-def _claim(volume: PersonOfVolume) -> tuple[str, str]:
+def _identity_claim(volume: PersonOfVolume) -> tuple[str, str]:
     """What volumes of one person have in common: the PatientID, however it is written; without one
     the name and birth date, else the study, else nothing."""
     person = volume.person
@@ -86,15 +86,15 @@ def _claim(volume: PersonOfVolume) -> tuple[str, str]:
     return "series", volume.series
 
 
-def _people(
+def _part_into_people(
     volumes: Sequence[PersonOfVolume],
 ) -> tuple[list[list[PersonOfVolume]], list[PersonOfVolume]]:
     """(the volumes of each person, those that may be of several people)."""
-    by_person = group_by_key(volumes, (volume.person for volume in volumes))
-    most_told = max(person.attribute_count for person in by_person)
+    volumes_by_header = group_by_key(volumes, (volume.person for volume in volumes))
+    most_told = max(person.attribute_count for person in volumes_by_header)
     people: list[list[Demographics]] = []  # of each, the headers that may be theirs
     unclear: list[Demographics] = []
-    for header in sorted(by_person, key=lambda header: -header.attribute_count):
+    for header in sorted(volumes_by_header, key=lambda header: -header.attribute_count):
         matches = [
             person for person in people if any(not header.contradictions(other) for other in person)
         ]
@@ -109,19 +109,19 @@ def _people(
         else:
             unclear.append(header)
     volumes_of_people = [
-        list(chain(*(by_person[header] for header in person))) for person in people
+        list(chain(*(volumes_by_header[header] for header in person))) for person in people
     ]
     volumes_of_nobody: list[PersonOfVolume] = []
-    for volume in chain(*(by_person[header] for header in unclear)):
+    for volume in chain(*(volumes_by_header[header] for header in unclear)):
         study_matches = [
             person_volumes
             for person_volumes in volumes_of_people
             if volume.study in {other.study for other in person_volumes} - {""}
         ]
         (study_matches[0] if len(study_matches) == 1 else volumes_of_nobody).append(volume)
-    order = {volume.series: index for index, volume in enumerate(volumes)}
+    index_by_series = {volume.series: index for index, volume in enumerate(volumes)}
     volumes_of_people.sort(
-        key=lambda person_volumes: min(order[volume.series] for volume in person_volumes)
+        key=lambda person_volumes: min(index_by_series[volume.series] for volume in person_volumes)
     )
     return volumes_of_people, volumes_of_nobody
 
@@ -139,21 +139,21 @@ def _subject_id(
     return min(volume.series for volume in person_volumes)
 
 
-def _note(
+def _note_on_patient_id(
     volumes: Sequence[PersonOfVolume],
     people: Sequence[Sequence[PersonOfVolume]],
     unclear: Sequence[PersonOfVolume],
 ) -> str:
     """What is odd about a PatientID, in a sentence; empty if nothing is."""
-    studies = len({volume.study for volume in volumes})
-    first = volumes[0]
+    study_count = len({volume.study for volume in volumes})
+    first_volume = volumes[0]
     label = "a missing PatientID"
-    if first.patient:
-        label = f"the PatientID with the hash {first.patient}"
+    if first_volume.patient:
+        label = f"the PatientID with the hash {first_volume.patient}"
     if len(people) > 1 and len({volume.patient for volume in volumes}) < len(people):
-        number = several(len(people), "person", "people")
+        people_phrase = several(len(people), "person", "people")
         attributes = ", ".join(_contradictions(people))
-        note = f"{label} is that of {number}, by {attributes}: {len(people)} subjects"
+        note = f"{label} is that of {people_phrase}, by {attributes}: {len(people)} subjects"
         return (
             f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
         )
@@ -164,9 +164,14 @@ def _note(
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
         ways = "leading zeros, case, blanks, punctuation"
         return f"{label} is written in several ways ({ways}): one subject"
-    if len(people) == 1 and first.patient and first.person.is_placeholder and studies > 1:
+    if (
+        len(people) == 1
+        and first_volume.patient
+        and first_volume.person.is_placeholder
+        and study_count > 1
+    ):
         note = f"{label} stands for one that was removed"
-        return f"{note}, in {studies} studies that nothing tells apart: one subject"
+        return f"{note}, in {study_count} studies that nothing tells apart: one subject"
     return ""
 
 

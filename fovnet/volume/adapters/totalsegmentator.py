@@ -19,8 +19,8 @@ from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.adapters.masked import FOLDER, add_case
 from fovnet.volume.collection.table_rows import VolumeRow
 
-IMAGE = "mri.nii.gz"
-META = "meta.csv"
+IMAGE_NAME = "mri.nii.gz"
+META_TABLE = "meta.csv"
 ATTRIBUTE_OF_COLUMN = {
     "institute": "site",
     "manufacturer": "manufacturer",
@@ -34,31 +34,31 @@ ATTRIBUTE_OF_COLUMN = {
 def gather_totalsegmentator(tree: Path) -> Gathering:
     """Every case, labelled from its organ masks; the published split becomes an attribute only."""
     gathering = Gathering()
-    rows = _rows(tree / META)
+    row_by_case = _read_rows(tree / META_TABLE)
     for case in sorted(path for path in tree.iterdir() if path.is_dir()):
         if not (case / FOLDER).is_dir():
             gathering.leave(case, f"no folder {FOLDER} in it")
-        elif not (case / IMAGE).exists():
-            ct = ": a CT" if (case / "ct.nii.gz").exists() else ""
-            gathering.leave(case, f"no {IMAGE} beside its masks{ct}")
+        elif not (case / IMAGE_NAME).exists():
+            ct_phrase = ": a CT" if (case / "ct.nii.gz").exists() else ""
+            gathering.leave(case, f"no {IMAGE_NAME} beside its masks{ct_phrase}")
         else:
-            row = rows.get(case.name, {})
+            row = row_by_case.get(case.name, {})
             attributes = {
                 name: (row.get(column) or "").strip()
                 for column, name in ATTRIBUTE_OF_COLUMN.items()
             }
             add_case(
                 gathering,
-                VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes),
+                VolumeRow(case.name, case.name, case / IMAGE_NAME, attributes=attributes),
                 case,
                 {},
             )
-    if not rows:
-        gathering.leave(tree / META, "missing or empty, so sites and scanners are unknown")
+    if not row_by_case:
+        gathering.leave(tree / META_TABLE, "missing or empty, so sites and scanners are unknown")
     return gathering
 
 
-def _rows(table: Path) -> dict[str, dict[str, str]]:
+def _read_rows(table: Path) -> dict[str, dict[str, str]]:
     """The row of each image_id; empty without the table."""
     if not table.is_file():
         return {}

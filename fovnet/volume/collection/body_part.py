@@ -22,9 +22,9 @@ from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, ELSEWHERE, NONE, TOGETHER, Vocabulary
 from fovnet.volume.collection.table_rows import region_named
 
-OTHER = "OTHER"
-WORDS = Path(__file__).with_name("header_words.tsv")
-RANGE_ENDS = Path(__file__).with_name("header_range_ends.tsv")
+OTHER_PART = "OTHER"
+WORD_TABLE = Path(__file__).with_name("header_words.tsv")
+RANGE_END_TABLE = Path(__file__).with_name("header_range_ends.tsv")
 RANGE_WORDS = frozenset({"BIS", "HASTA", "THROUGH", "THRU", "TILL", "TO", "UNTIL"})
 DASH = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
 OF_WORD = "OF"
@@ -32,7 +32,7 @@ FETUS_WORDS = frozenset({"FETAL", "FETALE", "FETO", "FETUS", "FOETAL", "FOETUS"}
 """A fetus lies in its mother's abdomen or pelvis, whatever part of it is meant."""
 LONGEST_PHRASE = 4  # words: LOWER EXTREMITY, CHEST TO PELVIS
 SHORTEST_PART = 3  # letters, of a word written together with others
-CUT = 15  # characters: scanners cut texts to the 16 of a code string, or to 15
+LEAST_CUT_LENGTH = 15  # characters: scanners cut texts to the 16 of a code string, or to 15
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReadi
     """What a text stands for, phrase by phrase; the last word of a text that may have been cut is
     completed by what all words with its beginning mean."""
     phrases = _phrases(text, vocabulary)
-    if phrases and phrases[-1].meaning is None and len(text.strip()) >= CUT:
+    if phrases and phrases[-1].meaning is None and len(text.strip()) >= LEAST_CUT_LENGTH:
         completed = _meaning_of_beginning(phrases[-1].term, vocabulary)
         phrases[-1] = replace(phrases[-1], meaning=completed, end=completed or frozenset())
     if FETUS_WORDS & {phrase.term for phrase in phrases if phrase.meaning is None}:
@@ -60,12 +60,16 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReadi
     is_one_reading = _drop_organ_parts(phrases)
     meanings = [phrase.meaning for phrase in phrases if phrase.names_part]
     for index in range(len(phrases)):
-        span = _range_between(phrases, index, vocabulary)
-        is_one_reading = is_one_reading and span is not None
-        meanings.append(span or None)
-    parts = [meaning for meaning in meanings if meaning is not None]
-    names = frozenset().union(*parts)
-    regions = tuple(name for name in vocabulary.classes if name in names) if parts else None
+        range_regions = _range_between(phrases, index, vocabulary)
+        is_one_reading = is_one_reading and range_regions is not None
+        meanings.append(range_regions or None)
+    known_meanings = [meaning for meaning in meanings if meaning is not None]
+    region_names = frozenset().union(*known_meanings)
+    regions = (
+        tuple(name for name in vocabulary.classes if name in region_names)
+        if known_meanings
+        else None
+    )
     return BodyPartReading(
         regions, is_one_reading and all(phrase.meaning is not None for phrase in phrases)
     )
@@ -82,7 +86,7 @@ def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...
 
 def body_part(text: str) -> str:
     """The text as DICOM terms, for tables: the term itself if it is a known one (a region, several,
-    or a body part outside them), else the terms of its regions (SPINE for CSPINE); OTHER for an
+    or a body part outside them), else the terms of its regions (SPINE for CSPINE); OTHER_PART for an
     unknown text, empty for none."""
     term = "".join(text.upper().replace("_", " ").split())
     if term in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {
@@ -93,9 +97,10 @@ def body_part(text: str) -> str:
         return ""
     regions = regions_named(text)
     if regions is None:
-        return OTHER
+        return OTHER_PART
     return (
-        " ".join(region.body_part for region in DEFAULT.regions if region.name in regions) or OTHER
+        " ".join(region.body_part for region in DEFAULT.regions if region.name in regions)
+        or OTHER_PART
     )
 
 
@@ -128,14 +133,14 @@ class Phrase:
 
 def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
     """The phrases of a text, the longest first."""
-    pairs = re.findall(r"([\W\d_]*)([^\W\d_]+)", text.upper())
-    words = [word for _, word in pairs]
-    far_ends = _read_words(RANGE_ENDS, vocabulary)
+    separated_words = re.findall(r"([\W\d_]*)([^\W\d_]+)", text.upper())
+    words = [word for _, word in separated_words]
+    range_end_by_term = _read_words(RANGE_END_TABLE, vocabulary)
     phrases = []
     start = 0
     while start < len(words):
         for stop in range(min(start + LONGEST_PHRASE, len(words)), start, -1):
-            meaning = _meaning(words[start:stop], vocabulary)
+            meaning = _meaning_of_term(words[start:stop], vocabulary)
             if meaning is not None:
                 break
         else:
@@ -143,11 +148,11 @@ def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
         term = "".join(words[start:stop])
         if term in RANGE_WORDS:
             meaning = SAYS_NOTHING
-        end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
-        if not meaning and term in far_ends:  # a vocabulary may have a region of that name
+        range_end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
+        if not meaning and term in range_end_by_term:  # a vocabulary may have a region of that name
             meaning = frozenset()
-            end = far_ends[term]
-        phrases.append(Phrase(term, pairs[start][0], meaning, end))
+            range_end = range_end_by_term[term]
+        phrases.append(Phrase(term, separated_words[start][0], meaning, range_end))
         start = stop
     return phrases
 
@@ -171,9 +176,9 @@ def _range_between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) ->
     CHEST-THIGH may be a range or two parts; where other regions lie between, that is not known.
     """
     phrase = phrases[index]
-    is_word = phrase.term in RANGE_WORDS
-    dash = DASH.fullmatch(phrase.separator)
-    if not is_word and dash is None:
+    is_range_word = phrase.term in RANGE_WORDS
+    dash_match = DASH.fullmatch(phrase.separator)
+    if not is_range_word and dash_match is None:
         return frozenset()
     ends_before = [phrase.end for phrase in phrases[:index] if phrase.meaning != SAYS_NOTHING]
     ends_after = [phrase.end for phrase in phrases[index:] if phrase.meaning != SAYS_NOTHING]
@@ -183,16 +188,16 @@ def _range_between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) ->
     last_end = ends_after[0] if ends_after else frozenset()
     chain = frozenset(vocabulary.chain)
     if not first_end or not last_end or bool(first_end & chain) != bool(last_end & chain):
-        return None if is_word else frozenset()
-    ends = first_end | last_end
-    rungs = [rung for rung, name in enumerate(vocabulary.chain) if name in ends]
-    extent = ends.union(*(vocabulary.chain[rung : rungs[-1] + 1] for rung in rungs))
-    if is_word or (dash is not None and dash["spaced"]):
-        return extent
-    return None if extent - ends else frozenset()
+        return None if is_range_word else frozenset()
+    end_regions = first_end | last_end
+    rungs = [rung for rung, name in enumerate(vocabulary.chain) if name in end_regions]
+    range_regions = end_regions.union(*(vocabulary.chain[rung : rungs[-1] + 1] for rung in rungs))
+    if is_range_word or (dash_match is not None and dash_match["spaced"]):
+        return range_regions
+    return None if range_regions - end_regions else frozenset()
 
 
-def _meaning(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
+def _meaning_of_term(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
     """The regions that one term, of one word or several, stands for."""
     region = region_named(" ".join(phrase), vocabulary)
     if region is not None:
@@ -208,10 +213,10 @@ def _meaning_of_compound(word: str, vocabulary: Vocabulary) -> Meaning | None:
     HIPPEL and CAPPEL are surnames.
     """
     for stop in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
-        meaning = _meaning([word[:stop]], vocabulary)
+        meaning = _meaning_of_term([word[:stop]], vocabulary)
         if meaning is None:
             continue
-        rest_meaning = _meaning([word[stop:]], vocabulary) or _meaning_of_compound(
+        rest_meaning = _meaning_of_term([word[stop:]], vocabulary) or _meaning_of_compound(
             word[stop:], vocabulary
         )
         if rest_meaning is None:
@@ -225,9 +230,11 @@ def _meaning_of_compound(word: str, vocabulary: Vocabulary) -> Meaning | None:
 def _meaning_of_beginning(beginning: str, vocabulary: Vocabulary) -> Meaning | None:
     """What all words with this beginning that name a region have in common; None if that is
     nothing."""
-    words = _meaning_by_word(vocabulary)
+    meaning_of_word = _meaning_by_word(vocabulary)
     meanings = [
-        words[word] for word in words if word.startswith(beginning) and words[word] != SAYS_NOTHING
+        meaning_of_word[word]
+        for word in meaning_of_word
+        if word.startswith(beginning) and meaning_of_word[word] != SAYS_NOTHING
     ]
     return frozenset.intersection(*meanings) or None if meanings else None
 
@@ -236,12 +243,16 @@ def _meaning_of_beginning(beginning: str, vocabulary: Vocabulary) -> Meaning | N
 def _meaning_by_word(vocabulary: Vocabulary) -> dict[str, Meaning]:
     """The meaning of every word without blanks: of `header_words.tsv`, as far as the vocabulary has
     regions of the same codes, of DICOM's terms, and of the vocabulary's own words, which win."""
-    words = dict(_read_words(WORDS, vocabulary))
-    words |= dict.fromkeys(ELSEWHERE, frozenset())
-    words |= {term.body_part: vocabulary.regions_of_code(term.sct) for term in TOGETHER.values()}
+    meaning_of_word = dict(_read_words(WORD_TABLE, vocabulary))
+    meaning_of_word |= dict.fromkeys(ELSEWHERE, frozenset())
+    meaning_of_word |= {
+        term.body_part: vocabulary.regions_of_code(term.sct) for term in TOGETHER.values()
+    }
     for region in vocabulary.regions:
-        words |= {word.replace(" ", ""): frozenset({region.name}) for word in region.words}
-    return words
+        meaning_of_word |= {
+            word.replace(" ", ""): frozenset({region.name}) for word in region.words
+        }
+    return meaning_of_word
 
 
 @cache
@@ -250,10 +261,10 @@ def _read_words(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
     codes."""
     name_by_code = {region.sct: region.name for region in vocabulary.regions if region.sct}
     code_by_name = {region.name: region.sct for region in DEFAULT.regions}
-    words: dict[str, Meaning] = {}
+    meaning_by_word: dict[str, Meaning] = {}
     for row in read_tsv(table):
         codes = [code_by_name[name] for name in row["regions"].split()]
         names = frozenset(name_by_code[code] for code in codes if code in name_by_code)
         if names or not codes:
-            words[row["word"]] = names or SAYS_NOTHING
-    return words
+            meaning_by_word[row["word"]] = names or SAYS_NOTHING
+    return meaning_by_word

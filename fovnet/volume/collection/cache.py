@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 from fovnet.records import Array, digest, replace_with
 
 SEAL_BYTES = 32
-ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
-LEFT_OVER = re.compile(r"\.[0-9a-f]{64}\.npz\.\d+\.part")
+ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.npz")
+PARTIAL_ENTRY = re.compile(r"\.[0-9a-f]{64}\.npz\.\d+\.part")
 # a half-written entry of a killed run; writing one takes less than a second
 ABANDONED_SECONDS = 3600.0
 
@@ -46,9 +46,9 @@ def write(path: Path, arrays: Mapping[str, ArrayLike]) -> Path:
 def read(path: Path) -> dict[str, Array]:
     """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal
     does not match."""
-    sealed = path.read_bytes()
-    content = sealed[:-SEAL_BYTES]
-    if sealed[-SEAL_BYTES:] != _seal(path, content):
+    sealed_bytes = path.read_bytes()
+    content = sealed_bytes[:-SEAL_BYTES]
+    if sealed_bytes[-SEAL_BYTES:] != _seal(path, content):
         raise ValueError(f"{path}: its checksum differs from when it was written")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
@@ -58,21 +58,21 @@ def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
     """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed
     runs left over an hour ago.
 
-    Files whose names do not match ENTRY or LEFT_OVER are kept.
+    Files whose names do not match ENTRY_NAME or PARTIAL_ENTRY are kept.
     """
     kept_names = {path.name for path in used}
-    removed = 0
-    freed = 0
+    removed_count = 0
+    freed_bytes = 0
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         is_abandoned = (
-            bool(LEFT_OVER.fullmatch(path.name))
+            bool(PARTIAL_ENTRY.fullmatch(path.name))
             and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
         )
-        if is_abandoned or (ENTRY.fullmatch(path.name) and path.name not in kept_names):
-            freed += path.stat().st_size
+        if is_abandoned or (ENTRY_NAME.fullmatch(path.name) and path.name not in kept_names):
+            freed_bytes += path.stat().st_size
             path.unlink(missing_ok=True)
-            removed += 1
-    return removed, freed
+            removed_count += 1
+    return removed_count, freed_bytes
 
 
 def _seal(path: Path, content: bytes) -> bytes:

@@ -14,9 +14,9 @@ from pathlib import Path
 from fovnet.records import checksum, digest, read_tsv
 from fovnet.volume.dicom.address import split_address
 
-HEADERS = (".hdr", ".hdr.gz", ".img", ".img.gz", ".nhdr", ".mhd")
+HEADER_SUFFIXES = (".hdr", ".hdr.gz", ".img", ".img.gz", ".nhdr", ".mhd")
 PAIR_SUFFIXES = (".hdr", ".hdr.gz", ".img", ".img.gz", ".mat", ".raw", ".raw.gz", ".zraw")
-SPELLINGS = (
+PAIR_SPELLINGS = (
     *PAIR_SUFFIXES,
     *(suffix.upper() for suffix in PAIR_SUFFIXES),
     ".HDR.gz",
@@ -40,23 +40,28 @@ def stamp_of_volumes(tables: Iterable[Path]) -> str:
     A table that cannot be read names no files; slicing reports it.
     """
     tables = list(tables)
-    contents = [
-        _content(path) for table in tables for path in (table, table.parent / "regions.tsv")
+    table_checksums = [
+        _checksum_or_empty(path)
+        for table in tables
+        for path in (table, table.parent / "regions.tsv")
     ]
-    paths = dict.fromkeys(path for table in tables for path in _paths_in(table))
+    paths = dict.fromkeys(path for table in tables for path in _paths_in_table(table))
     return digest(
-        [contents, [[str(file), *_stamp(file)] for path in paths for file in _parts_of(path)]]
+        [
+            table_checksums,
+            [[str(file), *_stamp(file)] for path in paths for file in _places_to_stamp(path)],
+        ]
     )
 
 
-def _content(path: Path) -> str:
+def _checksum_or_empty(path: Path) -> str:
     try:
         return checksum(path)
     except OSError:
         return ""
 
 
-def _paths_in(table: Path) -> list[Path]:
+def _paths_in_table(table: Path) -> list[Path]:
     try:
         return [
             split_address(table.parent / row["path"])[0]
@@ -67,7 +72,7 @@ def _paths_in(table: Path) -> list[Path]:
         return []
 
 
-def _parts_of(path: Path) -> Iterator[Path]:
+def _places_to_stamp(path: Path) -> Iterator[Path]:
     """The file or folder itself, all subfolders, and for a header the files of the same stem; a
     data file of another name is not found."""
     yield path
@@ -76,22 +81,26 @@ def _parts_of(path: Path) -> Iterator[Path]:
             folders.sort()
             yield from (Path(parent, stem) for stem in folders)
     elif stem := next(
-        (str(path)[: -len(header)] for header in HEADERS if path.name.lower().endswith(header)),
+        (
+            str(path)[: -len(header)]
+            for header in HEADER_SUFFIXES
+            if path.name.lower().endswith(header)
+        ),
         "",
     ):
         yield from (
             Path(pair_file)
-            for suffix in SPELLINGS
+            for suffix in PAIR_SPELLINGS
             if (pair_file := stem + suffix) != str(path) and os.path.lexists(pair_file)
         )
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
     try:
-        facts = path.stat()
+        file_status = path.stat()
         if path.is_dir():
-            return _stamp_of_files(path, facts.st_mtime_ns)
-        return facts.st_size, facts.st_mtime_ns
+            return _stamp_of_files(path, file_status.st_mtime_ns)
+        return file_status.st_size, file_status.st_mtime_ns
     except (OSError, ValueError):
         return -1, -1
 
@@ -100,10 +109,10 @@ def _stamp_of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
     """A folder's own modification time; number, total bytes and latest modification time of the
     files in it."""
     with os.scandir(folder) as entries:
-        files = [entry.stat() for entry in entries if entry.is_file()]
+        file_statuses = [entry.stat() for entry in entries if entry.is_file()]
     return (
         changed_ns,
-        len(files),
-        sum(facts.st_size for facts in files),
-        max((facts.st_mtime_ns for facts in files), default=0),
+        len(file_statuses),
+        sum(file_status.st_size for file_status in file_statuses),
+        max((file_status.st_mtime_ns for file_status in file_statuses), default=0),
     )

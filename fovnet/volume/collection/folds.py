@@ -15,8 +15,10 @@ def folds_of(shows: Mapping[str, str], seed: int, folds: int = FOLDS) -> list[fr
     shows  what each subject's volumes show, in any words: subjects alike are dealt one after the
            other, so that what one fold leaves out the others have examples of, where there are any
     """
-    order = np.random.default_rng([seed, len(shows)]).permutation(len(shows))
-    mixed = [sorted(shows)[index] for index in order]
-    dealt = sorted(mixed, key=lambda subject: shows[subject])  # stable: at random among alike ones
-    count = min(folds, len(dealt))
-    return [frozenset(dealt[first::count]) for first in range(count)]
+    random_order = np.random.default_rng([seed, len(shows)]).permutation(len(shows))
+    shuffled_subjects = [sorted(shows)[index] for index in random_order]
+    subjects_in_turn = sorted(
+        shuffled_subjects, key=lambda subject: shows[subject]
+    )  # stable: at random among alike ones
+    fold_count = min(folds, len(subjects_in_turn))
+    return [frozenset(subjects_in_turn[fold_index::fold_count]) for fold_index in range(fold_count)]

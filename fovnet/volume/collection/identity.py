@@ -22,7 +22,7 @@ from pathlib import Path
 from fovnet.errors import ConfigError
 from fovnet.volume.dicom.address import split_address
 
-DIGITS = 12  # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
+HASH_DIGITS = 12  # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
 KEY_FILE = "identifiers.key"
 
 
@@ -37,10 +37,10 @@ class Identifiers:
         """The id as it is written."""
         if self.plain:
             return identifier
-        content = identifier.encode()
+        identifier_bytes = identifier.encode()
         if self.key:
-            return hmac.new(self.key, content, hashlib.sha256).hexdigest()[:DIGITS]
-        return hashlib.sha256(content).hexdigest()[:DIGITS]
+            return hmac.new(self.key, identifier_bytes, hashlib.sha256).hexdigest()[:HASH_DIGITS]
+        return hashlib.sha256(identifier_bytes).hexdigest()[:HASH_DIGITS]
 
 
 def read_identifiers(setting: str, results: Path) -> Identifiers:
@@ -64,8 +64,8 @@ def read_identifiers(setting: str, results: Path) -> Identifiers:
 
 QUOTED = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)")
 WORD = r"[^\s:;,()'\[\]]*"
-ENDINGS = "raw|zraw|img|hdr|mat|nii|gz|dcm|mhd|mha|nrrd|nhdr"
-OTHER_FILES = re.compile(rf"(?<![\w.(/-])(?!OUT\b)\w{WORD}(?:[/\\^]{WORD}|\.(?:{ENDINGS})\b)")
+FILE_ENDINGS = "raw|zraw|img|hdr|mat|nii|gz|dcm|mhd|mha|nrrd|nhdr"
+OTHER_FILES = re.compile(rf"(?<![\w.(/-])(?!OUT\b)\w{WORD}(?:[/\\^]{WORD}|\.(?:{FILE_ENDINGS})\b)")
 """Other names in a message about a file: the other file of a pair, an image in its folder, a
 header's word with / \\ or ^ (DOE^JANE)."""
 
@@ -77,9 +77,9 @@ def scrub(message: str, path: str, volume_id: str, report_name: str) -> str:
     if report_name == volume_id:
         return message
     file = split_address(Path(path))[0]
-    names = {path, str(file), file.name, file.name.split(".")[0], volume_id} - {"", "."}
-    for name in sorted(names, key=len, reverse=True):
+    names_to_hide = {path, str(file), file.name, file.name.split(".")[0], volume_id} - {"", "."}
+    for name_to_hide in sorted(names_to_hide, key=len, reverse=True):
         # whole words: a volume may be called "a"
-        pattern = rf"(?<!\w){re.escape(name)}(?!\w)(?:[/#][^\s:;,]*)?"
+        pattern = rf"(?<!\w){re.escape(name_to_hide)}(?!\w)(?:[/#][^\s:;,]*)?"
         message = re.sub(pattern, report_name, message)
     return QUOTED.sub("'…'", OTHER_FILES.sub("…", message))

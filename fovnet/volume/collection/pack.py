@@ -152,8 +152,8 @@ class Pack:
         """(m,) rows of `pixels` in a split, ascending."""
         if not len(self.volume):
             return np.zeros(0, dtype=np.int64)
-        in_split = np.asarray([record.split == split for record in self.records], dtype=bool)
-        return np.flatnonzero(in_split[self.volume])
+        is_in_split = np.asarray([record.split == split for record in self.records], dtype=bool)
+        return np.flatnonzero(is_in_split[self.volume])
 
     def stack(self, index: int) -> SliceStack:
         """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its
@@ -245,13 +245,13 @@ def slice_collections(
     results = _slice_all(jobs, workers, progress, log)
     _refuse_shared_scans(results)
     used_paths = {result.cache_path for result in results if result.cache_path}
-    pruned = cache.prune(cache_folder, used_paths) if prune_cache else None
+    pruned_files_and_bytes = cache.prune(cache_folder, used_paths) if prune_cache else None
     if log:
-        log(_cache_use(results, pruned))
+        log(_sentence_on_cache(results, pruned_files_and_bytes))
     rows_by_collection = {name: table.volumes for name, table in tables.items()}
     split_by_subject = _split_by_subject(results, rows_by_collection, seed, fractions)
-    placed = _place_results(results, split_by_subject, identifiers)
-    _write(out, placed, vocabulary, slicing, seed)
+    placed_results = _place_results(results, split_by_subject, identifiers)
+    _write_pack(out, placed_results, vocabulary, slicing, seed)
     return load_pack(out)
 
 
@@ -265,7 +265,12 @@ def _slice_all(
     results: list[SlicedVolume] = []
     slicing_jobs = (job for _, job in jobs)
     results_in_order = run_in_order(
-        _slice, slicing_jobs, workers, _refuse_crash, size=_size, budget=BUDGET_BYTES
+        _slice_job,
+        slicing_jobs,
+        workers,
+        _refused_after_crash,
+        size=_bytes_to_read,
+        budget=BUDGET_BYTES,
     )
     for (name, job), result in zip(jobs, results_in_order, strict=True):
         results.append(replace(result, record=replace(result.record, collection=name)))
@@ -295,23 +300,23 @@ def load_pack(folder: Path) -> Pack:
         ) from fault
     arrays = (pack.pixels, pack.z_mm, pack.covers, pack.truth)
     slice_count = sum(record.slices for record in pack.records)
-    counts = {*[len(array) for array in arrays], slice_count, len(pack.volume)}
+    slice_counts = {*[len(array) for array in arrays], slice_count, len(pack.volume)}
     is_square = pack.pixels.shape[1:] == (SIDE, SIDE)
-    if len(counts) != 1 or not is_square or pack.truth.shape[1] != len(pack.classes):
+    if len(slice_counts) != 1 or not is_square or pack.truth.shape[1] != len(pack.classes):
         raise CollectionError(
             "pack-damaged",
-            f"{folder}: its files belong to different runs ({counts} slices). Slice it again.",
+            f"{folder}: its files belong to different runs ({slice_counts} slices). Slice it again.",
         )
     return pack
 
 
 def _read_pack(folder: Path) -> Pack:
-    content = read_json(folder / "volumes.json")
+    pack_json = read_json(folder / "volumes.json")
     arrays = read_npz(folder / "slices.npz")
     has_slices = len(arrays["volume"]) > 0
     return Pack(
         folder=folder,
-        classes=tuple(content["classes"]),
+        classes=tuple(pack_json["classes"]),
         pixels=np.load(
             folder / "pixels.npy", mmap_mode="r" if has_slices else None, allow_pickle=False
         ),
@@ -319,86 +324,89 @@ def _read_pack(folder: Path) -> Pack:
         z_mm=arrays["z_mm"],
         covers=arrays["covers"],
         truth=arrays["truth"],
-        records=tuple(map(_record, content["volumes"])),
-        slice_format=content["looks"],
+        records=tuple(map(_record_from_json, pack_json["volumes"])),
+        slice_format=pack_json["looks"],
     )
 
 
-def _record(row: dict[str, Any]) -> VolumeRecord:
+def _record_from_json(row: dict[str, Any]) -> VolumeRecord:
     """The record from its JSON form, lists converted to tuples."""
     affine = row["vox_to_ras"]
     counted = row["counted"]
     images = row["images"]
-    tuples = {
+    tuple_fields = {
         "notes": tuple(row["notes"]),
         "vox_to_ras": affine and tuple(map(tuple, affine)),
         "counted": None if counted is None else tuple(counted),
         "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"])),
     }
-    return VolumeRecord(**row | tuples)
+    return VolumeRecord(**row | tuple_fields)
 
 
 def _refuse_shared_scans(results: Iterable[SlicedVolume]) -> None:
     """Raises CollectionError "collection-same-scan" if two subjects have identical slices: one
     person could be in two splits."""
-    first: dict[str, VolumeRecord] = {}
+    first_record_by_digest: dict[str, VolumeRecord] = {}
     for result in results:
         record = result.record
         if not result.digest:
             continue
-        earlier = first.setdefault(result.digest, record)
-        if (earlier.collection, earlier.subject_id) != (record.collection, record.subject_id):
+        earlier_record = first_record_by_digest.setdefault(result.digest, record)
+        if (earlier_record.collection, earlier_record.subject_id) != (
+            record.collection,
+            record.subject_id,
+        ):
             raise CollectionError(
                 "collection-same-scan",
-                f"{record.path} and {earlier.path}: volumes {record.volume_id} and "
-                f"{earlier.volume_id} of two subjects show exactly the same slices. Give both the "
+                f"{record.path} and {earlier_record.path}: volumes {record.volume_id} and "
+                f"{earlier_record.volume_id} of two subjects show exactly the same slices. Give both the "
                 "same subject_id, or remove one.",
             )
 
 
-def _slice(job: SlicingJob) -> SlicedVolume:
+def _slice_job(job: SlicingJob) -> SlicedVolume:
     """One volume sliced and cached, or refused; in a worker process."""
     record = _begin_record(job)
     try:
         stack, cache_path, cache_use = _read_or_cut(job)
         slice_truth = truth(stack, job.labels, job.vocabulary) if job.labels else None
     except FovnetError as fault:
-        return _refuse(record, fault)
+        return _refused_volume(record, fault)
     except MemoryError:
-        return _refuse(record, short_of_memory(job.row.path, "slice it"))
+        return _refused_volume(record, short_of_memory(job.row.path, "slice it"))
     except Exception as fault:
         if is_disk_full(fault):  # of the cache: no volume is to blame
             raise
-        return _refuse(record, internal(job.row.path, fault))
-    finished = replace(
+        return _refused_volume(record, internal(job.row.path, fault))
+    finished_record = replace(
         record,
         slices=len(stack.pixels),
         side_mm=stack.side_mm,
-        vox_to_ras=tuple(tuple(map(float, line)) for line in stack.vox_to_ras),
+        vox_to_ras=tuple(tuple(map(float, affine_row)) for affine_row in stack.vox_to_ras),
         checksum=stack.checksum,
         notes=stack.notes,
         counted_slices=stack.counted_slices,
         counted=None if stack.counted is None else tuple(stack.counted.tolist()),
         images=stack.images,
     )
-    digest = hashlib.sha256(stack.pixels.tobytes()).hexdigest()
-    return SlicedVolume(cache_path, slice_truth, finished, cache_use, digest)
+    pixel_digest = hashlib.sha256(stack.pixels.tobytes()).hexdigest()
+    return SlicedVolume(cache_path, slice_truth, finished_record, cache_use, pixel_digest)
 
 
-def _refuse(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
+def _refused_volume(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
     return SlicedVolume(
         None, None, replace(record, status="refused", code=fault.code, message=fault.sentence)
     )
 
 
-def _refuse_crash(job: SlicingJob) -> SlicedVolume:
+def _refused_after_crash(job: SlicingJob) -> SlicedVolume:
     cause = "slicing it crashed its process twice (memory?)"
     remedy = "Use fewer workers, or resample it to larger voxels"
     fault = VolumeError("volume-crash", f"{job.row.path}: {cause}. {remedy}.")
-    return _refuse(_begin_record(job), fault)
+    return _refused_volume(_begin_record(job), fault)
 
 
-def _size(job: SlicingJob) -> int:
+def _bytes_to_read(job: SlicingJob) -> int:
     return bytes_to_read(source_of(job.row.path))
 
 
@@ -422,14 +430,14 @@ def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
     place_notes = (
         source.neighbour_notes
     )  # affects the notes, but not the checksum of the series' own files
-    facts: dict[str, Any] = {
+    cache_key_facts: dict[str, Any] = {
         "file": checksum,
         "slicing": asdict(job.slicing),
         "algorithm": ALGORITHM,
     }
     if place_notes:
-        facts["beside"] = place_notes
-    cache_path = cache.entry(job.cache, facts)
+        cache_key_facts["beside"] = place_notes
+    cache_path = cache.entry(job.cache, cache_key_facts)
     try:
         return _from_cache(cache_path, job.row.path, checksum), cache_path, "hit"
     except FileNotFoundError:
@@ -487,17 +495,19 @@ def _from_cache(cache_path: Path, path: Path, checksum: str) -> SliceStack:
     )
 
 
-def _cache_use(results: Iterable[SlicedVolume], pruned: tuple[int, int] | None) -> str:
+def _sentence_on_cache(
+    results: Iterable[SlicedVolume], pruned_files_and_bytes: tuple[int, int] | None
+) -> str:
     """A sentence with the counts of cache hits and misses."""
     count_by_use = Counter(result.cache_use for result in results)
     sentence = (
         f"cache: {count_by_use['hit']} volumes from an earlier run, {count_by_use['made']} cut "
         f"now, {count_by_use['remade']} cut again (damaged entries)"
     )
-    if pruned is None:
+    if pruned_files_and_bytes is None:
         return sentence
-    files, size_bytes = pruned
-    return f"{sentence}; {files} unused files removed ({size_bytes / 1e6:.1f} MB)"
+    file_count, size_bytes = pruned_files_and_bytes
+    return f"{sentence}; {file_count} unused files removed ({size_bytes / 1e6:.1f} MB)"
 
 
 def _read_sealed(cache_path: Path) -> dict[str, Array]:
@@ -515,26 +525,26 @@ def _read_sealed(cache_path: Path) -> dict[str, Array]:
 
 def _split_by_subject(
     results: Sequence[SlicedVolume],
-    tables: Mapping[str, Sequence[VolumeRow]],
+    rows_by_collection: Mapping[str, Sequence[VolumeRow]],
     seed: int,
     fractions: Sequence[float],
 ) -> dict[tuple[str, str], str]:
     """The split of each (collection, subject) with a labelled volume that was not refused, or a
     split in its table."""
     split_by_subject: dict[tuple[str, str], str] = {}
-    for collection, rows in tables.items():
+    for collection, rows in rows_by_collection.items():
         fixed_splits = {row.subject_id: row.split for row in rows if row.split}
-        taking_part = [
+        subjects_taking_part = [
             result.record.subject_id
             for result in results
             if result.record.collection == collection
             and result.record.labelled
             and result.record.status == "ok"
         ]
-        splits = fixed_splits | split_subjects(
-            taking_part, collection, seed, fixed_splits, fractions
+        split_of_subject = fixed_splits | split_subjects(
+            subjects_taking_part, collection, seed, fixed_splits, fractions
         )
-        for subject, split in splits.items():
+        for subject, split in split_of_subject.items():
             split_by_subject[collection, subject] = split
     return split_by_subject
 
@@ -546,24 +556,24 @@ def _place_results(
 ) -> list[SlicedVolume]:
     """The results with the first row of each volume in pixels.npy, its split if it is labelled, and
     its ids as `identifiers` writes them."""
-    placed = []
+    placed_results = []
     first_row = 0
     for result in results:
         record = result.record
-        subject = record.collection, record.subject_id
+        subject_key = record.collection, record.subject_id
         record = replace(
             record,
             first_row=first_row,
             subject_id=identifiers.name_of(record.subject_id),
-            split=split_by_subject.get(subject, "") if record.labelled else "",
+            split=split_by_subject.get(subject_key, "") if record.labelled else "",
             shown_id=identifiers.name_of(record.volume_id),
         )
-        placed.append(replace(result, record=record))
+        placed_results.append(replace(result, record=record))
         first_row += record.slices
-    return placed
+    return placed_results
 
 
-def _write(
+def _write_pack(
     out: Path, results: Sequence[SlicedVolume], vocabulary: Vocabulary, slicing: Slicing, seed: int
 ) -> None:
     """Writes the four files of the pack; volumes.json last, so that an unfinished pack has none.
@@ -572,56 +582,60 @@ def _write(
     workflow would, after `fovnet slice` by hand, repeat every job that depends on them.
     """
     paths = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
-    earlier = {path: (checksum(path), path.stat()) for path in paths if path.exists()}
+    checksum_and_status_by_path = {
+        path: (checksum(path), path.stat()) for path in paths if path.exists()
+    }
     (out / "volumes.json").unlink(missing_ok=True)
     clear_unfinished(out)
     _write_arrays(out, results, len(vocabulary.classes))
-    rows = [asdict(result.record) for result in results]
-    _write_manifest(out / "manifest.tsv", rows)
+    record_rows = [asdict(result.record) for result in results]
+    _write_manifest(out / "manifest.tsv", record_rows)
     content = {
         "classes": vocabulary.classes,
         "slicing": asdict(slicing),
         "looks": slice_format(slicing),
-        "volumes": rows,
+        "volumes": record_rows,
     }
     write_json(out / "volumes.json", content, settings=asdict(slicing), seed=seed)
-    if len(earlier) < len(paths):
+    if len(checksum_and_status_by_path) < len(paths):
         return
-    if all(checksum(path) == content for path, (content, _) in earlier.items()):
-        for path, (_, facts) in earlier.items():
-            os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    if all(checksum(path) == content for path, (content, _) in checksum_and_status_by_path.items()):
+        for path, (_, file_status) in checksum_and_status_by_path.items():
+            os.utime(path, ns=(file_status.st_atime_ns, file_status.st_mtime_ns))
 
 
-def _write_arrays(out: Path, results: Sequence[SlicedVolume], classes: int) -> None:
+def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) -> None:
     """Writes pixels.npy and slices.npz, volume by volume from the cache."""
-    counts = [result.record.slices for result in results]
-    slices = sum(counts)
-    z_mm = np.empty(slices)
-    covers = np.empty((slices, 2), dtype=np.int64)
-    slice_truth = np.zeros((slices, classes), dtype=bool)
+    slice_counts = [result.record.slices for result in results]
+    slice_count = sum(slice_counts)
+    z_mm = np.empty(slice_count)
+    covers = np.empty((slice_count, 2), dtype=np.int64)
+    slice_truth = np.zeros((slice_count, class_count), dtype=bool)
 
     def write_pixels(file: BinaryIO) -> None:
-        header = {"descr": "|u1", "fortran_order": False, "shape": (slices, SIDE, SIDE)}
-        np.lib.format.write_array_header_1_0(file, header)
+        npy_header = {"descr": "|u1", "fortran_order": False, "shape": (slice_count, SIDE, SIDE)}
+        np.lib.format.write_array_header_1_0(file, npy_header)
         for result in results:
             if result.cache_path is None:
                 continue
-            stack = _read_sealed(result.cache_path)
-            rows = slice(result.record.first_row, result.record.first_row + result.record.slices)
-            z_mm[rows] = stack["z_mm"]
-            covers[rows] = stack["covers"]
-            slice_truth[rows] = False if result.truth is None else result.truth
-            file.write(np.ascontiguousarray(stack["pixels"]).tobytes())
+            cached_arrays = _read_sealed(result.cache_path)
+            row_range = slice(
+                result.record.first_row, result.record.first_row + result.record.slices
+            )
+            z_mm[row_range] = cached_arrays["z_mm"]
+            covers[row_range] = cached_arrays["covers"]
+            slice_truth[row_range] = False if result.truth is None else result.truth
+            file.write(np.ascontiguousarray(cached_arrays["pixels"]).tobytes())
 
     replace_with(out / "pixels.npy", write_pixels)
-    volume = np.repeat(np.arange(len(results)), counts).astype(np.int64)
-    write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=slice_truth)
+    volume_of_row = np.repeat(np.arange(len(results)), slice_counts).astype(np.int64)
+    write_npz(out / "slices.npz", volume=volume_of_row, z_mm=z_mm, covers=covers, truth=slice_truth)
 
 
 def _write_manifest(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes the records as a table, each attribute of the volumes in a column."""
-    attributes = sorted({name for row in rows for name in row["attributes"]} - set(COLUMNS))
-    table = [
+    attribute_columns = sorted({name for row in rows for name in row["attributes"]} - set(COLUMNS))
+    table_rows = [
         {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in rows
     ]
-    write_tsv(path, (*COLUMNS, *attributes), table)
+    write_tsv(path, (*COLUMNS, *attribute_columns), table_rows)

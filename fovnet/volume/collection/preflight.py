@@ -24,13 +24,13 @@ them is a gap."""
 def unlabelled_regions(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """The regions that no volume is labelled with.  That is allowed: they are never learned, and
     predicted only between two others (`is_inner`)."""
-    labelled = {
+    labelled_regions = {
         row.region
         for table in collections.values()
         for rows in table.regions.values()
         for row in rows
     }
-    return [region for region in vocabulary.classes[:-1] if region not in labelled]
+    return [region for region in vocabulary.classes[:-1] if region not in labelled_regions]
 
 
 def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str) -> bool:
@@ -48,18 +48,18 @@ def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name
 def skipped_regions(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """The `unlabelled_regions` regions that some volume's labels skip: since the chain has no gaps,
     they are predicted although never learned."""
-    missing = unlabelled_regions(collections, vocabulary)
-    rung_of = {name: rung for rung, name in enumerate(vocabulary.chain)}
-    skipped = set[str]()
+    unlabelled = unlabelled_regions(collections, vocabulary)
+    rung_by_name = {name: rung for rung, name in enumerate(vocabulary.chain)}
+    skipped_names = set[str]()
     for table in collections.values():
         for rows in table.regions.values():
-            rungs = sorted({rung_of[row.region] for row in rows if row.region in rung_of})
-            skipped |= {
+            rungs = sorted({rung_by_name[row.region] for row in rows if row.region in rung_by_name})
+            skipped_names |= {
                 vocabulary.chain[rung]
                 for below, above in pairwise(rungs)
                 for rung in range(below + 1, above)
             }
-    return [name for name in missing if name in skipped]
+    return [name for name in unlabelled if name in skipped_names]
 
 
 def notes_on_skipped_regions(
@@ -107,7 +107,9 @@ def notes_on_unlearned_regions(
     sentences = []
     for split, consequence in consequences.items():
         names = [
-            region for region, counts in counts_by_region.items() if counts and not counts[split]
+            region
+            for region, split_counts in counts_by_region.items()
+            if split_counts and not split_counts[split]
         ]
         if names:
             regions = ", ".join(names)
@@ -131,16 +133,19 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
     gaps = []
     for table in collections.values():
         for volume_id, rows in table.regions.items():
-            ordered = sorted(
+            sorted_rows = sorted(
                 (row for row in rows if row.region in (*vocabulary.chain, NONE)),
                 key=lambda row: row.first,
             )
-            for below, above in pairwise(ordered):
+            for below, above in pairwise(sorted_rows):
                 step = 0 if above.in_mm else 1
-                widest = THICKEST_MM if above.in_mm else 0
+                widest_allowed = THICKEST_MM if above.in_mm else 0
                 first = below.last + step
                 last = above.first - step
-                if NONE not in (below.region, above.region) and last - first + step > widest:
+                if (
+                    NONE not in (below.region, above.region)
+                    and last - first + step > widest_allowed
+                ):
                     gaps.append(LabelGap(volume_id, below.region, above.region, first, last))
     return gaps
 

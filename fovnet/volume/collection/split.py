@@ -37,13 +37,13 @@ def split_subjects(
         if split and subject in set(all_subjects)
     }
     free_subjects = [subject for subject in all_subjects if subject not in fixed_splits]
-    counts = [sum(split == name for split in fixed_splits.values()) for name in SPLITS]
-    name_number = int.from_bytes(hashlib.sha256(collection.encode()).digest()[:8])
-    shuffled = np.random.default_rng([seed, name_number]).permutation(len(free_subjects))
-    split_names = np.repeat(SPLITS, split_sizes(len(free_subjects), counts, fractions))
+    fixed_counts = [sum(split == name for split in fixed_splits.values()) for name in SPLITS]
+    name_seed = int.from_bytes(hashlib.sha256(collection.encode()).digest()[:8])
+    shuffled_indices = np.random.default_rng([seed, name_seed]).permutation(len(free_subjects))
+    split_names = np.repeat(SPLITS, split_sizes(len(free_subjects), fixed_counts, fractions))
     return fixed_splits | {
         free_subjects[index]: str(split_name)
-        for index, split_name in zip(shuffled, split_names, strict=True)
+        for index, split_name in zip(shuffled_indices, split_names, strict=True)
     }
 
 

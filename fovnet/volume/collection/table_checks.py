@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.split import SPLITS
-from fovnet.volume.collection.table_lines import RANGES, Fault, Line
+from fovnet.volume.collection.table_lines import RANGE_COLUMNS, Fault, Line
 from fovnet.volume.collection.table_rows import LabelledLine, RegionRow, VolumeRow
 
 
@@ -21,9 +21,9 @@ def repeated_names(lines: Sequence[Line]) -> Iterator[Fault]:
     for line in lines:
         name = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
         if name and line_by_name.setdefault(name, line.number) != line.number:
-            number = line_by_name[name]
+            earlier_number = line_by_name[name]
             yield line.fault(
-                "volume_id", f"is in line {number} already; give every volume its own name"
+                "volume_id", f"is in line {earlier_number} already; give every volume its own name"
             )
 
 
@@ -33,13 +33,13 @@ def split_people(lines: Sequence[Line]) -> Iterator[Fault]:
     for line in lines:
         split = line.cells.get("split", "")
         subject = line.cells.get("subject_id")
-        earlier = line
+        earlier_line = line
         if subject and split in SPLITS:
-            earlier = line_by_subject.setdefault(subject, line)
-        if split != earlier.cells.get("split", ""):
+            earlier_line = line_by_subject.setdefault(subject, line)
+        if split != earlier_line.cells.get("split", ""):
             yield line.fault(
                 "split",
-                f"its subject is in {earlier.cells['split']!r} in line {earlier.number}; one "
+                f"its subject is in {earlier_line.cells['split']!r} in line {earlier_line.number}; one "
                 "person must stay in one split",
             )
 
@@ -50,11 +50,11 @@ def shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> Iterato
     line_by_id = {line.cells.get("volume_id"): line for line in reversed(lines)}
     row_by_path: dict[Path, VolumeRow] = {}
     for row in volumes:
-        earlier = row_by_path.setdefault(row.path, row)
-        if earlier.subject_id != row.subject_id:
+        earlier_row = row_by_path.setdefault(row.path, row)
+        if earlier_row.subject_id != row.subject_id:
             yield line_by_id[row.volume_id].fault(
                 "path",
-                f"is the file of another subject in line {line_by_id[earlier.volume_id].number} "
+                f"is the file of another subject in line {line_by_id[earlier_row.volume_id].number} "
                 "already; one file shows one person",
             )
 
@@ -64,11 +64,11 @@ def doubled_labels(
 ) -> Iterator[Fault]:
     """A fault for each row that is not the first of its kind."""
     for line, row in labels:
-        number = first_line[row].number
+        earlier_number = first_line[row].number
         if first_line[row] is not line:
             yield line.fault(
                 "region",
-                f"the same volume, region and range are in line {number} already; change one",
+                f"the same volume, region and range are in line {earlier_number} already; change one",
             )
 
 
@@ -83,25 +83,25 @@ def label_conflicts(labels: Sequence[LabelledLine], vocabulary: Vocabulary) -> I
             labels_by_volume.setdefault(label.row.volume_id, []).append(label)
     yield from _overlaps_of_none(labels, rung_by_name)
     for volume_labels in labels_by_volume.values():
-        yield from _other_units(volume_labels)
+        yield from _rows_in_other_unit(volume_labels)
         in_mm = volume_labels[0].row.in_mm
-        ordered = sorted(
+        sorted_labels = sorted(
             (label for label in volume_labels if label.row.in_mm == in_mm),
             key=lambda label: (label.row.first, label.row.last),
         )
-        chain_labels = [label for label in ordered if label.row.region in rung_by_name]
-        yield from _overlaps(ordered)
-        yield from _upside_down(chain_labels, rung_by_name)
+        chain_labels = [label for label in sorted_labels if label.row.region in rung_by_name]
+        yield from _overlaps(sorted_labels)
+        yield from _rows_upside_down(chain_labels, rung_by_name)
 
 
-def _other_units(labels: Sequence[LabelledLine]) -> Iterator[Fault]:
+def _rows_in_other_unit(labels: Sequence[LabelledLine]) -> Iterator[Fault]:
     """A fault for each row of a volume in another unit than its first."""
     first_line, first_row = labels[0]
     for line, row in labels:
         if row.in_mm != first_row.in_mm:
-            columns = " and ".join(RANGES[first_row.in_mm])
-            fault = f"line {first_line.number} gives {columns}; use one unit per volume"
-            yield line.fault(RANGES[row.in_mm][0], fault)
+            columns = " and ".join(RANGE_COLUMNS[first_row.in_mm])
+            sentence = f"line {first_line.number} gives {columns}; use one unit per volume"
+            yield line.fault(RANGE_COLUMNS[row.in_mm][0], sentence)
 
 
 def _overlaps_of_none(
@@ -116,9 +116,9 @@ def _overlaps_of_none(
         if row.region != NONE and row.region not in rung_by_name:
             for none_row in none_rows.get((row.volume_id, row.in_mm), ()):
                 if _reaches(none_row, row) and _reaches(row, none_row):
-                    span = f"{none_row.first:g} to {none_row.last:g}"
+                    none_range = f"{none_row.first:g} to {none_row.last:g}"
                     yield line.fault(
-                        "region", f"overlaps a `none` row ({span}); correct one of them"
+                        "region", f"overlaps a `none` row ({none_range}); correct one of them"
                     )
 
 
@@ -128,11 +128,11 @@ def _reaches(lower: RegionRow, upper: RegionRow) -> bool:
     return upper.first < lower.last if upper.in_mm else upper.first <= lower.last
 
 
-def _overlaps(ordered: Sequence[LabelledLine]) -> Iterator[Fault]:
+def _overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[Fault]:
     """A fault for each row that begins before a row of another region before it has ended;
-    `ordered` is sorted by first slice."""
+    `sorted_labels` is sorted by first slice."""
     highest_by_region: dict[str, RegionRow] = {}
-    for line, upper in ordered:
+    for line, upper in sorted_labels:
         lower = max(
             (row for name, row in highest_by_region.items() if name != upper.region),
             key=lambda row: row.last,
@@ -142,11 +142,13 @@ def _overlaps(ordered: Sequence[LabelledLine]) -> Iterator[Fault]:
             upper, highest_by_region.get(upper.region, upper), key=lambda row: row.last
         )
         if lower is not None and _reaches(lower, upper):
-            fault = f"overlaps {lower.region} ({lower.first:g} to {lower.last:g})"
-            yield line.fault("region", f"{fault}; correct one of them")
+            overlap_phrase = f"overlaps {lower.region} ({lower.first:g} to {lower.last:g})"
+            yield line.fault("region", f"{overlap_phrase}; correct one of them")
 
 
-def _upside_down(chain: Sequence[LabelledLine], rung_by_name: Mapping[str, int]) -> Iterator[Fault]:
+def _rows_upside_down(
+    chain: Sequence[LabelledLine], rung_by_name: Mapping[str, int]
+) -> Iterator[Fault]:
     """A fault for each row that lies above a region it must lie below."""
     for (_, lower), (line, upper) in pairwise(chain):
         if rung_by_name[upper.region] < rung_by_name[lower.region]:

@@ -15,7 +15,7 @@ from fovnet.words import near_spelling
 
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
-RANGES = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
+RANGE_COLUMNS = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
 
 
 @dataclass(frozen=True, order=True)
@@ -61,74 +61,80 @@ def read_lines(
         (number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()
     ]
     heading_number, heading = numbered_lines[0] if numbered_lines else (1, "")
-    header = _cells(heading) or []
+    header = _split_cells(heading) or []
     header_faults = [*_missing_columns(header, columns), *_doubled_columns(header)]
-    faults += [Fault.of(path, heading_number, fault) for fault in header_faults]
+    faults += [Fault.of(path, heading_number, fault_sentence) for fault_sentence in header_faults]
     if _doubled_columns(header) or not set(columns) & set(header):
         return [], set()
     lines: list[Line] = []
     stray_words: set[str] = set()
-    for number, text in numbered_lines[1:]:
-        cells = _cells(text)
-        fault = _fault_of_cells(cells, len(header))
-        if fault:
-            faults.append(Fault.of(path, number, fault))
-            stray_words.update(word.strip(' "') for word in text.split("\t"))
+    for number, line_text in numbered_lines[1:]:
+        cells = _split_cells(line_text)
+        fault_sentence = _fault_of_cells(cells, len(header))
+        if fault_sentence:
+            faults.append(Fault.of(path, number, fault_sentence))
+            stray_words.update(word.strip(' "') for word in line_text.split("\t"))
         elif cells and any(cells):
-            padded = [*cells, *[""] * len(header)]
-            lines.append(Line(path, number, dict(zip(header, padded, strict=False))))
+            padded_cells = [*cells, *[""] * len(header)]
+            lines.append(Line(path, number, dict(zip(header, padded_cells, strict=False))))
     if len(numbered_lines) == 1 and columns == VOLUME_COLUMNS and set(columns) <= set(header):
-        fault = "no volume under the header. Write a line for each."
-        faults.append(Fault.of(path, heading_number, fault))
+        fault_sentence = "no volume under the header. Write a line for each."
+        faults.append(Fault.of(path, heading_number, fault_sentence))
     return lines, stray_words
 
 
 def _missing_columns(header: Sequence[str], columns: Sequence[str]) -> list[str]:
     """What is wrong if the header lacks required columns, or of a labels' table both ranges."""
-    missing = [column for column in columns if column not in header]
+    missing_columns = [column for column in columns if column not in header]
     hint = "Are the columns separated by tabs?"
-    if not missing and columns == REGION_COLUMNS:
-        missing = lacking_range(header)
+    if not missing_columns and columns == REGION_COLUMNS:
+        missing_columns = lacking_range(header)
         hint = "Rows need first_slice and last_slice, or from_mm and to_mm."
-    if not missing:
+    if not missing_columns:
         return []
-    hint = _meant(missing, set(header) - set(columns)) or hint
-    return [f"no column {', '.join(missing)} among {', '.join(header) or 'nothing'}. {hint}"]
+    hint = _hint_of_similar_column(missing_columns, set(header) - set(columns)) or hint
+    return [
+        f"no column {', '.join(missing_columns)} among {', '.join(header) or 'nothing'}. {hint}"
+    ]
 
 
 def _doubled_columns(header: Sequence[str]) -> list[str]:
     """What is wrong if columns appear twice."""
-    doubled = sorted({column for column in header if column and header.count(column) > 1})
-    return [f"column {', '.join(doubled)} appears twice. Rename one."] if doubled else []
+    doubled_names = sorted({column for column in header if column and header.count(column) > 1})
+    return (
+        [f"column {', '.join(doubled_names)} appears twice. Rename one."] if doubled_names else []
+    )
 
 
-def _fault_of_cells(cells: Sequence[str] | None, columns: int) -> str:
+def _fault_of_cells(cells: Sequence[str] | None, column_count: int) -> str:
     """What is wrong with the cells of a line; "" if nothing is."""
     if cells is None:
         return (
             "a quotation mark that opens a cell is not closed in that line. Remove it, or close it."
         )
-    if any(cells[columns:]):
-        return f"{len(cells)} cells under {columns} columns. Is there an extra tab?"
+    if any(cells[column_count:]):
+        return f"{len(cells)} cells under {column_count} columns. Is there an extra tab?"
     return ""
 
 
 def lacking_range(header: Sequence[str]) -> list[str]:
-    """The columns missing from the header, for the pair of RANGES of which fewest are missing;
+    """The columns missing from the header, for the pair of RANGE_COLUMNS of which fewest are missing;
     empty if it has a complete pair."""
-    return min(([column for column in pair if column not in header] for pair in RANGES), key=len)
+    return min(
+        ([column for column in pair if column not in header] for pair in RANGE_COLUMNS), key=len
+    )
 
 
-def _meant(missing: Sequence[str], other_columns: set[str]) -> str:
+def _hint_of_similar_column(missing_columns: Sequence[str], other_columns: set[str]) -> str:
     """ "Is 'subjectid' meant?" for the first missing column to which another column's name is
     similar; else empty."""
-    for column in missing:
-        if similar := near_spelling(column, sorted(other_columns)):
-            return f"Is {similar!r} meant?"
+    for column in missing_columns:
+        if similar_column := near_spelling(column, sorted(other_columns)):
+            return f"Is {similar_column!r} meant?"
     return ""
 
 
-def _cells(line: str) -> list[str] | None:
+def _split_cells(line: str) -> list[str] | None:
     """The cells of one line, stripped, as `as_named`; None if a quoted cell does not end in it."""
     try:
         (cells,) = csv.reader([line], delimiter="\t", strict=True)
@@ -150,10 +156,10 @@ def _text_lines(path: Path) -> list[str]:
             "sets, `fovnet label` for volumes that you label.",
         ) from fault
     except UnicodeDecodeError as fault:
-        number = fault.object[: fault.start].count(b"\n") + 1
+        line_number = fault.object[: fault.start].count(b"\n") + 1
         raise CollectionError(
             "collection-unreadable",
-            f"{path}, line {number}: not a UTF-8 table ({fault}). Save it as UTF-8.",
+            f"{path}, line {line_number}: not a UTF-8 table ({fault}). Save it as UTF-8.",
         ) from fault
     except OSError as fault:
         raise CollectionError(

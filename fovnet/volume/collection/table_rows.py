@@ -14,7 +14,7 @@ import numpy as np
 from fovnet.regions import NONE, Vocabulary, as_word
 from fovnet.volume.collection.split import SPLITS
 from fovnet.volume.collection.table_lines import (
-    RANGES,
+    RANGE_COLUMNS,
     VOLUME_COLUMNS,
     Fault,
     Line,
@@ -23,12 +23,12 @@ from fovnet.volume.collection.table_lines import (
 from fovnet.volume.sources.discovery import MAX_ID_BYTES
 from fovnet.words import did_you_mean, near_spelling
 
-NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
+VOLUME_FILE_NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 # most names an unknown one is compared with, 20 ms; with more, a table with many faults would take
 # hours
-GUESSABLE = 2000
-NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
-WHOLE = re.compile(r"[0-9]{1,9}")
+MAX_NAMES_COMPARED = 2000
+DECIMAL_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,10 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
 
 def names_a_file(volume_id: str) -> bool:
     """Whether a volume_id is valid as a file name, since output files are named after it."""
-    return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= MAX_ID_BYTES
+    return (
+        VOLUME_FILE_NAME.fullmatch(volume_id) is not None
+        and len(os.fsencode(volume_id)) <= MAX_ID_BYTES
+    )
 
 
 def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
@@ -84,8 +87,8 @@ def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
         if line.cells.get(column) == ""
     ]
     if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
-        valid = f"at most {MAX_ID_BYTES} bytes, no slash, no dot at the start"
-        row_faults.append(line.fault("volume_id", f"becomes a file name: {valid}"))
+        valid_form = f"at most {MAX_ID_BYTES} bytes, no slash, no dot at the start"
+        row_faults.append(line.fault("volume_id", f"becomes a file name: {valid_form}"))
     if "\0" in line.cells.get("path", ""):
         row_faults.append(
             line.fault("path", "contains a null character, which no file name can have")
@@ -124,75 +127,83 @@ def read_region_row(
     elif volume_id is not None and possible_ids is not None and volume_id not in possible_ids:
         hint = _did_you_mean(volume_id, possible_ids)
         row_faults.append(line.fault("volume_id", f"is not in volumes.tsv{hint}"))
-    region = _region(line, vocabulary, row_faults)
+    region = _region_of_line(line, vocabulary, row_faults)
     # missing columns are reported once, with the header
-    bounds = None if lacking_range([*line.cells]) else _range(line, row_faults)
+    range_and_unit = None if lacking_range([*line.cells]) else _range_of_line(line, row_faults)
     faults += row_faults
-    if row_faults or volume_id is None or region is None or bounds is None:
+    if row_faults or volume_id is None or region is None or range_and_unit is None:
         return None
-    return RegionRow(volume_id, region, *bounds)
+    return RegionRow(volume_id, region, *range_and_unit)
 
 
-def _region(line: Line, vocabulary: Vocabulary, faults: list[Fault]) -> str | None:
+def _region_of_line(line: Line, vocabulary: Vocabulary, faults: list[Fault]) -> str | None:
     """The class of one line, or None after adding a fault; None too without such a column."""
-    text = line.cells.get("region")
-    if text is None:
+    region_text = line.cells.get("region")
+    if region_text is None:
         return None
-    if not text:
+    if not region_text:
         faults.append(line.fault("region", "must be given"))
         return None
-    region = region_named(text, vocabulary)
+    region = region_named(region_text, vocabulary)
     if region is None:
         name_by_spelling = {
-            spelling.lower(): kind.name
-            for kind in vocabulary.regions
-            for spelling in (kind.name, *kind.synonyms)
+            spelling.lower(): known_region.name
+            for known_region in vocabulary.regions
+            for spelling in (known_region.name, *known_region.synonyms)
         }
         hint = f"write one of {', '.join(vocabulary.classes)}"
-        if similar := near_spelling(text, name_by_spelling):
-            hint = f"did you mean {name_by_spelling[similar]!r}?"
+        if similar_spelling := near_spelling(region_text, name_by_spelling):
+            hint = f"did you mean {name_by_spelling[similar_spelling]!r}?"
         faults.append(line.fault("region", hint))
     return region
 
 
-def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
+def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
     """(first, last, whether in millimetres) of a line, or None after adding its faults."""
-    pairs = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
-    if len(pairs) != 1:
-        columns = [column for pair in pairs for column in pair if line.cells.get(column)]
-        values = ", ".join(f"{column} {line.cells[column]!r}" for column in columns)
-        fault = "give first_slice and last_slice, or from_mm and to_mm"
-        if pairs:
-            fault = f"give slices or millimetres, not both ({values})"
-        faults.append(Fault.of(line.file, line.number, fault))
+    given_pairs = [
+        columns for columns in RANGE_COLUMNS if any(line.cells.get(column) for column in columns)
+    ]
+    if len(given_pairs) != 1:
+        columns = [column for pair in given_pairs for column in pair if line.cells.get(column)]
+        given_values = ", ".join(f"{column} {line.cells[column]!r}" for column in columns)
+        sentence = "give first_slice and last_slice, or from_mm and to_mm"
+        if given_pairs:
+            sentence = f"give slices or millimetres, not both ({given_values})"
+        faults.append(Fault.of(line.file, line.number, sentence))
         return None
-    low, high = pairs[0]
-    in_mm = pairs[0] == RANGES[1]
-    first, last = (_number(line, column, in_mm, faults) for column in (low, high))
+    low_column, high_column = given_pairs[0]
+    in_mm = given_pairs[0] == RANGE_COLUMNS[1]
+    first, last = (
+        _number_of_cell(line, column, in_mm, faults) for column in (low_column, high_column)
+    )
     if first is None or last is None:
         return None
     if first > last:
-        swapped = f"is below {low} {first:g}; ranges run from feet to head. Are the two swapped?"
-        faults.append(line.fault(high, swapped))
+        swap_hint = (
+            f"is below {low_column} {first:g}; ranges run from feet to head. Are the two swapped?"
+        )
+        faults.append(line.fault(high_column, swap_hint))
     return first, last, in_mm
 
 
-def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:
+def _number_of_cell(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:
     """The number in a cell: any finite one for millimetres, a whole one from 0 for slices; None
     after adding a fault."""
     cell = line.cells.get(column, "")
-    pattern = NUMBER if in_mm else WHOLE  # float() and int() also read 1_000, ٣ and nan
+    pattern = (
+        DECIMAL_NUMBER if in_mm else WHOLE_NUMBER
+    )  # float() and int() also read 1_000, ٣ and nan
     value = float(cell) if pattern.fullmatch(cell) else float("nan")
     if np.isfinite(value):
         return value
     quantity = "number of millimetres" if in_mm else "whole slice number from 0"
     sentence = f"a {quantity} is wanted"
-    if "," in cell and NUMBER.fullmatch(cell.replace(",", ".")):
+    if "," in cell and DECIMAL_NUMBER.fullmatch(cell.replace(",", ".")):
         sentence += "; write a point, not a comma"
     faults.append(line.fault(column, sentence))
     return None
 
 
 def _did_you_mean(name: str, names: set[str]) -> str:
-    hint = did_you_mean(name, sorted(names)) if len(names) <= GUESSABLE else ""
+    hint = did_you_mean(name, sorted(names)) if len(names) <= MAX_NAMES_COMPARED else ""
     return f"; {hint}" if hint else ""

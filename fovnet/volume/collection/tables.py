@@ -78,10 +78,10 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
             "collection-invalid",
             f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {sentences}",
         )
-    regions: dict[str, list[RegionRow]] = {}
+    rows_by_volume: dict[str, list[RegionRow]] = {}
     for label in labels:
-        regions.setdefault(label.row.volume_id, []).append(label.row)
-    rows_by_id = {volume_id: tuple(rows) for volume_id, rows in regions.items()}
+        rows_by_volume.setdefault(label.row.volume_id, []).append(label.row)
+    rows_by_id = {volume_id: tuple(rows) for volume_id, rows in rows_by_volume.items()}
     return Collection(table, tuple(volumes), MappingProxyType(rows_by_id))
 
 
@@ -104,9 +104,9 @@ def _read_labels(
         row = read_region_row(line, possible_ids, vocabulary, faults)
         if row:
             labels.append(LabelledLine(line, row))
-    first_line = {row: line for line, row in reversed(labels)}
-    faults += doubled_labels(labels, first_line)
-    labels = [label for label in labels if first_line[label.row] is label.line]
+    first_line_by_row = {row: line for line, row in reversed(labels)}
+    faults += doubled_labels(labels, first_line_by_row)
+    labels = [label for label in labels if first_line_by_row[label.row] is label.line]
     faults += label_conflicts(labels, vocabulary)
     return labels, sorted(faults)
 
@@ -117,11 +117,11 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
     name_by_path: dict[Path, str] = {}
     name_by_id: dict[str, str] = {}
     for name, table in tables.items():
-        earlier = name_by_path.setdefault(table.path.resolve(), name)
-        if earlier != name:
+        name_of_same_table = name_by_path.setdefault(table.path.resolve(), name)
+        if name_of_same_table != name:
             raise CollectionError(
                 "collection-duplicate",
-                f"{table.path}: is collection {earlier!r} and {name!r}; leave out one of the two",
+                f"{table.path}: is collection {name_of_same_table!r} and {name!r}; leave out one of the two",
             )
         for row in table.volumes:
             earlier_name = name_by_id.setdefault(row.volume_id.casefold(), name)

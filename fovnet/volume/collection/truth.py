@@ -12,7 +12,7 @@ from fovnet.regions import DEFAULT, NONE, Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow
 from fovnet.volume.slices.stack import SliceStack
 
-BEYOND_MM = 20.0
+MAX_OUTSIDE_MM = 20.0
 """A row in millimetres that lies farther outside a volume than this belongs to another one, or
 another frame of reference."""
 
@@ -28,8 +28,8 @@ def truth(
     at exactly this z, the lower one applies. Raises CollectionError "collection-slices" for a slice
     number the volume does not have, "collection-extent" for millimetres more than 20 mm outside it.
     """
-    slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
-    return truth_at(stack.z_mm, stack.middle, slices, rows, vocabulary)
+    slice_count = stack.counted_slices or int(stack.covers[-1, 1]) + 1
+    return truth_at(stack.z_mm, stack.middle, slice_count, rows, vocabulary)
 
 
 def truth_at(
@@ -45,21 +45,25 @@ def truth_at(
     shows = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
         refuse_beyond(row, slices)
-        if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
-            label_range, extent = (
+        if row.in_mm and (
+            row.last < z_mm[0] - MAX_OUTSIDE_MM or row.first > z_mm[-1] + MAX_OUTSIDE_MM
+        ):
+            label_range, volume_range = (
                 f"{row.first:g} to {row.last:g} mm",
                 f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm",
             )
             raise CollectionError(
                 "collection-extent",
                 f"{row.volume_id}: {row.region} is labelled from {label_range}, but the volume "
-                f"extends from {extent}. Give scanner millimetres (RAS), or slice numbers.",
+                f"extends from {volume_range}. Give scanner millimetres (RAS), or slice numbers.",
             )
-        places = z_mm if row.in_mm else middle
+        cut_positions = z_mm if row.in_mm else middle
         if row.region != NONE:
-            shows[:, classes.index(row.region)] |= (places >= row.first) & (places <= row.last)
-    chain = shows[:, : len(vocabulary.chain)]
-    chain &= np.cumsum(chain, axis=1) == 1
+            shows[:, classes.index(row.region)] |= (cut_positions >= row.first) & (
+                cut_positions <= row.last
+            )
+    chain_shows = shows[:, : len(vocabulary.chain)]
+    chain_shows &= np.cumsum(chain_shows, axis=1) == 1
     shows[:, classes.index(NONE)] = ~shows.any(axis=1)
     return shows
 

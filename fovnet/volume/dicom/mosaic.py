@@ -3,7 +3,7 @@ write them.
 
 Siemens: the position in the header is that of the mosaic's corner, as if the large image were one
 slice with the same centre; the corner of a slice lies half the difference of the two sizes further
-in.  Number and normal of the slices are in the private CSA header (nibabel reads it). UIH ("GRID_TYPES"):
+in.  Number and normal of the slices are in the private CSA header (nibabel reads it). UIH ("GRID"):
 a private sequence has an item for each tile, with the standard's own ImagePositionPatient of that
 slice.  Twenty slices lie in five columns and four rows, where Siemens leaves a fifth row empty.
 Sources: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic"

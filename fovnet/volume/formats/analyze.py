@@ -29,7 +29,7 @@ REFUSED = {
     32: ("volume-complex", "complex"),
     128: ("volume-rgb", "colours"),
 }
-MAX_MAT = 1 << 20  # SPM's hold one or a few 4 × 4 matrices
+MAX_MAT_BYTES = 1 << 20  # SPM's hold one or a few 4 × 4 matrices
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -61,9 +61,9 @@ def read(path: Path) -> Volume:
     refuse_map_of_spm(path, bytes(header["descrip"]))
     grid = _grid(path, header)
     affine = _affine(path, header)
-    offset = float(header["vox_offset"])
+    voxel_offset = float(header["vox_offset"])
     with open_unpacked(image_path) as file:
-        skip(path, file, int(offset) if np.isfinite(offset) else -1)
+        skip(path, file, int(voxel_offset) if np.isfinite(voxel_offset) else -1)
         refuse_grid(path, grid, plain_bytes(file))
         return read_grid(path, file, grid, affine, ("placed by the .mat beside it",))
 
@@ -76,38 +76,38 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     return _grid(path, header).sizes, _affine(path, header)
 
 
-def _header(path: Path, block: bytes) -> Any:
+def _header(path: Path, header_bytes: bytes) -> Any:
     """The header's fields, in its own byte order, as stored."""
     from nibabel.spm2analyze import Spm2AnalyzeHeader
 
-    if len(block) < 348:
+    if len(header_bytes) < 348:
         raise VolumeError(
             "volume-truncated", f"{path}: the header ends early. Copy it again from its origin."
         )
-    return Spm2AnalyzeHeader(block, check=False)  # type: ignore[no-untyped-call]
+    return Spm2AnalyzeHeader(header_bytes, check=False)  # type: ignore[no-untyped-call]
 
 
 def _grid(path: Path, header: Any) -> StoredGrid:
     data_type = int(header["datatype"])
-    axes = int(header["dim"][0])
+    axis_count = int(header["dim"][0])
     if data_type in REFUSED:
-        code, what = REFUSED[data_type]
+        error_code, description = REFUSED[data_type]
         raise VolumeError(
-            code,
-            f"{path}: the voxels are {what} (type {data_type}), not MR intensities. Give the MR volume "
+            error_code,
+            f"{path}: the voxels are {description} (type {data_type}), not MR intensities. Give the MR volume "
             "itself.",
         )
-    if data_type not in TYPES or not 3 <= axes <= 7:
+    if data_type not in TYPES or not 3 <= axis_count <= 7:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: type {data_type} and {axes} axes in the header; one of "
+            f"{path}: type {data_type} and {axis_count} axes in the header; one of "
             f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.",
         )
-    i, j, k, *frame_sizes = (int(size) for size in header["dim"][1 : axes + 1])
-    frames = int(np.prod(frame_sizes, dtype=object)) if frame_sizes else 1
+    i, j, k, *frame_sizes = (int(size) for size in header["dim"][1 : axis_count + 1])
+    frame_count = int(np.prod(frame_sizes, dtype=object)) if frame_sizes else 1
     slope, intercept = header.get_slope_inter()
     return StoredGrid(
-        (i, j, k, frames),
+        (i, j, k, frame_count),
         np.dtype(header.endianness + TYPES[data_type]),
         slope=1.0 if slope is None else float(slope),
         intercept=0.0 if intercept is None else float(intercept),
@@ -115,8 +115,8 @@ def _grid(path: Path, header: Any) -> StoredGrid:
 
 
 def _mat_path(path: Path) -> Path:
-    header = nifti_files_of(path)[0]
-    return header.with_name(header.name.removesuffix(".gz")[:-4] + ".mat")
+    header_path = nifti_files_of(path)[0]
+    return header_path.with_name(header_path.name.removesuffix(".gz")[:-4] + ".mat")
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
@@ -132,15 +132,15 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
             "check left and right.",
         )
     mat_bytes = regular_path(mat_path).stat().st_size
-    if mat_bytes > MAX_MAT:
+    if mat_bytes > MAX_MAT_BYTES:
         raise VolumeError(
             "volume-corrupt",
             f"{mat_path}: {mat_bytes:,} bytes where a 4 × 4 matrix was wanted. Export {path} again.",
         )
     try:
-        matrices = loadmat(io.BytesIO(mat_path.read_bytes()), variable_names=["mat", "M"])
-        name = "mat" if "mat" in matrices else "M"
-        matrix = np.asarray(matrices[name], dtype=np.float64)
+        variables = loadmat(io.BytesIO(mat_path.read_bytes()), variable_names=["mat", "M"])
+        variable_name = "mat" if "mat" in variables else "M"
+        matrix = np.asarray(variables[variable_name], dtype=np.float64)
         affine = (matrix if matrix.ndim == 2 else matrix[:, :, 0]).reshape(4, 4)
     except (MemoryError, OSError):
         raise
@@ -149,10 +149,10 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
             "volume-corrupt",
             f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). Export it again.",
         ) from fault
-    if "mat" not in matrices and header.default_x_flip:
+    if "mat" not in variables and header.default_x_flip:
         affine = np.diag([-1.0, 1.0, 1.0, 1.0]) @ affine
-    from_one = np.eye(4)
-    from_one[:3, 3] = 1.0
-    affine = affine @ from_one
+    index_from_one = np.eye(4)
+    index_from_one[:3, 3] = 1.0
+    affine = affine @ index_from_one
     refuse_affine(str(path), affine)
     return affine

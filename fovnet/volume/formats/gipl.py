@@ -57,8 +57,8 @@ def read(path: Path) -> Volume:
     with open_unpacked(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
         dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
-        *sizes, frames = map(int, header["sizes"])
-        grid = StoredGrid((*sizes, max(1, frames)), dtype)
+        *sizes, frame_count = map(int, header["sizes"])
+        grid = StoredGrid((*sizes, max(1, frame_count)), dtype)
         affine = np.diag([*header["spacing"][:3].astype(float), 1.0])
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)

@@ -39,12 +39,15 @@ TYPES = {
     "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
 }
 # fmt: on
-MATRIX = ("transformmatrix", "rotation", "orientation")
-ORIGIN = ("offset", "position", "origin")
-ORDER = ("binarydatabyteordermsb", "elementbyteordermsb")
-SCALING = {"ElementToIntensityFunctionSlope": "1", "ElementToIntensityFunctionOffset": "0"}
-TRUE = ("true", "t", "1")
-FALSE = ("false", "f", "0")
+MATRIX_FIELDS = ("transformmatrix", "rotation", "orientation")
+ORIGIN_FIELDS = ("offset", "position", "origin")
+BYTE_ORDER_FIELDS = ("binarydatabyteordermsb", "elementbyteordermsb")
+DEFAULT_BY_SCALING_FIELD = {
+    "ElementToIntensityFunctionSlope": "1",
+    "ElementToIntensityFunctionOffset": "0",
+}
+TRUE_WORDS = ("true", "t", "1")
+FALSE_WORDS = ("false", "f", "0")
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -55,8 +58,10 @@ def claims(path: Path, opening: bytes) -> bool:
 def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
     with open_unpacked(path) as file:
-        name = _fields(path, file)["elementdatafile"]
-    return (path,) if name.upper() == "LOCAL" else (path, _data_file(path, name))
+        data_file_name = _fields(path, file)["elementdatafile"]
+    return (
+        (path,) if data_file_name.upper() == "LOCAL" else (path, _data_file(path, data_file_name))
+    )
 
 
 def read(path: Path) -> Volume:
@@ -96,14 +101,14 @@ def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
     fields: dict[str, str] = {}
     while "elementdatafile" not in fields:
         line = header_line(path, file)
-        name, equals, value = line.partition("=")
-        if line and not equals:
+        name, equals_sign, value = line.partition("=")
+        if line and not equals_sign:
             raise corrupt_field(path, "line", line, "Field = value")
         fields[name.strip().lower()] = value.strip()
     return fields
 
 
-def _field(path: Path, fields: dict[str, str], name: str) -> str:
+def _required_field(path: Path, fields: dict[str, str], name: str) -> str:
     if name.lower() not in fields:
         raise VolumeError(
             "volume-corrupt",
@@ -113,43 +118,43 @@ def _field(path: Path, fields: dict[str, str], name: str) -> str:
 
 
 def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
-    axes = whole_number(path, "NDims", _field(path, fields, "NDims"))
-    sizes = whole_numbers(path, "DimSize", _field(path, fields, "DimSize"))
-    if axes != len(sizes):
+    axis_count = whole_number(path, "NDims", _required_field(path, fields, "NDims"))
+    sizes = whole_numbers(path, "DimSize", _required_field(path, fields, "DimSize"))
+    if axis_count != len(sizes):
         raise corrupt_field(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
     if len(sizes) < 3:
         raise VolumeError(
             "volume-shape",
             f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.",
         )
-    element_type = _field(path, fields, "ElementType")
-    channels = whole_numbers(
+    element_type = _required_field(path, fields, "ElementType")
+    channel_counts = whole_numbers(
         path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1")
     )
-    if channels != (1,) or element_type.endswith("_ARRAY"):
+    if channel_counts != (1,) or element_type.endswith("_ARRAY"):
         is_unsigned = element_type.startswith(("MET_UCHAR", "MET_USHORT"))
-        are_colours = channels in ((3,), (4,)) and is_unsigned
+        are_colours = channel_counts in ((3,), (4,)) and is_unsigned
         raise VolumeError(
             "volume-rgb" if are_colours else "volume-shape",
-            f"{path}: {times(channels)} numbers at each voxel ({element_type}), not MR intensities. "
+            f"{path}: {times(channel_counts)} numbers at each voxel ({element_type}), not MR intensities. "
             "Give the MR volume itself.",
         )
     if element_type not in TYPES:
         raise corrupt_field(path, "ElementType", element_type, f"one of {', '.join(TYPES)}")
-    byte_order = ">" if any(_flag(path, fields, name) for name in ORDER) else "<"
+    byte_order = ">" if any(_flag(path, fields, name) for name in BYTE_ORDER_FIELDS) else "<"
     slope, intercept = (
         float(real_numbers(path, name, fields.get(name.lower(), default), 1)[0])
-        for name, default in SCALING.items()
+        for name, default in DEFAULT_BY_SCALING_FIELD.items()
     )
     return StoredGrid(
         sizes, np.dtype(byte_order + TYPES[element_type]), slope=slope, intercept=intercept
     )
 
 
-def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64]:
+def _affine(path: Path, fields: dict[str, str], axis_count: int) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres.  Row n of TransformMatrix is the direction of axis n."""
-    matrix = next((fields[name] for name in MATRIX if name in fields), None)
-    origin = next((fields[name] for name in ORIGIN if name in fields), None)
+    matrix = next((fields[name] for name in MATRIX_FIELDS if name in fields), None)
+    origin = next((fields[name] for name in ORIGIN_FIELDS if name in fields), None)
     spacing = fields.get("elementspacing", fields.get("elementsize"))
     if matrix is None:
         raise missing_directions(path, "TransformMatrix")
@@ -159,17 +164,21 @@ def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64
             f"{path}: the header has no {'Offset' if origin is None else 'ElementSpacing'}, so nothing "
             "says where the voxels lie. Convert the original series again.",
         )
-    rows = real_numbers(path, "TransformMatrix", matrix, axes * axes).reshape(axes, axes)
+    direction_rows = real_numbers(path, "TransformMatrix", matrix, axis_count * axis_count).reshape(
+        axis_count, axis_count
+    )
     affine = np.eye(4)
-    affine[:3, :3] = rows[:3, :3].T * real_numbers(path, "ElementSpacing", spacing, axes)[:3]
-    affine[:3, 3] = real_numbers(path, "Offset", origin, axes)[:3]
+    affine[:3, :3] = (
+        direction_rows[:3, :3].T * real_numbers(path, "ElementSpacing", spacing, axis_count)[:3]
+    )
+    affine[:3, 3] = real_numbers(path, "Offset", origin, axis_count)[:3]
     affine = LPS_TO_RAS @ affine
     refuse_affine(str(path), affine)
     return affine
 
 
 def _flag(path: Path, fields: dict[str, str], name: str) -> bool:
-    return one_of(path, name, fields.get(name, "False"), TRUE + FALSE) in TRUE
+    return one_of(path, name, fields.get(name, "False"), TRUE_WORDS + FALSE_WORDS) in TRUE_WORDS
 
 
 def _data_file(path: Path, name: str) -> Path:

@@ -64,22 +64,24 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 def _header(path: Path, file: BinaryIO) -> Any:
     from nibabel.freesurfer.mghformat import header_dtype
 
-    start = file.read(header_dtype.itemsize)
-    if len(start) < header_dtype.itemsize:
+    header_bytes = file.read(header_dtype.itemsize)
+    if len(header_bytes) < header_dtype.itemsize:
         raise VolumeError(
             "volume-truncated",
             f"{path}: the file ends within its header. Copy it again from its origin.",
         )
-    is_little = start.startswith(LITTLE_ENDIAN)
-    return np.frombuffer(start, header_dtype.newbyteorder("<" if is_little else ">"))[0]
+    is_little_endian = header_bytes.startswith(LITTLE_ENDIAN)
+    return np.frombuffer(header_bytes, header_dtype.newbyteorder("<" if is_little_endian else ">"))[
+        0
+    ]
 
 
 def _grid(path: Path, header: Any) -> StoredGrid:
     dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
     if header.dtype["version"].str.startswith("<"):
         dtype = dtype.newbyteorder("<")
-    i, j, k, frames = map(int, header["dims"])
-    return StoredGrid((i, j, k, frames), dtype)
+    i, j, k, frame_count = map(int, header["dims"])
+    return StoredGrid((i, j, k, frame_count), dtype)
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:

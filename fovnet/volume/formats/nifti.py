@@ -26,10 +26,10 @@ from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0  # sform and qform agree if they differ by at most this at every corner
 # if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
-OTHER_WAY_DEG = 45.0
+MAX_AXIS_ANGLE_DEG = 45.0
 # factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
-OTHER_SIZE = 1.5
-SAME_SPACING = 0.05  # pixdim and sform spacings agree within 5 %
+MAX_SIZE_RATIO = 1.5
+SAME_SPACING_SHARE = 0.05  # pixdim and sform spacings agree within 5 %
 # code of a form: coordinates of the scanner; 2 is those of another image of the person
 SCANNER = 1
 TEMPLATES = {
@@ -52,8 +52,8 @@ ONES_NOTES = (
 # nibabel corrects small header faults, and would log that on stderr
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
 SPACE_BITS = 0x07  # of xyzt_units; the others are of time, or unused
-UNITS = {1: ("meter", 1000.0), 3: ("micron", 0.001)}  # and what they are in millimetres
-NOT_AN_IMAGE = {  # intent codes of NIfTI-1 whose values are not MR intensities
+UNIT_BY_CODE = {1: ("meter", 1000.0), 3: ("micron", 0.001)}  # and what they are in millimetres
+REFUSAL_BY_INTENT = {  # intent codes of NIfTI-1 whose values are not MR intensities
     1002: ("volume-labels", "a label map"),
     1003: ("volume-labels", "a map of NeuroNames"),
     1004: ("volume-shape", "a matrix at each voxel"),
@@ -68,14 +68,16 @@ NOT_AN_IMAGE = {  # intent codes of NIfTI-1 whose values are not MR intensities
     **dict.fromkeys((2007, 2008, 2009, 2016, 2017), ("volume-map", "coefficients of FSL")),
     2018: ("volume-map", "a field in Hz"),
 }
-STATISTICS = range(2, 25)  # intent codes: a correlation, t, F, z, ... a p value or its logarithm
+STATISTIC_INTENTS = range(
+    2, 25
+)  # intent codes: a correlation, t, F, z, ... a p value or its logarithm
 # how SPM and SnPM begin the description of statistics, contrasts and estimates: "SPM contrast - 1: ..." to
 # SPM 8, "Contrast 1: ..." in SPM 12 (spm_contrasts.m, revision 7738)
 SPM_MAP = re.compile(
     rb"S[Pn]*PM\{|SPM (contrast|ESS)|spm_spm:|(ESS c|C)ontrast \d+: |"
     rb"(Cond\. |Posterior mean of )?[Bb]eta \(\d+\)"
 )
-VECTOR = 1007
+VECTOR_INTENT = 1007
 HEADER_BYTES = 540  # of NIfTI-2; NIfTI-1 has 348
 HEADER_TYPES = {  # by whether it is NIfTI-2, and whether it is of a pair
     (False, False): nibabel.nifti1.Nifti1Header,
@@ -83,7 +85,7 @@ HEADER_TYPES = {  # by whether it is NIfTI-2, and whether it is of a pair
     (True, False): nibabel.nifti2.Nifti2Header,
     (True, True): nibabel.nifti2.Nifti2PairHeader,
 }
-NOT_A_NUMBER = {  # data types other than one number of up to 64 bits
+REFUSAL_BY_TYPE = {  # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
     32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
     128: ("volume-rgb", "colours (3 channels)", "Give the series the colours were made from."),
@@ -117,11 +119,11 @@ def read(path: Path) -> Volume:
     header_path, *image_paths = files_of(path)
     is_pair = bool(image_paths)
     with open_unpacked(header_path) as header_file:
-        stored = _header(path, header_file.read(HEADER_BYTES), is_pair)
-        _refuse_kind(path, stored)
-        header = _correct(stored)
+        stored_header = _header(path, header_file.read(HEADER_BYTES), is_pair)
+        _refuse_kind(path, stored_header)
+        header = _correct(stored_header)
         grid = _grid(path, header)
-        vox_to_ras, notes = _geometry(path, stored, header)
+        vox_to_ras, notes = _geometry(path, stored_header, header)
         with open_unpacked(image_paths[0]) if is_pair else nullcontext(header_file) as file:
             file.seek(0)
             skip(path, file, _first_byte(path, header, is_pair))
@@ -134,13 +136,13 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     of a label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI."""
     files = files_of(path)
     with open_unpacked(files[0]) as file:
-        block = file.read(HEADER_BYTES)
-    if not claims(files[0], block):
+        header_bytes = file.read(HEADER_BYTES)
+    if not claims(files[0], header_bytes):
         raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
-    stored = _header(path, block, is_pair=len(files) == 2)
-    _refuse_type(path, stored)
-    header = _correct(stored)
-    return _grid(path, header).sizes, _geometry(path, stored, header)[0]
+    stored_header = _header(path, header_bytes, is_pair=len(files) == 2)
+    _refuse_type(path, stored_header)
+    header = _correct(stored_header)
+    return _grid(path, header).sizes, _geometry(path, stored_header, header)[0]
 
 
 def _first_byte(path: Path, header: Any, is_pair: bool) -> int:
@@ -170,47 +172,47 @@ def header_opening(path: Path, opening: bytes) -> bytes:
 def _partner(path: Path, suffix: str) -> Path:
     """The .hdr or .img of a pair, with .gz if `path` has it."""
     name = path.name
-    packing = ""
+    gzip_suffix = ""
     if name.lower().endswith(".gz"):
-        packing = name[-3:]
+        gzip_suffix = name[-3:]
         name = name[:-3]
     if name.lower().endswith(suffix):
         return path
     if name[-4:].isupper():
         suffix = suffix.upper()
-    return path.with_name(name[:-4] + suffix + packing)
+    return path.with_name(name[:-4] + suffix + gzip_suffix)
 
 
-def _header(path: Path, block: bytes, is_pair: bool) -> Any:
+def _header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
     # 540, in either byte order
-    is_second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
-    length = 540 if is_second else 348
-    if len(block) < length:
+    is_nifti2 = header_bytes[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
+    header_length = 540 if is_nifti2 else 348
+    if len(header_bytes) < header_length:
         raise VolumeError(
             "volume-truncated",
-            f"{path}: {len(block)} bytes where a header of {length} was wanted. Copy it again from its "
+            f"{path}: {len(header_bytes)} bytes where a header of {header_length} was wanted. Copy it again from its "
             "origin.",
         )
-    header_type = HEADER_TYPES[is_second, is_pair]
-    return header_type(block[:length], check=False)  # type: ignore[no-untyped-call]
+    header_type = HEADER_TYPES[is_nifti2, is_pair]
+    return header_type(header_bytes[:header_length], check=False)  # type: ignore[no-untyped-call]
 
 
-def _correct(stored: Any) -> Any:
+def _correct(stored_header: Any) -> Any:
     """A copy without the faults that nibabel corrects, and with a quaternion that nibabel accepts.
 
     nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any
     pixdim[0] other than -1 for 1; NIfTI's own code scales the quaternion to length 1, and asks for
     the sign alone. Source: nifti1_io.c, nifti_quatern_to_mat44 and nifti_convert_nhdr2nim.
     """
-    header = stored.copy()
+    header = stored_header.copy()
     header.check_fix(logger=_QUIET)
-    if stored["pixdim"][0] < 0:
+    if stored_header["pixdim"][0] < 0:
         header["pixdim"][0] = -1
     bcd = _quaternion(header)
     squared_length = float(bcd @ bcd)
-    excess = squared_length - 1.0
-    if abs(header.quaternion_threshold) < excess and squared_length <= LONGEST_QUATERNION**2:
+    excess_length = squared_length - 1.0
+    if abs(header.quaternion_threshold) < excess_length and squared_length <= LONGEST_QUATERNION**2:
         for name, value in zip(QUATERNION, bcd / np.sqrt(squared_length), strict=True):
             header[name] = value
     return header
@@ -242,19 +244,21 @@ def _qform_directions(header: Any) -> NDArray[np.float64]:
     return directions
 
 
-def _refuse_kind(path: Path, stored: Any) -> None:
+def _refuse_kind(path: Path, stored_header: Any) -> None:
     """Raises VolumeError if data type or intent are not possible for an MR volume."""
-    _refuse_type(path, stored)
-    intent = int(stored["intent_code"])
-    if intent in NOT_AN_IMAGE:
-        code, what = NOT_AN_IMAGE[intent]
-        raise _not_intensities(path, code, f"{what} (intent {intent})")
-    if intent in STATISTICS:
-        label = nibabel.nifti1.intent_codes.label[intent]
-        raise _not_intensities(path, "volume-map", f"a statistic, {label} (intent {intent})")
-    refuse_map_of_spm(path, bytes(stored["descrip"]))
-    components = math.prod(map(int, stored.get_data_shape()[3:]))
-    if intent == VECTOR and components > 1:
+    _refuse_type(path, stored_header)
+    intent = int(stored_header["intent_code"])
+    if intent in REFUSAL_BY_INTENT:
+        error_code, description = REFUSAL_BY_INTENT[intent]
+        raise _not_intensities(path, error_code, f"{description} (intent {intent})")
+    if intent in STATISTIC_INTENTS:
+        statistic_name = nibabel.nifti1.intent_codes.label[intent]
+        raise _not_intensities(
+            path, "volume-map", f"a statistic, {statistic_name} (intent {intent})"
+        )
+    refuse_map_of_spm(path, bytes(stored_header["descrip"]))
+    components = math.prod(map(int, stored_header.get_data_shape()[3:]))
+    if intent == VECTOR_INTENT and components > 1:
         raise VolumeError(
             "volume-shape",
             f"{path}: the header says a vector of {components} numbers at each voxel (intent {intent}), not "
@@ -272,19 +276,22 @@ def refuse_map_of_spm(path: Path, description: bytes) -> None:
         raise _not_intensities(path, "volume-map", f'a map of SPM ("{words}")')
 
 
-def _not_intensities(path: Path, code: str, what: str) -> VolumeError:
+def _not_intensities(path: Path, error_code: str, description: str) -> VolumeError:
     """The refusal of a file whose header says what else it holds."""
     return VolumeError(
-        code, f"{path}: the header says {what}, not MR intensities. Give the MR volume itself."
+        error_code,
+        f"{path}: the header says {description}, not MR intensities. Give the MR volume itself.",
     )
 
 
-def _refuse_type(path: Path, stored: Any) -> None:
+def _refuse_type(path: Path, stored_header: Any) -> None:
     """Raises VolumeError if a voxel is not one number of up to 64 bits."""
-    data_type = int(stored["datatype"])
-    if data_type in NOT_A_NUMBER:
-        code, what, remedy = NOT_A_NUMBER[data_type]
-        raise VolumeError(code, f"{path}: the voxels are {what}, not MR intensities. {remedy}")
+    data_type = int(stored_header["datatype"])
+    if data_type in REFUSAL_BY_TYPE:
+        error_code, description, remedy = REFUSAL_BY_TYPE[data_type]
+        raise VolumeError(
+            error_code, f"{path}: the voxels are {description}, not MR intensities. {remedy}"
+        )
 
 
 def _grid(path: Path, header: Any) -> StoredGrid:
@@ -308,7 +315,9 @@ def _grid(path: Path, header: Any) -> StoredGrid:
     return grid
 
 
-def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _geometry(
+    path: Path, stored_header: Any, header: Any
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
 
     If both are set, the sform is used unless it is all zero, or of ones against pixdim, or has a
@@ -318,70 +327,72 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     the sform is of ones, one of ONES_NOTES.
     """
     # nibabel corrects a code outside 0..5 to 0
-    sform = int(header["sform_code"])
-    qform = int(header["qform_code"])
-    if not (sform or qform):
+    sform_code = int(header["sform_code"])
+    qform_code = int(header["qform_code"])
+    if not (sform_code or qform_code):
         raise VolumeError(
             "volume-geometry",
             f"{path}: neither sform nor qform is set, so nothing says which way is up. "
             "Convert the original series again (dcm2niix sets both).",
         )
-    unit, to_mm = UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, ("", 1.0))
-    scale = np.diag([to_mm, to_mm, to_mm, 1.0])
-    pixdim_mm = np.abs(_pixdim(stored)) * to_mm
+    unit, mm_per_unit = UNIT_BY_CODE.get(int(stored_header["xyzt_units"]) & SPACE_BITS, ("", 1.0))
+    unit_to_mm = np.diag([mm_per_unit, mm_per_unit, mm_per_unit, 1.0])
+    pixdim_mm = np.abs(_pixdim(stored_header)) * mm_per_unit
     notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit else ()
-    if sform and qform and not np.asarray(header.get_sform())[:3, :3].any():
-        sform = 0
+    if sform_code and qform_code and not np.asarray(header.get_sform())[:3, :3].any():
+        sform_code = 0
         notes = (*notes, "the sform is set but all zero; the qform is used")
-    if not sform:
-        _refuse_pixdim(path, stored)
+    if not sform_code:
+        _refuse_pixdim(path, stored_header)
         _refuse_quaternion(path, header)
-    vox_to_ras = scale @ np.asarray(
-        header.get_sform() if sform else header.get_qform(), dtype=np.float64
+    vox_to_ras = unit_to_mm @ np.asarray(
+        header.get_sform() if sform_code else header.get_qform(), dtype=np.float64
     )
     refuse_affine(str(path), vox_to_ras)  # here, before gigabytes of voxels are read in vain
-    if sform and _is_of_ones(stored, header):
-        vox_to_ras, note = _instead_of_ones(path, stored, header, scale, qform)
+    if sform_code and _is_of_ones(stored_header, header):
+        vox_to_ras, note = _instead_of_ones(path, stored_header, header, unit_to_mm, qform_code)
         refuse_affine(str(path), vox_to_ras)
         return vox_to_ras, (*notes, note)
-    if sform and qform:
-        qform_to_ras = _qform(header, scale)
-        form_notes = _compare_forms(path, stored, header, pixdim_mm, vox_to_ras, qform_to_ras)
-        is_qform_valid = np.isfinite(qform_to_ras).all() and _is_set(_pixdim(stored))
-        if sform in TEMPLATES and qform == SCANNER and is_qform_valid:
+    if sform_code and qform_code:
+        qform_to_ras = _qform_affine(header, unit_to_mm)
+        form_notes = _compare_forms(
+            path, stored_header, header, pixdim_mm, vox_to_ras, qform_to_ras
+        )
+        is_qform_valid = np.isfinite(qform_to_ras).all() and _is_set(_pixdim(stored_header))
+        if sform_code in TEMPLATES and qform_code == SCANNER and is_qform_valid:
             refuse_affine(str(path), qform_to_ras)
-            note = f"the sform is in coordinates of {TEMPLATES[sform]}"
+            note = f"the sform is in coordinates of {TEMPLATES[sform_code]}"
             form_notes = (f"{note}; the qform, in the scanner's, is used",)
             vox_to_ras = qform_to_ras
-            sform = 0
+            sform_code = 0
         notes += form_notes
-    elif sform:
-        notes += _compare_spacing(path, stored, header, pixdim_mm, vox_to_ras)
-    if (sform or qform) in TEMPLATES:
+    elif sform_code:
+        notes += _compare_spacing(path, stored_header, header, pixdim_mm, vox_to_ras)
+    if (sform_code or qform_code) in TEMPLATES:
         notes += (TEMPLATE_NOTE,)
     return vox_to_ras, notes
 
 
-def _is_of_ones(stored: Any, header: Any) -> bool:
+def _is_of_ones(stored_header: Any, header: Any) -> bool:
     """Whether the sform is a unit matrix but for flips and exchanges, and pixdim differs by more
     than 5 % along an axis of two voxels or more: programs write that where they know no better, and
     the ACDC collection has it throughout."""
-    pixdim = np.abs(_pixdim(stored))
+    pixdim = np.abs(_pixdim(stored_header))
     if not (_has_unit_voxels(header) and _is_set(pixdim)):
         return False
     has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
-    return bool((np.maximum(pixdim, 1 / pixdim)[has_two_voxels] > 1 + SAME_SPACING).any())
+    return bool((np.maximum(pixdim, 1 / pixdim)[has_two_voxels] > 1 + SAME_SPACING_SHARE).any())
 
 
 def _has_unit_voxels(header: Any) -> bool:
     """Whether the sform is a unit matrix but for flips, exchanges and rounding."""
     directions = np.abs(np.asarray(header.get_sform(), dtype=np.float64)[:3, :3])
-    nearest = np.rint(directions)
-    return bool((nearest <= 1).all() and np.abs(directions - nearest).max() <= NEARLY_ONES)
+    rounded = np.rint(directions)
+    return bool((rounded <= 1).all() and np.abs(directions - rounded).max() <= NEARLY_ONES)
 
 
 def _instead_of_ones(
-    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], qform: int
+    path: Path, stored_header: Any, header: Any, unit_to_mm: NDArray[np.float64], qform_code: int
 ) -> tuple[NDArray[np.float64], str]:
     """((4, 4) affine in millimetres, a note) where the sform is of ones: the qform, if it is set
     and valid, else the sform with the sizes of pixdim.
@@ -391,17 +402,17 @@ def _instead_of_ones(
     """
     sform = np.array(header.get_sform(), dtype=np.float64)
     sform[:3, :3] = np.rint(sform[:3, :3])
-    if qform and not np.array_equal(sform[:3, :3], np.eye(3)):
+    if qform_code and not np.array_equal(sform[:3, :3], np.eye(3)):
         _refuse_other_way(path, sform, _qform_directions(header))
-    qform_to_ras = _qform(header, scale)
-    if qform and np.isfinite(qform_to_ras).all():
+    qform_to_ras = _qform_affine(header, unit_to_mm)
+    if qform_code and np.isfinite(qform_to_ras).all():
         return qform_to_ras, ONES_NOTES[0]
-    return scale @ sform @ np.diag([*np.abs(_pixdim(stored)), 1.0]), ONES_NOTES[1]
+    return unit_to_mm @ sform @ np.diag([*np.abs(_pixdim(stored_header)), 1.0]), ONES_NOTES[1]
 
 
-def _pixdim(stored: Any) -> NDArray[np.float64]:
+def _pixdim(stored_header: Any) -> NDArray[np.float64]:
     """(3,) the spacings in the header, in its unit."""
-    return np.asarray(stored["pixdim"][1:4], dtype=np.float64)
+    return np.asarray(stored_header["pixdim"][1:4], dtype=np.float64)
 
 
 def _is_set(pixdim: NDArray[np.float64]) -> bool:
@@ -409,9 +420,9 @@ def _is_set(pixdim: NDArray[np.float64]) -> bool:
     return bool(np.isfinite(pixdim).all() and pixdim.all())
 
 
-def _refuse_pixdim(path: Path, stored: Any) -> None:
+def _refuse_pixdim(path: Path, stored_header: Any) -> None:
     """Raises VolumeError "volume-geometry" for spacings that the qform cannot use."""
-    spacing = _pixdim(stored)
+    spacing = _pixdim(stored_header)
     if not _is_set(spacing):
         raise VolumeError(
             "volume-geometry",
@@ -433,17 +444,17 @@ def _refuse_quaternion(path: Path, header: Any) -> None:
         )
 
 
-def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+def _qform_affine(header: Any, unit_to_mm: NDArray[np.float64]) -> NDArray[np.float64]:
     """The (4, 4) affine of a qform in millimetres; NaN if its quaternion is not valid."""
     try:
-        return np.asarray(scale @ header.get_qform())
+        return np.asarray(unit_to_mm @ header.get_qform())
     except Exception:  # nibabel may raise any exception
         return np.full((4, 4), np.nan)
 
 
 def _compare_forms(
     path: Path,
-    stored: Any,
+    stored_header: Any,
     header: Any,
     pixdim_mm: NDArray[np.float64],
     sform: NDArray[np.float64],
@@ -451,17 +462,17 @@ def _compare_forms(
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of
     the volume. Raises VolumeError if the direction of an axis or a voxel size differs too much
-    (OTHER_WAY_DEG, `_refuse_size`): each is compared although the other part of the qform may be
+    (MAX_AXIS_ANGLE_DEG, `_refuse_size`): each is compared although the other part of the qform may be
     invalid."""
-    corners = np.indices((2, 2, 2)).reshape(3, 8).T * (
+    corner_indices = np.indices((2, 2, 2)).reshape(3, 8).T * (
         np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1
     )
-    difference = sform - qform
-    corner_shifts = corners @ difference[:3, :3].T + difference[:3, 3]
+    affine_difference = sform - qform
+    corner_shifts = corner_indices @ affine_difference[:3, :3].T + affine_difference[:3, 3]
     distance_mm = float(np.linalg.norm(corner_shifts, axis=1).max())
     _refuse_other_way(path, sform, _qform_directions(header), distance_mm)
     if not np.isfinite(distance_mm):
-        spacing_notes = _compare_spacing(path, stored, header, pixdim_mm, sform)
+        spacing_notes = _compare_spacing(path, stored_header, header, pixdim_mm, sform)
         return ("the qform is damaged; the sform is used", *spacing_notes)
     _refuse_size(path, header, pixdim_mm, sform, "the qform")
     if distance_mm <= SAME_PLACE_MM:
@@ -476,14 +487,14 @@ def _refuse_other_way(
     distance_mm: float = np.nan,
 ) -> None:
     """Raises VolumeError "volume-geometry" if an axis of the sform (4, 4) and of the qform's
-    directions (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.
+    directions (3, 3) are more than MAX_AXIS_ANGLE_DEG apart; NaN are not compared.
 
     distance_mm  between the two forms, at most, at a corner
     """
     cosines = (sform[:3, :3] * directions).sum(axis=0) / np.linalg.norm(sform[:3, :3], axis=0)
     least_cosine = cosines.min(initial=1.0, where=np.isfinite(cosines))
     angle_deg = float(np.degrees(np.arccos(np.clip(least_cosine, -1.0, 1.0))))
-    if angle_deg > OTHER_WAY_DEG:
+    if angle_deg > MAX_AXIS_ANGLE_DEG:
         corners = f" ({distance_mm:.0f} mm at the corners)" if np.isfinite(distance_mm) else ""
         raise VolumeError(
             "volume-geometry",
@@ -504,22 +515,22 @@ def _refuse_size(
     where another axis has no pixdim.  A pixdim of 0 or NaN is ignored."""
     spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)
     has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
-    valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & has_two_voxels
-    factors = np.divide(pixdim_mm, spacing_mm, out=np.ones(3), where=valid)
-    factor = float(np.maximum(factors, 1 / factors).max())
-    limit = 1 + SAME_SPACING if _has_unit_voxels(header) else OTHER_SIZE
-    if factor > limit:
+    is_comparable = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & has_two_voxels
+    factors = np.divide(pixdim_mm, spacing_mm, out=np.ones(3), where=is_comparable)
+    largest_factor = float(np.maximum(factors, 1 / factors).max())
+    limit = 1 + SAME_SPACING_SHARE if _has_unit_voxels(header) else MAX_SIZE_RATIO
+    if largest_factor > limit:
         raise VolumeError(
             "volume-geometry",
             f"{path}: voxels of {_millimetres(spacing_mm)} mm by the sform and "
-            f"{_millimetres(pixdim_mm)} mm by {pixdim_owner}, {factor:.3g} times apart "
+            f"{_millimetres(pixdim_mm)} mm by {pixdim_owner}, {largest_factor:.3g} times apart "
             f"(limit {limit:g}), so one of them is wrong. Convert the original series again.",
         )
 
 
 def _compare_spacing(
     path: Path,
-    stored: Any,
+    stored_header: Any,
     header: Any,
     pixdim_mm: NDArray[np.float64],
     sform: NDArray[np.float64],
@@ -527,10 +538,10 @@ def _compare_spacing(
     """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
     `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set
     the sform alone."""
-    if (np.abs(_pixdim(stored)) != 1).any():
+    if (np.abs(_pixdim(stored_header)) != 1).any():
         _refuse_size(path, header, pixdim_mm, sform, "pixdim")
     spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)
-    if (np.abs(pixdim_mm - spacing_mm) <= SAME_SPACING * spacing_mm).all():
+    if (np.abs(pixdim_mm - spacing_mm) <= SAME_SPACING_SHARE * spacing_mm).all():
         return ()
     return (
         f"pixdim says voxels of {_millimetres(pixdim_mm)} mm, the sform {_millimetres(spacing_mm)} mm; "

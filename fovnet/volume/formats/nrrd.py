@@ -53,7 +53,7 @@ TYPES = {
     "f4": ("float",),
     "f8": ("double",),
 }
-SPACES = {  # name of the space, and the sign of each of its axes in RAS
+RAS_SIGNS_BY_SPACE = {  # name of the space, and the sign of each of its axes in RAS
     "left-posterior-superior": (-1, -1, 1),
     "lps": (-1, -1, 1),
     "right-anterior-superior": (1, 1, 1),
@@ -63,23 +63,23 @@ SPACES = {  # name of the space, and the sign of each of its axes in RAS
 }
 UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
-TEXT = ("txt", "text", "ascii", "hex")
+TEXT_ENCODINGS = ("txt", "text", "ascii", "hex")
 # fmt: off
-VECTORS = (
+VECTOR_KINDS = (
     "vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal",
     "4-vector",
 )
 # fmt: on
 # kinds of an axis (section 6) that does not count frames, and the code of its refusal
-NOT_FRAMES = {
+CODE_BY_AXIS_KIND = {
     "complex": "volume-complex",
     "rgb-color": "volume-rgb",
     "hsv-color": "volume-rgb",
     "xyz-color": "volume-rgb",
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
-    **dict.fromkeys(VECTORS, "volume-shape"),
+    **dict.fromkeys(VECTOR_KINDS, "volume-shape"),
 }
-VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
+VECTOR_PATTERN = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _header(path: Path, file: BinaryIO) -> Header:
     fields: dict[str, str] = {}
     key_values: dict[str, str] = {}
     header_line(path, file)  # the magic
-    while line := _line(path, file, fields):
+    while line := _next_line(path, file, fields):
         if line.startswith("#"):
             continue
         if ":=" in line:
@@ -158,7 +158,7 @@ def _header(path: Path, file: BinaryIO) -> Header:
     return Header(fields, key_values, file.tell())
 
 
-def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
+def _next_line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
     """The next line; "" also at the end of a detached header, which need not end with an empty
     line."""
     try:
@@ -181,7 +181,7 @@ def _refuse_key_values(path: Path, header: Header) -> None:
         )
 
 
-def _field(path: Path, header: Header, *names: str) -> str:
+def _required_field(path: Path, header: Header, *names: str) -> str:
     value = next((header.fields[name] for name in names if name in header.fields), None)
     if value is None:
         raise VolumeError(
@@ -192,8 +192,8 @@ def _field(path: Path, header: Header, *names: str) -> str:
 
 
 def _encoding(path: Path, header: Header) -> str:
-    encoding = _field(path, header, "encoding")
-    if encoding.lower() in TEXT:
+    encoding = _required_field(path, header, "encoding")
+    if encoding.lower() in TEXT_ENCODINGS:
         raise scattered_voxels(path, "encoding", encoding)
     return ENCODINGS[one_of(path, "encoding", encoding, tuple(ENCODINGS))]
 
@@ -202,66 +202,72 @@ def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | Non
     """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every
     further axis counts frames."""
     dimension = _dimension(path, header)
-    sizes = whole_numbers(path, "sizes", _field(path, header, "sizes"))
+    sizes = whole_numbers(path, "sizes", _required_field(path, header, "sizes"))
     if len(sizes) != dimension:
         raise corrupt_field(path, "sizes", times(sizes), f"{dimension} of them (dimension)")
-    spatial = tuple(axis for axis, direction in enumerate(directions) if direction is not None)
+    spatial_axes = tuple(axis for axis, direction in enumerate(directions) if direction is not None)
     kinds = header.fields.get("kinds", "").lower().split()
     for axis, kind in enumerate(kinds[:dimension]):
-        if axis in spatial or sizes[axis] == 1:
+        if axis in spatial_axes or sizes[axis] == 1:
             continue
-        code = NOT_FRAMES.get(kind) or ("volume-shape" if "matrix" in kind else "")
-        if code:
+        error_code = CODE_BY_AXIS_KIND.get(kind) or ("volume-shape" if "matrix" in kind else "")
+        if error_code:
             raise VolumeError(
-                code,
+                error_code,
                 f"{path}: an axis of kind {kind!r}, {sizes[axis]} numbers at each voxel, not MR intensities. "
                 "Give the MR volume itself.",
             )
-    if len(spatial) != 3:
+    if len(spatial_axes) != 3:
         raise VolumeError(
             "volume-shape",
-            f"{path}: {len(spatial)} of {dimension} axes lie in space; a volume has 3. Give the "
+            f"{path}: {len(spatial_axes)} of {dimension} axes lie in space; a volume has 3. Give the "
             "whole volume.",
         )
-    return StoredGrid(sizes, _dtype(path, header), (spatial[0], spatial[1], spatial[2]))
+    return StoredGrid(
+        sizes, _dtype(path, header), (spatial_axes[0], spatial_axes[1], spatial_axes[2])
+    )
 
 
 def _dimension(path: Path, header: Header) -> int:
-    text = _field(path, header, "dimension")
-    dimension = whole_number(path, "dimension", text)
+    dimension_text = _required_field(path, header, "dimension")
+    dimension = whole_number(path, "dimension", dimension_text)
     if not 1 <= dimension <= MAX_AXES:
-        raise corrupt_field(path, "dimension", text, f"1 to {MAX_AXES}")
+        raise corrupt_field(path, "dimension", dimension_text, f"1 to {MAX_AXES}")
     return dimension
 
 
 def _dtype(path: Path, header: Header) -> np.dtype[Any]:
-    type_name = " ".join(_field(path, header, "type").lower().split())
+    type_name = " ".join(_required_field(path, header, "type").lower().split())
     if type_name == "block":
         raise VolumeError(
             "volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again."
         )
-    dtype = next((np.dtype(code) for code, names in TYPES.items() if type_name in names), None)
+    dtype = next(
+        (np.dtype(type_code) for type_code, names in TYPES.items() if type_name in names), None
+    )
     if dtype is None:
         raise corrupt_field(path, "type", type_name, "a type of the NRRD format")
     if dtype.itemsize == 1:
         return dtype
-    order = one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))
-    return dtype.newbyteorder("<" if order == "little" else ">")
+    byte_order = one_of(path, "endian", _required_field(path, header, "endian"), ("little", "big"))
+    return dtype.newbyteorder("<" if byte_order == "little" else ">")
 
 
 def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     """The step along each axis in the header's space and units; None for a non-spatial axis."""
-    text = header.fields.get("space directions")
-    if text is None or "space" not in header.fields:
-        raise missing_directions(path, "space directions" if text is None else "named space")
+    directions_text = header.fields.get("space directions")
+    if directions_text is None or "space" not in header.fields:
+        raise missing_directions(
+            path, "space directions" if directions_text is None else "named space"
+        )
     space = header.fields["space"]
-    if space.lower() in (*(f"{name}-time" for name in SPACES), "rast", "last", "lpst"):
+    if space.lower() in (*(f"{name}-time" for name in RAS_SIGNS_BY_SPACE), "rast", "last", "lpst"):
         raise VolumeError(
             "volume-orientation",
             f"{path}: the header's space is {space!r}, which has four dimensions; it must have three, and "
             "time an axis with direction none. Export it that way, or only one frame.",
         )
-    if space.lower() not in SPACES:
+    if space.lower() not in RAS_SIGNS_BY_SPACE:
         raise VolumeError(
             "volume-orientation",
             f"{path}: the header's space is {space!r}, which says nothing about the patient; "
@@ -269,11 +275,11 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
         )
     steps = [
         None if match[1] is None else real_numbers(path, "space directions", match[1], 3, ",")
-        for match in VECTOR.finditer(text)
+        for match in VECTOR_PATTERN.finditer(directions_text)
     ]
     dimension = _dimension(path, header)
-    if len(steps) != dimension or VECTOR.sub("", text).strip():
-        raise corrupt_field(path, "space directions", text, f"{dimension} vectors")
+    if len(steps) != dimension or VECTOR_PATTERN.sub("", directions_text).strip():
+        raise corrupt_field(path, "space directions", directions_text, f"{dimension} vectors")
     return [None if step is None or np.isnan(step).all() else step for step in steps]
 
 
@@ -297,12 +303,17 @@ def _affine(
             header.fields["space units"],
             f"one of {', '.join(UNITS_TO_MM)} for all axes",
         )
-    scale = UNITS_TO_MM[units.pop()]
+    mm_per_unit = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
     affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
     coordinates = origin.strip().removeprefix("(").removesuffix(")")
     affine[:3, 3] = real_numbers(path, "space origin", coordinates, 3, ",")
-    affine = np.diag([*(np.asarray(SPACES[header.fields["space"].lower()]) * scale), 1.0]) @ affine
+    affine = (
+        np.diag(
+            [*(np.asarray(RAS_SIGNS_BY_SPACE[header.fields["space"].lower()]) * mm_per_unit), 1.0]
+        )
+        @ affine
+    )
     refuse_affine(str(path), affine)
     return affine
 

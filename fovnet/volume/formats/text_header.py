@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 
-MAX_HEADER = 1 << 20  # a DICOM header copied into key/value lines takes 100 KiB
+MAX_HEADER_BYTES = 1 << 20  # a DICOM header copied into key/value lines takes 100 KiB
 
 
 def header_line(path: Path, file: BinaryIO) -> str:
     """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the
     header, or the header exceeds 1 MiB."""
-    line = file.readline(MAX_HEADER)
-    if file.tell() >= MAX_HEADER:
+    line = file.readline(MAX_HEADER_BYTES)
+    if file.tell() >= MAX_HEADER_BYTES:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: the header is longer than {MAX_HEADER:,} bytes. Export it again.",
+            f"{path}: the header is longer than {MAX_HEADER_BYTES:,} bytes. Export it again.",
         )
     if not line:
         raise VolumeError(
@@ -73,7 +73,7 @@ def corrupt_field(path: Path, field: str, value: str, expectation: str) -> Volum
     """The refusal of a field with an invalid value."""
     return VolumeError(
         "volume-corrupt",
-        f"{path}: the header's {field} is {_short(value)}; {expectation} wanted. Export it again.",
+        f"{path}: the header's {field} is {_shorten(value)}; {expectation} wanted. Export it again.",
     )
 
 
@@ -92,11 +92,11 @@ def data_file_beside(path: Path, field: str, name: str) -> Path:
     Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a
     header is untrusted, and must not make fovnet read other files on the disk.
     """
-    for flavour in (PurePosixPath(name), PureWindowsPath(name)):
-        if flavour.anchor or ".." in flavour.parts:
+    for name_path in (PurePosixPath(name), PureWindowsPath(name)):
+        if name_path.anchor or ".." in name_path.parts:
             raise VolumeError(
                 "volume-outside",
-                f"{path}: its {field} {_short(name)} is outside its folder. Put the data beside the header, "
+                f"{path}: its {field} {_shorten(name)} is outside its folder. Put the data beside the header, "
                 "and write only the file name into it.",
             )
     if not name or "\0" in name or len(name) > 255:
@@ -111,10 +111,10 @@ def scattered_voxels(path: Path, field: str, value: str) -> VolumeError:
     """The refusal of voxels stored in several files, or as text."""
     return VolumeError(
         "volume-encoding",
-        f"{path}: the header's {field} is {_short(value)}; fovnet reads voxels in one binary "
+        f"{path}: the header's {field} is {_shorten(value)}; fovnet reads voxels in one binary "
         "file. Save it as one, raw or gzip (3D Slicer, ITK-SNAP).",
     )
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")

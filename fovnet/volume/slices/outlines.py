@@ -14,20 +14,24 @@ from numpy.typing import NDArray
 from fovnet.maths.gradients import BINS, CELL_PIXELS, histograms
 from fovnet.volume.slices.resizing import SIDE
 
-BRIGHT = 0.98  # quantile of the central pixels that is scaled to 1
+WHITE_QUANTILE = 0.98  # quantile of the central pixels that is scaled to 1
 # of 255, least value scaled to 1: a picture without brighter pixels is noise, and is not amplified
-DARKEST = 20.0
-WIDTH = SIDE // 2
-SHAPE = (2, WIDTH // CELL_PIXELS, WIDTH // CELL_PIXELS, BINS)
+LEAST_WHITE = 20.0
+SCALE_PIXELS = SIDE // 2
+OUTLINE_SHAPE = (2, SCALE_PIXELS // CELL_PIXELS, SCALE_PIXELS // CELL_PIXELS, BINS)
 
 
 def outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:
     """The outlines (n, 2, 8, 8, 8) of pictures (n, 128, 128)."""
     pixels = pictures.astype(np.float32)
-    central = slice(WIDTH // 2, WIDTH // 2 + WIDTH)
-    centre = pixels[:, central, central]
-    field = pixels.reshape(-1, WIDTH, 2, WIDTH, 2).mean(axis=(2, 4))
-    white = np.quantile(centre.reshape(len(centre), -1), BRIGHT, axis=1)
-    white = np.maximum(white, DARKEST).astype(np.float32)
-    scales = np.clip(np.stack([centre, field], axis=1) / white[:, None, None, None], 0, 1)
-    return histograms(scales.reshape(-1, WIDTH, WIDTH).astype(np.float32)).reshape(-1, *SHAPE)
+    central_range = slice(SCALE_PIXELS // 2, SCALE_PIXELS // 2 + SCALE_PIXELS)
+    central_pixels = pixels[:, central_range, central_range]
+    whole_field = pixels.reshape(-1, SCALE_PIXELS, 2, SCALE_PIXELS, 2).mean(axis=(2, 4))
+    white = np.quantile(central_pixels.reshape(len(central_pixels), -1), WHITE_QUANTILE, axis=1)
+    white = np.maximum(white, LEAST_WHITE).astype(np.float32)
+    scaled_pictures = np.clip(
+        np.stack([central_pixels, whole_field], axis=1) / white[:, None, None, None], 0, 1
+    )
+    return histograms(
+        scaled_pictures.reshape(-1, SCALE_PIXELS, SCALE_PIXELS).astype(np.float32)
+    ).reshape(-1, *OUTLINE_SHAPE)

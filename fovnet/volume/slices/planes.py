@@ -17,12 +17,12 @@ from fovnet.volume.slices.resizing import SIDE, resize_weights
 from fovnet.volume.slices.sections import PIXEL_MM, middle, rows_along
 from fovnet.volume.slices.stack import SliceStack
 
-PLACES = (0.3, 0.5, 0.7)
+PLANE_SHARES = (0.3, 0.5, 0.7)
 """Position of each plane along its normal: the share of the total brightness that lies before it."""
-PICTURES = (3, len(PLACES), SIDE, SIDE)
-THICK_MM = 12.0  # averaged across each plane, so that noise of one cut is not taken for an edge
-LEAST_MM = 50.0  # along each axis: a volume of less than a third of a head shows no outline
-SLACK = 0.01  # of a voxel: headers are in single precision
+PICTURES_SHAPE = (3, len(PLANE_SHARES), SIDE, SIDE)
+SLAB_MM = 12.0  # averaged across each plane, so that noise of one cut is not taken for an edge
+LEAST_EXTENT_MM = 50.0  # along each axis: a volume of less than a third of a head shows no outline
+SLACK_VOXELS = 0.01  # of a voxel: headers are in single precision
 
 Floats32 = NDArray[np.float32]
 
@@ -31,36 +31,38 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
     """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the
     512 mm about its centre of brightness."""
     with one_thread():
-        slices = _about_the_body(stack)
-        along = _rows(stack)
-        across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
-        half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
+        slices = _slices_about_body(stack)
+        row_weights = _row_weights(stack)
+        column_weights = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
+        half_slab = max(1, round(SLAB_MM * SIDE / stack.side_mm / 2))
         axial = []
-        for row in _places(along @ slices.mean(axis=(1, 2))):
-            slab = along[max(0, row - 1) : row + 2].mean(axis=0)
-            axial.append(across @ np.tensordot(slab, slices, axes=1) @ across.T)
+        for row in _plane_indices(row_weights @ slices.mean(axis=(1, 2))):
+            slab = row_weights[max(0, row - 1) : row + 2].mean(axis=0)
+            axial.append(column_weights @ np.tensordot(slab, slices, axes=1) @ column_weights.T)
         sagittal = []
-        for column in _places(slices.mean(axis=(0, 1))):
-            slab = slices[:, :, max(0, column - half) : column + half + 1].mean(axis=2)
-            sagittal.append(_upright(along @ slab @ across.T))
+        for column in _plane_indices(slices.mean(axis=(0, 1))):
+            slab = slices[:, :, max(0, column - half_slab) : column + half_slab + 1].mean(axis=2)
+            sagittal.append(_upright_picture(row_weights @ slab @ column_weights.T))
         coronal = []
-        for row in _places(slices.mean(axis=(0, 2))):
-            slab = slices[:, max(0, row - half) : row + half + 1].mean(axis=1)
-            coronal.append(_upright(along @ slab @ across.T))
-        nine = np.stack([_centre(picture) for picture in (*axial, *sagittal, *coronal)])
-    grey: NDArray[np.uint8] = np.clip(nine + np.float32(0.5), 0, 255).astype(np.uint8)
-    return grey.reshape(PICTURES)
+        for row in _plane_indices(slices.mean(axis=(0, 2))):
+            slab = slices[:, max(0, row - half_slab) : row + half_slab + 1].mean(axis=1)
+            coronal.append(_upright_picture(row_weights @ slab @ column_weights.T))
+        nine_pictures = np.stack(
+            [_centred_picture(picture) for picture in (*axial, *sagittal, *coronal)]
+        )
+    grey: NDArray[np.uint8] = np.clip(nine_pictures + np.float32(0.5), 0, 255).astype(np.uint8)
+    return grey.reshape(PICTURES_SHAPE)
 
 
 def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
     """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to
     head."""
-    bright = stack.pixels > 0
+    is_bright = stack.pixels > 0
     pixel_mm = stack.side_mm / SIDE
-    height_mm = np.diff(stack.edges_mm)[bright.any(axis=(1, 2))].sum()
+    height_mm = np.diff(stack.edges_mm)[is_bright.any(axis=(1, 2))].sum()
     return (
-        float(bright.any(axis=(0, 1)).sum() * pixel_mm),
-        float(bright.any(axis=(0, 2)).sum() * pixel_mm),
+        float(is_bright.any(axis=(0, 1)).sum() * pixel_mm),
+        float(is_bright.any(axis=(0, 2)).sum() * pixel_mm),
         float(height_mm),
     )
 
@@ -73,32 +75,32 @@ def states_axes(stack: SliceStack) -> bool:
     it turns a volume.
     """
     affine = stack.vox_to_ras
-    sizes = np.diag(affine)[:3]
-    if not np.allclose(affine[:3, :3], np.diag(sizes), atol=1e-4):
+    voxel_sizes_mm = np.diag(affine)[:3]
+    if not np.allclose(affine[:3, :3], np.diag(voxel_sizes_mm), atol=1e-4):
         return True
-    slack = SLACK * sizes
+    slack_mm = SLACK_VOXELS * voxel_sizes_mm
     edges_mm = stack.edges_mm
     # of the longer side; the shorter is padded
-    reach = stack.side_mm - sizes[:2]
-    origin = affine[:2, 3]
+    reach_mm = stack.side_mm - voxel_sizes_mm[:2]
+    origin_mm = affine[:2, 3]
     is_centred = (
-        abs(edges_mm[[0, -1]].mean()) <= slack[2]
-        and np.abs(origin + reach / 2).min() <= slack[:2].max()
+        abs(edges_mm[[0, -1]].mean()) <= slack_mm[2]
+        and np.abs(origin_mm + reach_mm / 2).min() <= slack_mm[:2].max()
     )
     is_at_corner = (
-        abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
-        and min(np.abs(origin).min(), np.abs(origin + reach).min()) <= slack[:2].max()
+        abs(edges_mm[0] + voxel_sizes_mm[2] / 2) <= slack_mm[2]
+        and min(np.abs(origin_mm).min(), np.abs(origin_mm + reach_mm).min()) <= slack_mm[:2].max()
     )
     return not (is_centred or is_at_corner)
 
 
 def shows_stated_axes(stack: SliceStack) -> bool:
     """Whether the orientation of a volume can be taken from its header: the header states it, and
-    the volume extends LEAST_MM each way."""
-    return states_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
+    the volume extends LEAST_EXTENT_MM each way."""
+    return states_axes(stack) and min(extents_mm(stack)) >= LEAST_EXTENT_MM
 
 
-def _about_the_body(stack: SliceStack) -> Floats32:
+def _slices_about_body(stack: SliceStack) -> Floats32:
     """The slices (s, 128, 128); if they are wider than the pictures, shifted so that their centre
     of brightness is in the middle."""
     slices = stack.pixels.astype(np.float32)
@@ -108,28 +110,28 @@ def _about_the_body(stack: SliceStack) -> Floats32:
     return slices
 
 
-def _rows(stack: SliceStack) -> Floats32:
+def _row_weights(stack: SliceStack) -> Floats32:
     """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if
     there are more."""
-    along, _ = rows_along(stack.z_mm)
-    if len(along) <= SIDE:
-        return along
-    profile = along @ stack.pixels.mean(axis=(1, 2), dtype=np.float32)
-    centre = float(profile @ np.arange(len(profile), dtype=np.float32)) / max(
-        float(profile.sum()), 1e-9
-    )
-    first = min(max(0, round(centre) - SIDE // 2), len(along) - SIDE)
-    return along[first : first + SIDE]
+    weights, _ = rows_along(stack.z_mm)
+    if len(weights) <= SIDE:
+        return weights
+    brightness_profile = weights @ stack.pixels.mean(axis=(1, 2), dtype=np.float32)
+    centre_row = float(
+        brightness_profile @ np.arange(len(brightness_profile), dtype=np.float32)
+    ) / max(float(brightness_profile.sum()), 1e-9)
+    first_row = min(max(0, round(centre_row) - SIDE // 2), len(weights) - SIDE)
+    return weights[first_row : first_row + SIDE]
 
 
-def _places(profile: Floats32) -> list[int]:
-    """The indices at which the cumulative sum of a profile reaches the shares PLACES."""
+def _plane_indices(profile: Floats32) -> list[int]:
+    """The indices at which the cumulative sum of a profile reaches the shares PLANE_SHARES."""
     cumulative = np.cumsum(profile, dtype=np.float64)
-    places = np.searchsorted(cumulative, np.array(PLACES) * cumulative[-1])
-    return [int(index) for index in places]
+    indices = np.searchsorted(cumulative, np.array(PLANE_SHARES) * cumulative[-1])
+    return [int(index) for index in indices]
 
 
-def _upright(section: Floats32) -> Floats32:
+def _upright_picture(section: Floats32) -> Floats32:
     """A section (r, 128) with rows from the feet, flipped and centred in 128 rows from the head."""
     picture = np.zeros((SIDE, SIDE), np.float32)
     top = (SIDE - len(section)) // 2
@@ -137,24 +139,24 @@ def _upright(section: Floats32) -> Floats32:
     return picture
 
 
-def _centre(picture: Floats32) -> Floats32:
+def _centred_picture(picture: Floats32) -> Floats32:
     """A picture (128, 128), shifted by whole pixels so that its centre of brightness is in the
     middle."""
-    total = float(picture.sum())
-    if not total:
+    total_brightness = float(picture.sum())
+    if not total_brightness:
         return picture
-    index = np.arange(SIDE, dtype=np.float32)
+    pixel_index = np.arange(SIDE, dtype=np.float32)
     for axis in (0, 1):
-        centre = float(picture.sum(axis=1 - axis) @ index) / total
+        centre = float(picture.sum(axis=1 - axis) @ pixel_index) / total_brightness
         picture = _shift(picture, round((SIDE - 1) / 2 - centre), axis)
     return picture
 
 
 def _shift(picture: Floats32, pixels: int, axis: int) -> Floats32:
     """A picture, or slices, shifted along an axis and filled with black."""
-    result = np.zeros_like(picture)
-    source = slice(max(0, -pixels), SIDE - max(0, pixels))
-    target = slice(max(0, pixels), SIDE - max(0, -pixels))
+    shifted = np.zeros_like(picture)
+    source_range = slice(max(0, -pixels), SIDE - max(0, pixels))
+    target_range = slice(max(0, pixels), SIDE - max(0, -pixels))
     axes_before = (slice(None),) * axis
-    result[(*axes_before, target)] = picture[(*axes_before, source)]
-    return result
+    shifted[(*axes_before, target_range)] = picture[(*axes_before, source_range)]
+    return shifted

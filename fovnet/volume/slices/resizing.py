@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 SIDE = 128
 """Pixels along each side of a slice."""
 
-BAND = 16  # rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
+BAND_ROWS = (
+    16  # rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
+)
 
 
 def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
@@ -76,10 +78,10 @@ class Band(NamedTuple):
 def _bands(weights: NDArray[np.float32]) -> list[Band]:
     """Every 16 rows; bands within the padding are left out."""
     bands = []
-    for first in range(0, len(weights), BAND):
-        rows = slice(first, first + BAND)
-        non_zero = np.flatnonzero(weights[rows].any(axis=0))
-        if len(non_zero):
-            columns = slice(int(non_zero[0]), int(non_zero[-1]) + 1)
+    for first_row in range(0, len(weights), BAND_ROWS):
+        rows = slice(first_row, first_row + BAND_ROWS)
+        non_zero_columns = np.flatnonzero(weights[rows].any(axis=0))
+        if len(non_zero_columns):
+            columns = slice(int(non_zero_columns[0]), int(non_zero_columns[-1]) + 1)
             bands.append(Band(rows, columns, np.ascontiguousarray(weights[rows, columns])))
     return bands

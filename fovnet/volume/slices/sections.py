@@ -21,7 +21,7 @@ from fovnet.volume.slices.resizing import SIDE, resize_weights
 
 PIXEL_MM = 4.0
 # pixels of a slice averaged on either side of the middle, 28 mm of 400, so that noise is not taken for a body
-REACH = 4
+SLAB_REACH = 4
 
 Floats = NDArray[np.float32]
 
@@ -45,20 +45,20 @@ class Sections:
 
 def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     """The sections of all volumes of slices (n, 128, 128)."""
-    slices = len(placing.volume)
-    parts = [np.zeros((2, 0, SIDE), np.uint8)]
-    total = 0
-    row, low, high = (np.zeros(slices, np.int64) for _ in range(3))
+    slice_count = len(placing.volume)
+    section_parts = [np.zeros((2, 0, SIDE), np.uint8)]
+    row_count = 0
+    row, low, high = (np.zeros(slice_count, np.int64) for _ in range(3))
     for first, end in placing.runs.tolist():
-        part, rows = _sections_of_volume(
+        volume_sections, rows_in_volume = _sections_of_volume(
             pixels[first:end], placing.z_mm[first:end], float(placing.sides_mm[first])
         )
-        parts.append(part)
-        row[first:end] = total + rows
-        low[first:end] = total
-        total += part.shape[1]
-        high[first:end] = total
-    return Sections(np.concatenate(parts, axis=1), row, low, high)
+        section_parts.append(volume_sections)
+        row[first:end] = row_count + rows_in_volume
+        low[first:end] = row_count
+        row_count += volume_sections.shape[1]
+        high[first:end] = row_count
+    return Sections(np.concatenate(section_parts, axis=1), row, low, high)
 
 
 def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
@@ -73,12 +73,12 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
             placing.sides_mm[volume_rows], placing.volume[volume_rows], placing.z_mm[volume_rows]
         ),
     )
-    index = np.searchsorted(volume_rows, rows)
+    position_in_volumes = np.searchsorted(volume_rows, rows)
     return Sections(
         volume_sections.pixels,
-        volume_sections.row[index],
-        volume_sections.low[index],
-        volume_sections.high[index],
+        volume_sections.row[position_in_volumes],
+        volume_sections.low[position_in_volumes],
+        volume_sections.high[position_in_volumes],
     )
 
 
@@ -86,24 +86,33 @@ def _sections_of_volume(
     pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """(the two sections (2, r, 128) of a volume, the row (s,) of each slice)."""
-    y, x = middle(pixels)
-    sagittal = pixels[:, :, max(0, x - REACH) : x + REACH + 1].mean(axis=2, dtype=np.float32)
-    coronal = pixels[:, max(0, y - REACH) : y + REACH + 1].mean(axis=1, dtype=np.float32)
-    along, row = rows_along(z_mm)
-    across = resize_weights(SIDE, side_mm / SIDE, PIXEL_MM * SIDE)
-    pair = np.stack([along @ section @ across.T for section in (sagittal, coronal)])
-    return np.clip(pair + np.float32(0.5), 0, 255).astype(np.uint8), row
+    middle_row, middle_column = middle(pixels)
+    sagittal = pixels[
+        :, :, max(0, middle_column - SLAB_REACH) : middle_column + SLAB_REACH + 1
+    ].mean(axis=2, dtype=np.float32)
+    coronal = pixels[:, max(0, middle_row - SLAB_REACH) : middle_row + SLAB_REACH + 1].mean(
+        axis=1, dtype=np.float32
+    )
+    row_weights, row_of_slice = rows_along(z_mm)
+    column_weights = resize_weights(SIDE, side_mm / SIDE, PIXEL_MM * SIDE)
+    both_sections = np.stack(
+        [row_weights @ section @ column_weights.T for section in (sagittal, coronal)]
+    )
+    return np.clip(both_sections + np.float32(0.5), 0, 255).astype(np.uint8), row_of_slice
 
 
 def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
     """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside
     the centre of the image."""
-    picture = pixels.mean(axis=0, dtype=np.float32)
-    total = float(picture.sum())
-    if not total:
+    mean_picture = pixels.mean(axis=0, dtype=np.float32)
+    total_brightness = float(mean_picture.sum())
+    if not total_brightness:
         return SIDE // 2, SIDE // 2
-    index = np.arange(SIDE, dtype=np.float32)
-    row, column = (float((picture.sum(axis=axis) * index).sum()) / total for axis in (1, 0))
+    pixel_index = np.arange(SIDE, dtype=np.float32)
+    row, column = (
+        float((mean_picture.sum(axis=axis) * pixel_index).sum()) / total_brightness
+        for axis in (1, 0)
+    )
     return round(row), round(column)
 
 
@@ -117,12 +126,12 @@ def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
     """
     step_mm = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
     bottom_mm = z_mm[0] - step_mm / 2
-    rows = max(1, round((z_mm[-1] + step_mm / 2 - bottom_mm) / PIXEL_MM))
-    heights_mm = bottom_mm + (np.arange(rows) + 0.5) * PIXEL_MM
+    row_count = max(1, round((z_mm[-1] + step_mm / 2 - bottom_mm) / PIXEL_MM))
+    heights_mm = bottom_mm + (np.arange(row_count) + 0.5) * PIXEL_MM
     slice_index = np.arange(len(z_mm))
-    position = np.interp(heights_mm, z_mm, slice_index)
-    distance = np.abs(position[:, None] - slice_index)
-    weights = np.maximum(0.0, 1.0 - distance / max(1.0, PIXEL_MM / step_mm))
+    slice_positions = np.interp(heights_mm, z_mm, slice_index)
+    slice_distances = np.abs(slice_positions[:, None] - slice_index)
+    weights = np.maximum(0.0, 1.0 - slice_distances / max(1.0, PIXEL_MM / step_mm))
     weights /= weights.sum(axis=1, keepdims=True)
-    row = np.clip((z_mm - bottom_mm) // PIXEL_MM, 0, rows - 1)
-    return weights.astype(np.float32), row.astype(np.int64)
+    row_of_slice = np.clip((z_mm - bottom_mm) // PIXEL_MM, 0, row_count - 1)
+    return weights.astype(np.float32), row_of_slice.astype(np.int64)

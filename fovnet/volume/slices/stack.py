@@ -27,7 +27,7 @@ ALGORITHM = 1
 remade, and old networks refused."""
 
 # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
-SLACK = 0.1
+GROUP_SLACK = 0.1
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def edges_of(
 ) -> NDArray[np.float64]:
     """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers`
     (s, 2); see `SliceStack.edges_mm`."""
-    heights = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
-    return np.append(z_mm - heights / 2, z_mm[-1:] + heights[-1:] / 2)
+    cut_heights_mm = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
+    return np.append(z_mm - cut_heights_mm / 2, z_mm[-1:] + cut_heights_mm[-1:] / 2)
 
 
 def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> SliceStack:
@@ -167,18 +167,24 @@ def cut(
     side_mm = max(columns_mm, rows_mm)
     # Axis 0 runs to the patient's right and axis 1 to the front; the picture begins at the right and at the
     # front.
-    across = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[::-1]
-    down = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
-    grey = np.float32(255.0 / (white - black))
-    floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey
-    floor -= np.float32(0.5)
-    resize = Resize(down * grey, across)
+    column_weights = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[
+        ::-1
+    ]
+    row_weights = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
+    grey_per_intensity = np.float32(255.0 / (white - black))
+    black_grey = (
+        np.outer(row_weights.sum(axis=1), column_weights.sum(axis=1))
+        * np.float32(black)
+        * grey_per_intensity
+    )
+    black_grey -= np.float32(0.5)
+    resize_plane = Resize(row_weights * grey_per_intensity, column_weights)
     pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
     # a voxel 1e35 times the window is white, not a warning
     with one_thread(), np.errstate(over="ignore"):
-        for index, plane in enumerate(_mean_planes(volume.voxels, covers)):
+        for cut_index, plane in enumerate(_mean_planes(volume.voxels, covers)):
             # + 0.5 in the floor: the cast rounds
-            pixels[index] = np.clip(resize(plane) - floor, 0.0, 255.0)
+            pixels[cut_index] = np.clip(resize_plane(plane) - black_grey, 0.0, 255.0)
     heights_mm = volume.slice_heights_mm()
     z_mm = (heights_mm[covers[:, 0]] + heights_mm[covers[:, 1]]) / 2
     counted = None
@@ -225,10 +231,10 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
     (less a tenth of a slice); the last also takes the up to n - 1 left over, since a smaller group
     of their own would be noisier and too near.
     """
-    group = max(1, int(np.ceil(target_spacing_mm / spacing_mm - SLACK)))
-    first = np.arange(max(1, slices // group), dtype=np.int64) * group
-    last = np.append(first[1:] - 1, slices - 1)
-    return np.stack([first, last], axis=1)
+    group_size = max(1, int(np.ceil(target_spacing_mm / spacing_mm - GROUP_SLACK)))
+    first_slices = np.arange(max(1, slices // group_size), dtype=np.int64) * group_size
+    last_slices = np.append(first_slices[1:] - 1, slices - 1)
+    return np.stack([first_slices, last_slices], axis=1)
 
 
 def _mean_planes(
@@ -236,16 +242,18 @@ def _mean_planes(
 ) -> Iterator[NDArray[np.float32]]:
     """The mean plane (j, i) of each group, summed slice by slice, so that the result does not
     depend on the memory layout."""
-    for first, last in covers.tolist():
-        block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
-        plane = block[0].copy()  # the block may be a view of the volume, as for NIfTI
-        for next_plane in block[1:]:
-            plane += next_plane
-        plane /= np.float32(len(block))
-        yield plane
+    for first_slice, last_slice in covers.tolist():
+        group_planes = np.ascontiguousarray(
+            voxels[:, :, first_slice : last_slice + 1].transpose(2, 1, 0)
+        )
+        mean_plane = group_planes[0].copy()  # the block may be a view of the volume, as for NIfTI
+        for next_plane in group_planes[1:]:
+            mean_plane += next_plane
+        mean_plane /= np.float32(len(group_planes))
+        yield mean_plane
 
 
 def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
     """A sentence with the number of slices averaged in a cut, if more than one."""
-    group = int(covers[0, 1] - covers[0, 0]) + 1
-    return () if group == 1 else (f"{group} neighbouring slices averaged in each cut",)
+    group_size = int(covers[0, 1] - covers[0, 0]) + 1
+    return () if group_size == 1 else (f"{group_size} neighbouring slices averaged in each cut",)

@@ -24,7 +24,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.sources.kind import FileKind, file_kind
 from fovnet.volume.sources.other_formats import ANNEX, is_annexed, other_format
-from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip
+from fovnet.volume.unpacking import DAMAGE_EXCEPTIONS, has_preamble, is_gzip
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
@@ -140,7 +140,7 @@ def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
         raise VolumeError(
             "volume-truncated", f"{path}: the file ends too early ({fault}). Copy it again."
         ) from fault
-    except DAMAGED as fault:
+    except DAMAGE_EXCEPTIONS as fault:
         raise _refusal_of_damage(path, fault) from fault
     except MemoryError as fault:
         raise short_of_memory(path, "read it") from fault
@@ -166,7 +166,7 @@ def _refuse_unreadable(kind: FileKind) -> None:
     """Raises VolumeError for a file that is empty, or whose first bytes could not be read."""
     path = kind.container
     fault = kind.fault
-    if isinstance(fault, DAMAGED):
+    if isinstance(fault, DAMAGE_EXCEPTIONS):
         raise VolumeError(
             "volume-corrupt",
             f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.",

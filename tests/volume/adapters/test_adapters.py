@@ -25,8 +25,8 @@ from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathering import Gathering, write_tables
 from fovnet.volume.adapters.masked import (
-    ALIKE,
-    UNNUMBERED,
+    LEAST_SIMILARITY,
+    UNNUMBERED_SPELLINGS,
     gather_masked,
     mask_in_ras,
     organ_called,
@@ -422,7 +422,8 @@ def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_wh
         "gluteus_maximus_left",
     )
     assert all(
-        organ_called(name) is None and not get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
+        organ_called(name) is None
+        and not get_close_matches(name.casefold(), UNNUMBERED_SPELLINGS, 1, LEAST_SIMILARITY)
         for name in others
     )
     assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {

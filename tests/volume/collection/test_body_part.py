@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, Vocabulary
-from fovnet.volume.collection.body_part import WORDS, BodyPartReading, read_body_part, regions_named
+from fovnet.volume.collection.body_part import (
+    WORD_TABLE,
+    BodyPartReading,
+    read_body_part,
+    regions_named,
+)
 
 ABDOMEN_PELVIS = [
     "ABD/PEL",
@@ -341,7 +346,7 @@ def test_a_region_of_ones_own_may_have_the_name_of_an_end_of_ranges_or_of_a_fetu
 
 
 def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():
-    rows = read_tsv(WORDS)
+    rows = read_tsv(WORD_TABLE)
     words = [row["word"] for row in rows]
     assert words == sorted(set(words)) and all(word.isascii() and word.isalpha() for word in words)
     for row in rows:

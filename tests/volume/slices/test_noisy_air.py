@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.volume.slices.noisy_air import (
-    COARSE,
-    DIM,
-    NEAR,
+    COARSE_GRAIN,
+    DIM_SHARE,
+    NEAR_VOXELS,
     NOTE,
     STEP_MM,
     blacken_noise,
@@ -60,24 +60,24 @@ def test_noise_is_found_around_a_body_and_not_in_it(kind: str, radius: float, se
         within, tissue(), KINDS[kind](np.random.default_rng(seed), within.shape)
     ).astype(np.float32)
     found = noise(plane, SPACING_MM)
-    assert found[eroded(~within, NEAR)].mean() > 0.95
-    assert found[eroded(within, NEAR)].mean() < 0.02
+    assert found[eroded(~within, NEAR_VOXELS)].mean() > 0.95
+    assert found[eroded(within, NEAR_VOXELS)].mean() < 0.02
 
 
 @settings(max_examples=30, deadline=None)
 @given(floats(0.0, 0.5), integers(0, 999))
 def test_noise_is_coarse_from_its_own_share_of_the_mean_on(grain: float, seed: int) -> None:
     """The standard deviation of Gaussian noise is known, and the same whatever the mean, if that is not dim;
-    NEAR × NEAR voxels tell it to a third."""
-    assume(abs(grain - COARSE) > COARSE / 3 + 0.01)
+    NEAR_VOXELS × NEAR_VOXELS voxels tell it to a third."""
+    assume(abs(grain - COARSE_GRAIN) > COARSE_GRAIN / 3 + 0.01)
     rng = np.random.default_rng(seed)
-    for mean in (1.5 * DIM, 0.6):
+    for mean in (1.5 * DIM_SHARE, 0.6):
         found = noise(
             rng.normal(mean, grain * mean, (90, 90)).astype(np.float32), SPACING_MM
         ).mean()
-        assert found > 0.85 if grain > COARSE else found < 0.1
+        assert found > 0.85 if grain > COARSE_GRAIN else found < 0.1
     assert not noise(
-        rng.normal(DIM / 2, grain * DIM / 2, (90, 90)).astype(np.float32), SPACING_MM
+        rng.normal(DIM_SHARE / 2, grain * DIM_SHARE / 2, (90, 90)).astype(np.float32), SPACING_MM
     ).any()
 
 
@@ -109,7 +109,9 @@ def test_only_bright_noise_around_something_surrounds_it(kind: str) -> None:
     # noise alone surrounds nothing
     assert not has_noisy_air(volume(nothing, tissue(), bright), 0, 900)
     # of a magnitude image
-    assert not has_noisy_air(volume(within, tissue(), bright * 0.6 * DIM / bright.mean()), 0, 900)
+    assert not has_noisy_air(
+        volume(within, tissue(), bright * 0.6 * DIM_SHARE / bright.mean()), 0, 900
+    )
     assert not has_noisy_air(volume(within, tissue(), np.zeros((1, 1, 1))), 0, 900)
     # a body fills the picture
     assert not has_noisy_air(volume(~nothing, tissue(), bright), 0, 900)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 
-from fovnet.volume.slices.outlines import SHAPE, outlines
-from fovnet.volume.slices.planes import LEAST_MM, extents_mm, pictures, states_axes
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE, outlines
+from fovnet.volume.slices.planes import LEAST_EXTENT_MM, extents_mm, pictures, states_axes
 from fovnet.volume.slices.resizing import SIDE
 from fovnet.volume.slices.stack import SliceStack, cut
 from fovnet.volume.volume import Volume
@@ -132,7 +132,7 @@ def test_extents_are_those_of_the_picture_and_black_counts_for_nothing() -> None
         "few",
         "",
     )
-    assert extents_mm(few)[2] == pytest.approx(40) and min(extents_mm(few)) < LEAST_MM
+    assert extents_mm(few)[2] == pytest.approx(40) and min(extents_mm(few)) < LEAST_EXTENT_MM
     dark = replace(
         thin, pixels=thin.pixels * ((np.arange(70) >= 20) & (np.arange(70) < 30))[:, None, None]
     )
@@ -179,5 +179,5 @@ def test_how_bright_a_picture_is_as_a_whole_does_not_change_its_outlines(
 ) -> None:
     picture = np.random.default_rng(seed).integers(100, 256, (1, SIDE, SIDE)).astype(np.float32)
     found, dimmed = outlines(picture), outlines(picture * np.float32(gain))
-    assert found.shape == (1, *SHAPE)
+    assert found.shape == (1, *OUTLINE_SHAPE)
     np.testing.assert_allclose(dimmed, found, rtol=1e-3, atol=1e-4)

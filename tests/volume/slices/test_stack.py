@@ -11,7 +11,7 @@ from PIL import Image
 from fovnet.volume.intensity import lattice, window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.resizing import SIDE, Resize, resize_weights
-from fovnet.volume.slices.stack import SLACK, cut, groups
+from fovnet.volume.slices.stack import GROUP_SLACK, cut, groups
 from fovnet.volume.volume import Volume
 
 
@@ -82,7 +82,7 @@ def test_cuts_stand_at_least_three_millimetres_apart_less_a_tenth_of_a_slice(sli
     covers = groups(slices, spacing_mm, 3.0)
     apart_mm = np.diff(covers.mean(axis=1)) * spacing_mm
     assert (apart_mm > 0).all()
-    assert (apart_mm >= 3.0 - SLACK * spacing_mm - 1e-9).all()
+    assert (apart_mm >= 3.0 - GROUP_SLACK * spacing_mm - 1e-9).all()
     sizes = covers[:, 1] - covers[:, 0] + 1
     assert (sizes[:-1] == sizes[0]).all() and (
         len(sizes) == 1 or sizes[0] <= sizes[-1] < 2 * sizes[0]
