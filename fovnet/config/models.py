@@ -24,7 +24,7 @@ class Phantom(Section):
     without: list[str] = []
 
 
-def _fractions_of_one(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
+def _fractions_adding_to_one(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
     """The fractions, if they add up to 1 within 1e-6.  Raises ValueError."""
     if abs(sum(fractions) - 1) > 1e-6:
         raise ValueError(
@@ -42,7 +42,7 @@ class Prepare(Section):
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
     blacken_noise: bool = True
     split: Annotated[
-        tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_fractions_of_one)
+        tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_fractions_adding_to_one)
     ] = (
         0.5,
         0.25,

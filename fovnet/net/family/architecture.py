@@ -159,7 +159,7 @@ class Architecture:
         return self.block == "residual" and block > 0
 
     @property
-    def weight_count(self) -> int:
+    def weights(self) -> int:
         """Numbers stored in the network, the four of every normalisation of a channel counted."""
         weight_count = CHANNEL_NUMBERS * self.channels
         channels = self.channels

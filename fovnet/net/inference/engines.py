@@ -92,15 +92,11 @@ class Onnx:
         runtime = _import_package("onnxruntime", self.name)
         runtime.disable_telemetry_events()  # for the case that it was imported before
         self.version = str(runtime.__version__)
-        session_options = runtime.SessionOptions()
-        session_options.intra_op_num_threads = session_options.inter_op_num_threads = (
-            1  # that of the caller
-        )
-        session_options.log_severity_level = 3
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # that of the caller
+        options.log_severity_level = 3
         graph = graph_of(members).SerializeToString()
-        self._session = runtime.InferenceSession(
-            graph, session_options, providers=["CPUExecutionProvider"]
-        )
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the CPU.

@@ -56,7 +56,7 @@ class Checkpoint:
             f"model.{tensor_name}": tensor
             for tensor_name, tensor in progress.model.state_dict().items()
         }
-        parameter_names = [tensor_name for tensor_name, _ in progress.model.named_parameters()]
+        parameter_names = [name for name, _ in progress.model.named_parameters()]
         parameters = progress.optimiser.param_groups[0]["params"]
         for name, parameter in zip(parameter_names, parameters, strict=True):
             tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]

@@ -188,9 +188,7 @@ def _better_than_those_preferred(
     """Of each row that was passed over, taken up later and ended, whether it ended better than all
     rows that had gone on from its rung meanwhile and ended too."""
     proposal_by_slot = {trial.proposal.slot: trial.proposal for trial in trials}
-    continuations_by_rung: dict[tuple[int, int], list[Trial]] = defaultdict(
-        list
-    )  # the continuations, by slot
+    continuations_by_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # by slot
     preferred_rows_of_row: dict[int, set[int]] = defaultdict(set)
     for trial in trials:
         continued = proposal_by_slot.get(

@@ -124,9 +124,7 @@ class Chances:
         classification through a cumulative Gaussian); the product with expected improvement:
         Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
-        tried_rows, did_train = (
-            self.view.outcomes
-        )  # by slot: new observations are appended at the end
+        tried_rows, did_train = self.view.outcomes  # by slot: new ones are appended at the end
         if did_train.all():
             return np.zeros(len(rows))
         labels_below_one = np.where(did_train, 0.0, -2.0)

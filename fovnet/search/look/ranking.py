@@ -259,9 +259,13 @@ def _log_improvement(log_places: Floats, member_weights: Floats) -> Floats:
 
 
 ACQUISITIONS: Mapping[str, Acquisition] = {
-    "log-ei": lambda place, share, rng: _log_improvement(np.log(place), share),
-    "thompson": lambda place, share, rng: -place[rng.integers(len(place)), :-1],
-    "mean-rank": lambda place, share, rng: -(share @ place)[:-1],
+    "log-ei": lambda member_places, member_weights, rng: _log_improvement(
+        np.log(member_places), member_weights
+    ),
+    "thompson": lambda member_places, member_weights, rng: (
+        -member_places[rng.integers(len(member_places)), :-1]
+    ),
+    "mean-rank": lambda member_places, member_weights, rng: -(member_weights @ member_places)[:-1],
 }
 
 
