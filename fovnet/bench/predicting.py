@@ -133,9 +133,11 @@ def predicting_times(
     `beside` so many busy processes; a refused file has a note instead."""
     from fovnet.net.inference.engines import installed_engines
 
-    work = [(path, engine) for path in paths for engine in (names or installed_engines())]
-    for done, (path, engine) in enumerate(work):
-        progress(done, len(work))
+    paths_with_engines = [
+        (path, engine) for path in paths for engine in (names or installed_engines())
+    ]
+    for done_count, (path, engine) in enumerate(paths_with_engines):
+        progress(done_count, len(paths_with_engines))
         try:
             # a missing file, or one of no known format, is refused before a process loads the
             # networks
@@ -144,24 +146,32 @@ def predicting_times(
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
         yield run_alone(measure, path, folder, engine, repeats, neighbour_count)
-    progress(len(work), len(work))
+    progress(len(paths_with_engines), len(paths_with_engines))
 
 
 def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a
     scanner would store it."""
-    affine = np.diag([*(mm / n for mm, n in zip(FIELD_MM, shape, strict=True)), 1.0])
-    affine[:3, 3] = np.array(MIDDLE_MM) - np.diag(affine)[:3] * (np.array(shape) - 1) / 2
-    body = label_volume(sample_person((seed, 0)), Grid(shape, affine))
+    vox_to_ras = np.diag(
+        [
+            *(
+                field_mm / voxel_count
+                for field_mm, voxel_count in zip(FIELD_MM, shape, strict=True)
+            ),
+            1.0,
+        ]
+    )
+    vox_to_ras[:3, 3] = np.array(MIDDLE_MM) - np.diag(vox_to_ras)[:3] * (np.array(shape) - 1) / 2
+    labels_of_body = label_volume(sample_person((seed, 0)), Grid(shape, vox_to_ras))
     image = scan(
-        LabelVolume(body.labels, body.vox_to_ras),
+        LabelVolume(labels_of_body.labels, labels_of_body.vox_to_ras),
         SEQUENCES[0],
         Acquisition(snr=25.0),
         np.random.default_rng(seed),
     )
     orientation = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
-    content = nifti_bytes(image, orientation)
-    return replace_with(path, lambda file: file.write(content))
+    nifti_content = nifti_bytes(image, orientation)
+    return replace_with(path, lambda file: file.write(nifti_content))
 
 
 def measure(
@@ -173,59 +183,68 @@ def measure(
         with TemporaryDirectory() as folder_name:
             answer_path = Path(folder_name) / "answer.json"
             _run_turn(path, ensemble, answer_path)  # fills caches
-            peaks: dict[str, float] = {}
+            peak_mb_by_stage: dict[str, float] = {}
             if forget_peak():
-                peaks = _run_turn(path, ensemble, answer_path, peak).figures
+                peak_mb_by_stage = _run_turn(path, ensemble, answer_path, peak).figures
             # from here on as the command does it: faster, but without peaks
             keep_freed_memory()
-            run_turn = partial(_run_turn, path, ensemble, answer_path)
-            pairs = list(_alternate(run_turn, repeats, neighbour_count))
-            rates = [_volumes_per_second(path, ensemble) for _ in range(repeats)]
-    except FovnetError as refusal:
-        return PredictingTime(str(path), engine, note=str(refusal))
-    turns = [quiet for quiet, _ in pairs]
-    ms = {name: 1e3 * median(turn.figures[name] for turn in turns) for name in turns[0].figures}
-    by_stage: dict[str, Any] = {f"{stage}_ms": ms.get(stage) for stage in (*STAGES, "unpack")}
-    by_stage |= {f"{stage}_peak_mb": peaks.get(stage) for stage in STAGES}
+            run_one_turn = partial(_run_turn, path, ensemble, answer_path)
+            turns_with_and_without = list(
+                _turns_without_and_with_neighbours(run_one_turn, repeats, neighbour_count)
+            )
+            volume_rates = [_volumes_per_second(path, ensemble) for _ in range(repeats)]
+    except FovnetError as fault:
+        return PredictingTime(str(path), engine, note=str(fault))
+    quiet_turns = [quiet_turn for quiet_turn, _ in turns_with_and_without]
+    median_ms_by_stage = {
+        name: 1e3 * median(turn.figures[name] for turn in quiet_turns)
+        for name in quiet_turns[0].figures
+    }
+    figure_by_column: dict[str, Any] = {
+        f"{stage}_ms": median_ms_by_stage.get(stage) for stage in (*STAGES, "unpack")
+    }
+    figure_by_column |= {f"{stage}_peak_mb": peak_mb_by_stage.get(stage) for stage in STAGES}
     return PredictingTime(
         str(path),
         engine,
-        turns[0].voxels,
-        turns[0].slices,
+        quiet_turns[0].voxels,
+        quiet_turns[0].slices,
         len(ensemble.members),
-        total_ms=sum(ms[stage] for stage in STAGES),
-        volumes_per_second=median(rates),
+        total_ms=sum(median_ms_by_stage[stage] for stage in STAGES),
+        volumes_per_second=median(volume_rates),
         # neighbours are children
         peak_mb=peak_bytes() / 1e6 if neighbour_count else peak_mb(),
-        **by_stage,
+        **figure_by_column,
         threads=cores(),
-        **(_neighbour_figures(pairs, neighbour_count) if neighbour_count else {}),
+        **(_neighbour_figures(turns_with_and_without, neighbour_count) if neighbour_count else {}),
     )
 
 
-def _alternate(
+def _turns_without_and_with_neighbours(
     run_turn: Callable[[], Turn], repeats: int, neighbour_count: int
 ) -> Iterator[tuple[Turn, Turn]]:
     """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice
     the same one where there are none."""
     run_turn()
     for _ in range(repeats):
-        quiet = run_turn()
+        quiet_turn = run_turn()
         with neighbours(neighbour_count):
-            yield quiet, run_turn() if neighbour_count else quiet
+            yield quiet_turn, run_turn() if neighbour_count else quiet_turn
 
 
-def _neighbour_figures(pairs: Sequence[tuple[Turn, Turn]], neighbour_count: int) -> dict[str, Any]:
+def _neighbour_figures(
+    turn_pairs: Sequence[tuple[Turn, Turn]], neighbour_count: int
+) -> dict[str, Any]:
     """The figures of `PredictingTime` that tell of neighbours."""
-    quiet_ms = [_total_ms(quiet) for quiet, _ in pairs]
-    loud_ms = [_total_ms(loud) for _, loud in pairs]
+    quiet_ms = [_total_ms(quiet_turn) for quiet_turn, _ in turn_pairs]
+    beside_ms = [_total_ms(turn_beside_neighbours) for _, turn_beside_neighbours in turn_pairs]
     return {
         "beside": neighbour_count,
         "whole_ms": median(quiet_ms),
-        "beside_ms": median(loud_ms),
+        "beside_ms": median(beside_ms),
         "least_ms": min(quiet_ms),
-        "beside_least_ms": min(loud_ms),
-        "ratio": median(loud_ms) / median(quiet_ms),
+        "beside_least_ms": min(beside_ms),
+        "ratio": median(beside_ms) / median(quiet_ms),
     }
 
 
@@ -236,9 +255,9 @@ def _total_ms(turn: Turn) -> float:
 @contextmanager
 def clock(figures: dict[str, float], stage: str) -> Iterator[None]:
     """Measures the seconds of its block, a figure of that name."""
-    began = time.perf_counter()
+    start_s = time.perf_counter()
     yield
-    figures[stage] = time.perf_counter() - began
+    figures[stage] = time.perf_counter() - start_s
 
 
 @contextmanager
@@ -260,42 +279,42 @@ def _run_turn(
     """One prediction, with the gauge's figure by stage."""
     slicing = Slicing(**ensemble.prepare)
     judge = ensemble.judge
-    figures: dict[str, float] = {}
-    with gauge(figures, "read"):
+    figure_by_stage: dict[str, float] = {}
+    with gauge(figure_by_stage, "read"):
         source = source_of(path)
         volume = to_ras(read(source), slicing.max_tilt_deg)
         checksum = source.checksum
-    with gauge(figures, "slice"):
+    with gauge(figure_by_stage, "slice"):
         stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
-    with gauge(figures, "networks"):
+    with gauge(figure_by_stage, "networks"):
         outputs = ensemble.outputs_on(stack)
-    with gauge(figures, "decide"):
+    with gauge(figure_by_stage, "decide"):
         answer = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes)
-        raw = judge.probabilities(outputs)
-    with gauge(figures, "write"):
+        raw_probabilities = judge.probabilities(outputs)
+    with gauge(figure_by_stage, "write"):
         write_json(
             answer_path,
-            answer_facts(answer, stack, raw, ensemble.vocabulary)
+            answer_facts(answer, stack, raw_probabilities, ensemble.vocabulary)
             | {"rows": table_rows(answer, stack)},
         )
     if path.name.endswith(".gz"):
-        with gauge(figures, "unpack"):
+        with gauge(figure_by_stage, "unpack"):
             np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
-    return Turn(figures, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels))
+    return Turn(figure_by_stage, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels))
 
 
 def _volumes_per_second(path: Path, ensemble: Ensemble) -> float:
     """Volumes per second of prediction as the command does it, without writing."""
-    began = time.perf_counter()
-    sources = [(str(number), source_of(path)) for number in range(VOLUMES_IN_A_ROW)]
-    for _ in predict(sources, ensemble):
+    start_s = time.perf_counter()
+    named_sources = [(str(copy_number), source_of(path)) for copy_number in range(VOLUMES_IN_A_ROW)]
+    for _ in predict(named_sources, ensemble):
         pass
-    return VOLUMES_IN_A_ROW / (time.perf_counter() - began)
+    return VOLUMES_IN_A_ROW / (time.perf_counter() - start_s)
 
 
 def peak_mb() -> float:
     """Peak memory in MB of this process, plus that of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (
+    children_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (
         1.0 if sys.platform == "darwin" else 1024.0
     )
-    return (peak_bytes() + children) / 1e6
+    return (peak_bytes() + children_bytes) / 1e6

@@ -96,31 +96,36 @@ class Entry:
         another library's version; empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
-        usual: dict[str, object] = {
+        usual_value_by_key: dict[str, object] = {
             **asdict(RECOMMENDED),
             **asdict(ITS_OWN),
             **RANKING.facts,
             "initial": None,
             "lead": Search.lead,
         }
-        settings: dict[str, object] = {}
+        value_by_key: dict[str, object] = {}
         if METHODS[self.method].look not in (uniform, lattice):
-            settings |= {"initial": self.initial, "lead": self.lead}
+            value_by_key |= {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
-            settings |= asdict(self.modelling)
+            value_by_key |= asdict(self.modelling)
         if self.method == "ranking":
-            settings |= self.ranking.facts
+            value_by_key |= self.ranking.facts
         if self.spends in ("asha", "hyperband"):
-            settings |= {"eta": self.spending.eta, "least": self.spending.least}
+            value_by_key |= {"eta": self.spending.eta, "least": self.spending.least}
         else:
-            settings.pop("fidelity", None)
+            value_by_key.pop("fidelity", None)
         if self.spends == "hyperband":
-            settings["reuse"] = self.spending.reuse
-        unusual = {key: value for key, value in settings.items() if value != usual[key]}
+            value_by_key["reuse"] = self.spending.reuse
+        unusual_value_by_key = {
+            key: value for key, value in value_by_key.items() if value != usual_value_by_key[key]
+        }
         if self.prior:
-            unusual["prior"] = ",".join(path.stem for path in self.priors)
-        texts = {key: f"{unusual[key]}".replace(" ", "") for key in sorted(unusual)}
-        return " ".join(f"{key}={text}" for key, text in texts.items())
+            unusual_value_by_key["prior"] = ",".join(path.stem for path in self.priors)
+        text_by_key = {
+            key: f"{unusual_value_by_key[key]}".replace(" ", "")
+            for key in sorted(unusual_value_by_key)
+        }
+        return " ".join(f"{key}={value_text}" for key, value_text in text_by_key.items())
 
     def cap(self, table: RecordedTable) -> int:
         """The epochs that a run may spend: those of `draws` full trainings, unless there are curves
@@ -150,12 +155,15 @@ class Contest:
     def found_share(self, loss: float, most: int, unit: str) -> Floats:
         """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
         "epochs"."""
-        needs = [
+        counts_needed = [
             replay.draws_until(loss) if unit == "draws" else replay.epochs_until(loss)
             for replay in self.replays
         ]
-        counts = np.bincount([need for need in needs if need is not None], minlength=most + 1)
-        return np.asarray(np.cumsum(counts)[: most + 1] / len(needs))
+        found_counts = np.bincount(
+            [count_needed for count_needed in counts_needed if count_needed is not None],
+            minlength=most + 1,
+        )
+        return np.asarray(np.cumsum(found_counts)[: most + 1] / len(counts_needed))
 
 
 def contestant_label(contestant: str, setting: str) -> str:
@@ -167,11 +175,13 @@ def contests_of(results: Iterable[tuple[Entry, ReplayedSearch]]) -> list[Contest
     """The runs on one table by contestant and setting."""
     entry_by_name: dict[str, Entry] = {}
     replays_by_name: dict[str, list[ReplayedSearch]] = {}
-    for entry, run in results:
-        name = contestant_label(entry.contestant, entry.setting)
-        entry_by_name.setdefault(name, entry)
-        replays_by_name.setdefault(name, []).append(run)
-    return [Contest(entry_by_name[name], runs) for name, runs in replays_by_name.items()]
+    for entry, replayed_run in results:
+        contest_name = contestant_label(entry.contestant, entry.setting)
+        entry_by_name.setdefault(contest_name, entry)
+        replays_by_name.setdefault(contest_name, []).append(replayed_run)
+    return [
+        Contest(entry_by_name[contest_name], runs) for contest_name, runs in replays_by_name.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -240,18 +250,20 @@ def goal_losses(table: RecordedTable) -> dict[str, float]:
     rows than the share converged."""
     ranked_losses = np.sort(table.loss[np.isfinite(table.loss)])
 
-    def top(share: float) -> float:
-        rank = max(0, int(np.ceil(share * len(table.loss))) - 1)
-        return float(ranked_losses[min(rank, len(ranked_losses) - 1)])
+    def loss_at_top_share(share: float) -> float:
+        last_good_rank = max(0, int(np.ceil(share * len(table.loss))) - 1)
+        return float(ranked_losses[min(last_good_rank, len(ranked_losses) - 1)])
 
-    margin = abs(table.best)
-    within = {f"within {percent} %": table.best + margin * percent / 100 for percent in (1, 5, 10)}
+    best_magnitude = abs(table.best)
+    loss_by_percentage_goal = {
+        f"within {percent} %": table.best + best_magnitude * percent / 100 for percent in (1, 5, 10)
+    }
     return {
         "best": table.best,
-        **within,
-        "top 1 %": top(0.01),
-        "top 5 %": top(0.05),
-        "top 10 %": top(0.1),
+        **loss_by_percentage_goal,
+        "top 1 %": loss_at_top_share(0.01),
+        "top 5 %": loss_at_top_share(0.05),
+        "top 10 %": loss_at_top_share(0.1),
     }
 
 
@@ -270,12 +282,12 @@ def spread_rows(size: int, count: int) -> list[int]:
 def modelling_of(**options: str) -> Modelling:
     """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for
     an unknown value."""
-    kinds = get_type_hints(Modelling)
-    for key, value in options.items():
-        choices = get_args(kinds[key])
+    type_by_option = get_type_hints(Modelling)
+    for option, value in options.items():
+        choices = get_args(type_by_option[option])
         if value not in choices:
             raise ConfigError(
-                "bench-modelling", f"--{key} {value}: unknown; choose among {', '.join(choices)}"
+                "bench-modelling", f"--{option} {value}: unknown; choose among {', '.join(choices)}"
             )
     return Modelling(**cast(dict[str, Any], options))
 
@@ -287,15 +299,18 @@ def ranking_of(settings: Sequence[str]) -> Ranking:
     Raises ConfigError "bench-modelling" for a word that is no setting, or "config-invalid" as
     `fovnet.config.files.parse`.
     """
-    values = {}
+    value_by_key = {}
     for setting in settings:
-        key, sign, value = setting.partition("=")
+        key, equals_sign, value = setting.partition("=")
         try:
-            values[key] = read_value(value if sign else "[")
+            value_by_key[key] = read_value(value if equals_sign else "[")
         except (yaml.YAMLError, ValueError, RecursionError):
             advice = "give a setting and its value, such as epochs=1000"
             raise ConfigError("bench-modelling", f"--ranking {setting}: {advice}") from None
-    document = {"phantom": {"subjects": 8}, "search": {"method": "ranking", "ranking": values}}
+    document = {
+        "phantom": {"subjects": 8},
+        "search": {"method": "ranking", "ranking": value_by_key},
+    }
     ranking = parse(document, "--ranking").search.ranking
     return Ranking.from_facts(ranking.model_dump()) if ranking else RANKING
 
@@ -321,13 +336,13 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
                 "bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}"
             )
         methods.append(method)
-    peers = [name for name in dict.fromkeys(methods) if name in PEERS]
-    refuse_absent(*peers)
-    if peers and workers > 1:
-        pronoun = "it" if len(peers) == 1 else "these"
+    peer_names = [name for name in dict.fromkeys(methods) if name in PEERS]
+    refuse_absent(*peer_names)
+    if peer_names and workers > 1:
+        pronoun = "it" if len(peer_names) == 1 else "these"
         raise ConfigError(
             "bench-workers",
-            f"--workers {workers}: {', '.join(peers)}: asked for one row at a time; leave "
+            f"--workers {workers}: {', '.join(peer_names)}: asked for one row at a time; leave "
             f"--workers out, or {pronoun}",
         )
 
@@ -340,11 +355,15 @@ def refuse_priors(
 
     Of METHODS_WITH_PRIOR all but the first need one.
     """
-    methods = [name for name, _ in map(parse_contestant, contestants) if name in METHODS_WITH_PRIOR]
-    if not priors and (lacking := [name for name in methods if name != METHODS_WITH_PRIOR[0]]):
+    taught_methods = [
+        name for name, _ in map(parse_contestant, contestants) if name in METHODS_WITH_PRIOR
+    ]
+    if not priors and (
+        methods_without_prior := [name for name in taught_methods if name != METHODS_WITH_PRIOR[0]]
+    ):
         advice = "learns from other searches; give --prior, a file of `fovnet search learn`"
-        raise ConfigError("bench-prior", f"--method {lacking[0]}: {advice}")
-    if priors and not methods:
+        raise ConfigError("bench-prior", f"--method {methods_without_prior[0]}: {advice}")
+    if priors and not taught_methods:
         advice = f"no method here learns from other searches; add --method {METHODS_WITH_PRIOR[0]}"
         raise ConfigError("bench-prior", f"--prior {priors[0]}: {advice}")
     for path in priors:
@@ -397,14 +416,21 @@ def entries_of(
     """
     entries = []
     for path, table in tables.items():
-        size = len(table.space)
+        row_count = len(table.space)
         first_rows: Sequence[int | None] = [None] * (runs or 20)
         if every_row_first:
-            first_rows = spread_rows(size, runs or size)
+            first_rows = spread_rows(row_count, runs or row_count)
         entries += [
-            replace(template, table=path, method=name, seed=seed, first=first, spending=spending)
-            for name, spending in contestants
-            for seed, first in enumerate(first_rows)
+            replace(
+                template,
+                table=path,
+                method=method,
+                seed=seed,
+                first=first_row_or_none,
+                spending=spending,
+            )
+            for method, spending in contestants
+            for seed, first_row_or_none in enumerate(first_rows)
         ]
     for entry in entries:
         refuse_spending(tables[entry.table], entry)
@@ -414,12 +440,12 @@ def entries_of(
 def run_entry(entry: Entry) -> ReplayedSearch:
     """One run, in this process."""
     table = load_table(entry.table)
-    row = first_row(table, entry.seed) if entry.first is None else entry.first
+    start_row = first_row(table, entry.seed) if entry.first is None else entry.first
     if entry.method in PEERS:
         return replay_peer(
             table,
             entry.method,
-            first_row=row,
+            first_row=start_row,
             seed=entry.seed,
             cap=entry.cap(table),
             initial=entry.initial or few(table.space),
@@ -427,7 +453,7 @@ def run_entry(entry: Entry) -> ReplayedSearch:
     return replay(
         table,
         entry.method,
-        first_row=row,
+        first_row=start_row,
         seed=entry.seed,
         draws=entry.draws,
         initial=entry.initial,
@@ -467,14 +493,20 @@ def standings(
 def _standing(
     table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch], goal: str, loss: float
 ) -> Standing:
-    needs = [run.draws_until(loss) for run in replays]
-    caps = [entry.draws if table.epochs == 1 else int(run.drawn[-1]) for run in replays]
-    draws = spread_of(
-        [cap if need is None else need for need, cap in zip(needs, caps, strict=True)]
+    """The standing for one goal, met by a loss this low."""
+    draws_to_goal = [run.draws_until(loss) for run in replays]
+    most_draws_by_run = [
+        entry.draws if table.epochs == 1 else int(run.drawn[-1]) for run in replays
+    ]
+    draws_spread = spread_of(
+        [
+            most_draws if draws_needed is None else draws_needed
+            for draws_needed, most_draws in zip(draws_to_goal, most_draws_by_run, strict=True)
+        ]
     )
-    epochs = spread_of([run.epochs_until(loss) or entry.cap(table) for run in replays])
-    times = [run.time_until(loss) for run in replays]
-    ends = [float(run.ends.max()) for run in replays]
+    epochs_spread = spread_of([run.epochs_until(loss) or entry.cap(table) for run in replays])
+    times_to_goal = [run.time_until(loss) for run in replays]
+    end_times = [float(run.ends.max()) for run in replays]
     return Standing(
         table=table.name,
         method=entry.contestant,
@@ -482,39 +514,51 @@ def _standing(
         workers=entry.workers,
         goal=goal,
         runs=len(replays),
-        mean=draws.mean,
-        low=draws.low,
-        high=draws.high,
+        mean=draws_spread.mean,
+        low=draws_spread.low,
+        high=draws_spread.high,
         chance=expected_draws(len(table.space), good_rows(table, loss), entry.draws),
-        sd=draws.sd,
-        worst=draws.worst,
-        misses=needs.count(None),
+        sd=draws_spread.sd,
+        worst=draws_spread.worst,
+        misses=draws_to_goal.count(None),
         seconds_per_draw=float(np.median(np.concatenate([run.seconds for run in replays]))),
         time=float(
-            np.mean([end if time is None else time for time, end in zip(times, ends, strict=True)])
+            np.mean(
+                [
+                    end_time if time_to_goal is None else time_to_goal
+                    for time_to_goal, end_time in zip(times_to_goal, end_times, strict=True)
+                ]
+            )
         ),
-        epochs=epochs.mean,
-        epochs_low=epochs.low,
-        epochs_high=epochs.high,
-        epochs_sd=epochs.sd,
-        epochs_worst=epochs.worst,
-        full_trainings=epochs.mean / table.epochs,
+        epochs=epochs_spread.mean,
+        epochs_low=epochs_spread.low,
+        epochs_high=epochs_spread.high,
+        epochs_sd=epochs_spread.sd,
+        epochs_worst=epochs_spread.worst,
+        full_trainings=epochs_spread.mean / table.epochs,
         idle=float(np.mean([run.idle for run in replays])),
     )
 
 
 def curve(table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]) -> SuccessCurve:
     """The curve of a method on a table for its best row, from its runs; `entry` is that of any."""
-    runs = len(replays)
-    counts = np.zeros(entry.cap(table), dtype=np.int64)
+    run_count = len(replays)
+    found_count_by_epoch = np.zeros(entry.cap(table), dtype=np.int64)
     for run in replays:
-        epochs = run.epochs_until(table.best)
-        if epochs is not None:
-            counts[epochs - 1 :] += 1
-    values, place_of_value = np.unique(counts, return_inverse=True)
-    ends = np.array([wilson_interval(value, runs) for value in values.tolist()])[place_of_value]
+        epochs_to_best = run.epochs_until(table.best)
+        if epochs_to_best is not None:
+            found_count_by_epoch[epochs_to_best - 1 :] += 1
+    distinct_counts, index_of_distinct = np.unique(found_count_by_epoch, return_inverse=True)
+    interval_ends = np.array(
+        [wilson_interval(distinct_count, run_count) for distinct_count in distinct_counts.tolist()]
+    )[index_of_distinct]
     return SuccessCurve(
-        entry.contestant, entry.setting, runs, counts / runs, ends[:, 0], ends[:, 1]
+        entry.contestant,
+        entry.setting,
+        run_count,
+        found_count_by_epoch / run_count,
+        interval_ends[:, 0],
+        interval_ends[:, 1],
     )
 
 
@@ -545,15 +589,15 @@ class Spread(NamedTuple):
 
 def spread_of(counts: Sequence[int]) -> Spread:
     """The spread of these counts."""
-    values = np.array(counts)
-    totals = np.column_stack([values, np.ones(len(values))])
-    low, high = cluster_bootstrap(
-        totals, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000
+    count_array = np.array(counts)
+    sums_with_ones = np.column_stack([count_array, np.ones(len(count_array))])
+    lower_end, upper_end = cluster_bootstrap(
+        sums_with_ones, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000
     )
     return Spread(
-        float(values.mean()),
-        float(low.item()),
-        float(high.item()),
-        float(values.std(ddof=1)) if len(values) > 1 else 0.0,
-        int(values.max()),
+        float(count_array.mean()),
+        float(lower_end.item()),
+        float(upper_end.item()),
+        float(count_array.std(ddof=1)) if len(count_array) > 1 else 0.0,
+        int(count_array.max()),
     )

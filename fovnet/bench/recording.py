@@ -67,20 +67,20 @@ class Recording:
         from fovnet.net.jobs.trials import forget_recorded
         from fovnet.net.jobs.workers import TrainingPool
 
-        def advance(done: float, total: int) -> None:
+        def report_and_forget(done_count: float, total: int) -> None:
             forget_recorded(self.journal)
             if progress:
-                progress(int(done), total)
+                progress(int(done_count), total)
 
         self.journal.mkdir(parents=True, exist_ok=True)
         self.plan.data.write(self.journal)
-        with TrainingPool(self._job(), self.plan.settings.search.workers) as pool:
+        with TrainingPool(self._training_job(), self.plan.settings.search.workers) as pool:
             return run_search(
                 self.search,
                 trials=self.count,
                 folder=self.journal,
                 submit=pool.submit,
-                progress=advance,
+                progress=report_and_forget,
             )
 
     def finished_trials(self) -> list[Trial]:
@@ -92,12 +92,18 @@ class Recording:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
         return self.plan.data.guess(self.plan.row_frequencies)
 
-    def _job(self) -> TrainingJob:
+    def _training_job(self) -> TrainingJob:
+        """What the training processes are given: slices averaged to the side, time by the
+        processor."""
         from fovnet.net.jobs.workers import stamp_of
 
-        pixels = averages_file(self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side)
-        job = self.plan.job(self.journal)
-        return replace(job, pixels=pixels, stamp=stamp_of(pixels), process_seconds=True)
+        averages_path = averages_file(
+            self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side
+        )
+        training_job = self.plan.job(self.journal)
+        return replace(
+            training_job, pixels=averages_path, stamp=stamp_of(averages_path), process_seconds=True
+        )
 
     def repeat(self, count: int, seed: int) -> Recording:
         """The recording in which the first rows of this one are trained again: with its own seed to
@@ -109,15 +115,15 @@ class Recording:
         search = self.search
         if seed != search.seed:
             trials = [trial for trial in self.finished_trials() if trial.proposal.slot < count]
-            rows = {trial.proposal.row for trial in trials}
-            if len(rows) < count:
+            trained_rows = {trial.proposal.row for trial in trials}
+            if len(trained_rows) < count:
                 advice = "first train them once, without --again"
                 raise SearchError(
                     "table-again",
-                    f"{self.journal}: {len(rows)} of its first {count} rows are trained, but all "
+                    f"{self.journal}: {len(trained_rows)} of its first {count} rows are trained, but all "
                     f"are needed to train them again; {advice}",
                 )
-            is_trained = np.isin(np.arange(len(search.space)), list(rows))
+            is_trained = np.isin(np.arange(len(search.space)), list(trained_rows))
             search = replace(search, seed=seed, feasible=is_trained)
         return replace(self, search=search, count=count, journal=journal)
 
@@ -132,27 +138,29 @@ def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
     plan = SearchPlan(settings, pack)
     space = plan.space
     prices = plan.prices(side)
-    rows = draw_rows(prices, settings.search.trials)
+    drawn_rows = draw_rows(prices, settings.search.trials)
     search = Search(
-        Space(space.axes, space.rows[rows]),
+        Space(space.axes, space.rows[drawn_rows]),
         "random",
         settings.seed,
-        workers=len(rows),  # on the search's clock, so that none waits for another
+        workers=len(drawn_rows),  # on the search's clock, so that none waits for another
         start=0,
         initial=None,
-        predicted_seconds=prices.seconds[rows],
-        feasible=np.ones(len(rows), dtype=bool),
-        memory=prices.memory[rows],
+        predicted_seconds=prices.seconds[drawn_rows],
+        feasible=np.ones(len(drawn_rows), dtype=bool),
+        memory=prices.memory[drawn_rows],
         lead=1.0,
     )
     sha256 = digest(
         [search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)]
     )
     journal = Path(settings.results) / f"table-{sha256[:12]}" / "rows"
-    return Recording(plan, side, search, len(rows), journal, prices.cost.weights[rows])
+    return Recording(plan, side, search, len(drawn_rows), journal, prices.cost.weights[drawn_rows])
 
 
 def _refuse_side(settings: Settings, side: int, slice_side: int) -> None:
+    """Raise ConfigError "table-side" unless slices can be averaged to this side, "table-inputs" if
+    a network is given more than a smaller slice."""
     if side > slice_side or slice_side % side:
         divisors = f"{slice_side}, {slice_side // 2}, {slice_side // 4}"
         raise ConfigError(
@@ -161,10 +169,10 @@ def _refuse_side(settings: Settings, side: int, slice_side: int) -> None:
             "another divisor",
         )
     if side < slice_side and settings.training.inputs != ["slice"]:
-        inputs = ", ".join(settings.training.inputs)
+        inputs_text = ", ".join(settings.training.inputs)
         raise ConfigError(
             "table-inputs",
-            f"training.inputs: {inputs}; with slices of {side} pixels only `slice` is possible: "
+            f"training.inputs: {inputs_text}; with slices of {side} pixels only `slice` is possible: "
             f"leave out the others, or give --side {slice_side}",
         )
 
@@ -172,9 +180,9 @@ def _refuse_side(settings: Settings, side: int, slice_side: int) -> None:
 def draw_rows(prices: Prices, count: int) -> NDArray[np.int64]:
     """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of
     the draw."""
-    affordable = np.flatnonzero(prices.fits)
-    size = min(count, len(affordable))
-    return np.random.default_rng(ROWS_SEED).choice(affordable, size, replace=False)
+    affordable_rows = np.flatnonzero(prices.fits)
+    drawn_count = min(count, len(affordable_rows))
+    return np.random.default_rng(ROWS_SEED).choice(affordable_rows, drawn_count, replace=False)
 
 
 def averages_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
@@ -188,8 +196,8 @@ def averages_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
 def square_means(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     """(n, side, side) the means of the squares of (n, h, h), rounded; h is a multiple of the
     side."""
-    width = pixels.shape[-1] // side
-    squares = pixels.reshape(len(pixels), side, width, side, width)
+    square_width = pixels.shape[-1] // side
+    squares = pixels.reshape(len(pixels), side, square_width, side, square_width)
     return np.asarray(np.rint(squares.mean(axis=(2, 4), dtype=np.float32)), dtype=np.uint8)
 
 
@@ -227,16 +235,18 @@ def write_table(path: Path, trials: Sequence[Trial], recording: Recording) -> Pa
 def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArray[Any]]:
     """The arrays of `write_table`."""
     space = recording.search.space
-    epochs = recording.plan.settings.training.epochs
-    rows = np.array([trial.proposal.row for trial in trials])
+    full_epochs = recording.plan.settings.training.epochs
+    trial_rows = np.array([trial.proposal.row for trial in trials])
     outcomes = [trial.outcome for trial in trials]
-    curves = np.stack([curve(outcome.validation_loss, epochs) for outcome in outcomes])
-    seconds = np.array([_epoch_seconds(trial, epochs) for trial in trials])
+    validation_curves = np.stack(
+        [curve(outcome.validation_loss, full_epochs) for outcome in outcomes]
+    )
+    epoch_seconds = np.array([_mean_epoch_seconds(trial, full_epochs) for trial in trials])
     return {
         "X": np.column_stack(
             [
-                _places(axis, levels)
-                for axis, levels in zip(space.axes, space.rows[rows].T, strict=True)
+                _places_of_levels(axis, levels)
+                for axis, levels in zip(space.axes, space.rows[trial_rows].T, strict=True)
             ]
         ),
         "kinds": np.array(["cat" if axis.kind == "categorical" else "ord" for axis in space.axes]),
@@ -244,15 +254,17 @@ def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArra
         "values": np.array([json.dumps(axis.levels) for axis in space.axes]),
         "names": np.array([axis.name for axis in space.axes]),
         "y": np.array([np.nan if trial.score is None else trial.score for trial in trials]),
-        "cost": seconds * epochs,
-        "curves": curves,
-        "training_curves": np.stack([curve(outcome.training_loss, epochs) for outcome in outcomes]),
-        "epoch_seconds": seconds,
+        "cost": epoch_seconds * full_epochs,
+        "curves": validation_curves,
+        "training_curves": np.stack(
+            [curve(outcome.training_loss, full_epochs) for outcome in outcomes]
+        ),
+        "epoch_seconds": epoch_seconds,
         "rule": np.array("lowest"),
         "guess": np.array(recording.guess),
         "status": np.array([outcome.status for outcome in outcomes]),
-        "weights": recording.weights[rows],
-        "memory": np.asarray(recording.search.memory)[rows],
+        "weights": recording.weights[trial_rows],
+        "memory": np.asarray(recording.search.memory)[trial_rows],
         "seeds": np.array([trial.proposal.seed for trial in trials], dtype=np.int64),
         "message": np.array([outcome.message for outcome in outcomes]),
         "device": np.array([outcome.device for outcome in outcomes]),
@@ -260,16 +272,20 @@ def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArra
     }
 
 
-def _places(axis: Axis, levels: NDArray[np.int64]) -> Floats:
+def _places_of_levels(axis: Axis, levels: NDArray[np.int64]) -> Floats:
     """(m,) places of these levels on [0, 1], or the codes of categories."""
     return levels.astype(np.float64) if axis.kind == "categorical" else axis.columns[levels, 0]
 
 
-def _epoch_seconds(trial: Trial, epochs: int) -> float:
+def _mean_epoch_seconds(trial: Trial, epochs: int) -> float:
     """Mean seconds of an epoch; of a training without any, as one that lacked memory, those
     predicted."""
-    seconds = trial.outcome.epoch_seconds
-    return float(np.mean(seconds)) if seconds else trial.proposal.predicted_seconds / epochs
+    measured_seconds = trial.outcome.epoch_seconds
+    return (
+        float(np.mean(measured_seconds))
+        if measured_seconds
+        else trial.proposal.predicted_seconds / epochs
+    )
 
 
 def is_recording(path: Path) -> bool:
@@ -282,6 +298,6 @@ def is_recording(path: Path) -> bool:
 
 def curve(losses: Sequence[float], epochs: int) -> Floats:
     """(epochs + 1,) the losses after each epoch, nan before the first and after the last."""
-    padded = np.full(epochs + 1, np.nan)
-    padded[1 : len(losses) + 1] = losses
-    return padded
+    padded_losses = np.full(epochs + 1, np.nan)
+    padded_losses[1 : len(losses) + 1] = losses
+    return padded_losses

@@ -67,25 +67,25 @@ class ReplayedSearch:
     def draws_until(self, loss: float) -> int | None:
         """The number of rows begun until one with a loss this low was trained to the end, None
         where the run ended before."""
-        return self._until(self.drawn, loss)
+        return self._count_until_goal(self.drawn, loss)
 
     def epochs_until(self, loss: float) -> int | None:
         """The number of epochs spent until then."""
-        return self._until(self.spent, loss)
+        return self._count_until_goal(self.spent, loss)
 
     def time_until(self, loss: float) -> float | None:
         """The virtual time at which such a training had ended first, None where the run ended
         before."""
-        ends = self.ends[self.meets(loss)]
-        return float(ends.min()) if len(ends) else None
+        goal_times = self.ends[self.meets(loss)]
+        return float(goal_times.min()) if len(goal_times) else None
 
     def meets(self, loss: float) -> NDArray[np.bool_]:
         """The slots that have trained a row with a loss this low to the end."""
         return self.whole & (self.loss <= loss)
 
-    def _until(self, counts: Integers, loss: float) -> int | None:
-        slots = np.flatnonzero(self.meets(loss))
-        return int(counts[slots[0]]) if len(slots) else None
+    def _count_until_goal(self, counts_by_slot: Integers, loss: float) -> int | None:
+        slots_at_goal = np.flatnonzero(self.meets(loss))
+        return int(counts_by_slot[slots_at_goal[0]]) if len(slots_at_goal) else None
 
 
 def replay_of(
@@ -96,15 +96,15 @@ def replay_of(
     idle: float = 0.0,
 ) -> ReplayedSearch:
     """The run of these slots; a training costs fewer epochs where it diverges before."""
-    rows, begun, epochs = np.array(slots, dtype=np.int64).reshape(-1, 3).T
-    lasts = np.minimum(epochs, table.lasts[rows])
+    rows, epochs_before, epochs_after = np.array(slots, dtype=np.int64).reshape(-1, 3).T
+    last_epochs = np.minimum(epochs_after, table.lasts[rows])
     return ReplayedSearch(
         rows=rows,
         loss=table.loss[rows],
-        epochs=lasts,
-        whole=np.isfinite(table.scores[rows, epochs]) & (epochs == table.epochs),
-        drawn=np.cumsum(begun == 0),
-        spent=np.cumsum(lasts - begun),
+        epochs=last_epochs,
+        whole=np.isfinite(table.scores[rows, epochs_after]) & (epochs_after == table.epochs),
+        drawn=np.cumsum(epochs_before == 0),
+        spent=np.cumsum(last_epochs - epochs_before),
         ends=ends,
         seconds=np.array(seconds),
         idle=idle,
@@ -116,9 +116,12 @@ def in_succession(
 ) -> ReplayedSearch:
     """The run of these slots by one worker, which each cost their epochs' share of the row's full
     cost."""
-    run = replay_of(table, slots, np.zeros(len(slots)), seconds)
-    epochs = np.diff(run.spent, prepend=0)
-    return replace(run, ends=np.cumsum(epochs * table.cost[run.rows] / table.epochs))
+    run_without_ends = replay_of(table, slots, np.zeros(len(slots)), seconds)
+    epochs_by_slot = np.diff(run_without_ends.spent, prepend=0)
+    return replace(
+        run_without_ends,
+        ends=np.cumsum(epochs_by_slot * table.cost[run_without_ends.rows] / table.epochs),
+    )
 
 
 def spent_in(table: RecordedTable, slot: Slot) -> int:
@@ -172,7 +175,7 @@ def replay(
     end, with `ends_at_best`, or before more than `cap` epochs are spent, without it those of so
     many full trainings."""
     cap = cap or draws * table.epochs
-    spend = spending.spend(method, cap)
+    spend_of_search = spending.spend(method, cap)
     search = Search(
         table.space,
         method,
@@ -189,32 +192,32 @@ def replay(
         prior=prior,
     )
     proposals: list[Proposal] = []
-    trials: dict[int, Trial] = {}
+    trial_by_slot: dict[int, Trial] = {}
     slots: list[Slot] = []
-    seconds: list[float] = []
-    spent = 0
+    proposal_seconds: list[float] = []
+    spent_epochs = 0
     while True:
-        began = time.perf_counter()
+        start_s = time.perf_counter()
         try:
-            proposal = propose_slot(search, proposals, trials, spend)
+            proposal = propose_slot(search, proposals, trial_by_slot, spend_of_search)
         except SearchError as error:
             if error.code != "space-exhausted":
                 raise
             break
         slot = Slot(proposal.row, proposal.begun, proposal.epochs or table.epochs)
-        if spent + slot.epochs - slot.begun > cap:
+        if spent_epochs + slot.epochs - slot.begun > cap:
             break
-        seconds.append(time.perf_counter() - began)
+        proposal_seconds.append(time.perf_counter() - start_s)
         proposals.append(proposal)
         slots.append(slot)
-        trials[proposal.slot] = Trial(proposal, outcome_of(table, slot))
-        spent += spent_in(table, slot)
+        trial_by_slot[proposal.slot] = Trial(proposal, outcome_of(table, slot))
+        spent_epochs += spent_in(table, slot)
         if ends_at_best and is_best(table, slot):
             break
     predicted_seconds = [proposal.predicted_seconds for proposal in proposals]
-    ends = np.array(search.clock.ends(predicted_seconds))
-    busy_share = sum(predicted_seconds) / (workers * float(ends.max()))
-    return replay_of(table, slots, ends, seconds, max(0.0, 1.0 - busy_share))
+    slot_ends = np.array(search.clock.ends(predicted_seconds))
+    busy_share = sum(predicted_seconds) / (workers * float(slot_ends.max()))
+    return replay_of(table, slots, slot_ends, proposal_seconds, max(0.0, 1.0 - busy_share))
 
 
 def is_best(table: RecordedTable, slot: Slot) -> bool:
@@ -224,10 +227,10 @@ def is_best(table: RecordedTable, slot: Slot) -> bool:
 
 def outcome_of(table: RecordedTable, slot: Slot) -> Outcome:
     """The recorded outcome of a slot's training, by the score of its last epoch."""
-    score = float(table.scores[slot.row, slot.epochs])
+    score_at_end = float(table.scores[slot.row, slot.epochs])
     seconds = float(table.cost[slot.row]) * spent_in(table, slot) / table.epochs
-    if np.isfinite(score):
-        return Outcome("completed", score=score, seconds=seconds)
+    if np.isfinite(score_at_end):
+        return Outcome("completed", score=score_at_end, seconds=seconds)
     return Outcome("diverged", seconds=seconds, message="recorded without a finite loss")
 
 
@@ -240,11 +243,11 @@ def replay_asking(
     to `tell`.
     """
     return replay_thawing(
-        table, _WholeTrainings(table, searcher), first_row=first_row, seed=seed, cap=cap
+        table, _SearcherOfWholeTrainings(table, searcher), first_row=first_row, seed=seed, cap=cap
     )
 
 
-class _WholeTrainings:
+class _SearcherOfWholeTrainings:
     """A Searcher, every row of which is trained to the end."""
 
     def __init__(self, table: RecordedTable, searcher: Searcher) -> None:
@@ -271,32 +274,36 @@ def replay_thawing(
     The row trained is the nearest to the point among those with fewer epochs that have not
     diverged; the epochs it has are not paid again.
     """
-    rng = np.random.default_rng([seed, len(table.space)])
-    places = places_of(table.space)
-    epochs_of_row = np.zeros(len(table.space), dtype=np.int64)
+    generator = np.random.default_rng([seed, len(table.space)])
+    row_places = places_of(table.space)
+    epochs_by_row = np.zeros(len(table.space), dtype=np.int64)
     slots: list[Slot] = []
-    seconds: list[float] = []
-    spent = 0
+    seconds_by_slot: list[float] = []
+    spent_epochs = 0
     while True:
-        began = time.perf_counter()
-        point, epochs = searcher.ask(epochs_of_row)
-        free_rows = epochs_of_row < np.minimum(epochs, table.lasts)
-        if not free_rows.any():
+        start_s = time.perf_counter()
+        point, epochs = searcher.ask(epochs_by_row)
+        is_free_row = epochs_by_row < np.minimum(epochs, table.lasts)
+        if not is_free_row.any():
             break
-        row = nearest_free(table.space, places, point, free_rows, rng) if slots else first_row
-        slot = Slot(row, int(epochs_of_row[row]), epochs)
-        if spent + epochs - slot.begun > cap:
+        row = (
+            nearest_free(table.space, row_places, point, is_free_row, generator)
+            if slots
+            else first_row
+        )
+        slot = Slot(row, int(epochs_by_row[row]), epochs)
+        if spent_epochs + epochs - slot.begun > cap:
             break
         searcher.tell(row, epochs, float(table.scores[row, epochs]))
-        epochs_of_row[row] = min(epochs, int(table.lasts[row]))
-        spent += int(epochs_of_row[row]) - slot.begun
+        epochs_by_row[row] = min(epochs, int(table.lasts[row]))
+        spent_epochs += int(epochs_by_row[row]) - slot.begun
         # the same training, one epoch later
         if slots and slots[-1].row == row and slots[-1].epochs == slot.begun:
             slots[-1] = Slot(row, slots[-1].begun, epochs)
-            seconds[-1] += time.perf_counter() - began
+            seconds_by_slot[-1] += time.perf_counter() - start_s
         else:
             slots.append(slot)
-            seconds.append(time.perf_counter() - began)
+            seconds_by_slot.append(time.perf_counter() - start_s)
         if is_best(table, slot):
             break
-    return in_succession(table, slots, seconds)
+    return in_succession(table, slots, seconds_by_slot)

@@ -57,15 +57,17 @@ DECIDED = "regions decided"
 DECIDED_WRONGLY = "regions decided and wrong"
 SHOWN = "a region surely shown"
 COUNTED = (DECIDED, DECIDED_WRONGLY, SHOWN, SURE, WRONG, SLICES, BORDERS)
-STRANGERS = 1_000_003  # seed of people whom no collection holds; collections have small ones
-BORDER_MM = 10.0  # a border this near is found
+SEED_OF_STRANGERS = (
+    1_000_003  # seed of people whom no collection holds; collections have small ones
+)
+FOUND_BORDER_MM = 10.0  # a border this near is found
 MARGIN_MM = 30.0  # of picture on either side of a border that is sought
-SHOWN_MM = 10.0  # of a region must be in the picture for it to be missed
-FALL = 2.0
+LEAST_SHOWN_MM = 10.0  # of a region must be in the picture for it to be missed
+COIL_GAIN_EXPONENT = 2.0
 """Logarithm of a coil's gain: from e^-4 of the brightness at one side to all of it at the other."""
-DARKER = 20.0
-AIR = 0.07  # of the window: what is darker is noise in a map of the body
-LEAST = 0.4  # share of the slices that stay when a part is cut away
+DARKENING_FACTOR = 20.0
+AIR_LEVEL = 0.07  # of the window: what is darker is noise in a map of the body
+LEAST_KEPT_SHARE = 0.4  # share of the slices that stay when a part is cut away
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +87,31 @@ Change = Callable[[LabelledScan, np.random.Generator], LabelledScan]
 
 def people(count: int, seed: int) -> list[Callable[[], LabelledScan]]:
     """Makers of so many simulated people of no collection, a volume each."""
-    return [partial(stranger, seed, number) for number in range(count)]
+    return [partial(stranger, seed, person_number) for person_number in range(count)]
 
 
-def stranger(seed: int, number: int) -> LabelledScan:
+def stranger(seed: int, person_number: int) -> LabelledScan:
     """One volume of a simulated person of no collection."""
-    rng = np.random.default_rng([STRANGERS + seed, number, 1])
-    person = sample_person((STRANGERS + seed, number))
-    site = SITES[int(rng.integers(len(SITES)))]
-    (family,) = choose_families(1, rng)
-    plan = draw_plan(person, landmarks(person), family, site, rng)
-    volume, rows = acquire_volume(person, plan, rng)
+    generator = np.random.default_rng([SEED_OF_STRANGERS + seed, person_number, 1])
+    person = sample_person((SEED_OF_STRANGERS + seed, person_number))
+    site = SITES[int(generator.integers(len(SITES)))]
+    (family,) = choose_families(1, generator)
+    plan = draw_plan(person, landmarks(person), family, site, generator)
+    volume, label_rows = acquire_volume(person, plan, generator)
     regions = []
-    for row in rows:
-        in_mm = "from_mm" in row
-        first, last = ("from_mm", "to_mm") if in_mm else ("first_slice", "last_slice")
-        regions.append(RegionRow("", row["region"], float(row[first]), float(row[last]), in_mm))
-    return _label(f"person {number}", volume, regions)
+    for label_row in label_rows:
+        in_mm = "from_mm" in label_row
+        first_key, last_key = ("from_mm", "to_mm") if in_mm else ("first_slice", "last_slice")
+        regions.append(
+            RegionRow(
+                "",
+                label_row["region"],
+                float(label_row[first_key]),
+                float(label_row[last_key]),
+                in_mm,
+            )
+        )
+    return _scan_with_regions_in_mm(f"person {person_number}", volume, regions)
 
 
 def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], LabelledScan]]:
@@ -112,7 +122,7 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
     """
     collection = read_collection(tables, vocabulary)
     readers: list[Callable[[], LabelledScan]] = [
-        partial(_read, row, regions)
+        partial(_labelled_scan, row, regions)
         for row in collection.volumes
         if (regions := collection.regions.get(row.volume_id))
     ]
@@ -125,26 +135,28 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
     return readers
 
 
-def _read(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledScan:
-    return _label(row.subject_id, source.read(row.path), regions)
+def _labelled_scan(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledScan:
+    return _scan_with_regions_in_mm(row.subject_id, source.read(row.path), regions)
 
 
-def _label(subject: str, stored: Volume, regions: Sequence[RegionRow]) -> LabelledScan:
+def _scan_with_regions_in_mm(
+    subject: str, stored: Volume, regions: Sequence[RegionRow]
+) -> LabelledScan:
     """The volume with axes RAS+, its regions in millimetres."""
     volume = to_ras(stored)
     z_mm = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
-    half_mm = abs(float(np.median(np.diff(z_mm)))) / 2 if len(z_mm) > 1 else 0.0
-    rows = []
+    half_step_mm = abs(float(np.median(np.diff(z_mm)))) / 2 if len(z_mm) > 1 else 0.0
+    rows_in_mm = []
     for row in regions:
         refuse_beyond(row, len(z_mm))
         if row.region == NONE:
             continue
         if not row.in_mm:
-            first_mm = z_mm[int(row.first)] - half_mm
-            last_mm = z_mm[int(row.last)] + half_mm
+            first_mm = z_mm[int(row.first)] - half_step_mm
+            last_mm = z_mm[int(row.last)] + half_step_mm
             row = replace(row, first=first_mm, last=last_mm, in_mm=True)
-        rows.append(row)
-    return LabelledScan(subject, volume, tuple(rows))
+        rows_in_mm.append(row)
+    return LabelledScan(subject, volume, tuple(rows_in_mm))
 
 
 def keep(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
@@ -155,23 +167,26 @@ def keep(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
 def crop(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume without some of its slices at either end."""
     volume = labelled.volume
-    slices = volume.voxels.shape[2]
-    count = int(rng.integers(int(np.ceil(LEAST * slices)), slices + 1))
-    first = int(rng.integers(slices - count + 1))
+    slice_count = volume.voxels.shape[2]
+    kept_count = int(rng.integers(int(np.ceil(LEAST_KEPT_SHARE * slice_count)), slice_count + 1))
+    first_kept = int(rng.integers(slice_count - kept_count + 1))
     vox_to_ras = volume.vox_to_ras.copy()
-    vox_to_ras[:, 3] += first * vox_to_ras[:, 2]
-    voxels = volume.voxels[:, :, first : first + count]
-    part = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
-    return replace(labelled, volume=part)
+    vox_to_ras[:, 3] += first_kept * vox_to_ras[:, 2]
+    voxels = volume.voxels[:, :, first_kept : first_kept + kept_count]
+    cropped_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
+    return replace(labelled, volume=cropped_volume)
 
 
 def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
-    """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a
-    direction across the body."""
+    """The volume in a coil that lies on one side: times
+    exp(COIL_GAIN_EXPONENT · position), which runs from -1 to 1 along a direction across the
+    body."""
     angle = rng.uniform(0, 2 * np.pi)
-    right, front = (np.linspace(-1.0, 1.0, size) for size in labelled.volume.voxels.shape[:2])
-    u = np.cos(angle) * right[:, None] + np.sin(angle) * front
-    gain = np.exp(FALL * u).astype(np.float32)[..., None]
+    right_positions, front_positions = (
+        np.linspace(-1.0, 1.0, size) for size in labelled.volume.voxels.shape[:2]
+    )
+    position_across = np.cos(angle) * right_positions[:, None] + np.sin(angle) * front_positions
+    gain = np.exp(COIL_GAIN_EXPONENT * position_across).astype(np.float32)[..., None]
     return _with_voxels(labelled, labelled.volume.voxels * gain)
 
 
@@ -180,18 +195,18 @@ def raise_to_power(gamma: float) -> Change:
 
     def change(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
         voxels = labelled.volume.voxels
-        black, white = window(voxels)
-        grey = np.maximum((voxels - black) / (white - black), 0.0)
-        return _with_voxels(labelled, (grey ** np.float32(gamma)).astype(np.float32))
+        black_value, white_value = window(voxels)
+        grey_levels = np.maximum((voxels - black_value) / (white_value - black_value), 0.0)
+        return _with_voxels(labelled, (grey_levels ** np.float32(gamma)).astype(np.float32))
 
     return change
 
 
 def darken_lower_half(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
-    """The volume, its lower half DARKER times darker: stations put together without matching their
-    brightness."""
+    """The volume, its lower half DARKENING_FACTOR times darker: stations put together
+    without matching their brightness."""
     voxels = labelled.volume.voxels.copy()
-    voxels[:, :, : voxels.shape[2] // 2] /= DARKER
+    voxels[:, :, : voxels.shape[2] // 2] /= DARKENING_FACTOR
     return _with_voxels(labelled, voxels)
 
 
@@ -199,10 +214,12 @@ def surround_with_noise(labelled: LabelledScan, rng: np.random.Generator) -> Lab
     """The volume as a map computed without a mask: where there is no signal, noise, uniform over
     the window."""
     voxels = labelled.volume.voxels
-    black, white = window(voxels)
-    air = ndimage.uniform_filter(voxels, 3) < black + AIR * (white - black)
-    noise = rng.uniform(black, white, voxels.shape).astype(np.float32)
-    return _with_voxels(labelled, np.where(air, noise, voxels))
+    black_value, white_value = window(voxels)
+    is_air = ndimage.uniform_filter(voxels, 3) < black_value + AIR_LEVEL * (
+        white_value - black_value
+    )
+    noise = rng.uniform(black_value, white_value, voxels.shape).astype(np.float32)
+    return _with_voxels(labelled, np.where(is_air, noise, voxels))
 
 
 def turn_upside_down(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
@@ -215,10 +232,10 @@ def turn_upside_down(labelled: LabelledScan, rng: np.random.Generator) -> Labell
 def swap_axes(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The body lying along the left-right or the front-back axis, as by a header that is wrong by a
     quarter turn."""
-    axes = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
+    axis_order = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
     volume = labelled.volume
-    voxels = volume.voxels.transpose(axes)[:, ::-1]  # a swap of two axes is a mirror image
-    vox_to_ras = np.diag([*volume.spacing_mm[list(axes)], 1.0])
+    voxels = volume.voxels.transpose(axis_order)[:, ::-1]  # a swap of two axes is a mirror image
+    vox_to_ras = np.diag([*volume.spacing_mm[list(axis_order)], 1.0])
     vox_to_ras[:3, 3] = -vox_to_ras.diagonal()[:3] * (np.array(voxels.shape) - 1) / 2
     turned = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
     return replace(labelled, volume=turned, regions=None)
@@ -262,31 +279,37 @@ def robustness(
     these `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.
     The same seed gives the same changes.
 
-    An answer of which nothing is doubted is wrong if it misses a region of which SHOWN_MM are in
-    the picture, or names one that is not in it; a region decided, if it is not as that has it.
+    An answer of which nothing is doubted is wrong if it misses a region of which LEAST_SHOWN_MM are
+    in the picture, or names one that is not in it; a region decided, if it is not as that has it.
     Volumes whose regions are not known count in SURE, WRONG and SHOWN alone.  `log` gets a sentence
     on each volume that cannot be read, which is left out.
     """
     tally = PersonTally()
-    for number, make in enumerate(volumes):
+    for volume_number, make_volume in enumerate(volumes):
         try:
-            labelled = make()
+            labelled = make_volume()
         except FovnetError as fault:
             log(f"left out: {fault.sentence} [{fault.code}]")
             continue
-        for change_number, (name, change) in enumerate(CHANGES.items()):
-            rng = np.random.default_rng([seed, change_number, number])
-            _count_answer(tally, (name,), change(labelled, rng), ensemble)
+        for change_number, (change_name, change) in enumerate(CHANGES.items()):
+            generator = np.random.default_rng([seed, change_number, volume_number])
+            _tally_answer(tally, (change_name,), change(labelled, generator), ensemble)
         if progress:
-            progress(number + 1, len(volumes))
-    for kind, number, volume in without_a_body(bodiless, seed):
-        names = (kind, NEVER_TRAINED) if kind in HELD_OUT else (kind,)
-        _count_answer(tally, names, LabelledScan(f"{kind} {number}", volume, ()), ensemble)
-    kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
+            progress(volume_number + 1, len(volumes))
+    for kind, volume_number, volume in without_a_body(bodiless, seed):
+        counted_kinds = (kind, NEVER_TRAINED) if kind in HELD_OUT else (kind,)
+        _tally_answer(
+            tally, counted_kinds, LabelledScan(f"{kind} {volume_number}", volume, ()), ensemble
+        )
+    bodiless_kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
     return [
-        {"change": name, **tally.share(f"{name}: {what}"), "what": what}
-        for name in (*CHANGES, *kinds)
-        for what in COUNTED
+        {
+            "change": change_name,
+            **tally.share(f"{change_name}: {counted_name}"),
+            "what": counted_name,
+        }
+        for change_name in (*CHANGES, *bodiless_kinds)
+        for counted_name in COUNTED
     ]
 
 
@@ -294,84 +317,100 @@ def without_a_body(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
     """(kind, number, volume): `count` of every one of ODDITIES and of the kinds of things held
     out."""
     for kind_number, kind in enumerate(ODDITIES):
-        for number in range(count):
-            yield kind, number, oddity(kind, np.random.default_rng([seed, kind_number, number]))
+        for copy_number in range(count):
+            yield (
+                kind,
+                copy_number,
+                oddity(kind, np.random.default_rng([seed, kind_number, copy_number])),
+            )
     for kind_number, kind in enumerate(HELD_OUT):
-        for number in range(count):
-            rng = np.random.default_rng([STRANGERS + seed, kind_number, number])
-            yield kind, number, thing_volume(kind, PLANES[number % len(PLANES)], rng)
+        for copy_number in range(count):
+            generator = np.random.default_rng([SEED_OF_STRANGERS + seed, kind_number, copy_number])
+            yield (
+                kind,
+                copy_number,
+                thing_volume(kind, PLANES[copy_number % len(PLANES)], generator),
+            )
 
 
-def _count_answer(
-    tally: PersonTally, names: tuple[str, ...], labelled: LabelledScan, ensemble: Ensemble
+def _tally_answer(
+    tally: PersonTally, row_names: tuple[str, ...], labelled: LabelledScan, ensemble: Ensemble
 ) -> None:
     """Counts what the ensemble answers on a volume under these names; one that cannot be cut is not
     answered surely."""
 
-    def add(what: str, count: int, total: int = 1) -> None:
-        for name in names:
-            tally.add(f"{name}: {what}", labelled.subject, count, total)
+    def add_to_all_rows(counted_name: str, count: int, total: int = 1) -> None:
+        for name in row_names:
+            tally.add(f"{name}: {counted_name}", labelled.subject, count, total)
 
     spacing_mm = float(ensemble.prepare["target_spacing_mm"])
     try:
         stack = cut(labelled.volume, target_spacing_mm=spacing_mm)
     except VolumeError:
-        for what in (SHOWN, SURE, WRONG):
-            add(what, count=False)
+        for counted_name in (SHOWN, SURE, WRONG):
+            add_to_all_rows(counted_name, count=False)
         return
-    answer = ensemble.judge.answer(names[0], "", ensemble.outputs_on(stack), stack)
+    answer = ensemble.judge.answer(row_names[0], "", ensemble.outputs_on(stack), stack)
     decision = answer.decision
     assert decision is not None  # only a refused volume has none
     is_sure = answer.are_extents_sure
-    regions = {span.region for span in decision.spans}
-    add(SHOWN, any(statement.answer == YES for statement in answer.statements))
-    add(SURE, is_sure)
-    add(WRONG, is_sure and not is_right(regions, labelled.regions, stack))
+    named_regions = {span.region for span in decision.spans}
+    add_to_all_rows(SHOWN, any(statement.answer == YES for statement in answer.statements))
+    add_to_all_rows(SURE, is_sure)
+    add_to_all_rows(WRONG, is_sure and not is_right(named_regions, labelled.regions, stack))
     if labelled.regions is None:
         return
-    truth = truth_at(
+    true_classes = truth_at(
         stack.z_mm,
         stack.middle,
         len(stack.z_mm),
         inside(labelled.regions, stack),
         ensemble.vocabulary,
     )
-    add(DECIDED, sum(statement.is_sure for statement in answer.statements), len(answer.statements))
-    add(DECIDED_WRONGLY, *_wrong_statements(answer.statements, labelled.regions, stack))
-    slice_is_right = np.any(decision.decided & truth, axis=1)
-    add(SLICES, int(slice_is_right.sum()), len(truth))
-    for below, above, mm in borders(labelled.regions, stack, ensemble.vocabulary):
+    add_to_all_rows(
+        DECIDED, sum(statement.is_sure for statement in answer.statements), len(answer.statements)
+    )
+    add_to_all_rows(DECIDED_WRONGLY, *_wrong_statements(answer.statements, labelled.regions, stack))
+    is_slice_right = np.any(decision.decided & true_classes, axis=1)
+    add_to_all_rows(SLICES, int(is_slice_right.sum()), len(true_classes))
+    for below, above, border_mm in borders(labelled.regions, stack, ensemble.vocabulary):
         distances_mm = [
-            abs(boundary.mm - mm)
+            abs(boundary.mm - border_mm)
             for boundary in decision.boundaries
             if (boundary.below, boundary.above) == (below, above)
         ]
-        add(BORDERS, any(distance_mm <= BORDER_MM for distance_mm in distances_mm))
+        add_to_all_rows(
+            BORDERS, any(distance_mm <= FOUND_BORDER_MM for distance_mm in distances_mm)
+        )
 
 
 def _wrong_statements(
     statements: Sequence[Statement], regions: Sequence[RegionRow], stack: SliceStack
 ) -> tuple[int, int]:
     """How many of the statements that are sure are wrong, and how many are sure, of regions of
-    which SHOWN_MM are in the picture, or nothing."""
+    which LEAST_SHOWN_MM are in the picture, or nothing."""
     extents_mm = {row.region: row.last - row.first for row in inside(regions, stack)}
-    clear = [
+    clear_statements = [
         statement
         for statement in statements
-        if statement.is_sure and not 0 < extents_mm.get(statement.region, 0) < SHOWN_MM
+        if statement.is_sure and not 0 < extents_mm.get(statement.region, 0) < LEAST_SHOWN_MM
     ]
-    wrong = sum(
-        (statement.answer == YES) != (statement.region in extents_mm) for statement in clear
+    wrong_count = sum(
+        (statement.answer == YES) != (statement.region in extents_mm)
+        for statement in clear_statements
     )
-    return wrong, len(clear)
+    return wrong_count, len(clear_statements)
 
 
 def inside(regions: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
     """The regions of which a part is in the picture, cut off where it ends."""
-    low = stack.edges_mm[0]
-    high = stack.edges_mm[-1]
-    rows = [replace(row, first=max(row.first, low), last=min(row.last, high)) for row in regions]
-    return [row for row in rows if row.first < row.last]
+    lowest_mm = stack.edges_mm[0]
+    highest_mm = stack.edges_mm[-1]
+    cut_rows = [
+        replace(row, first=max(row.first, lowest_mm), last=min(row.last, highest_mm))
+        for row in regions
+    ]
+    return [row for row in cut_rows if row.first < row.last]
 
 
 def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceStack) -> bool:
@@ -381,7 +420,7 @@ def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceS
         return False
     extents_mm = {row.region: row.last - row.first for row in inside(regions, stack)}
     return (
-        {region for region, mm in extents_mm.items() if mm >= SHOWN_MM}
+        {region for region, extent_mm in extents_mm.items() if extent_mm >= LEAST_SHOWN_MM}
         <= named
         <= extents_mm.keys()
     )
@@ -392,12 +431,15 @@ def borders(
 ) -> Iterator[tuple[str, str, float]]:
     """The regions below and above each border that has MARGIN_MM of picture on either side, and its
     height in mm."""
-    low = stack.edges_mm[0] + MARGIN_MM
-    high = stack.edges_mm[-1] - MARGIN_MM
-    chain = sorted(
+    lowest_mm = stack.edges_mm[0] + MARGIN_MM
+    highest_mm = stack.edges_mm[-1] - MARGIN_MM
+    rows_of_chain = sorted(
         (row for row in regions if row.region in vocabulary.chain), key=lambda row: row.first
     )
-    for below, above in pairwise(chain):
-        mm = (below.last + above.first) / 2
-        if low <= mm <= high and abs(above.first - below.last) <= BORDER_MM:
-            yield below.region, above.region, mm
+    for below, above in pairwise(rows_of_chain):
+        border_mm = (below.last + above.first) / 2
+        if (
+            lowest_mm <= border_mm <= highest_mm
+            and abs(above.first - below.last) <= FOUND_BORDER_MM
+        ):
+            yield below.region, above.region, border_mm

@@ -22,35 +22,52 @@ def share_of(what: str, people: Mapping[str, tuple[int, int]]) -> dict[str, Any]
     The 95 % interval resamples people, or is Wilson's with as many trials as people where that has
     no ends.
     """
-    counts = np.array([pair for pair in people.values() if pair[1]], dtype=np.int64).reshape(-1, 2)
-    count, total = counts.sum(axis=0).tolist()
+    counts_by_person = np.array(
+        [count_and_total for count_and_total in people.values() if count_and_total[1]],
+        dtype=np.int64,
+    ).reshape(-1, 2)
+    count, total = counts_by_person.sum(axis=0).tolist()
     share = count / total if total else None
-    low, high = (None, None) if share is None else _interval(counts.astype(np.float64), share)
-    return {"what": what, "count": count, "of": total, "share": share, "low": low, "high": high}
+    lower_end, upper_end = (
+        (None, None)
+        if share is None
+        else _share_interval(counts_by_person.astype(np.float64), share)
+    )
+    return {
+        "what": what,
+        "count": count,
+        "of": total,
+        "share": share,
+        "low": lower_end,
+        "high": upper_end,
+    }
 
 
-def _interval(counts: NDArray[np.float64], share: float) -> tuple[float, float]:
-    if len(counts) > 1:
-        weights = cluster_weights(len(counts), RESAMPLES, SEED)
+def _share_interval(counts_by_person: NDArray[np.float64], share: float) -> tuple[float, float]:
+    """The ends of the 95 % interval of a share, from (count, total) of each person (n, 2)."""
+    if len(counts_by_person) > 1:
+        resampling_weights = cluster_weights(len(counts_by_person), RESAMPLES, SEED)
         with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = ratio_interval(counts[:, :1], counts[:, 1:], weights)
-        if np.isfinite([low[0], high[0]]).all():
-            return float(low[0]), float(high[0])
-    return wilson_interval(len(counts) * share, len(counts))
+            lower_ends, upper_ends = ratio_interval(
+                counts_by_person[:, :1], counts_by_person[:, 1:], resampling_weights
+            )
+        if np.isfinite([lower_ends[0], upper_ends[0]]).all():
+            return float(lower_ends[0]), float(upper_ends[0])
+    return wilson_interval(len(counts_by_person) * share, len(counts_by_person))
 
 
 class PersonTally:
     """Counts by name and person, from which shares are made."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, dict[str, tuple[int, int]]] = {}
+        self._counts_by_name_and_subject: dict[str, dict[str, tuple[int, int]]] = {}
 
     def add(self, name: str, subject: str, count: int, total: int = 1) -> None:
         """Adds `count` out of `total` to the counts of a name and person."""
-        counts = self._counts.setdefault(name, {})
-        old_count, old_total = counts.get(subject, (0, 0))
-        counts[subject] = (old_count + int(count), old_total + int(total))
+        counts_by_subject = self._counts_by_name_and_subject.setdefault(name, {})
+        old_count, old_total = counts_by_subject.get(subject, (0, 0))
+        counts_by_subject[subject] = (old_count + int(count), old_total + int(total))
 
     def share(self, name: str) -> dict[str, Any]:
         """The share of a name, as `share_of`; 0 of 0 where nothing was counted."""
-        return share_of(name, self._counts.get(name, {}))
+        return share_of(name, self._counts_by_name_and_subject.get(name, {}))

@@ -36,15 +36,17 @@ class ReplaySpending:
     def schedule(self, method: str, epochs: int) -> Schedule:
         """The rungs for trainings of so many epochs; of one-epoch 1 and R.  Raises SearchError
         "search-schedule"."""
-        way = self.of(method)
-        if way == ONE_EPOCH:
+        way_of_method = self.of(method)
+        if way_of_method == ONE_EPOCH:
             return Schedule("asha", epochs, max(2, epochs))
-        return Schedule(cast(Kind, way), epochs, self.eta, self.least, self.reuse)
+        return Schedule(cast(Kind, way_of_method), epochs, self.eta, self.least, self.reuse)
 
     def spend(self, method: str, budget: int) -> Spend:
         """The Spend for so many epochs in all."""
-        way = self.of(method)
-        return one_epoch(budget) if way == ONE_EPOCH else SPENDS[cast(Kind, way)]
+        way_of_method = self.of(method)
+        return (
+            one_epoch(budget) if way_of_method == ONE_EPOCH else SPENDS[cast(Kind, way_of_method)]
+        )
 
 
 ITS_OWN = ReplaySpending()
@@ -55,14 +57,17 @@ def one_epoch(budget: int) -> Spend:
     these n, the best first; None once they are trained.  The schedule must have the rungs 1 and
     R."""
 
-    def spend(ledger: Ledger) -> Move | None:
-        sample = ledger.rungs.get((0, 0), ())
-        if ledger.any_free and len(sample) < budget / 2:
+    def spend_one_epoch_first(ledger: Ledger) -> Move | None:
+        """The next slot to begin or to go on with; None where nothing is left to do."""
+        one_epoch_entries = ledger.rungs.get((0, 0), ())
+        if ledger.any_free and len(one_epoch_entries) < budget / 2:
             return Begin(0, 0)
-        few = (budget - len(sample)) // (ledger.schedule.epochs - 1)
-        best = [
-            entry for entry in best_of(sample)[:few] if entry.slot not in ledger.continued_slots
+        continued_count = (budget - len(one_epoch_entries)) // (ledger.schedule.epochs - 1)
+        best_to_continue = [
+            entry
+            for entry in best_of(one_epoch_entries)[:continued_count]
+            if entry.slot not in ledger.continued_slots
         ]
-        return GoOn(best[0].slot, 0, ledger.schedule.last) if best else None
+        return GoOn(best_to_continue[0].slot, 0, ledger.schedule.last) if best_to_continue else None
 
-    return spend
+    return spend_one_epoch_first

@@ -31,8 +31,8 @@ from fovnet.records import read_npz
 from fovnet.search.space import Axis, Space
 
 Floats = NDArray[np.float64]
-NEEDED = ("X", "kinds", "y", "cost", "names")
-OWN = Path(__file__).with_name("recorded") / "fov-600.npz"
+NEEDED_NAMES = ("X", "kinds", "y", "cost", "names")
+OWN_TABLE = Path(__file__).with_name("recorded") / "fov-600.npz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +79,21 @@ class RecordedTable:
     @cached_property
     def lasts(self) -> NDArray[np.int64]:
         """(M,) epochs after which a training ends: R, or fewer where it has diverged by then."""
-        finite = np.isfinite(self.scores[:, 1:])
-        return np.where(finite.all(axis=1), self.epochs, finite.argmin(axis=1) + 1)
+        is_finite = np.isfinite(self.scores[:, 1:])
+        return np.where(is_finite.all(axis=1), self.epochs, is_finite.argmin(axis=1) + 1)
 
 
 def scores_of(curves: Floats, rule: str) -> Floats:
     """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the
     last; nan before the first epoch, and from the first on that is not finite."""
-    later = np.where(
+    losses_until_divergence = np.where(
         np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan
     )
-    scores = np.minimum.accumulate(later, axis=1) if rule == "lowest" else later
+    scores = (
+        np.minimum.accumulate(losses_until_divergence, axis=1)
+        if rule == "lowest"
+        else losses_until_divergence
+    )
     return np.column_stack([np.full(len(curves), np.nan), scores])
 
 
@@ -99,23 +103,28 @@ def load_table(path: Path) -> RecordedTable:
     Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value",
     "table-repeats", "table-curves".
     """
-    arrays = _arrays(path)
+    arrays = _named_arrays(path)
     X = arrays["X"]
     kinds = arrays["kinds"].astype(str)
     names = arrays["names"].astype(str)
     raw_cost = arrays["cost"]
-    loss = _numbers(path, "y", arrays["y"])
-    shapes = {"X": X.shape, "kinds": kinds.shape, "names": names.shape, "cost": raw_cost.shape}
-    fits = (
+    loss = _float_array(path, "y", arrays["y"])
+    shape_by_name = {
+        "X": X.shape,
+        "kinds": kinds.shape,
+        "names": names.shape,
+        "cost": raw_cost.shape,
+    }
+    are_shapes_consistent = (
         X.ndim == 2
         and loss.ndim == 1
         and len(X) == len(loss) == len(raw_cost)
         and len(kinds) == len(names) == X.shape[1]
     )
-    if not fits:
+    if not are_shapes_consistent:
         raise SearchError(
             "table-shape",
-            f"{path}: X (M, d), y and cost (M,), kinds and names (d,) are needed; found {shapes}, "
+            f"{path}: X (M, d), y and cost (M,), kinds and names (d,) are needed; found {shape_by_name}, "
             f"y {loss.shape}.",
         )
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
@@ -123,13 +132,13 @@ def load_table(path: Path) -> RecordedTable:
             raise SearchError(
                 "table-value", f"{path}: kind {kind!r} of column {name!r}; use 'ord' or 'cat'."
             )
-        if not np.isfinite(_numbers(path, str(name), column)).all():
+        if not np.isfinite(_float_array(path, str(name), column)).all():
             raise SearchError(
                 "table-value",
                 f"{path}: column {name!r} holds a value that is not a number; drop that row or "
                 "fill it.",
             )
-    cost = _numbers(path, "cost", raw_cost)
+    cost = _float_array(path, "cost", raw_cost)
     is_positive = np.isfinite(cost) & (cost > 0)
     if not is_positive.all():
         raise SearchError(
@@ -142,11 +151,11 @@ def load_table(path: Path) -> RecordedTable:
             f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or "
             "nan.",
         )
-    curves = _find_curves(path, arrays)
+    curves = _curves_or_none(path, arrays)
     rule = "last"
     if curves is not None:
-        rules = [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"]
-        rule = _rule(path, loss, curves, rules)
+        possible_rules = [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"]
+        rule = _rule_of_losses(path, loss, curves, possible_rules)
         loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
         cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
@@ -154,11 +163,15 @@ def load_table(path: Path) -> RecordedTable:
             "table-value",
             f"{path}: no loss in y is a finite number; there is nothing to search for.",
         )
-    guess = float(_numbers(path, "guess", arrays["guess"])) if "guess" in arrays else None
-    return RecordedTable(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule, guess)
+    guessing_loss = (
+        float(_float_array(path, "guess", arrays["guess"])) if "guess" in arrays else None
+    )
+    return RecordedTable(
+        path.stem, _space_of_columns(path, X, kinds, names), loss, cost, curves, rule, guessing_loss
+    )
 
 
-def own_table(path: Path = OWN) -> Path:
+def own_table(path: Path = OWN_TABLE) -> Path:
     """The table of trainings that comes with this installation.  Raises SearchError "table-absent"
     if it has none."""
     if not path.is_file():
@@ -171,37 +184,40 @@ def own_table(path: Path = OWN) -> Path:
     return path
 
 
-def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+def _named_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    """The arrays of an npz file by name.  Raises SearchError "table-missing", "table-damaged", or
+    "table-shape" where one of NEEDED_NAMES is lacking."""
     try:
         arrays = read_npz(path)
     except FileNotFoundError:
         raise SearchError(
-            "table-missing", f"{path}: no such table; give an npz file with {', '.join(NEEDED)}."
+            "table-missing",
+            f"{path}: no such table; give an npz file with {', '.join(NEEDED_NAMES)}.",
         ) from None
     except (OSError, ValueError, zipfile.BadZipFile) as fault:
         raise SearchError(
             "table-damaged",
             f"{path}: not an npz file without pickles ({fault}); save it again with numpy.savez.",
         ) from fault
-    missing = [name for name in NEEDED if name not in arrays]
-    if missing:
+    missing_names = [name for name in NEEDED_NAMES if name not in arrays]
+    if missing_names:
         raise SearchError(
             "table-shape",
-            f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of "
-            f"{', '.join(NEEDED)}.",
+            f"{path}: has {sorted(arrays)}, lacks {', '.join(missing_names)}; give all of "
+            f"{', '.join(NEEDED_NAMES)}.",
         )
     return arrays
 
 
-def _find_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Floats | None:
+def _curves_or_none(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Floats | None:
     """The curves in the table or beside it; None without any."""
     if "curves" in arrays:
-        return _numbers(path, "curves", arrays["curves"])
+        return _float_array(path, "curves", arrays["curves"])
     curves_path = path.with_suffix(".curves.npy")
     if not curves_path.exists():
         return None
     try:
-        return _numbers(curves_path, "curves", np.load(curves_path, allow_pickle=False))
+        return _float_array(curves_path, "curves", np.load(curves_path, allow_pickle=False))
     except (OSError, ValueError, EOFError) as fault:
         raise SearchError(
             "table-damaged",
@@ -210,7 +226,7 @@ def _find_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Float
         ) from fault
 
 
-def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str:
+def _rule_of_losses(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str:
     """The first of the rules by which the losses follow from the curves.
 
     Float32 curves agree with y in seven digits, float16 ones in three; rows in another order agree
@@ -228,16 +244,16 @@ def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str
             "from before the first epoch to the last of E.",
         )
     for rule in rules:
-        ends = scores_of(curves, rule)[:, -1]
-        is_finite = np.isfinite(loss) & np.isfinite(ends)
-        differs = is_finite & ~np.isclose(ends, loss, rtol=1e-3, atol=1e-6)
-        if not differs.any():
+        final_scores = scores_of(curves, rule)[:, -1]
+        is_finite = np.isfinite(loss) & np.isfinite(final_scores)
+        is_different = is_finite & ~np.isclose(final_scores, loss, rtol=1e-3, atol=1e-6)
+        if not is_different.any():
             return rule
-    row = int(differs.argmax())
+    differing_row = int(is_different.argmax())
     raise SearchError(
         "table-curves",
-        f"{path}: y of row {row} is {loss[row]:g}, by the rule {rule!r} its curve says "
-        f"{ends[row]:g}; put the rows in one order, or give the rule that y follows.",
+        f"{path}: y of row {differing_row} is {loss[differing_row]:g}, by the rule {rule!r} its curve says "
+        f"{final_scores[differing_row]:g}; put the rows in one order, or give the rule that y follows.",
     )
 
 
@@ -247,17 +263,20 @@ def _full_cost(
     """Seconds (M,) of full trainings: of so many epochs, where the seconds of one are recorded."""
     if "epoch_seconds" not in arrays:
         return cost
-    seconds = _numbers(path, "epoch_seconds", arrays["epoch_seconds"])
-    if seconds.shape != cost.shape or not (np.isfinite(seconds) & (seconds > 0)).all():
+    epoch_seconds = _float_array(path, "epoch_seconds", arrays["epoch_seconds"])
+    if (
+        epoch_seconds.shape != cost.shape
+        or not (np.isfinite(epoch_seconds) & (epoch_seconds > 0)).all()
+    ):
         raise SearchError(
             "table-value",
-            f"{path}: epoch_seconds are {seconds.shape}, the least "
-            f"{seconds.min(initial=np.inf):g}; {len(cost)} positive numbers are needed, or none.",
+            f"{path}: epoch_seconds are {epoch_seconds.shape}, the least "
+            f"{epoch_seconds.min(initial=np.inf):g}; {len(cost)} positive numbers are needed, or none.",
         )
-    return seconds * epochs
+    return epoch_seconds * epochs
 
 
-def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
+def _float_array(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -266,28 +285,34 @@ def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
         ) from None
 
 
-def _space(
+def _space_of_columns(
     path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: NDArray[np.str_]
 ) -> Space:
+    """The space whose axes have the distinct values of each column as levels.  Raises SearchError
+    "table-repeats" if two rows are the same."""
     axes = []
-    codes = []
+    level_codes = []
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
-        values, code = np.unique(column.astype(np.float64), return_inverse=True)
+        distinct_values, row_codes = np.unique(column.astype(np.float64), return_inverse=True)
         if kind == "cat":
-            axes.append(Axis(name, tuple(values.tolist()), "categorical"))
+            axes.append(Axis(name, tuple(distinct_values.tolist()), "categorical"))
         else:
-            low = float(values[0])
-            high = float(values[-1])
-            places = (values - low) / (high - low) if high > low else values * 0.0
-            axes.append(Axis(name, tuple(values.tolist()), places=tuple(places.tolist())))
-        codes.append(code)
-    rows = np.column_stack(codes).astype(np.int64)
-    distinct_rows, counts = np.unique(rows, axis=0, return_counts=True)
-    if (counts > 1).any():
-        same = (rows == distinct_rows[counts > 1][0]).all(axis=1)
-        first, second, *_ = np.flatnonzero(same).tolist()
+            lowest = float(distinct_values[0])
+            highest = float(distinct_values[-1])
+            places = (
+                (distinct_values - lowest) / (highest - lowest)
+                if highest > lowest
+                else distinct_values * 0.0
+            )
+            axes.append(Axis(name, tuple(distinct_values.tolist()), places=tuple(places.tolist())))
+        level_codes.append(row_codes)
+    rows = np.column_stack(level_codes).astype(np.int64)
+    distinct_rows, repeat_counts = np.unique(rows, axis=0, return_counts=True)
+    if (repeat_counts > 1).any():
+        is_repeated_row = (rows == distinct_rows[repeat_counts > 1][0]).all(axis=1)
+        first_row, second_row, *_ = np.flatnonzero(is_repeated_row).tolist()
         raise SearchError(
             "table-repeats",
-            f"{path}: rows {first} and {second} are the same configuration; keep one of them.",
+            f"{path}: rows {first_row} and {second_row} are the same configuration; keep one of them.",
         )
     return Space(tuple(axes), rows)

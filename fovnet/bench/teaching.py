@@ -30,7 +30,7 @@ from fovnet.search.trial import Proposal, Trial
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-MOST_ROWS = 100_000
+MOST_COMBINATIONS = 100_000
 """Combinations of levels over which means are taken; the model then takes half a gigabyte with 600
 rows."""
 AT_GUESSING = 0.98
@@ -70,64 +70,69 @@ class Lesson:
         """The lines of COLUMNS."""
         for axis, levels in zip(self.matter.axes, self.levels.T, strict=True):
             yield {"axis": axis.name, "share": axis.share}
-            yield from self._levels(axis, levels)
+            yield from self._level_lines(axis, levels)
         for pair in self.matter.pairs:
             yield {"axis": pair.axes[0], "other": pair.axes[1], "share": pair.share}
 
-    def _levels(self, axis: AxisEffect, levels: Integers) -> Iterator[dict[str, Any]]:
-        for number, effect in enumerate(axis.levels):
-            at_level = levels == number
-            rows = int(at_level.sum())
-            diverged = int(self.diverged[at_level].sum())
-            nothing = int(self.nothing[at_level].sum())
+    def _level_lines(self, axis: AxisEffect, levels: Integers) -> Iterator[dict[str, Any]]:
+        """A line of COLUMNS for each level of one axis; `levels` (M,) are those of the rows."""
+        for level_index, level_effect in enumerate(axis.levels):
+            is_at_level = levels == level_index
+            row_count = int(is_at_level.sum())
+            diverged_count = int(self.diverged[is_at_level].sum())
+            nothing_count = int(self.nothing[is_at_level].sum())
             yield {
                 "axis": axis.name,
-                "level": f"{effect.level}",
-                "loss": effect.score,
-                "loss_low": effect.low,
-                "loss_high": effect.high,
-                "rows": rows,
-                "diverged": diverged,
-                "nothing_learned": nothing,
-                "learned": (rows - diverged - nothing) / rows if rows else None,
-                "best": float(self.loss[at_level].min()) if rows > diverged else None,
+                "level": f"{level_effect.level}",
+                "loss": level_effect.score,
+                "loss_low": level_effect.low,
+                "loss_high": level_effect.high,
+                "rows": row_count,
+                "diverged": diverged_count,
+                "nothing_learned": nothing_count,
+                "learned": (row_count - diverged_count - nothing_count) / row_count
+                if row_count
+                else None,
+                "best": float(self.loss[is_at_level].min()) if row_count > diverged_count else None,
             }
 
 
 def lesson(path: Path, table: RecordedTable) -> Lesson:
     """What the table in this file teaches."""
     space, levels = _space_of_levels(path, table)
-    size = len(space)
-    rows = np.arange(size)
+    row_count = len(space)
+    space_rows = np.arange(row_count)
     if space.table is None:
-        rows = np.ravel_multi_index(tuple(levels.T), [len(axis.levels) for axis in space.axes])
+        space_rows = np.ravel_multi_index(
+            tuple(levels.T), [len(axis.levels) for axis in space.axes]
+        )
     search = Search(
         space,
         "gp-ei",
         seed=0,
         workers=1,
-        start=int(rows[0]),
+        start=int(space_rows[0]),
         initial=None,
-        predicted_seconds=np.ones(size),
-        feasible=np.ones(size, dtype=bool),
+        predicted_seconds=np.ones(row_count),
+        feasible=np.ones(row_count, dtype=bool),
     )
-    outcomes = [outcome_of(table, Slot(number, 0, table.epochs)) for number in range(len(rows))]
+    outcomes = [outcome_of(table, Slot(slot, 0, table.epochs)) for slot in range(len(space_rows))]
     trials = [
-        Trial(Proposal(number, row, space.configuration(row), 0, (), (), 1.0), outcome)
-        for number, (row, outcome) in enumerate(zip(rows.tolist(), outcomes, strict=True))
+        Trial(Proposal(slot, row, space.configuration(row), 0, (), (), 1.0), outcome)
+        for slot, (row, outcome) in enumerate(zip(space_rows.tolist(), outcomes, strict=True))
     ]
-    diverged = ~np.isfinite(table.loss)
-    loss = np.where(diverged, np.inf, table.loss)
+    is_diverged = ~np.isfinite(table.loss)
+    loss_or_infinity = np.where(is_diverged, np.inf, table.loss)
     with one_thread():
-        matter = what_matters(search, trials)
-    return Lesson(matter, levels, loss, diverged, nothing_learned(table))
+        importance = what_matters(search, trials)
+    return Lesson(importance, levels, loss_or_infinity, is_diverged, nothing_learned(table))
 
 
 def nothing_learned(table: RecordedTable) -> Mask:
     """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that
     is unknown."""
-    guess = np.inf if table.guess is None else table.guess
-    return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guess)
+    guessing_loss = np.inf if table.guess is None else table.guess
+    return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guessing_loss)
 
 
 def _space_of_levels(path: Path, table: RecordedTable) -> tuple[Space, Integers]:
@@ -137,14 +142,16 @@ def _space_of_levels(path: Path, table: RecordedTable) -> tuple[Space, Integers]
     axes = table.space.axes
     levels = table.space.rows
     if "values" in arrays:
-        values = [tuple(json.loads(text)) for text in arrays["values"].tolist()]
+        levels_by_axis = [tuple(json.loads(text)) for text in arrays["values"].tolist()]
         axes = tuple(
             Axis(axis.name, axis_values, axis.kind)
-            for axis, axis_values in zip(axes, values, strict=True)
+            for axis, axis_values in zip(axes, levels_by_axis, strict=True)
         )
-        columns = zip(axes, arrays["X"].T, strict=True)
-        levels = np.column_stack([_nearest_level(axis, column) for axis, column in columns])
-    is_small = math.prod(len(axis.levels) for axis in axes) <= MOST_ROWS
+        axes_with_columns = zip(axes, arrays["X"].T, strict=True)
+        levels = np.column_stack(
+            [_nearest_level(axis, column) for axis, column in axes_with_columns]
+        )
+    is_small = math.prod(len(axis.levels) for axis in axes) <= MOST_COMBINATIONS
     return Space(axes, None if is_small else levels), levels
 
 

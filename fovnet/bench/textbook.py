@@ -27,19 +27,25 @@ def textbook_network(net: Architecture, source: nn.Module) -> nn.Sequential:
 
     layers: list[nn.Module] = [nn.BatchNorm2d(1)]
     channels = 1
-    s = net.kernel
-    f = net.filters
+    kernel_side = net.kernel
+    filter_count = net.filters
     for _ in range(net.blocks):
         for _ in range(net.convolutions):
-            shapes = [(1, s), (s, 1)] if net.separable else [(s, s)]
-            for shape in shapes:
-                layers.append(nn.Conv2d(channels, f, shape, padding="same"))
-                channels = f
+            kernel_shapes = (
+                [(1, kernel_side), (kernel_side, 1)]
+                if net.separable
+                else [(kernel_side, kernel_side)]
+            )
+            for shape in kernel_shapes:
+                layers.append(nn.Conv2d(channels, filter_count, shape, padding="same"))
+                channels = filter_count
             layers.append(nn.ReLU())
         layers.append(nn.MaxPool2d(2))
     layers.append(nn.Flatten())
-    for inputs, outputs in pairwise([net.pooled_side**2 * f, 4096, 1024, net.classes]):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    for input_count, output_count in pairwise(
+        [net.pooled_side**2 * filter_count, 4096, 1024, net.classes]
+    ):
+        layers += [nn.Linear(input_count, output_count), nn.ReLU()]
     layers.pop()  # the last layer gives scores
     model = nn.Sequential(*layers)
     model.load_state_dict(dict(zip(model.state_dict(), source.state_dict().values(), strict=True)))

@@ -42,7 +42,13 @@ SOURCE = "Bertrand (2019)"
 """The table of published lines."""
 THESIS = "thesis"
 """The contestant with the thesis's setting: raw targets, and a model from the second draw on."""
-STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
+STOPPING_CONTESTANTS = (
+    "random+one-epoch",
+    "random+asha",
+    "tpe+asha",
+    "tpe+hyperband",
+    "gp-ei+asha",
+)
 """Contestants besides the methods by themselves, where trainings can be stopped early."""
 COLUMNS = (
     "table",
@@ -67,7 +73,7 @@ COLUMNS = (
 epochs, those of a full training as one; a run that misses a goal counts with all that it has drawn,
 or might have spent.
 *_low, *_high: the 95 % interval of the mean."""
-PACES = ("method", "runs", "median", "mean", "run")
+PACE_COLUMNS = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
 # fmt: off
 PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
@@ -84,9 +90,11 @@ def contestants(table: RecordedTable) -> list[str]:
     """The names of all that can be compared on a table: with learning curves also what stops
     trainings early."""
     has_curves = table.epochs > 1
-    methods = [name for name, method in METHODS.items() if has_curves or method.spend == "full"]
-    peers = [name for name in PEERS if is_installed(name) and (has_curves or name not in THAWING)]
-    return [THESIS, *methods, *(STOPPING if has_curves else ()), *peers]
+    own_methods = [name for name, method in METHODS.items() if has_curves or method.spend == "full"]
+    installed_peers = [
+        name for name in PEERS if is_installed(name) and (has_curves or name not in THAWING)
+    ]
+    return [THESIS, *own_methods, *(STOPPING_CONTESTANTS if has_curves else ()), *installed_peers]
 
 
 def entries(
@@ -95,17 +103,17 @@ def entries(
     """The runs of these contestants; without numbers 100 of each, or one from every row if these
     are fewer, of as many draws as there are rows.  Raises ConfigError and SearchError as
     `refuse_spending`."""
-    size = len(table.space)
-    usual = Entry(path, "", 0, draws or size)
-    of_thesis = replace(usual, initial=1, modelling=Modelling(targets="raw"))
+    row_count = len(table.space)
+    usual_entry = Entry(path, "", 0, draws or row_count)
+    of_thesis = replace(usual_entry, initial=1, modelling=Modelling(targets="raw"))
     return [
         entry
         for name in names
         for entry in entries_of(
-            of_thesis if name == THESIS else usual,
+            of_thesis if name == THESIS else usual_entry,
             {path: table},
             [parse_contestant("gp-ei" if name == THESIS else name)],
-            runs or min(100, size),
+            runs or min(100, row_count),
             every_row_first=True,
         )
     ]
@@ -116,20 +124,20 @@ def contests(
 ) -> list[Contest]:
     """The runs, grouped by contestant; `folder` holds those made so far, and only the others are
     made."""
-    run = partial(run_once, folder, checksum(entries[0].table))
-    replays = run_each(run, entries, processes, progress)
+    run_and_keep = partial(run_once, folder, checksum(entries[0].table))
+    replays = run_each(run_and_keep, entries, processes, progress)
     return contests_of(zip(entries, replays, strict=True))
 
 
 def run_once(folder: Path, stamp: str, entry: Entry) -> ReplayedSearch:
     """The run of an entry on the table with this checksum, read from `folder`, or made and left
     there."""
-    facts = asdict(entry) | {"table": stamp, "setting": entry.setting}
-    path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(facts)[:12]}.npz"
-    if path.exists():
-        return ReplayedSearch(**read_npz(path))  # type: ignore[arg-type]
+    entry_json = asdict(entry) | {"table": stamp, "setting": entry.setting}
+    replay_path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(entry_json)[:12]}.npz"
+    if replay_path.exists():
+        return ReplayedSearch(**read_npz(replay_path))  # type: ignore[arg-type]
     replay = run_entry(entry)
-    write_npz(path, **vars(replay))
+    write_npz(replay_path, **vars(replay))
     return replay
 
 
@@ -137,20 +145,21 @@ def comparison(table: RecordedTable, contests: Sequence[Contest]) -> list[dict[s
     """The lines of COLUMNS: the thesis's numbers, what is known exactly, and the contests."""
     lines = [*_published_lines(), *_chance_lines(table), *_grid_lines(table)]
     for contest in contests:
-        for row in standings(table, contest.entry, contest.replays):
-            line = asdict(row)
-            line["good"] = good_rows(table, goal_losses(table)[row.goal])
-            line["draws"] = row.mean
-            for what in ("low", "high", "sd", "worst"):
-                line[f"draws_{what}"] = line[what]
-                line[f"full_{what}"] = line[f"epochs_{what}"] / table.epochs
+        for standing in standings(table, contest.entry, contest.replays):
+            line = asdict(standing)
+            line["good"] = good_rows(table, goal_losses(table)[standing.goal])
+            line["draws"] = standing.mean
+            for statistic in ("low", "high", "sd", "worst"):
+                line[f"draws_{statistic}"] = line[statistic]
+                line[f"full_{statistic}"] = line[f"epochs_{statistic}"] / table.epochs
             lines.append(line)
     return lines
 
 
 def _published_lines() -> Iterator[dict[str, Any]]:
-    for method, numbers in PUBLISHED.items():
-        for goal, (mean, deviation, worst) in zip(GOALS, numbers, strict=True):
+    """A line of COLUMNS for each method and goal of the thesis."""
+    for method, published_by_goal in PUBLISHED.items():
+        for goal, (mean, deviation, worst) in zip(GOALS, published_by_goal, strict=True):
             yield {
                 "table": SOURCE,
                 "method": method,
@@ -166,39 +175,39 @@ def _published_lines() -> Iterator[dict[str, Any]]:
 def _chance_lines(table: RecordedTable) -> Iterator[dict[str, Any]]:
     """Random search, exactly: until the last draw it trains rows that are not good, for so many
     epochs on average."""
-    size = len(table.space)
+    row_count = len(table.space)
     for goal, loss in goal_losses(table).items():
         is_bad = ~(table.loss <= loss)
-        good = good_rows(table, loss)
-        draws = expected_draws(size, good)
+        good_count = good_rows(table, loss)
+        expected_draw_count = expected_draws(row_count, good_count)
         epochs_of_bad_row = float(table.lasts[is_bad].mean()) if is_bad.any() else 0.0
         yield {
-            **_line(table, "random, exact", goal, good),
-            "draws": draws,
-            "draws_worst": size - good + 1,
-            "draws_sd": deviation_of_draws(size, good),
-            "full_trainings": (draws - 1) * epochs_of_bad_row / table.epochs + 1,
+            **_line_of_goal(table, "random, exact", goal, good_count),
+            "draws": expected_draw_count,
+            "draws_worst": row_count - good_count + 1,
+            "draws_sd": deviation_of_draws(row_count, good_count),
+            "full_trainings": (expected_draw_count - 1) * epochs_of_bad_row / table.epochs + 1,
         }
 
 
 def _grid_lines(table: RecordedTable) -> Iterator[dict[str, Any]]:
     """A grid gone through in nested loops, the first axis outermost, from every row on and from the
     last to the first."""
-    order = np.lexsort(table.space.rows.T[::-1])
+    nested_order = np.lexsort(table.space.rows.T[::-1])
     for goal, loss in goal_losses(table).items():
-        good = np.flatnonzero(np.tile(table.loss[order] <= loss, 2))
-        starts = np.arange(len(order))
-        draws = good[np.searchsorted(good, starts)] - starts + 1
+        good_places = np.flatnonzero(np.tile(table.loss[nested_order] <= loss, 2))
+        start_places = np.arange(len(nested_order))
+        draws_by_start = good_places[np.searchsorted(good_places, start_places)] - start_places + 1
         yield {
-            **_line(table, "nested loops, exact", goal, len(good) // 2),
-            "draws": float(draws.mean()),
-            "draws_sd": float(draws.std()),
-            "draws_worst": int(draws.max()),
+            **_line_of_goal(table, "nested loops, exact", goal, len(good_places) // 2),
+            "draws": float(draws_by_start.mean()),
+            "draws_sd": float(draws_by_start.std()),
+            "draws_worst": int(draws_by_start.max()),
         }
 
 
-def _line(table: RecordedTable, method: str, goal: str, good: int) -> dict[str, Any]:
-    return {"table": table.name, "method": method, "goal": goal, "good": good, "misses": 0}
+def _line_of_goal(table: RecordedTable, method: str, goal: str, good_count: int) -> dict[str, Any]:
+    return {"table": table.name, "method": method, "goal": goal, "good": good_count, "misses": 0}
 
 
 def paces(contests: Sequence[Contest]) -> list[dict[str, Any]]:
@@ -207,13 +216,13 @@ def paces(contests: Sequence[Contest]) -> list[dict[str, Any]]:
     lines = []
     for contest in contests:
         seconds_by_run = [replay.seconds for replay in contest.replays]
-        seconds = np.concatenate(seconds_by_run)
+        proposal_seconds = np.concatenate(seconds_by_run)
         lines.append(
             {
                 "method": contest.name,
                 "runs": len(seconds_by_run),
-                "median": float(np.median(seconds)),
-                "mean": float(seconds.mean()),
+                "median": float(np.median(proposal_seconds)),
+                "mean": float(proposal_seconds.mean()),
                 "run": float(np.mean([run_seconds.sum() for run_seconds in seconds_by_run])),
             }
         )

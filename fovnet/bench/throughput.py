@@ -37,35 +37,37 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 CLASSES = 7
-RATE = 1e-3
-MOST_IMAGES = 4096  # of a timed epoch
-LOADING = 3e-3  # seconds one loader worker takes for a slice, to choose the length of an epoch
+LEARNING_RATE = 1e-3
+MOST_IMAGES_OF_EPOCH = 4096  # of a timed epoch
+LOADING_SECONDS = (
+    3e-3  # seconds one loader worker takes for a slice, to choose the length of an epoch
+)
 # degrees, translation, shear, zoom and noise of configs/default.yaml
-RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)
+AUGMENTATION_RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)
 
 
-def _net(
+def _architecture(
     blocks: int, convolutions: int, log2_filters: int, kernel: int, separable: bool
 ) -> Architecture:
     return Architecture(blocks, convolutions, log2_filters, kernel, separable, classes=CLASSES)
 
 
 SPREAD: Sequence[tuple[Architecture, int]] = (
-    (_net(5, 1, 2, 3, False), 4),
-    (_net(5, 1, 2, 3, False), 32),
-    (_net(5, 1, 2, 3, False), 256),
-    (_net(5, 1, 3, 3, False), 16),
-    (_net(4, 1, 3, 5, False), 32),
-    (_net(4, 2, 4, 3, False), 16),
-    (_net(5, 1, 4, 5, True), 64),
-    (_net(5, 2, 4, 3, True), 8),
-    (_net(5, 1, 5, 3, False), 16),
-    (_net(5, 1, 6, 3, False), 8),
-    (_net(5, 1, 6, 5, True), 32),
-    (_net(5, 2, 6, 3, False), 128),
-    (_net(5, 1, 7, 3, False), 64),
-    (_net(5, 1, 8, 3, False), 4),
-    (_net(5, 3, 8, 5, False), 256),
+    (_architecture(5, 1, 2, 3, False), 4),
+    (_architecture(5, 1, 2, 3, False), 32),
+    (_architecture(5, 1, 2, 3, False), 256),
+    (_architecture(5, 1, 3, 3, False), 16),
+    (_architecture(4, 1, 3, 5, False), 32),
+    (_architecture(4, 2, 4, 3, False), 16),
+    (_architecture(5, 1, 4, 5, True), 64),
+    (_architecture(5, 2, 4, 3, True), 8),
+    (_architecture(5, 1, 5, 3, False), 16),
+    (_architecture(5, 1, 6, 3, False), 8),
+    (_architecture(5, 1, 6, 5, True), 32),
+    (_architecture(5, 2, 6, 3, False), 128),
+    (_architecture(5, 1, 7, 3, False), 64),
+    (_architecture(5, 1, 8, 3, False), 4),
+    (_architecture(5, 3, 8, 5, False), 256),
 )
 """Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's
 baseline is the tenth."""
@@ -117,9 +119,9 @@ class Throughput:
     @property
     def label(self) -> str:
         """The network and its batch in words."""
-        kernel = f"{self.kernel}²{' separable' if self.separable else ''}"
-        blocks = f"{self.blocks}·{self.convolutions} blocks"
-        return f"{blocks}, {self.filters} × {kernel}, batch {self.batch}"
+        kernel_text = f"{self.kernel}²{' separable' if self.separable else ''}"
+        blocks_text = f"{self.blocks}·{self.convolutions} blocks"
+        return f"{blocks_text}, {self.filters} × {kernel_text}, batch {self.batch}"
 
 
 COLUMNS = [field.name for field in fields(Throughput)]
@@ -128,15 +130,15 @@ COLUMNS = [field.name for field in fields(Throughput)]
 def draw_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for
     timing, not for learning."""
-    rng = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     y, x = np.mgrid[-1:1:128j, -1:1:128j]
     slices = np.empty((n, 128, 128), np.uint8)
     # one by one: memory freed before the timing would hide later growth
     for pixels in slices:
-        width, height, brightness = rng.uniform(0.2, 0.9, 3)
+        width, height, brightness = generator.uniform(0.2, 0.9, 3)
         ellipse = 255 * brightness * (np.hypot(x / width, y / height) < 1)
-        pixels[:] = np.clip(ellipse + rng.normal(12, 6, (128, 128)), 0, 255)
-    return slices, np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, n)]
+        pixels[:] = np.clip(ellipse + generator.normal(12, 6, (128, 128)), 0, 255)
+    return slices, np.eye(CLASSES, dtype=np.float32)[generator.integers(0, CLASSES, n)]
 
 
 def throughputs(
@@ -166,10 +168,10 @@ def refuse(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throug
     seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
     if training_bytes(cost, batch) > bounds.bytes:
         note = f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
-        return _row(net, batch, note=note)
+        return _throughput_row(net, batch, note=note)
     if seconds > bounds.seconds:
         note = f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s"
-        return _row(net, batch, note=note)
+        return _throughput_row(net, batch, note=note)
     return None
 
 
@@ -180,11 +182,13 @@ def matrix_rate(device: str) -> float:
 
     torch_device = choose_device(device)
     torch.set_num_threads(1)
-    n = 8192 if torch_device.type == "cuda" else 1536
+    matrix_side = 8192 if torch_device.type == "cuda" else 1536
     dtype = torch.bfloat16 if torch_device.type == "cuda" else torch.float32
-    matrix = torch.randn(n, n).to(torch_device, dtype)
-    times = [_seconds(lambda: matrix @ matrix, torch_device) for _ in range(12)]
-    return 2 * n**3 / min(times[2:])
+    matrix = torch.randn(matrix_side, matrix_side).to(torch_device, dtype)
+    seconds_of_products = [
+        _seconds_with_device(lambda: matrix @ matrix, torch_device) for _ in range(12)
+    ]
+    return 2 * matrix_side**3 / min(seconds_of_products[2:])
 
 
 def measure(
@@ -205,25 +209,29 @@ def measure(
     keep_freed_memory()
     torch_device = choose_device(device)
     is_cuda = torch_device.type == "cuda"
-    ranges = Ranges(*RANGES)
-    slices, targets = _slices(
-        pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING)))
+    ranges = Ranges(*AUGMENTATION_RANGES)
+    slices, targets = _slices_and_targets(
+        pixels, max(2 * batch, min(MOST_IMAGES_OF_EPOCH, int(bounds.seconds / LOADING_SECONDS)))
     )
-    rows = np.arange(len(slices))
-    data = place_on_device(slices, targets, rows, rows[:1], torch_device)
-    weights = class_weights(data.targets)
+    slice_indices = np.arange(len(slices))
+    data = place_on_device(slices, targets, slice_indices, slice_indices[:1], torch_device)
+    weights_of_classes = class_weights(data.targets)
     # loads libraries into memory
-    small = begin_training(
-        replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap"), RATE, 0, torch_device
+    small_training = begin_training(
+        replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap"),
+        LEARNING_RATE,
+        0,
+        torch_device,
     )
-    train_epoch(small, data, weights, Recipe(1, 2, ranges), RATE, 2)
+    train_epoch(small_training, data, weights_of_classes, Recipe(1, 2, ranges), LEARNING_RATE, 2)
     idle_bytes = peak_bytes()
-    training = begin_training(net, RATE, 0, torch_device)
+    training = begin_training(net, LEARNING_RATE, 0, torch_device)
 
-    def epoch_seconds(images: int) -> float:
-        recipe = Recipe(1, images, ranges)
-        return _seconds(
-            lambda: train_epoch(training, data, weights, recipe, RATE, batch), torch_device
+    def epoch_seconds(image_count: int) -> float:
+        recipe = Recipe(1, image_count, ranges)
+        return _seconds_with_device(
+            lambda: train_epoch(training, data, weights_of_classes, recipe, LEARNING_RATE, batch),
+            torch_device,
         )
 
     if is_cuda:
@@ -231,39 +239,41 @@ def measure(
     # on CUDA: to the recording and beyond
     first_seconds = epoch_seconds(6 * batch if is_cuda else 2 * batch)
     if is_cuda:
-        peak = float(torch.cuda.max_memory_allocated(torch_device))
+        peak_memory = float(torch.cuda.max_memory_allocated(torch_device))
         device_text = torch.cuda.get_device_name(torch_device)
     else:
-        peak = peak_bytes() - idle_bytes
+        peak_memory = peak_bytes() - idle_bytes
         device_text = f"CPU, one thread of {os.cpu_count()} cores"
-    is_quick = first_seconds < bounds.seconds / 4
-    step_seconds = epoch_seconds(batch) if is_quick else first_seconds / 2
-    images = _epoch_length(step_seconds, batch, len(slices), bounds)
-    clocks: dict[str, Callable[[], float]] = {
-        "own": partial(epoch_seconds, images),
-        "handling": partial(_handling, training, data, Recipe(1, images, ranges), batch),
+    is_step_quick = first_seconds < bounds.seconds / 4
+    step_seconds = epoch_seconds(batch) if is_step_quick else first_seconds / 2
+    image_count = _images_of_epoch(step_seconds, batch, len(slices), bounds)
+    clock_by_name: dict[str, Callable[[], float]] = {
+        "own": partial(epoch_seconds, image_count),
+        "handling": partial(
+            _handling_seconds, training, data, Recipe(1, image_count, ranges), batch
+        ),
     }
     pipeline = Pipeline(
         net,
-        slices[:images],
-        targets[:images],
+        slices[:image_count],
+        targets[:image_count],
         batch,
-        rate=RATE,
+        rate=LEARNING_RATE,
         ranges=ranges,
         workers=bounds.loader_workers,
         device=device,
     )
-    turns = _turns_with_monai(clocks, pipeline, bounds.repeats)
-    own_seconds = turns["own"]
-    return _row(
+    seconds_by_clock = _turns_with_monai(clock_by_name, pipeline, bounds.repeats)
+    own_seconds = seconds_by_clock["own"]
+    return _throughput_row(
         net,
         batch,
-        images=images,
-        **_speed(net, batch, rate, float(np.median(images / own_seconds))),
-        handling_share=float(np.median(turns["handling"]) / np.median(own_seconds)),
-        peak_mb=peak / 1e6,
+        images=image_count,
+        **_speed_figures(net, batch, rate, float(np.median(image_count / own_seconds))),
+        handling_share=float(np.median(seconds_by_clock["handling"]) / np.median(own_seconds)),
+        peak_mb=peak_memory / 1e6,
         device=device_text,
-        **_compare_with_monai(own_seconds, turns.get("monai"), images),
+        **_compare_with_monai(own_seconds, seconds_by_clock.get("monai"), image_count),
     )
 
 
@@ -278,42 +288,44 @@ def _turns_with_monai(
         return in_turn(clocks | {"monai": monai_epoch}, repeats)
 
 
-def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
+def _speed_figures(
+    net: Architecture, batch: int, device_rate: float, images_per_second: float
+) -> dict[str, float]:
     """The figures of a training of so many images a second, on a device of so many operations a
     second."""
-    flop = 3 * cost_of(net).forward_flop
+    flop_per_image = 3 * cost_of(net).forward_flop
     return {
-        "images_per_second": speed,
-        "ms_per_step": 1e3 * batch / speed,
-        "matrix_share": float(flop * speed / rate),
+        "images_per_second": images_per_second,
+        "ms_per_step": 1e3 * batch / images_per_second,
+        "matrix_share": float(flop_per_image * images_per_second / device_rate),
     }
 
 
 def _compare_with_monai(
-    own_seconds: Floats, monai_seconds: Floats | None, images: int
+    own_seconds: Floats, monai_seconds: Floats | None, image_count: int
 ) -> dict[str, Any]:
     """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none
     where it was not run."""
     if monai_seconds is None:
         return {"note": "MONAI is not installed: its pipeline was not run"}
-    ratios = monai_seconds / own_seconds
+    seconds_ratios = monai_seconds / own_seconds
     return {
-        "monai_images_per_second": float(images / np.median(monai_seconds)),
-        "ratio": float(np.median(ratios)),
-        "ratio_low": float(ratios.min()),
-        "ratio_high": float(ratios.max()),
+        "monai_images_per_second": float(image_count / np.median(monai_seconds)),
+        "ratio": float(np.median(seconds_ratios)),
+        "ratio_low": float(seconds_ratios.min()),
+        "ratio_high": float(seconds_ratios.max()),
     }
 
 
-def _epoch_length(step_seconds: float, batch: int, most: int, bounds: Bounds) -> int:
+def _images_of_epoch(step_seconds: float, batch: int, most_images: int, bounds: Bounds) -> int:
     """Images of an epoch, in whole batches, so that all epochs of both pipelines take about
     `bounds.seconds`."""
-    seconds_per_image = 2 * step_seconds / batch + LOADING / max(1, bounds.loader_workers)
-    images = min(most, bounds.seconds / (bounds.repeats + 1) / seconds_per_image)
-    return batch * max(2, int(images // batch))
+    seconds_per_image = 2 * step_seconds / batch + LOADING_SECONDS / max(1, bounds.loader_workers)
+    image_count = min(most_images, bounds.seconds / (bounds.repeats + 1) / seconds_per_image)
+    return batch * max(2, int(image_count // batch))
 
 
-def _handling(training: Progress, data: Data, recipe: Recipe, batch: int) -> float:
+def _handling_seconds(training: Progress, data: Data, recipe: Recipe, batch: int) -> float:
     """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented
     images."""
     import torch
@@ -324,27 +336,31 @@ def _handling(training: Progress, data: Data, recipe: Recipe, batch: int) -> flo
     train_step = training.train_step
     assert train_step is not None
 
-    def prepare(work: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
-        draws = draw(recipe.slices_per_epoch, recipe.ranges, training.generator).to(data.device)
+    def prepare_batches(make_images: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
+        random_draws = draw(recipe.slices_per_epoch, recipe.ranges, training.generator).to(
+            data.device
+        )
         batches = shuffled_batches(data.train, recipe.slices_per_epoch, batch, training.generator)
-        for rows, batch_draws in zip(batches, torch.split(draws, batch), strict=True):
-            work(rows, batch_draws)
+        for batch_rows, batch_draws in zip(batches, torch.split(random_draws, batch), strict=True):
+            make_images(batch_rows, batch_draws)
 
     if data.device.type != "cuda":
-        return _seconds(lambda: prepare(train_step.images), data.device)
-    rows = data.train[:batch].clone()
-    width = draw(1, recipe.ranges, training.generator).shape[1]
-    batch_draws = torch.zeros(batch, width, device=data.device)
-    train_step.images(rows, batch_draws)
+        return _seconds_with_device(lambda: prepare_batches(train_step.images), data.device)
+    batch_rows = data.train[:batch].clone()
+    draw_width = draw(1, recipe.ranges, training.generator).shape[1]
+    batch_draws = torch.zeros(batch, draw_width, device=data.device)
+    train_step.images(batch_rows, batch_draws)
     torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
+    cuda_graph = torch.cuda.CUDAGraph()
     # kernels launched one by one would take longer than in a step's graph
-    with torch.cuda.graph(graph):
-        train_step.images(rows, batch_draws)
-    return _seconds(lambda: prepare(lambda *_: graph.replay()), data.device)
+    with torch.cuda.graph(cuda_graph):
+        train_step.images(batch_rows, batch_draws)
+    return _seconds_with_device(
+        lambda: prepare_batches(lambda *_: cuda_graph.replay()), data.device
+    )
 
 
-def _seconds(work: Callable[[], Any], device: torch.device) -> float:
+def _seconds_with_device(work: Callable[[], Any], device: torch.device) -> float:
     """The seconds of a call, and of what it leaves to a GPU."""
     import torch
 
@@ -356,17 +372,22 @@ def _seconds(work: Callable[[], Any], device: torch.device) -> float:
     return seconds_of(finish_work)
 
 
-def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    slices, targets = draw_slices(n)
+def _slices_and_targets(
+    pixels: Path | None, slice_count: int
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Slices (n, side, side) uint8, simulated or drawn from an npy file, and their simulated one-
+    hot targets (n, CLASSES)."""
+    slices, targets = draw_slices(slice_count)
     if pixels is not None:
         pack_slices = np.load(pixels, mmap_mode="r", allow_pickle=False)
-        rows = np.sort(np.random.default_rng(0).integers(0, len(pack_slices), n))
-        slices = np.array(pack_slices[rows])
+        drawn_rows = np.sort(np.random.default_rng(0).integers(0, len(pack_slices), slice_count))
+        slices = np.array(pack_slices[drawn_rows])
     return slices, targets
 
 
-def _row(net: Architecture, batch: int, **figures: Any) -> Throughput:
-    predicted = float(training_bytes(cost_of(net), batch)) / 1e6
+def _throughput_row(net: Architecture, batch: int, **measured_figures: Any) -> Throughput:
+    """The row of a configuration with its predicted memory and these figures."""
+    predicted_mb = float(training_bytes(cost_of(net), batch)) / 1e6
     return Throughput(
         net.blocks,
         net.convolutions,
@@ -375,6 +396,6 @@ def _row(net: Architecture, batch: int, **figures: Any) -> Throughput:
         net.separable,
         batch,
         net.weights,
-        predicted,
-        **figures,
+        predicted_mb,
+        **measured_figures,
     )

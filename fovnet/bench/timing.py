@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 def seconds_of(work: Callable[..., Any], *arguments: Any) -> float:
     """The seconds that a call takes."""
-    began = time.perf_counter()
+    start_s = time.perf_counter()
     work(*arguments)
-    return time.perf_counter() - began
+    return time.perf_counter() - start_s
 
 
 def in_turn(
     clocks: Mapping[str, Callable[[], float]], repeats: int
 ) -> dict[str, NDArray[np.float64]]:
     """What each clock says (repeats,), one after another and again."""
-    turns = [[clock() for clock in clocks.values()] for _ in range(repeats)]
-    return dict(zip(clocks, np.array(turns).T, strict=True))
+    seconds_by_turn = [[clock() for clock in clocks.values()] for _ in range(repeats)]
+    return dict(zip(clocks, np.array(seconds_by_turn).T, strict=True))

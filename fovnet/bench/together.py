@@ -21,10 +21,10 @@ def run_each(
     """The result of every task, in their order whatever the number of processes; `work` is a
     module-level function."""
     if processes <= 1:
-        yield from _report(map(work, tasks), len(tasks), progress)
+        yield from _reported_results(map(work, tasks), len(tasks), progress)
         return
     with process_pool(processes) as pool:
-        yield from _report(pool.map(work, tasks), len(tasks), progress)
+        yield from _reported_results(pool.map(work, tasks), len(tasks), progress)
 
 
 def run_alone(work: Callable[..., Result], *arguments: Any) -> Result:
@@ -33,9 +33,11 @@ def run_alone(work: Callable[..., Result], *arguments: Any) -> Result:
         return pool.submit(work, *arguments).result()
 
 
-def _report(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
+def _reported_results(
+    results: Iterator[Result], task_count: int, progress: Progress | None
+) -> Iterator[Result]:
     """The results, each reported to `progress` as (done, total)."""
-    for done, result in enumerate(results, start=1):
+    for done_count, result in enumerate(results, start=1):
         if progress:
-            progress(done, total)
+            progress(done_count, task_count)
         yield result

@@ -61,19 +61,19 @@ def epochs_of(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
     torch and the C library.
     """
     with process_pool(1) as pool:
-        pool.submit(_begin, pipeline).result()
-        yield lambda: pool.submit(_epoch).result()
+        pool.submit(_prepare_training, pipeline).result()
+        yield lambda: pool.submit(_train_prepared_epoch).result()
 
 
-_EPOCHS: list[Callable[[], float]] = []
+_PREPARED_EPOCHS: list[Callable[[], float]] = []
 """In the process of a pipeline: what trains an epoch, and gives its seconds."""
 
 
-def _epoch() -> float:
-    return _EPOCHS[-1]()
+def _train_prepared_epoch() -> float:
+    return _PREPARED_EPOCHS[-1]()
 
 
-def _begin(pipeline: Pipeline) -> None:
+def _prepare_training(pipeline: Pipeline) -> None:
     """Makes the network, and the loader that feeds it."""
     import torch
 
@@ -86,25 +86,27 @@ def _begin(pipeline: Pipeline) -> None:
     model = textbook_network(
         pipeline.net, build(pipeline.net, torch.Generator().manual_seed(0))
     ).to(device)
-    loader = _loader(pipeline, device)
+    loader = _monai_loader(pipeline, device)
     optimiser = torch.optim.SGD(model.parameters(), pipeline.rate, momentum=0.9, nesterov=True)
 
-    def epoch() -> None:
+    def train_epoch() -> None:
+        """One pass over all slices, a step for each batch."""
         model.train()
-        total = 0.0
-        for sample in loader:
-            images = sample["image"].to(device)
-            targets = sample["label"].to(device)
+        total_loss = 0.0
+        for batch_sample in loader:
+            images = batch_sample["image"].to(device)
+            targets = batch_sample["label"].to(device)
             optimiser.zero_grad()
             loss = torch.nn.functional.cross_entropy(model(images), targets, weight=weights)
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-            total += loss.item()
+            total_loss += loss.item()
 
-    _EPOCHS.append(partial(seconds_of, epoch))
+    _PREPARED_EPOCHS.append(partial(seconds_of, train_epoch))
 
 
-def _loader(pipeline: Pipeline, device: device) -> Any:
+def _monai_loader(pipeline: Pipeline, device: device) -> Any:
+    """The loader of MONAI's pipeline: batches with an "image" and a "label", augmented."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MONAI 1.6 warns of its own deprecated imports
         from monai.data.dataloader import DataLoader
@@ -114,9 +116,9 @@ def _loader(pipeline: Pipeline, device: device) -> Any:
         from monai.transforms.spatial.dictionary import RandAffined
         from monai.transforms.utility.dictionary import EnsureTyped
 
-        side = pipeline.slices.shape[-1]
+        slice_side = pipeline.slices.shape[-1]
         ranges = pipeline.ranges
-        chain = Compose(
+        transforms = Compose(
             [
                 EnsureTyped(keys=["image", "label"]),
                 ScaleIntensityRanged(keys=["image"], a_min=0, a_max=255, b_min=0.0, b_max=1.0),
@@ -125,7 +127,7 @@ def _loader(pipeline: Pipeline, device: device) -> Any:
                     prob=1.0,
                     rotate_range=float(np.deg2rad(ranges.rotation_deg)),
                     shear_range=(0.0, ranges.shear),
-                    translate_range=(ranges.translation * side,) * 2,
+                    translate_range=(ranges.translation * slice_side,) * 2,
                     scale_range=(ranges.zoom,) * 2,
                     mode="bilinear",
                     padding_mode="zeros",
@@ -133,12 +135,12 @@ def _loader(pipeline: Pipeline, device: device) -> Any:
                 RandGaussianNoised(keys=["image"], prob=1.0, std=ranges.noise),
             ]
         )
-        samples = [
+        labelled_samples = [
             {"image": pixels[None], "label": target}
             for pixels, target in zip(pipeline.slices, pipeline.targets, strict=True)
         ]
         return DataLoader(
-            CacheDataset(samples, chain, progress=False),
+            CacheDataset(labelled_samples, transforms, progress=False),
             batch_size=pipeline.batch,
             shuffle=True,
             num_workers=pipeline.workers,

@@ -83,7 +83,7 @@ def bench_thesis(
     lesson = teaching.lesson(path, loaded)
     write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, lines)
     write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, lesson.lines)
-    write_tsv(out_folder / "seconds.tsv", thesis.PACES, thesis.paces(contests))
+    write_tsv(out_folder / "seconds.tsv", thesis.PACE_COLUMNS, thesis.paces(contests))
     _draw(out_folder, loaded, contests)
     write_text(out_folder / "thesis.md", page(loaded, lines, lesson))
     out.print(f"{out_folder}: {', '.join(FILES)}; {len(entries)} runs in {out_folder / 'runs'}")

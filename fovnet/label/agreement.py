@@ -117,6 +117,7 @@ def _masks_of_readings(
     grid: LabelGrid,
     vocabulary: Vocabulary,
 ) -> ReadingPair:
+    """The masks of one volume by two readers, with the edges of its slices in mm."""
     first_mask, second_mask = (
         class_mask(state.extents, grid.slices, vocabulary) for state in (first_state, second_state)
     )

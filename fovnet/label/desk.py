@@ -564,6 +564,7 @@ class Desk:
         return mend_label(prediction.extents, sheet.grid.slices, self.vocabulary)
 
     def _progress_facts(self) -> dict[str, Any]:
+        """How far all volumes are, as the page is told."""
         volumes_progress = [*self._progress_by_volume_id.values()]
         volume_count_by_reader: Counter[str] = Counter()
         if self.mode != BLIND:

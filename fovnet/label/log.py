@@ -86,6 +86,8 @@ class Log:
         self._stream.close()
 
     def _append_line(self, log_line: Mapping[str, Any]) -> None:
+        """Appends a line, and waits until it is on the disk; a line that does not fit is removed
+        again."""
         size_before = os.fstat(self._descriptor).st_size
         encoded_line = (
             json.dumps(log_line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
@@ -108,6 +110,8 @@ class Log:
         self.dropped += 1
 
     def _parsed_line(self, raw_line: bytes, line_number: int) -> dict[str, Any]:
+        """A line of the log as a dictionary.  Raises CollectionError "label-log" for any other
+        text."""
         try:
             log_line = json.loads(raw_line)
         except ValueError:
@@ -121,6 +125,8 @@ class Log:
         return log_line
 
     def _refuse_other_log(self, header: Mapping[str, Any]) -> None:
+        """Raises CollectionError "label-log" for the header of another version, or of other
+        regions."""
         if header.get("label_log") != FORMAT:
             raise CollectionError(
                 "label-log",

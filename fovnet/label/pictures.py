@@ -119,6 +119,7 @@ class PictureStore:
             executor.shutdown(wait=False, cancel_futures=True)
 
     def _full_volume_of_index(self, index: int) -> FullVolume:
+        """The volume of an index in its original resolution; the one last asked for is kept."""
         if self._indexed_full_volume is None or self._indexed_full_volume[0] != index:
             self._indexed_full_volume = None  # two at once might not fit
             source = source_of(self._paths[index])
@@ -147,6 +148,7 @@ class PictureStore:
 
 
 def _full_volume(volume: Volume) -> FullVolume:
+    """The volume windowed to 8 bits, with the plane that each counted slice lies in."""
     black_value, white_value = window(volume.voxels)
     with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white
         grey = np.clip(
@@ -161,6 +163,8 @@ def _full_volume(volume: Volume) -> FullVolume:
 
 
 def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
+    """A function that reads the volume at a path; its sheet has a fault where it cannot be read."""
+
     def read_sheet() -> VolumeSheet:
         try:
             return _sheet_of_stack(slice_volume(source_of(path)))
@@ -173,6 +177,7 @@ def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
 
 
 def _sheet_of_stack(stack: SliceStack) -> VolumeSheet:
+    """The sheet of a volume that is cut into slices."""
     slice_count = stack.counted_slices or int(stack.covers[-1, 1]) + 1
     if stack.counted is None:
         cut_of = np.repeat(np.arange(len(stack.covers)), np.diff(stack.covers, axis=1)[:, 0] + 1)

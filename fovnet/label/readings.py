@@ -184,6 +184,7 @@ class ReadingBook:
     def _apply_change(
         self, reading: VolumeReading, action: Mapping[str, Any], time_s: float
     ) -> None:
+        """Undoes or redoes the last change of a reading, or makes a new one."""
         if action["act"] == UNDO:
             if reading.past:
                 reading.future.append(reading.state)

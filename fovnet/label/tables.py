@@ -206,6 +206,7 @@ def _reading_rows(volume_id: str, record: VolumeRecord) -> Iterator[TableRow]:
 
 
 def _cells_of_label_state(state: LabelState) -> TableRow:
+    """The cells of readings.tsv that do not depend on the region."""
     time_text = datetime.fromtimestamp(state.time_s, UTC).isoformat(timespec="seconds")
     return {
         "mode": state.mode,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fovnet.bench.replay import replay
-from fovnet.bench.tables import OWN, load_table
+from fovnet.bench.tables import OWN_TABLE, load_table
 from fovnet.search.look import mesh, ranking, view
 
 SHARED = {
@@ -38,7 +38,7 @@ def streams(
 
     with monkeypatch.context() as patch:
         patch.setattr(np.random, "default_rng", recorded)
-        replay(load_table(OWN), method, first_row=300, seed=1, draws=draws)
+        replay(load_table(OWN_TABLE), method, first_row=300, seed=1, draws=draws)
     return makers
 
 

@@ -14,52 +14,54 @@ from fovnet.bench.throughput import Throughput
 from fovnet.drawing.canvas import ACCENT, FAINT, WARN, house_style
 
 
-def throughput_figure(rows: Sequence[Throughput]) -> Figure:
+def throughput_figure(measurements: Sequence[Throughput]) -> Figure:
     """Three charts with one lane per measured configuration."""
-    measured = [row for row in rows if row.images_per_second is not None]
-    lanes = np.arange(len(measured))
+    measured_rows = [row for row in measurements if row.images_per_second is not None]
+    lane_positions = np.arange(len(measured_rows))
     with house_style():
-        figure = Figure(figsize=(11.0, 1.1 + 0.27 * max(4, len(measured))))
-        speed, share, memory = figure.subplots(1, 3, sharey=True, width_ratios=(1.4, 1, 1))
-        _draw_speeds(speed, measured, lanes)
-        share.barh(
-            lanes - 0.16,
-            _values_of_attribute(measured, "matrix_share"),
+        figure = Figure(figsize=(11.0, 1.1 + 0.27 * max(4, len(measured_rows))))
+        speed_axis, share_axis, memory_axis = figure.subplots(
+            1, 3, sharey=True, width_ratios=(1.4, 1, 1)
+        )
+        _draw_speeds(speed_axis, measured_rows, lane_positions)
+        share_axis.barh(
+            lane_positions - 0.16,
+            _values_of_attribute(measured_rows, "matrix_share"),
             height=0.3,
             color=ACCENT,
             label="of the matrix rate",
         )
-        share.barh(
-            lanes + 0.16,
-            _values_of_attribute(measured, "handling_share"),
+        share_axis.barh(
+            lane_positions + 0.16,
+            _values_of_attribute(measured_rows, "handling_share"),
             height=0.3,
             color=WARN,
             label="of the step: its data",
         )
-        share.xaxis.set_major_formatter(PercentFormatter(1.0))
-        share.set_title("shares", loc="left")
-        memory.plot(
-            _values_of_attribute(measured, "predicted_mb"),
-            lanes,
+        share_axis.xaxis.set_major_formatter(PercentFormatter(1.0))
+        share_axis.set_title("shares", loc="left")
+        memory_axis.plot(
+            _values_of_attribute(measured_rows, "predicted_mb"),
+            lane_positions,
             "o",
             color=FAINT,
             label="predicted",
             markersize=5,
         )
-        memory.plot(
-            _values_of_attribute(measured, "peak_mb"),
-            lanes,
+        memory_axis.plot(
+            _values_of_attribute(measured_rows, "peak_mb"),
+            lane_positions,
             "x",
             color=ACCENT,
             label="measured",
             markersize=5,
         )
-        memory.set(xscale="log", xlabel="MB")
-        memory.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        memory.xaxis.set_major_formatter(ScalarFormatter())
-        memory.xaxis.set_minor_locator(NullLocator())
-        memory.set_title("peak memory", loc="left")
-        for axis in (speed, share, memory):
+        memory_axis.set(xscale="log", xlabel="MB")
+        memory_axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        memory_axis.xaxis.set_major_formatter(ScalarFormatter())
+        memory_axis.xaxis.set_minor_locator(NullLocator())
+        memory_axis.set_title("peak memory", loc="left")
+        for axis in (speed_axis, share_axis, memory_axis):
             axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=2, frameon=False)
             axis.tick_params(axis="y", length=0)
         height = figure.get_figheight()
@@ -72,6 +74,8 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
 def _draw_speeds(
     axis: Axes, measured_rows: Sequence[Throughput], lane_positions: np.ndarray
 ) -> None:
+    """Images per second of fovnet and of MONAI's pipeline, a lane each, with their ratio beside
+    them."""
     own_speed, monai_speed, ratio = (
         _values_of_attribute(measured_rows, attribute)
         for attribute in ("images_per_second", "monai_images_per_second", "ratio")

@@ -140,6 +140,7 @@ def _interval_text(rate: MeasuredText) -> str:
 
 
 def _headlines(everything: Group) -> tuple[Headline, ...]:
+    """The wrong slices, the exactly right volumes, and the distance of borders."""
     error_before_decision = measure_text(everything.find("slice_error", "raw"))
     border_error = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
     return (

@@ -110,6 +110,7 @@ def checklists(
 def _checklist(
     name: str, reference: str, items: Sequence[ChecklistItem], report_sections: Collection[str]
 ) -> Checklist:
+    """The table of a guideline, item by item, with the number of items that this report answers."""
     rows = []
     for item in items:
         is_answered = item.section in report_sections

@@ -92,6 +92,7 @@ def _counts_by_split(manifest: Sequence[ListedVolume]) -> ReportTable:
 
 
 def _count_cells(volumes: Sequence[ListedVolume]) -> tuple[str, ...]:
+    """Numbers of subjects, volumes, labelled volumes, slices and refused volumes, as text."""
     subject_count = len({volume.subject_id for volume in volumes})
     labelled_count = sum(volume.labelled for volume in volumes)
     slice_count = sum(volume.slices for volume in volumes)

@@ -184,6 +184,8 @@ def risk_view(evaluation: Evaluation) -> RiskView:
 def _risk_table(
     volumes_by_confidence: Sequence[EvaluatedVolume], evaluation: Evaluation
 ) -> ReportTable:
+    """One row for each of TABLE_COVERAGES: the errors of the surest volumes, from volumes in
+    descending order of confidence."""
     rows = []
     for coverage in TABLE_COVERAGES:
         answered_volumes = list(

@@ -118,6 +118,7 @@ def _confidence_text(row: EvaluatedVolume) -> str:
 def _failures_sentence(
     ranked_failures: Sequence[EvaluatedVolume], volume_count: int, pictured_count: int
 ) -> str:
+    """How many volumes failed, in which way, and how many of them without a doubt."""
     wrong_set_count = sum(not row.right for row in ranked_failures)
     undoubted_count = sum(row.is_answered for row in ranked_failures)
     if not ranked_failures:
@@ -138,6 +139,8 @@ def _failures_sentence(
 def _failures_table(
     ranked_failures: Sequence[EvaluatedVolume], vocabulary: Vocabulary
 ) -> ReportTable:
+    """One row per failure: its confidence, its true and its predicted regions, its share of wrong
+    slices."""
     rows = []
     for failed_volume in ranked_failures:
         wrong_share = MeasuredText(
@@ -161,6 +164,7 @@ def _failures_table(
 def _describe_failure(
     case: Case, row: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool
 ) -> FailedVolume:
+    """One failure with its words, its spans, its picture and its thumbnails."""
     view = volume_view(case, row, "", vocabulary, faces=faces)
     kind_of_failure = "wrong regions" if not row.right else "right regions, borders off"
     half_wrong_count = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
@@ -229,6 +233,7 @@ def _thumbnails(
 def _captioned_slice(
     case: Case, picture: NDArray[np.uint8], slice_index: int, is_wrong: bool, vocabulary: Vocabulary
 ) -> Thumbnail:
+    """A slice with its height, its predicted classes, and the true ones where these differ."""
     predicted_classes, true_classes = (
         " and ".join(
             vocabulary.classes[column] for column in np.flatnonzero(is_class_of_slices[slice_index])

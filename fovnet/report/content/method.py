@@ -116,6 +116,7 @@ def _inputs_clause(settings: Settings) -> str:
 
 
 def _decoding_sentence(rule: Rule) -> str:
+    """How the rule turns probabilities into spans, without a full stop."""
     if rule.method == "intersections":
         return (
             "The decision then puts a border only where the curves of two adjacent regions cross, "
@@ -129,6 +130,7 @@ def _decoding_sentence(rule: Rule) -> str:
 
 
 def _intervals_sentences(evaluation: Evaluation) -> str:
+    """How intervals were computed, and how many there are of each kind."""
     group_measures = [measure for group in evaluation.groups for measure in group.measures]
     count_by_interval_kind = Counter(
         measure.interval for measure in (*evaluation.handling, *group_measures)

@@ -46,6 +46,8 @@ def people_table(manifest: Sequence[ListedVolume]) -> ReportTable:
 def _attribute_rows(
     attribute_name: str, volumes_by_split: Mapping[str, Sequence[ListedVolume]]
 ) -> list[Row]:
+    """The rows of one attribute: one per value, or one that summarises more than
+    MOST_LISTED_VALUES."""
     values_by_subject_by_split = (
         _values_by_subject(attribute_name, volumes) for volumes in volumes_by_split.values()
     )
@@ -104,6 +106,7 @@ def _values_by_subject(attribute_name: str, volumes: Sequence[ListedVolume]) -> 
 def _attribute_values(
     attribute_name: str, volumes: Sequence[ListedVolume], is_constant_per_subject: bool
 ) -> list[str]:
+    """The value of each subject where it is constant per subject, else that of each volume."""
     if is_constant_per_subject:
         return [
             next(iter(values)) for values in _values_by_subject(attribute_name, volumes).values()
@@ -124,6 +127,8 @@ def _as_numbers(values: Sequence[str]) -> list[float] | None:
 
 
 def _median_and_range(values: Sequence[str]) -> str:
+    """ "61 (20 to 88), 40 of 43": the median and the range of the recorded numbers; a dash without
+    any."""
     numbers = [float(value) for value in values if value != UNKNOWN]
     if not numbers:
         return "–"

@@ -321,6 +321,7 @@ def volumes_table(evaluation: Evaluation) -> ReportTable:
 
 
 def _volume_cells(row: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
+    """The cells of one volume; dashes for a refused one."""
     if row.status == "refused":
         return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
     wrong_slices_share = MeasuredText(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")

@@ -101,6 +101,7 @@ def readers_table(readers: Mapping[str, Agreements]) -> ReportTable:
 
 
 def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[MeasuredText, ...]:
+    """Slices alike, kappa, and what is measured of borders, for one region; "" for all regions."""
     measure_by_name = {measure.name: measure for measure in measures if measure.region == region}
     return (
         measure_text(measure_by_name.get("slices_alike")),

@@ -183,6 +183,8 @@ def _doubt_group(unsure_part: str, doubts: Sequence[Mapping[str, Any]]) -> Doubt
 
 
 def _what_doubt_makes_unsure(doubt_code: str, statements: Sequence[Statement]) -> str:
+    """The regions that a doubt makes unsure, in words, or ENDS_IN_WORDS; "" where nothing is said
+    region by region."""
     if not statements:
         return ""
     return (

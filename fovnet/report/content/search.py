@@ -134,6 +134,7 @@ def members_table(members: Sequence[Member]) -> ReportTable:
 
 
 def _member_cells(member: Member) -> tuple[str, ...]:
+    """Cells for each column of the table of members."""
     return (
         str(member.slot),
         configuration_text(member.configuration) + (" · sees slices alone" if member.alone else ""),
@@ -169,6 +170,8 @@ def _search_summary(
     *,
     is_further: bool,
 ) -> str:
+    """How many trials there are, how many failed, the best score and the time in all;
+    `ranked_trainings` are those with a score, the lowest first."""
     if not trainings:
         return "This report includes no search." + (FURTHER_SENTENCE if is_further else "")
     failed_count = len(trainings) - len(ranked_trainings)
@@ -189,6 +192,7 @@ def _search_summary(
 
 
 def _trial_cells(training: TrainingSummary) -> tuple[str, ...]:
+    """Cells for each of TRIAL_HEADER."""
     return (
         setting_text(training.slot),
         training.status.replace("_", " "),
@@ -203,6 +207,8 @@ def _trial_cells(training: TrainingSummary) -> tuple[str, ...]:
 
 
 def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
+    """One row for each way in which trainings ended, the most frequent first, with one message as
+    an example."""
     rows = []
     for status, count in Counter(training.status for training in trainings).most_common():
         example_message = next(

@@ -120,6 +120,8 @@ def _bars_sentences(by_region: ByRegion) -> str:
 
 
 def _bar_sentence(answer: str, region_bar: RegionBar) -> str:
+    """From which probability on an answer is given, and whether a test shows that its error
+    holds."""
     evidence_text = f"{several(region_bar.subjects, 'subject')} and {several(region_bar.statements, 'statement')}"
     rule_clause = (
         f"“{answer.capitalize()}” is the answer from a probability of {region_bar.min_confidence:.2f} "

@@ -49,6 +49,7 @@ def trainings_of(trials: Sequence[Trial]) -> list[TrainingSummary]:
 
 
 def _training_over_slots(last_slot: Trial, slots: Sequence[Trial]) -> TrainingSummary:
+    """One training from all slots in which it went on."""
     measured_peaks = [
         slot.outcome.peak_memory_bytes
         for slot in slots

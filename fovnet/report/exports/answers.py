@@ -118,6 +118,7 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
 
 
 def answer_from_facts(answer_json: Mapping[str, Any]) -> StoredAnswer:
+    """The answer that a volume's JSON holds."""
     image_references = answer_json.get("images")
     spans = spans_in(answer_json.get("spans") or ())
     return StoredAnswer(

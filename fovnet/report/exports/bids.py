@@ -82,7 +82,7 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
         sidecar_paths.append(sidecar(answer, has_own_path=has_own_path))
     for path, answer_count in answer_count_by_path.items():
         if answer_count > 1:
-            _remove_earlier(folder / path, {answer.volume_id for answer in answers})
+            _remove_earlier_sidecar(folder / path, {answer.volume_id for answer in answers})
     _ignore_sidecars(folder / ".bidsignore")
     if not (folder / "README").exists():  # an existing one is kept
         write_text(folder / "README", README.format(version=__version__))
@@ -129,28 +129,32 @@ def _earlier_dataset_links(folder: Path) -> dict[str, str]:
 
 
 def _dataset_names(
-    answers: Sequence[StoredAnswer], folder: Path, link_of_name: Mapping[str, str]
+    answers: Sequence[StoredAnswer], folder: Path, uri_by_dataset_name: Mapping[str, str]
 ) -> dict[Path, str]:
     """A name for every BIDS data set with images: its existing name, otherwise the next free one of
     `raw`, `raw2` and so on."""
-    name_of_link = {uri: name for name, uri in link_of_name.items()}
-    name_of_root: dict[Path, str] = {}
+    dataset_name_by_uri = {
+        uri: free_candidate for free_candidate, uri in uri_by_dataset_name.items()
+    }
+    name_by_dataset_root: dict[Path, str] = {}
     for root in sorted({root for answer in answers if (root := _dataset_with(answer.path))}):
-        used_names = {*name_of_link.values(), *name_of_root.values()}
+        used_names = {*dataset_name_by_uri.values(), *name_by_dataset_root.values()}
         candidates = chain(["raw"], (f"raw{number}" for number in count(2)))
-        free_name = next(name for name in candidates if name not in used_names)
-        name_of_root[root] = name_of_link.get(_relative_uri(root, folder), free_name)
-    return name_of_root
+        free_name = next(
+            free_candidate for free_candidate in candidates if free_candidate not in used_names
+        )
+        name_by_dataset_root[root] = dataset_name_by_uri.get(_relative_uri(root, folder), free_name)
+    return name_by_dataset_root
 
 
-def _source_uri(path: Path, name_of_root: Mapping[Path, str]) -> str:
-    root = _dataset_with(path)
-    if root is None:
+def _source_uri(path: Path, name_by_dataset_root: Mapping[Path, str]) -> str:
+    dataset_root = _dataset_with(path)
+    if dataset_root is None:
         return path.name
-    return f"bids:{name_of_root[root]}:{path.relative_to(root).as_posix()}"
+    return f"bids:{name_by_dataset_root[dataset_root]}:{path.relative_to(dataset_root).as_posix()}"
 
 
-def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
+def _remove_earlier_sidecar(path: Path, volume_ids: set[str]) -> None:
     """Removes a sidecar of one of these volumes, written when no other volume had its path."""
     try:
         if read_json(path)["FovnetVolume"] in volume_ids:
@@ -160,13 +164,15 @@ def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
 
 
 def _refuse_other_dataset(path: Path) -> None:
+    """Raises ConfigError "bids-other-dataset" if the description is of a data set that fovnet did
+    not make."""
     try:
-        generators = ["fovnet"]
+        generator_names = ["fovnet"]
         if path.exists():
-            generators = [generator["Name"] for generator in read_json(path)["GeneratedBy"]]
+            generator_names = [generator["Name"] for generator in read_json(path)["GeneratedBy"]]
     except (OSError, ValueError, KeyError, TypeError):
-        generators = []
-    if "fovnet" not in generators:
+        generator_names = []
+    if "fovnet" not in generator_names:
         raise ConfigError(
             "bids-other-dataset",
             f"--out {path.parent}: {path.name} exists, is of a data set that fovnet did not make, "
@@ -188,23 +194,23 @@ def sidecar(answer: StoredAnswer, *, has_own_path: bool = True) -> Path:
     folder or archive.
     """
     bids_name = _bids_name(answer) if has_own_path else None
-    kind = "anat"
+    data_type = "anat"
     if bids_name:
         entities = bids_name["entities"]
         suffix = bids_name["suffix"]
         if answer.path.parent.name in ("anat", "dwi", "func", "fmap", "perf"):
-            kind = answer.path.parent.name
+            data_type = answer.path.parent.name
     else:
         entities = f"sub-{re.sub('[^A-Za-z0-9]', '', answer.volume_id) or 'unnamed'}"
         suffix = "MR"
         if not has_own_path:
             entities += hashlib.sha256(answer.volume_id.encode()).hexdigest()[:8]
-    folder = Path(entities.partition("_")[0])
-    session = SESSION.search(entities)
-    if session:
-        folder /= f"ses-{session[1]}"
-    stem = re.sub("_desc-[A-Za-z0-9+]+", "", entities)
-    return folder / kind / f"{stem}_desc-fovnet_{suffix}.json"
+    sidecar_folder = Path(entities.partition("_")[0])
+    session_match = SESSION.search(entities)
+    if session_match:
+        sidecar_folder /= f"ses-{session_match[1]}"
+    stem_without_desc = re.sub("_desc-[A-Za-z0-9+]+", "", entities)
+    return sidecar_folder / data_type / f"{stem_without_desc}_desc-fovnet_{suffix}.json"
 
 
 def sidecar_facts(

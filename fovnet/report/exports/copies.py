@@ -321,32 +321,32 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None
 def _anatomy_groups(dataset: Any) -> list[str]:
     """The functional groups with the Frame Anatomy that is changed, per-frame before shared; [] if
     there is none."""
-    group_names = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
+    possible_group_names = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
     return [
-        name
-        for name in group_names
-        if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])
+        group_name
+        for group_name in possible_group_names
+        if any("FrameAnatomySequence" in group for group in dataset.get(group_name) or [])
     ][:1]
 
 
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:
     """The Frame Anatomy items of a multi-frame object: those of its frames if it has any, else the
     shared one, added if missing."""
-    shared = dataset.get("SharedFunctionalGroupsSequence", [])
-    frames = [
+    shared_groups = dataset.get("SharedFunctionalGroupsSequence", [])
+    groups_with_anatomy = [
         group
         for group in dataset.get("PerFrameFunctionalGroupsSequence", [])
         if "FrameAnatomySequence" in group
     ]
-    for group in frames or shared:
+    for group in groups_with_anatomy or shared_groups:
         if "FrameAnatomySequence" not in group:
             group.FrameAnatomySequence = Sequence([Dataset()])
         yield from group.FrameAnatomySequence
 
 
 def _region_item(term: Term) -> Any:
-    item = Dataset()
-    item.CodeValue = term.sct
-    item.CodingSchemeDesignator = "SCT"
-    item.CodeMeaning = term.meaning
-    return item
+    concept_item = Dataset()
+    concept_item.CodeValue = term.sct
+    concept_item.CodingSchemeDesignator = "SCT"
+    concept_item.CodeMeaning = term.meaning
+    return concept_item

@@ -154,6 +154,7 @@ def _panels(body: Body, width: float) -> tuple[Panel, ...]:
 
 
 def _span_boxes(body: Body, from_top: FromTop, left: float) -> tuple[SpanBox, ...]:
+    """A box for each span, in its lane; `left` is that of the first lane."""
     lanes = lanes_of(body.spans, body.vocabulary)
     lane_width = LANES_WIDTH / lanes.lane_count
     boxes = []

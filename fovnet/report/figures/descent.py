@@ -45,6 +45,8 @@ def descent_figure(descent: Descent) -> Figure | None:
 
 
 def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
+    """Scores by the step that chose them, failures as crosses at the top, the lowest so far as a
+    line."""
     for step_name, (colour, marker) in COLOUR_AND_MARKER_BY_STEP.items():
         step_points = [point for point in points if point.kind == step_name]
         scored_points = [point for point in step_points if point.score is not None]
@@ -86,6 +88,7 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
 
 
 def _draw_frames(axis: Any, points_with_frame: list[Point]) -> None:
+    """The reach of the poll by configuration, with a line at each restart."""
     axis.step(
         [point.begun for point in points_with_frame],
         [point.frame for point in points_with_frame],

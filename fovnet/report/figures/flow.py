@@ -67,6 +67,7 @@ def flow_figure(view: FlowView) -> Figure:
 def _draw_step_box(
     axis: Any, left: float, middle: float, width: float, title: str, counts_text: str
 ) -> None:
+    """A box at a height, with its title above its counts."""
     axis.add_patch(
         FancyBboxPatch(
             (left, middle - 0.25),

@@ -60,6 +60,8 @@ def rung_colours(count: int) -> list[str]:
 def _draw_bars(
     axis: Any, stretches: Sequence[Stretch], unit_seconds: float, colour_by_rung: Sequence[str]
 ) -> None:
+    """A bar for each slot, from its begin to its end, in the line of its configuration; crosses for
+    failures."""
     configuration_count = 1 + max(stretch.place for stretch in stretches)
     least_seconds = LEAST_BAR_SHARE * max(stretch.ends or 0.0 for stretch in stretches)
     # from a slot to the one that goes on with it
@@ -157,6 +159,7 @@ def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stret
 
 
 def _draw_legend(axis: Any, spending: Spending, colours: Sequence[str]) -> None:
+    """The colour of each rung, the cross of failures, and the line of the lowest score."""
     rung_names = [several(rung.epochs, "epoch") for rung in spending.rungs]
     handles = [
         Line2D([], [], color=colour, linewidth=5, label=rung_name)

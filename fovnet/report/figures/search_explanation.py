@@ -207,6 +207,8 @@ def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
 
 
 def _draw_effect(axis: Any, effect: AxisEffect) -> None:
+    """The expected score at each level with its band: lines for an ordinal axis, points for a
+    categorical one."""
     level_indices = [index for index, level in enumerate(effect.levels) if level.score is not None]
     level_scores = np.array(
         [effect.levels[index].score for index in level_indices], dtype=np.float64

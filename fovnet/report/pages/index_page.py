@@ -273,6 +273,7 @@ def _present_files(folder: Path) -> frozenset[str]:
 def _index_row(
     volume: TableRows, doubt_text: str, present_files: Container[str], vocabulary: Vocabulary
 ) -> IndexRow:
+    """The row of one volume, from what the tables hold of it and the files that are there."""
     first_span = volume.spans[0]
     statements = volume.statements(vocabulary.classes[:-1])
     volume_id = str(first_span["volume_id"])
@@ -366,6 +367,7 @@ def _doubts_in_json(
 
 
 def _summary_sentence(count_by_status: Counter[str]) -> str:
+    """How many volumes there are of each status."""
     volume_count = sum(count_by_status.values())
     flagged_count = volume_count - count_by_status["ok"]
     if not flagged_count:
@@ -432,6 +434,7 @@ def _most_frequent(
 def _counts_table(
     label_title: str, count_by_label: Mapping[str, int], total_count: int, unit: str = "volumes"
 ) -> ReportTable:
+    """One row per label: its count of the total, and its share."""
     rows = [
         (label, f"{count:,}/{total_count:,}", percent(count / total_count))
         for label, count in count_by_label.items()

@@ -228,6 +228,7 @@ def _reach_text(facts: Mapping[str, Any]) -> str:
 
 
 def _statements_table(statements: Sequence[Statement], vocabulary: Vocabulary) -> ReportTable:
+    """One row per statement: the answer, its probability, both ends, and why it is unsure."""
     rows = [
         (
             statement.region,
@@ -306,6 +307,7 @@ def _classes_text(
 
 
 def _spans_table(spans: Sequence[Mapping[str, Any]], unsure_names: Collection[str]) -> ReportTable:
+    """One row per span: its slices, its heights, and its confidence where it is sure."""
     rows = [
         (
             _region_text(span),
@@ -325,6 +327,7 @@ def _region_text(span: Mapping[str, Any]) -> str:
 
 
 def _borders_table(borders: Sequence[Mapping[str, Any]]) -> ReportTable:
+    """One row per border: where it is predicted, and its 90 % interval."""
     rows = [
         (
             f"{border['below']} | {border['above']}",
@@ -337,6 +340,8 @@ def _borders_table(borders: Sequence[Mapping[str, Any]]) -> ReportTable:
 
 
 def _origins_table(facts: Mapping[str, Any], z_mm: NDArray[np.float64]) -> ReportTable:
+    """The file, its cuts, what was done while reading, and by which program and networks it was
+    answered."""
     rows = [
         ("file", str(facts["path"])),
         ("cuts", f"{len(z_mm):,}, from {_mm_text(z_mm[0])} to {_mm_text(z_mm[-1])}"),

@@ -48,6 +48,7 @@ def _share_done_sentence(explanation: Explanation) -> str:
 
 
 def _space_exhausted_sentence(explanation: Explanation) -> str:
+    """What it means that every configuration was tried."""
     if explanation.spending:
         fate_of_configurations = (
             "begun: the method chose their order, and how long each was trained"

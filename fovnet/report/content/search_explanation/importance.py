@@ -61,6 +61,7 @@ def _trust_in_model_sentence(importance: Matter) -> str:
 
 
 def _shares_of_axes(axes_by_share: list[AxisEffect]) -> str:
+    """The share of the variance that single axes explain, naming the first three."""
     names_of_first_axes = ", ".join(
         f"{_spaced_name(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
     )
@@ -94,6 +95,7 @@ def axes_table(importance: Matter | None) -> ReportTable:
 
 
 def _axis_row(axis: AxisEffect) -> Row:
+    """The cells of one axis; dashes where the model has no lengthscale for it."""
     leading_cells = (_spaced_name(axis.name), percent(axis.share), percent(axis.relevance))
     scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
@@ -123,6 +125,7 @@ def brief_table(importance: Matter | None) -> ReportTable:
 
 
 def _brief_row(axis: AxisEffect) -> Row:
+    """The cells of one axis for a terminal; dashes where the model has no lengthscale for it."""
     leading_cells = (_spaced_name(axis.name), percent(axis.share), percent(axis.relevance))
     if axis.lengthscale is None:
         return *leading_cells, "–", "–"

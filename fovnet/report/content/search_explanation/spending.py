@@ -53,6 +53,7 @@ def _order_share(rung: Rung) -> str:
 
 
 def _wrong_preferences_sentence(spending: Spending) -> Iterator[str]:
+    """How often the wrong trainings were preferred; nothing where none was passed over."""
     if not spending.passed_over:
         return
     possessive = "its" if spending.passed_over == 1 else "their"
