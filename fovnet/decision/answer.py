@@ -295,13 +295,15 @@ def _round_or_none(values: NDArray[np.float64] | None) -> NDArray[np.float64] | 
     return None if values is None else np.round(values, 5)
 
 
-def _nearest_slices(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _nearest_slices(
+    counted_positions: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the
     same slice both include it."""
-    middles = (counted[:-1] + counted[1:]) // 2
-    first = np.append(counted[:1], middles + 1)
-    last = np.append(middles, counted[-1])
-    return np.minimum(first, counted), last
+    middles = (counted_positions[:-1] + counted_positions[1:]) // 2
+    first_slices = np.append(counted_positions[:1], middles + 1)
+    last_slices = np.append(middles, counted_positions[-1])
+    return np.minimum(first_slices, counted_positions), last_slices
 
 
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:

@@ -78,8 +78,10 @@ class TableRows:
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
         """The answer on each of these regions, in the order of the table, without the doubts; empty
         without answers by region."""
-        cells = dict(zip(answer_columns(regions), self.answer, strict=False))
-        return tuple(_statement(region, cells) for region in regions if cells.get(region))
+        cell_by_column = dict(zip(answer_columns(regions), self.answer, strict=False))
+        return tuple(
+            _statement(region, cell_by_column) for region in regions if cell_by_column.get(region)
+        )
 
 
 def write_answers(folder: Path, regions: Sequence[str], volumes: Iterable[TableRows]) -> Path:
@@ -152,12 +154,20 @@ def _region_cells(statement: Mapping[str, Any]) -> dict[str, Any]:
     return cell_by_column
 
 
-def _statement(region: str, cells: Mapping[str, Any]) -> Statement:
+def _statement(region: str, cell_by_column: Mapping[str, Any]) -> Statement:
     """The statement that `_region_cells` wrote."""
-    lower, upper = (
-        _region_end(f"{region}_{column}", cells) for column in COLUMN_PREFIX_BY_END.values()
+    lower_end, upper_end = (
+        _region_end(f"{region}_{column}", cell_by_column)
+        for column in COLUMN_PREFIX_BY_END.values()
     )
-    return Statement(region, cells[region], cells[f"{region}_probability"], (), lower, upper)
+    return Statement(
+        region,
+        cell_by_column[region],
+        cell_by_column[f"{region}_probability"],
+        (),
+        lower_end,
+        upper_end,
+    )
 
 
 def _region_end(column_prefix: str, cell_by_column: Mapping[str, Any]) -> RegionEnd | None:

@@ -75,8 +75,8 @@ def calibrate_by_line(chance: float, least: float, line: Line) -> float:
     """The probability `chance` calibrated by a line; unchanged for STRAIGHT."""
     if tuple(line) == STRAIGHT:
         return chance
-    p, m = _logit(np.array([chance, least]))
-    return float(expit(np.dot(line, (p, 1.0, m))))
+    whole_logit, least_logit = _logit(np.array([chance, least]))
+    return float(expit(np.dot(line, (whole_logit, 1.0, least_logit))))
 
 
 def _logit(chance: Floats) -> Floats:

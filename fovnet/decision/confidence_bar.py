@@ -144,7 +144,7 @@ def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
     return curve
 
 
-def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
+def conformal_floor(values: Floats, allowance: float = ALLOWANCE) -> float:
     """The value that at most `allowance` of unseen volumes fall below: the ⌊allowance (n + 1)⌋-th
     smallest of n; 0 where n is too small.
 
@@ -157,11 +157,11 @@ def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
 
 def _subject_errors(volumes: Sequence[GradedAnswer], bar: float) -> Floats:
     """(n,) mean error of the answered volumes of every subject that has any, by name."""
-    errors: dict[str, list[float]] = {}
+    errors_by_subject: dict[str, list[float]] = {}
     for volume in volumes:
         if volume.confidence >= bar and not volume.is_withheld:
-            errors.setdefault(volume.subject, []).append(volume.error)
-    return np.array([np.mean(errors[subject]) for subject in sorted(errors)])
+            errors_by_subject.setdefault(volume.subject, []).append(volume.error)
+    return np.array([np.mean(errors_by_subject[subject]) for subject in sorted(errors_by_subject)])
 
 
 def _shuffle(errors: Floats, seed: int) -> Floats:
@@ -170,10 +170,19 @@ def _shuffle(errors: Floats, seed: int) -> Floats:
     return errors[np.random.default_rng(seed).permutation(len(errors))]
 
 
-def _lowest_bar(volumes: Sequence[GradedAnswer], stated_error: float, lowest: float) -> float:
-    """The lowest bar, at least `lowest`, at which the volumes themselves err no more than stated; 1
-    where there is none."""
-    points = [point for point in risk_coverage(volumes) if point["bar"] >= lowest]
-    if points and points[-1]["risk"] <= stated_error:
-        return lowest
-    return min((point["bar"] for point in points if point["risk"] <= stated_error), default=1.0)
+def _lowest_bar(
+    volumes: Sequence[GradedAnswer], stated_error: float, lowest_allowed: float
+) -> float:
+    """The lowest bar, at least `lowest_allowed`, at which the volumes themselves err no more than
+    stated; 1 where there is none."""
+    curve_points = [
+        curve_point
+        for curve_point in risk_coverage(volumes)
+        if curve_point["bar"] >= lowest_allowed
+    ]
+    if curve_points and curve_points[-1]["risk"] <= stated_error:
+        return lowest_allowed
+    return min(
+        (curve_point["bar"] for curve_point in curve_points if curve_point["risk"] <= stated_error),
+        default=1.0,
+    )

@@ -49,10 +49,10 @@ class HiddenRegion:
 def brighten(pixels: Pixels) -> Pixels:
     """Slices (s, side, side), each windowed by itself; black stays black.  A slice of one grey
     value stays as it is."""
-    white = _white_levels(pixels)
-    scale = np.where(white > 0, WHITE_GREY / np.maximum(white, 1.0), 1.0)
+    white_level = _white_levels(pixels)
+    grey_scale = np.where(white_level > 0, WHITE_GREY / np.maximum(white_level, 1.0), 1.0)
     return np.asarray(
-        np.clip(np.rint(pixels * scale[:, None, None]), 0, WHITE_GREY).astype(np.uint8)
+        np.clip(np.rint(pixels * grey_scale[:, None, None]), 0, WHITE_GREY).astype(np.uint8)
     )
 
 
@@ -102,5 +102,7 @@ def _white_levels(pixels: Pixels) -> Floats:
 def _longest_stretch(is_in_stretch: NDArray[np.bool_], edges_mm: Floats) -> tuple[slice, float]:
     """The highest contiguous stretch of some slices (s,), and its height in mm; 0 where there are
     none."""
-    first, last, extent_mm = best_stretch(np.where(is_in_stretch, np.diff(edges_mm), -np.inf))
-    return slice(first, last + 1), extent_mm
+    first_row, last_row, extent_mm = best_stretch(
+        np.where(is_in_stretch, np.diff(edges_mm), -np.inf)
+    )
+    return slice(first_row, last_row + 1), extent_mm

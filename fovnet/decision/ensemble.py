@@ -256,8 +256,8 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
     name = folder.parent.name if folder.name == "ensemble" else folder.name
     if folder == SHIPPED_NETWORKS.resolve():
         name = "the networks that come with fovnet"
-    stamp = facts.get("fovnet")
-    version = stamp.get("version") if isinstance(stamp, Mapping) else None
+    version_stamp = facts.get("fovnet")
+    version = version_stamp.get("version") if isinstance(version_stamp, Mapping) else None
     return f"{name}, made by fovnet {version}" if version else name
 
 

@@ -263,10 +263,12 @@ def load(folder: Path) -> NoveltyReference | None:
 
 def _project_features(features: Floats) -> Floats:
     """(s, w) features, projected with fixed random signs if there are more than PROJECTED_WIDTH."""
-    f = features.shape[1]
-    if f <= PROJECTED_WIDTH:
+    feature_count = features.shape[1]
+    if feature_count <= PROJECTED_WIDTH:
         return features
-    return np.asarray(features @ _random_signs(f).astype(np.float64) / np.sqrt(f))
+    return np.asarray(
+        features @ _random_signs(feature_count).astype(np.float64) / np.sqrt(feature_count)
+    )
 
 
 @lru_cache(maxsize=1)

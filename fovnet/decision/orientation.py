@@ -62,9 +62,11 @@ class Orientation:
     def turns(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
         """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128,
         128)."""
-        n, planes, places, *size = planes_of_volumes.shape
-        outlines_of_planes = outlines(planes_of_volumes.reshape(-1, *size))
-        return self.turns_of_outlines(outlines_of_planes.reshape(n, planes, places, -1))
+        volume_count, plane_count, place_count, *picture_shape = planes_of_volumes.shape
+        outlines_of_planes = outlines(planes_of_volumes.reshape(-1, *picture_shape))
+        return self.turns_of_outlines(
+            outlines_of_planes.reshape(volume_count, plane_count, place_count, -1)
+        )
 
     def turns_of_outlines(self, activations: NDArray[np.float32]) -> Floats:
         """(n, 24) the same, from outlines (n, 3, 3, 1024), the activations of the first layer.

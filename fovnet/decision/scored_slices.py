@@ -107,38 +107,38 @@ class ScoredSlices:
             for split in SCORED_SPLITS
             for volume_index in readable_volumes(pack, split)
         ]
-        turned = np.full_like(self.outputs.members, np.nan)
-        brightened = np.full_like(self.outputs.members, np.nan)
+        turned_members = np.full_like(self.outputs.members, np.nan)
+        brightened_members = np.full_like(self.outputs.members, np.nan)
         for done_count, volume_index in enumerate(volume_indices, start=1):
             stack = pack.stack(volume_index)
             volume_places = self._places_of_volume(pack, volume_index)
             outputs = model.with_turned(self.of(pack, volume_index), stack)
             outputs = model.with_dark_brightened(outputs, stack)
             if outputs.turned is not None:
-                turned[:, volume_places[::-1]] = outputs.turned
+                turned_members[:, volume_places[::-1]] = outputs.turned
             if outputs.brightened is not None:
-                brightened[:, volume_places] = outputs.brightened
+                brightened_members[:, volume_places] = outputs.brightened
             progress(done_count, len(volume_indices))
         return replace(
             self,
-            turned=turned if model.sees_the_volume else None,
-            brightened=None if np.isnan(brightened).all() else brightened,
+            turned=turned_members if model.sees_the_volume else None,
+            brightened=None if np.isnan(brightened_members).all() else brightened_members,
         )
 
     def _places_of_volume(self, pack: Pack, index: int) -> NDArray[np.int64]:
         """Positions in `rows` of the slices of a volume."""
         record = pack.records[index]
-        rows = np.arange(record.first_row, record.first_row + record.slices)
-        places = np.searchsorted(self.rows, rows)
-        are_scored = not len(rows) or (
-            places[-1] < len(self.rows) and np.array_equal(self.rows[places], rows)
+        volume_rows = np.arange(record.first_row, record.first_row + record.slices)
+        row_places = np.searchsorted(self.rows, volume_rows)
+        are_scored = not len(volume_rows) or (
+            row_places[-1] < len(self.rows) and np.array_equal(self.rows[row_places], volume_rows)
         )
         if not are_scored:
             raise ModelError(
                 "probabilities-stale",
                 f"{record.volume_id}: its slices have no scores; run `fovnet ensemble` again",
             )
-        return places
+        return row_places
 
     def split(
         self, pack: Pack, split: str
@@ -158,17 +158,17 @@ def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
     return [_example(pack, scored, index) for index in readable_volumes(pack, split)]
 
 
-def _example(pack: Pack, scored: ScoredSlices, index: int) -> Example:
-    outputs = scored.of(pack, index)
-    weights = Rule(weights=scored.weights).member_weights(len(outputs.members))
+def _example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Example:
+    outputs = scored.of(pack, volume_index)
+    member_weights = Rule(weights=scored.weights).member_weights(len(outputs.members))
     turned_probabilities = (
-        None if outputs.turned is None else weighted_mean(outputs.turned, weights)
+        None if outputs.turned is None else weighted_mean(outputs.turned, member_weights)
     )
-    stack = pack.stack(index)
+    stack = pack.stack(volume_index)
     return Example(
-        weighted_mean(outputs.members, weights),
+        weighted_mean(outputs.members, member_weights),
         stack.z_mm,
-        truth_of(pack, index),
+        truth_of(pack, volume_index),
         turned_probabilities,
         stack.edges_mm,
     )

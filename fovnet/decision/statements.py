@@ -90,21 +90,23 @@ def statements(
     ]
     doubt_codes = codes_by_region(stated_regions, decision, signs, rule)
     region_statements = []
-    for region, probability, codes in zip(
+    for region, probability, region_codes in zip(
         vocabulary.classes[:-1], probability_by_region, doubt_codes, strict=True
     ):
-        lower, upper = _region_ends(decision, region)
-        answer = UNSURE if codes else answer_at(probability, rule, lower, upper)
-        region_statements.append(Statement(region, answer, probability, codes, lower, upper))
+        lower_end, upper_end = _region_ends(decision, region)
+        answer = UNSURE if region_codes else answer_at(probability, rule, lower_end, upper_end)
+        region_statements.append(
+            Statement(region, answer, probability, region_codes, lower_end, upper_end)
+        )
     return tuple(region_statements)
 
 
 def status_of(volume_statements: Sequence[Statement]) -> str:
     """ "ok" if every statement is sure, "partly" if one is, else "uncertain"."""
-    sure = sum(statement.is_sure for statement in volume_statements)
-    if sure == len(volume_statements):
+    sure_count = sum(statement.is_sure for statement in volume_statements)
+    if sure_count == len(volume_statements):
         return "ok"
-    return "partly" if sure else "uncertain"
+    return "partly" if sure_count else "uncertain"
 
 
 def unsure_sentence(volume_statements: Sequence[Statement]) -> str:

@@ -64,7 +64,7 @@ def expected_regret(
     """
     deviation = _standard_deviation(variance)
     best_deviation = float(np.sqrt(doubt))
-    # min f never lies below the bottom, nor b above the top
+    # min f never lies below the least level, nor b above the greatest
     greatest_level = best + 6.0 * best_deviation
     least_level = float((mean - 6.0 * deviation).min())
     # below the middle one P(b > y) is 1

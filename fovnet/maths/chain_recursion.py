@@ -271,7 +271,7 @@ def _too_short_probability(
     return probability
 
 
-def best(
+def find_best_path(
     runs: Runs, evidence: Evidence, between: Rungs | None = None
 ) -> tuple[NDArray[np.int64], float]:
     """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest

@@ -84,7 +84,7 @@ def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[
         # nothing lies above the last rung
         leaves=np.pad(_rises(np.diff(fits, axis=1)).T, ((0, 1), (1, 1))),
     )
-    return chain_recursion.best(runs, evidence)
+    return chain_recursion.find_best_path(runs, evidence)
 
 
 def _rises(gap: Floats) -> Marks:

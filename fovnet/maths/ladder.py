@@ -100,12 +100,12 @@ class Ladder:
         plain_runs = self._plain_runs
         evidence = self._evidence
         if not self.heights:
-            return chain_recursion.best(plain_runs, evidence, between)
-        path_weight = self.path_weight(chain_recursion.best(plain_runs, evidence)[0])
+            return chain_recursion.find_best_path(plain_runs, evidence, between)
+        path_weight = self.path_weight(chain_recursion.find_best_path(plain_runs, evidence)[0])
         bounds = chain_recursion.crossings(plain_runs, evidence, np.maximum)
         least_weight = path_weight - bounds.total - RELATIVE_ROUNDING * max(1.0, abs(path_weight))
         likely_events = _LikelyEvents.above(bounds, least_weight, -least_weight)
-        return chain_recursion.best(self._runs_between_events(likely_events), evidence)
+        return chain_recursion.find_best_path(self._runs_between_events(likely_events), evidence)
 
     def crossings(self, good_path: States | None = None) -> Crossings:
         """Where paths begin, step up and end, over all paths, each weighted by the exponential of

@@ -103,7 +103,9 @@ def list_net(
     ) - target_shares
 
 
-def point(scores: Floats, place_weights: Floats, first_of_tie: Integers) -> tuple[Floats, Floats]:
+def squared_level_error(
+    scores: Floats, place_weights: Floats, first_of_tie: Integers
+) -> tuple[Floats, Floats]:
     """Loss (M,) and gradient (M, n): the mean squared distance of the scores (M, n) to the
     levels."""
     distance_to_level = scores - levels(first_of_tie)
@@ -115,4 +117,9 @@ def levels(first_of_tie: Integers) -> Floats:
     return np.asarray(1.0 - first_of_tie / len(first_of_tie))
 
 
-LOSSES: Mapping[str, Loss] = {"list": list_mle, "pair": rank_net, "net": list_net, "point": point}
+LOSSES: Mapping[str, Loss] = {
+    "list": list_mle,
+    "pair": rank_net,
+    "net": list_net,
+    "point": squared_level_error,
+}

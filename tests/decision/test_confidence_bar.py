@@ -15,8 +15,8 @@ from fovnet.decision.confidence_bar import (
     SURE_ENOUGH,
     GradedAnswer,
     choose_bar,
+    conformal_floor,
     fewest_people,
-    floor,
     risk_coverage,
 )
 
@@ -98,9 +98,11 @@ def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
     """Mean over 400 draws of 80 values; the conformal rank keeps it at or below, and within a value's worth
     of, the allowance."""
     rng = np.random.default_rng(0)
-    below = [(rng.normal(size=1000) < floor(rng.normal(size=80))).mean() for _ in range(400)]
+    below = [
+        (rng.normal(size=1000) < conformal_floor(rng.normal(size=80))).mean() for _ in range(400)
+    ]
     assert ALLOWANCE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWANCE + 0.003
-    assert floor(np.arange(1.0, 19.0)) == 0  # one in twenty is less than one of 18
+    assert conformal_floor(np.arange(1.0, 19.0)) == 0  # one in twenty is less than one of 18
 
 
 def test_one_person_fewer_than_it_takes_promises_nothing() -> None:

@@ -15,8 +15,8 @@ from fovnet.maths.ranking_losses import (
     levels,
     list_mle,
     list_net,
-    point,
     rank_net,
+    squared_level_error,
     tie_starts,
     weights,
 )
@@ -153,7 +153,9 @@ def test_pairs_and_points_are_scikit_learns():
     assert rank_net(s, SINGLE, TIED)[0] == pytest.approx(
         log_loss(wanted, 1 / (1 + np.exp(-mirrored))), rel=1e-12
     )
-    assert point(s, SINGLE, TIED)[0] == pytest.approx(mean_squared_error(level, s[0]), rel=1e-12)
+    assert squared_level_error(s, SINGLE, TIED)[0] == pytest.approx(
+        mean_squared_error(level, s[0]), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)

@@ -84,19 +84,27 @@ def presence(
     )
 
 
-def _rung_label_probability(smoothed: Floats, chain_region_count: int) -> Floats:
+def _rung_label_probability(smoothed_probabilities: Floats, chain_region_count: int) -> Floats:
     """(s, n) probability that a slice is labelled with each chain region."""
-    rungs_and_none = np.column_stack([smoothed[:, :chain_region_count], smoothed[:, -1:]])
-    total = np.maximum(rungs_and_none.sum(axis=1, keepdims=True), FLOOR)
-    chance = np.minimum(1.0, 2.0 * (1.0 - smoothed[:, chain_region_count:-1].sum(axis=1)))[:, None]
-    return np.asarray(chance * smoothed[:, :chain_region_count] / total)
+    rungs_and_none = np.column_stack(
+        [smoothed_probabilities[:, :chain_region_count], smoothed_probabilities[:, -1:]]
+    )
+    chain_share = np.maximum(rungs_and_none.sum(axis=1, keepdims=True), FLOOR)
+    label_probability = np.minimum(
+        1.0, 2.0 * (1.0 - smoothed_probabilities[:, chain_region_count:-1].sum(axis=1))
+    )[:, None]
+    return np.asarray(
+        label_probability * smoothed_probabilities[:, :chain_region_count] / chain_share
+    )
 
 
-def _side_region_presence(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule) -> float:
+def _side_region_presence(
+    side_shares: Floats, edges_mm: Floats, least_mm: float, rule: Rule
+) -> float:
     """Of a side region with these shares (s,), 0 to 1, of the slices."""
     observations = observations_of(edges_mm) * OBSERVATION_MM / rule.evidence_mm
-    log_shown = observations * np.log(np.maximum(share, FLOOR))
-    log_absent = observations * np.log(np.maximum(1.0 - share, FLOOR))
+    log_shown = observations * np.log(np.maximum(side_shares, FLOOR))
+    log_absent = observations * np.log(np.maximum(1.0 - side_shares, FLOOR))
     below_edges_mm = (edges_mm - edges_mm[0])[:, None]
     return float(Ladder(log_shown[:, None], log_absent).presence(below_edges_mm, least_mm)[0])
 
@@ -117,6 +125,6 @@ def _largest_mean_along(slice_shares: Floats, height_mm: Floats, least_mm: float
     )
 
 
-def _cumulate_to_edges(of_slices: Floats) -> Floats:
+def _cumulate_to_edges(slice_values: Floats) -> Floats:
     """(s + 1, ...) the sums below every edge."""
-    return np.concatenate([np.zeros_like(of_slices[:1]), np.cumsum(of_slices, axis=0)])
+    return np.concatenate([np.zeros_like(slice_values[:1]), np.cumsum(slice_values, axis=0)])

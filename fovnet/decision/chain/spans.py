@@ -120,13 +120,13 @@ def decide(
     """
     chain_region_count = len(vocabulary.chain)
     volume_outline = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed = volume_outline.smoothed
+    smoothed_probabilities = volume_outline.smoothed
     states = volume_outline.states
     chain_model = volume_outline.chain
     crossings = chain_model.believed.ladder.crossings(states)
     sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
     volume_roughness = roughness(sharpened_probabilities[~_is_void(states, chain_model.blank)])
-    misfit = chain_model.misfit(states)
+    path_misfit = chain_model.misfit(states)
     reversed_chain = chain_model.reversed
     if turned is not None:
         edges_from_head_mm = -chain_model.edges_mm[::-1]
@@ -134,23 +134,28 @@ def decide(
     flipped_gain = reversed_chain.ladder.log_weight() - chain_model.ladder.log_weight(
         good_path=states
     )
-    order_trust = _order_trust(misfit, volume_roughness, rule)
+    order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
-    posterior = _posterior_shown(crossings.posterior(), chain_model.blank)
-    certainty = _class_certainty(
-        volume_outline.decided, smoothed[:, chain_region_count:-1], posterior, chain_region_count
+    chain_posterior = _posterior_shown(crossings.posterior(), chain_model.blank)
+    class_certainty = _class_certainty(
+        volume_outline.decided,
+        smoothed_probabilities[:, chain_region_count:-1],
+        chain_posterior,
+        chain_region_count,
     )
     # before the calibration, which was fitted to values after trust
-    certainty[:, :-1] *= path_trust
-    certainty = recalibrate(
-        certainty, shares(smoothed, volume_outline.decided, chain_region_count), rule.beta
+    class_certainty[:, :-1] *= path_trust
+    class_certainty = recalibrate(
+        class_certainty,
+        shares(smoothed_probabilities, volume_outline.decided, chain_region_count),
+        rule.beta,
     )
-    kept_labels = _drop_guesses(volume_outline.decided, certainty, chain_region_count)
+    kept_labels = _drop_guesses(volume_outline.decided, class_certainty, chain_region_count)
     confidence = np.take_along_axis(
-        certainty, predicted_class(kept_labels, chain_region_count)[:, None], axis=1
+        class_certainty, predicted_class(kept_labels, chain_region_count)[:, None], axis=1
     )[:, 0]
-    spans = _spans_of_labels(kept_labels, certainty, chain_model.edges_mm, vocabulary)
+    spans = _spans_of_labels(kept_labels, class_certainty, chain_model.edges_mm, vocabulary)
     set_probability = path_trust * _set_probability(
         volume_outline, kept_labels, crossings.total, chain_region_count
     )
@@ -159,13 +164,13 @@ def decide(
     )
     return Decision(
         spans=tuple(spans),
-        smoothed=smoothed,
+        smoothed=smoothed_probabilities,
         decided=kept_labels,
         confidence=confidence,
         sure=float(confidence.mean()),
         flipped_gain=flipped_gain,
         presence=presence(
-            smoothed, states, chain_region_count, chain_model.edges_mm, rule
+            smoothed_probabilities, states, chain_region_count, chain_model.edges_mm, rule
         ).discount(order_trust),
         boundaries=boundaries(
             states,
@@ -178,7 +183,7 @@ def decide(
         ),
         set_probability=_calibrate_set_probability(set_probability, spans, rule),
         flipped=flipped_gain > rule.flipped_gain,
-        misfit=misfit,
+        misfit=path_misfit,
         roughness=volume_roughness,
         observations=_observations(chain_model.edges_mm),
     )
@@ -197,34 +202,42 @@ def outline(
     none."""
     chain_region_count = len(vocabulary.chain)
     edges_mm = outer_edges(z_mm, edges_mm)
-    smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
-    excess_share = smoothed[:, chain_region_count:-1] - _side_region_bars(
-        smoothed, chain_region_count, rule.side_threshold
+    smoothed_probabilities = smooth_along_body(
+        temper(probabilities, rule.temperature), z_mm, rule.sigma_mm
+    )
+    excess_share = smoothed_probabilities[:, chain_region_count:-1] - _side_region_bars(
+        smoothed_probabilities, chain_region_count, rule.side_threshold
     )
     stretch_by_side_region = [
         best_stretch(region_excess * np.diff(edges_mm)) for region_excess in excess_share.T
     ]
-    chain_model = ChainModel.of(smoothed, chain_region_count, edges_mm, rule)
+    chain_model = ChainModel.of(smoothed_probabilities, chain_region_count, edges_mm, rule)
     states, path_weight = chain_model.best()
-    decided = np.zeros(smoothed.shape, dtype=bool)
-    decided[:, :chain_region_count] = states[:, None] == np.arange(1, chain_region_count + 1)
-    _place_side_regions(decided, smoothed, stretch_by_side_region, chain_region_count, rule)
+    decided_labels = np.zeros(smoothed_probabilities.shape, dtype=bool)
+    decided_labels[:, :chain_region_count] = states[:, None] == np.arange(1, chain_region_count + 1)
+    _place_side_regions(
+        decided_labels, smoothed_probabilities, stretch_by_side_region, chain_region_count, rule
+    )
     # a region whose slices are all blank is a guess, and kept
-    is_visible = (decided[:, :chain_region_count] & ~chain_model.blank).any(axis=0)
-    decided[:, :chain_region_count] &= ~(chain_model.blank & is_visible)
-    decided[:, -1] = ~decided[:, :-1].any(axis=1)
-    return Outline(smoothed, decided, states, path_weight, chain_model)
+    is_visible = (decided_labels[:, :chain_region_count] & ~chain_model.blank).any(axis=0)
+    decided_labels[:, :chain_region_count] &= ~(chain_model.blank & is_visible)
+    decided_labels[:, -1] = ~decided_labels[:, :-1].any(axis=1)
+    return Outline(smoothed_probabilities, decided_labels, states, path_weight, chain_model)
 
 
-def _side_region_bars(smoothed: Floats, chain_region_count: int, threshold: float) -> Floats:
+def _side_region_bars(
+    smoothed_probabilities: Floats, chain_region_count: int, threshold: float
+) -> Floats:
     """(s, p) bars of the side regions' shares: the threshold, or the share of the most probable
     other class if that is lower.  A spine of unclear level may be the most probable class with a
     share below one half, as the rungs share the rest."""
-    bars = np.full_like(smoothed[:, chain_region_count:-1], threshold)
-    for side_region in range(bars.shape[1]):
-        other_share = np.delete(smoothed, chain_region_count + side_region, axis=1).max(axis=1)
-        bars[:, side_region] = np.minimum(bars[:, side_region], other_share)
-    return bars
+    bar_by_slice = np.full_like(smoothed_probabilities[:, chain_region_count:-1], threshold)
+    for side_region in range(bar_by_slice.shape[1]):
+        other_share = np.delete(
+            smoothed_probabilities, chain_region_count + side_region, axis=1
+        ).max(axis=1)
+        bar_by_slice[:, side_region] = np.minimum(bar_by_slice[:, side_region], other_share)
+    return bar_by_slice
 
 
 def _observations(edges_mm: Floats) -> float:
@@ -235,33 +248,36 @@ def _observations(edges_mm: Floats) -> float:
 def _order_trust(misfit: float, volume_roughness: float, rule: Rule) -> float:
     """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above
     usual, as in shuffled slices."""
-    by_misfit = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
+    misfit_trust = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
     smoothness = max(0.0, 1.0 - volume_roughness)
-    return float(by_misfit * min(1.0, smoothness / (1.0 - rule.usual_roughness)))
+    return float(misfit_trust * min(1.0, smoothness / (1.0 - rule.usual_roughness)))
 
 
 def _drop_guesses(
-    decided: NDArray[np.bool_], certainty: Floats, chain_region_count: int
+    decided_labels: NDArray[np.bool_], class_certainty: Floats, chain_region_count: int
 ) -> NDArray[np.bool_]:
     """(s, k) the decided labels without chain regions that lie within side regions and have a mean
     certainty below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is
     removed if the regions left would not be neighbours in the order."""
-    kept_labels = decided.copy()
-    in_side_region = np.asarray(decided[:, chain_region_count:-1].any(axis=1))
+    kept_labels = decided_labels.copy()
+    in_side_region = np.asarray(decided_labels[:, chain_region_count:-1].any(axis=1))
     for rung in range(chain_region_count):
-        is_rung = decided[:, rung]
+        is_rung = decided_labels[:, rung]
         if (
             is_rung.any()
             and in_side_region[is_rung].all()
-            and certainty[is_rung, rung].mean() < EVEN
+            and class_certainty[is_rung, rung].mean() < EVEN
         ):
             kept_labels[is_rung, rung] = False
     kept_rungs = np.flatnonzero(kept_labels[:, :chain_region_count].any(axis=0))
-    return kept_labels if (np.diff(kept_rungs) == 1).all() else decided
+    return kept_labels if (np.diff(kept_rungs) == 1).all() else decided_labels
 
 
 def _set_probability(
-    volume_outline: Outline, decided: NDArray[np.bool_], total: float, chain_region_count: int
+    volume_outline: Outline,
+    kept_labels: NDArray[np.bool_],
+    total_weight: float,
+    chain_region_count: int,
 ) -> float:
     """Probability of the decoded chain regions, over all paths, times that of each side region's
     presence or absence as decided.
@@ -283,9 +299,10 @@ def _set_probability(
     else:
         set_weight = float(believed_chain.none.sum())
     is_side_region_alone = (
-        not decided[:, :chain_region_count].any() and decided[:, chain_region_count:-1].any()
+        not kept_labels[:, :chain_region_count].any()
+        and kept_labels[:, chain_region_count:-1].any()
     )
-    probability = 1.0 if is_side_region_alone else np.exp(min(0.0, set_weight - total))
+    probability = 1.0 if is_side_region_alone else np.exp(min(0.0, set_weight - total_weight))
     side_probabilities = _side_region_probability(
         volume_outline.decided,
         volume_outline.smoothed[:, chain_region_count:-1],
@@ -301,76 +318,90 @@ def _set_probability(
     return float(probability)
 
 
-def _calibrate_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
+def _calibrate_set_probability(set_probability: float, spans: Sequence[Span], rule: Rule) -> float:
     """The probability of the set as calibrated on validation volumes; unchanged if nothing is
     shown."""
     if not spans:
-        return chance
-    return calibrate_by_line(chance, min(span.confidence for span in spans), rule.line)
+        return set_probability
+    return calibrate_by_line(set_probability, min(span.confidence for span in spans), rule.line)
 
 
 def _side_region_probability(
-    decided: NDArray[np.bool_], side_regions: Floats, chain_region_count: int
+    decided_labels: NDArray[np.bool_], side_shares: Floats, chain_region_count: int
 ) -> Floats:
     """Shares of the side regions as probabilities: doubled beside another label, tripled beside
     two, because training splits the target of such a slice evenly; at most 1."""
-    has_side_region = decided[:, chain_region_count:-1]
-    has_label = np.column_stack([decided[:, :chain_region_count].any(axis=1), has_side_region])
-    labels = has_label.sum(axis=1, keepdims=True) + ~has_side_region
-    return np.asarray(np.minimum(side_regions * labels, 1.0))
+    has_side_region = decided_labels[:, chain_region_count:-1]
+    has_label = np.column_stack(
+        [decided_labels[:, :chain_region_count].any(axis=1), has_side_region]
+    )
+    label_count = has_label.sum(axis=1, keepdims=True) + ~has_side_region
+    return np.asarray(np.minimum(side_shares * label_count, 1.0))
 
 
-def shares(smoothed: Floats, decided: NDArray[np.bool_], chain_region_count: int) -> Floats:
+def shares(
+    smoothed_probabilities: Floats, decided_labels: NDArray[np.bool_], chain_region_count: int
+) -> Floats:
     """(s, k) probabilities from each slice alone: side regions as in `_side_region_probability`,
     other classes renormalised without the side regions' share."""
-    chain_share = np.maximum(smoothed[:, :chain_region_count].sum(axis=1) + smoothed[:, -1], FLOOR)[
-        :, None
-    ]
+    chain_share = np.maximum(
+        smoothed_probabilities[:, :chain_region_count].sum(axis=1) + smoothed_probabilities[:, -1],
+        FLOOR,
+    )[:, None]
     return np.column_stack(
         [
-            smoothed[:, :chain_region_count] / chain_share,
+            smoothed_probabilities[:, :chain_region_count] / chain_share,
             _side_region_probability(
-                decided, smoothed[:, chain_region_count:-1], chain_region_count
+                decided_labels, smoothed_probabilities[:, chain_region_count:-1], chain_region_count
             ),
-            smoothed[:, -1:] / chain_share,
+            smoothed_probabilities[:, -1:] / chain_share,
         ]
     )
 
 
-def predicted_class(decided: NDArray[np.bool_], chain_region_count: int) -> NDArray[np.int64]:
+def predicted_class(
+    decided_labels: NDArray[np.bool_], chain_region_count: int
+) -> NDArray[np.int64]:
     """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the
     n-rung chain, else none."""
-    k = decided.shape[1]
-    order = np.concatenate(
-        [np.arange(chain_region_count, k - 1), np.arange(chain_region_count), [k - 1]]
+    class_count = decided_labels.shape[1]
+    class_order = np.concatenate(
+        [
+            np.arange(chain_region_count, class_count - 1),
+            np.arange(chain_region_count),
+            [class_count - 1],
+        ]
     )
-    return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
+    return np.asarray(class_order[decided_labels[:, class_order].argmax(axis=1)], dtype=np.int64)
 
 
 def _place_side_regions(
-    decided: NDArray[np.bool_],
-    smoothed: Floats,
-    stretches: list[tuple[int, int, float]],
+    decided_labels: NDArray[np.bool_],
+    smoothed_probabilities: Floats,
+    stretch_by_side_region: list[tuple[int, int, float]],
     chain_region_count: int,
     rule: Rule,
 ) -> None:
-    """Write each side region's stretch to `decided`, and remove from it chain regions with a mean
-    share below `chain_share_in_side` there.
+    """Write each side region's stretch to `decided_labels`, and remove from it chain regions with a
+    mean share below `chain_share_in_side` there.
 
     Nothing is removed where the rest of the chain would not be contiguous.
     """
-    for side_region, (first_row, last_row, _) in enumerate(stretches):
+    for side_region, (first_row, last_row, _) in enumerate(stretch_by_side_region):
         if last_row < first_row:
             continue
         stretch_rows = slice(first_row, last_row + 1)
-        decided[stretch_rows, chain_region_count + side_region] = True
-        chain_labels = decided[:, :chain_region_count].copy()
+        decided_labels[stretch_rows, chain_region_count + side_region] = True
+        chain_labels = decided_labels[:, :chain_region_count].copy()
         for rung in range(chain_region_count):
-            rung_rows = np.flatnonzero(decided[stretch_rows, rung]) + first_row
-            if len(rung_rows) and smoothed[rung_rows, rung].mean() < rule.chain_share_in_side:
+            rung_rows = np.flatnonzero(decided_labels[stretch_rows, rung]) + first_row
+            if (
+                len(rung_rows)
+                and smoothed_probabilities[rung_rows, rung].mean() < rule.chain_share_in_side
+            ):
                 chain_labels[rung_rows, rung] = False
         if (np.diff(np.flatnonzero(chain_labels.any(axis=1))) == 1).all():
-            decided[:, :chain_region_count] = chain_labels
+            decided_labels[:, :chain_region_count] = chain_labels
 
 
 def _is_void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -379,43 +410,49 @@ def _is_void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.
     return np.asarray(blank[np.arange(len(states)), rung] & (states == rung + 1))
 
 
-def _posterior_shown(posterior: Floats, blank: NDArray[np.bool_]) -> Floats:
+def _posterior_shown(posterior: Floats, is_blank: NDArray[np.bool_]) -> Floats:
     """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on
     which it is blank goes to none."""
-    rungs = posterior[:, :-1] * ~blank
-    none = posterior[:, -1] + (posterior[:, :-1] - rungs).sum(axis=1)
-    return np.column_stack([rungs, none])
+    rung_probability = posterior[:, :-1] * ~is_blank
+    none_probability = posterior[:, -1] + (posterior[:, :-1] - rung_probability).sum(axis=1)
+    return np.column_stack([rung_probability, none_probability])
 
 
 def _class_certainty(
-    decided: NDArray[np.bool_], side_regions: Floats, posterior: Floats, chain_region_count: int
+    decided_labels: NDArray[np.bool_],
+    side_shares: Floats,
+    chain_posterior: Floats,
+    chain_region_count: int,
 ) -> Floats:
     """(s, k) probability that a slice shows each class: the chain's posterior, and the side
     regions' shares."""
     return np.column_stack(
         [
-            posterior[:, :chain_region_count],
-            _side_region_probability(decided, side_regions, chain_region_count),
-            posterior[:, chain_region_count],
+            chain_posterior[:, :chain_region_count],
+            _side_region_probability(decided_labels, side_shares, chain_region_count),
+            chain_posterior[:, chain_region_count],
         ]
     )
 
 
 def _spans_of_labels(
-    decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, vocabulary: Vocabulary
+    decided_labels: NDArray[np.bool_],
+    class_certainty: Floats,
+    edges_mm: Floats,
+    vocabulary: Vocabulary,
 ) -> list[Span]:
     spans = []
     for class_index, region in enumerate(vocabulary.classes[:-1]):
-        decided_rows = np.flatnonzero(decided[:, class_index])
+        decided_rows = np.flatnonzero(decided_labels[:, class_index])
         for span_rows in np.split(decided_rows, np.flatnonzero(np.diff(decided_rows) > 1) + 1):
             if not len(span_rows):
                 continue
             first_row = int(span_rows[0])
             last_row = int(span_rows[-1])
-            levels: tuple[str, ...] = ()
+            crossed_levels: tuple[str, ...] = ()
             if region in vocabulary.side_regions:
-                levels = _crossed_levels(
-                    decided[span_rows], np.diff(edges_mm)[span_rows], vocabulary
+                crossed_levels = _crossed_levels(
+                    decided_labels[span_rows], np.diff(edges_mm)[span_rows], vocabulary
                 )
             span = Span(
                 region=region,
@@ -423,22 +460,22 @@ def _spans_of_labels(
                 last=last_row,
                 from_mm=float(edges_mm[first_row]),
                 to_mm=float(edges_mm[last_row + 1]),
-                confidence=float(certainty[span_rows, class_index].mean()),
-                levels=levels,
+                confidence=float(class_certainty[span_rows, class_index].mean()),
+                levels=crossed_levels,
             )
             spans.append(span)
     return spans
 
 
 def _crossed_levels(
-    decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary
+    decided_labels: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary
 ) -> tuple[str, ...]:
     """The levels of a side region's stretch, by the chain regions decided along it, feet to head;
     empty if there are none."""
     mm_by_level = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
-    for column, level in enumerate(vocabulary.levels):
+    for class_index, level in enumerate(vocabulary.levels):
         if level:
-            mm_by_level[level] += float(height_mm[decided[:, column]].sum())
+            mm_by_level[level] += float(height_mm[decided_labels[:, class_index]].sum())
     least_mm = min(LEVEL_MM, LEVEL_SHARE * height_mm.sum())
     return tuple(
         level for level, level_mm in mm_by_level.items() if level_mm >= least_mm and level_mm > 0
@@ -460,5 +497,5 @@ def outer_edges(z_mm: Floats, edges_mm: Floats | None = None) -> Floats:
     """(s + 1,) where the cuts begin and end, feet to head: `edges_mm` if given, else by `edges`."""
     if edges_mm is not None:
         return edges_mm
-    lower, upper = edges(z_mm)
-    return np.append(lower, upper[-1])
+    lower_mm, upper_mm = edges(z_mm)
+    return np.append(lower_mm, upper_mm[-1])

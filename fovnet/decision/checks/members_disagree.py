@@ -8,7 +8,7 @@ import numpy as np
 
 from fovnet.decision.checks.check import Check, Concern, DecidedVolume, Floats, Reason, StatedRegion
 from fovnet.decision.checks.percent import below
-from fovnet.decision.confidence_bar import floor
+from fovnet.decision.confidence_bar import conformal_floor
 from fovnet.decision.rule import Rule
 from fovnet.maths.agreement import agreement
 
@@ -21,7 +21,9 @@ def measure(volume: DecidedVolume) -> Floats:
 def fit(agreements: Sequence[Floats]) -> float:
     """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too
     few."""
-    return floor(np.array([float(slice_agreement.mean()) for slice_agreement in agreements]))
+    return conformal_floor(
+        np.array([float(slice_agreement.mean()) for slice_agreement in agreements])
+    )
 
 
 def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:

@@ -49,8 +49,8 @@ def sentences(order: Order, rule: Rule) -> Iterator[str]:
     if order.shows_region and order.disorder > GREATEST_DISORDER:
         yield "neighbouring slices do not resemble each other: they may be in the wrong order"
     elif order.shows_region and order.passes > 1:
-        acquired = f"as they were acquired, in {order.passes} interleaved passes"
-        yield f"slices seem to lie {acquired}, and not in their order"
+        acquisition_text = f"as they were acquired, in {order.passes} interleaved passes"
+        yield f"slices seem to lie {acquisition_text}, and not in their order"
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:

@@ -36,10 +36,10 @@ def fit(extents_mm: Sequence[float]) -> float:
 def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
     """One below the bar."""
     if extent_mm < rule.least_extent_mm:
-        extent = math.floor(10 * extent_mm) / 10
-        bar = math.ceil(10 * rule.least_extent_mm) / 10
-        size = f"{extent:g} mm along its longest side, at least {bar:g} mm wanted"
-        yield f"much smaller than anything the networks were validated on: {size}"
+        written_extent_mm = math.floor(10 * extent_mm) / 10
+        written_bar_mm = math.ceil(10 * rule.least_extent_mm) / 10
+        extent_and_bar = f"{written_extent_mm:g} mm along its longest side, at least {written_bar_mm:g} mm wanted"
+        yield f"much smaller than anything the networks were validated on: {extent_and_bar}"
 
 
 CHECK = Check(

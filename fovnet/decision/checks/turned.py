@@ -10,7 +10,7 @@ import numpy as np
 
 from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Reason
 from fovnet.decision.checks.percent import below
-from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE, floor
+from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE, conformal_floor
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.planes import states_axes
@@ -44,8 +44,10 @@ def fit(axes_of_volumes: Sequence[Axes]) -> float:
 
     At most MOST_UPRIGHT; 0 if there are too few.
     """
-    uprights = np.array([axes.bearing.upright for axes in axes_of_volumes if axes.stated])
-    return min(MOST_UPRIGHT, floor(uprights, FALSE_ALARM_SHARE))
+    upright_probabilities = np.array(
+        [axes.bearing.upright for axes in axes_of_volumes if axes.stated]
+    )
+    return min(MOST_UPRIGHT, conformal_floor(upright_probabilities, FALSE_ALARM_SHARE))
 
 
 def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:

@@ -15,7 +15,7 @@ import numpy as np
 from fovnet.decision import novelty
 from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume, Floats, Reason
 from fovnet.decision.checks.percent import below
-from fovnet.decision.confidence_bar import floor
+from fovnet.decision.confidence_bar import conformal_floor
 from fovnet.decision.rule import Rule
 
 
@@ -38,7 +38,7 @@ def measure(volume: DecidedVolume) -> Novelty | None:
 def fit(novelties: Sequence[Novelty]) -> float:
     """The share that few unseen volumes fall below, if they are like these; 0 if these are too
     few."""
-    return floor(np.array([novelty_of_volume.volume for novelty_of_volume in novelties]))
+    return conformal_floor(np.array([novelty_of_volume.volume for novelty_of_volume in novelties]))
 
 
 def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:

@@ -51,14 +51,18 @@ def loss(
     labelled_volumes = list(zip(decided, truths, edges_mm, strict=True))
     dice_by_volume = [
         extent_dice(
-            _judge_labels(predicted, truth, chain_region_count), truth, np.diff(volume_edges_mm)
+            _judge_labels(predicted_labels, true_labels, chain_region_count),
+            true_labels,
+            np.diff(volume_edges_mm),
         )
-        for predicted, truth, volume_edges_mm in labelled_volumes
+        for predicted_labels, true_labels, volume_edges_mm in labelled_volumes
     ]
     losses_of_borders = [
         border_loss
-        for predicted, truth, volume_edges_mm in labelled_volumes
-        for border_loss in border_losses(predicted, truth, volume_edges_mm, chain_region_count)
+        for predicted_labels, true_labels, volume_edges_mm in labelled_volumes
+        for border_loss in border_losses(
+            predicted_labels, true_labels, volume_edges_mm, chain_region_count
+        )
     ]
     mean_border_loss = float(np.mean(losses_of_borders)) if losses_of_borders else 0.0
     return 0.5 * (1.0 - float(np.mean(dice_by_volume))) + 0.5 * mean_border_loss
@@ -72,12 +76,12 @@ def side_region_alone(truth: Bools, chain_region_count: int) -> Bools:
     return np.asarray(has_side_region & ~has_chain_region)
 
 
-def _judge_labels(predicted: Bools, truth: Bools, chain_region_count: int) -> Bools:
+def _judge_labels(predicted_labels: Bools, true_labels: Bools, chain_region_count: int) -> Bools:
     """The prediction without the chain regions of slices that have no chain label: whether they are
     right is unknown."""
-    judged_labels = predicted.copy()
-    is_chain = np.arange(predicted.shape[1]) < chain_region_count
-    judged_labels[np.ix_(side_region_alone(truth, chain_region_count), is_chain)] = False
+    judged_labels = predicted_labels.copy()
+    is_chain = np.arange(predicted_labels.shape[1]) < chain_region_count
+    judged_labels[np.ix_(side_region_alone(true_labels, chain_region_count), is_chain)] = False
     return judged_labels
 
 
@@ -109,8 +113,8 @@ def border_errors(
 ) -> dict[tuple[int, int], float | None]:
     """Predicted minus true height in mm of every border (rung below, rung above; n for none); None
     if it is missed or invented."""
-    is_unknown = side_region_alone(truth, chain_region_count)
-    is_judged = ~(is_unknown[1:] | is_unknown[:-1])
+    is_unlabelled = side_region_alone(truth, chain_region_count)
+    is_judged = ~(is_unlabelled[1:] | is_unlabelled[:-1])
     predicted_mm = _border_heights(predicted, edges_mm, is_judged, chain_region_count)
     true_mm = _border_heights(truth, edges_mm, is_judged, chain_region_count)
     error_by_border: dict[tuple[int, int], float | None] = {}

@@ -181,15 +181,17 @@ class TuningVolumes:
         roughness = _false_alarm_quantile([decision.roughness for decision in decisions])
         misfit = _false_alarm_quantile([decision.misfit for decision in decisions])
         flipped_gain = _false_alarm_quantile([decision.flipped_gain for decision in decisions])
-        stretch = 1.0
+        interval_stretch = 1.0
         if len(needed_stretches):
-            stretch = float(np.quantile(needed_stretches, INTERVAL_COVERAGE, method="higher"))
+            interval_stretch = float(
+                np.quantile(needed_stretches, INTERVAL_COVERAGE, method="higher")
+            )
         return replace(
             rule,
             usual_roughness=float(np.clip(roughness, *USUAL_ROUGHNESS_BOUNDS)),
             usual_misfit=max(LEAST_USUAL_MISFIT, misfit),
             flipped_gain=max(LEAST_FLIPPED_GAIN, flipped_gain),
-            interval_stretch=stretch,
+            interval_stretch=interval_stretch,
         )
 
     def _decide_labels(self, rule: Rule) -> list[NDArray[np.bool_]]:
@@ -200,16 +202,16 @@ class TuningVolumes:
             for example in self.examples
         ]
 
-    def _loss_of_labels(self, decided: Sequence[NDArray[np.bool_]]) -> float:
+    def _loss_of_labels(self, labels_by_volume: Sequence[NDArray[np.bool_]]) -> float:
         edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in self.examples]
         truths = [example.truth for example in self.examples]
-        return loss(decided, truths, edges_mm, len(self.vocabulary.chain))
+        return loss(labels_by_volume, truths, edges_mm, len(self.vocabulary.chain))
 
-    def _slice_error_of_labels(self, decided: Sequence[NDArray[np.bool_]]) -> float:
+    def _slice_error_of_labels(self, labels_by_volume: Sequence[NDArray[np.bool_]]) -> float:
         chain_region_count = len(self.vocabulary.chain)
         is_right_by_example = [
             are_right(predicted_class(labels, chain_region_count), example.truth)
-            for labels, example in zip(decided, self.examples, strict=True)
+            for labels, example in zip(labels_by_volume, self.examples, strict=True)
         ]
         return float(1.0 - np.concatenate(is_right_by_example).mean())
 
@@ -258,9 +260,9 @@ class TuningVolumes:
         return stretches
 
 
-def _false_alarm_quantile(values: Sequence[float]) -> float:
+def _false_alarm_quantile(volume_values: Sequence[float]) -> float:
     """The quantile that FALSE_ALARM_SHARE of the values exceed, linearly interpolated."""
-    return float(np.quantile(values, 1.0 - FALSE_ALARM_SHARE))
+    return float(np.quantile(volume_values, 1.0 - FALSE_ALARM_SHARE))
 
 
 def usual_heights(
