@@ -46,29 +46,29 @@ from fovnet.volume.collection.preflight import is_missing, notes_on_missing_file
 from fovnet.volume.collection.tables import read_collection
 from fovnet.words import several
 
-FEWEST = 5
+FEWEST_SUBJECTS = 5
 """Labelled subjects: with fewer a fold would leave out a fourth of them, and no interval can be
 given."""
-MARGIN = 0.005
+LARGEST_LOSS = 0.005
 """Most slices, as a share, that may be wrong beyond those before: of simulated people, in all and,
 where chance does not explain it, of a region or a kind of picture; and of the users' left out, in
 all."""
-FOLDS = 20
+MOST_FOLDS = 20
 """Most folds: a subject each up to so many, as a fit takes seconds."""
-BARS = 5
+FOLD_GROUPS = 5
 """Bars are chosen anew for so many groups of folds: they take half a minute each, and hardly
 differ."""
-PEOPLE = {
+PHANTOM_SETTINGS = {
     "subjects": 220,
     "volumes_per_subject": 2,
     "without": ["organs high and low", "open walls", "true places"],
 }
-SPLIT = (0.27, 0.72, 0.01)
+SPLIT_FRACTIONS = (0.27, 0.72, 0.01)
 """As in `configs/adapt.yaml`, which says why."""
-TABLE = "gains.tsv"
-FACTS = "adapted.json"
-USERS = "your subjects, left out in turn"
-SIMULATED_PEOPLE = "simulated people, not learned from"
+GAINS_TABLE = "gains.tsv"
+FACTS_FILE = "adapted.json"
+USERS_IN_WORDS = "your subjects, left out in turn"
+SIMULATED_IN_WORDS = "simulated people, not learned from"
 CLOSE_MM = 260.0  # sides of the square cuts below which a picture is of a part of the body
 
 
@@ -111,30 +111,30 @@ def adapt_ensemble(
     Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError
     "adapt-few", and as the act that prepares slices.
     """
-    sentences = _refuse_unfit(run)  # before the lock, which is a file
+    missing_files = _refuse_unfit(run)  # before the lock, which is a file
     with run.results.hold() if hold else nullcontext():
         if run.results.is_to_simulate(run.settings.phantom.subjects):
             simulate_people(run, workers, progress)
         cut_slices(run, workers=workers, progress=progress)
         adaptation = Adaptation(run, progress)
         refuse_few(len(adaptation.regions_by_user), "could be read")
-        return replace(_Folds(adaptation).conclude(), missing_files=sentences)
+        return replace(_Folds(adaptation).conclude(), missing_files=missing_files)
 
 
 def settings_for(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they
     were for these."""
-    facts = ModelFolder(ensemble).facts
+    ensemble_facts = ModelFolder(ensemble).facts
     return parse(
         {
             "results": str(out),
             "collections": {"labels": str(labels)},
             "seed": seed,
-            "phantom": PEOPLE,
-            "prepare": {**facts["prepare"], "split": SPLIT},
+            "phantom": PHANTOM_SETTINGS,
+            "prepare": {**ensemble_facts["prepare"], "split": SPLIT_FRACTIONS},
             "training": {"begin": str(ensemble)},
             "search": {"space": MEMBERS},
-            "ensemble": {"precision": facts.get("precision", "float32")},
+            "ensemble": {"precision": ensemble_facts.get("precision", "float32")},
             "decision": {"stated_error": 0.03},
         },
         "adapt",
@@ -142,19 +142,19 @@ def settings_for(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings
 
 
 def refuse_few(subjects: int, condition: str, sentences: Sequence[str] = ()) -> None:
-    """Raise CollectionError "adapt-few" for fewer than FEWEST labelled subjects.
+    """Raise CollectionError "adapt-few" for fewer than FEWEST_SUBJECTS labelled subjects.
 
     condition  that these subjects meet, in words
     sentences  that may say why there are no more
     """
-    if subjects >= FEWEST:
+    if subjects >= FEWEST_SUBJECTS:
         return
     reasons = "".join(f"{sentence}. " for sentence in sentences)
     raise CollectionError(
         "adapt-few",
-        f"{reasons}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST} are "
+        f"{reasons}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST_SUBJECTS} are "
         "wanted: with fewer nobody could tell whether networks trained on them got better or "
-        f"worse at other people. Label volumes of {FEWEST - subjects} more; those there are can "
+        f"worse at other people. Label volumes of {FEWEST_SUBJECTS - subjects} more; those there are can "
         "tell how right the networks are (`fovnet examine ANSWERS --truth TABLES --out "
         "examined`).",
     )
@@ -163,7 +163,9 @@ def refuse_few(subjects: int, condition: str, sentences: Sequence[str] = ()) -> 
 def _refuse_unfit(run: Run) -> list[str]:
     """A sentence for each collection of which files are missing.  Raises as `adapt_ensemble`,
     before anything is simulated, which takes minutes, or written."""
-    refuse_foreign(run.results.ensemble, lambda folder: (folder / "ensemble.json").exists())
+    refuse_foreign(
+        run.results.ensemble, lambda ensemble_folder: (ensemble_folder / "ensemble.json").exists()
+    )
     warm_start = warm_start_ensemble(run.settings)
     if warm_start is None:
         raise ConfigError(
@@ -171,29 +173,31 @@ def _refuse_unfit(run: Run) -> list[str]:
             f"{run.config}: training.begin is not set; name the networks to be adapted, such as "
             "shipped, and set search.space: members (configs/adapt.yaml has both)",
         )
-    folder, _ = warm_start
-    ensemble_classes = ModelFolder(folder).vocabulary.classes
+    ensemble_folder, _ = warm_start
+    ensemble_classes = ModelFolder(ensemble_folder).vocabulary.classes
     if ensemble_classes != run.vocabulary.classes:
         raise ConfigError(
             "adapt-other-regions",
-            f"{folder}: its networks name {', '.join(ensemble_classes)}, and `regions` "
+            f"{ensemble_folder}: its networks name {', '.join(ensemble_classes)}, and `regions` "
             f"{', '.join(run.vocabulary.classes)}, where the same are wanted; the workflow learns "
             "new ones (configs/README.md)",
         )
-    tables = {
+    tables_by_collection = {
         name: read_collection(Path(collection), run.vocabulary)
         for name, collection in run.settings.collections.items()
     }
     labelled_rows = [
         (name, row)
-        for name, table in tables.items()
+        for name, table in tables_by_collection.items()
         for row in table.volumes
         if table.regions.get(row.volume_id)
     ]
     refuse_few(len({(name, row.subject_id) for name, row in labelled_rows}), "in the tables")
-    sentences = notes_on_missing_files(tables)
-    readable = {(name, row.subject_id) for name, row in labelled_rows if not is_missing(row)}
-    refuse_few(len(readable), "with a file", sentences)
+    sentences = notes_on_missing_files(tables_by_collection)
+    readable_subjects = {
+        (name, row.subject_id) for name, row in labelled_rows if not is_missing(row)
+    }
+    refuse_few(len(readable_subjects), "with a file", sentences)
     return sentences
 
 
@@ -219,47 +223,49 @@ class _Folds:
     def __init__(self, adaptation: Adaptation) -> None:
         self.adaptation = adaptation
         self.seed = adaptation.run.settings.seed
-        self.folds = folds_of(adaptation.regions_by_user, self.seed, FOLDS)
+        self.folds = folds_of(adaptation.regions_by_user, self.seed, MOST_FOLDS)
         self.subjects = sorted(adaptation.regions_by_user)
         self.outputs = [self._score_fold(number) for number in range(len(self.folds))]
-        self.losses = self._losses()
+        self.losses = self._left_out_losses()
 
-    def _score_fold(self, number: int) -> list[ScoredSlices]:
+    def _score_fold(self, fold_index: int) -> list[ScoredSlices]:
         """What the networks fitted without a fold say of its subjects, by share; the first are
         those before."""
         adaptation = self.adaptation
-        fold = self.folds[number]
-        title = f"fold {number + 1} of {len(self.folds)}"
-        users = adaptation.regions_by_user.keys() - fold
-        layers = adaptation.fit_last_layers(users)
+        left_out_subjects = self.folds[fold_index]
+        progress_title = f"fold {fold_index + 1} of {len(self.folds)}"
+        learned_subjects = adaptation.regions_by_user.keys() - left_out_subjects
+        layers = adaptation.fit_last_layers(learned_subjects)
         scored_by_share = [adaptation.user_scores_before]
         for share in SHARES[1:]:
             with TemporaryDirectory() as folder:
-                model = adaptation.blend_ensemble(layers, share, Path(folder), users)
-                scored = adaptation.score_subjects(model, fold, f"{title}, share {share:g}")
+                model = adaptation.blend_ensemble(layers, share, Path(folder), learned_subjects)
+                scored = adaptation.score_subjects(
+                    model, left_out_subjects, f"{progress_title}, share {share:g}"
+                )
                 scored_by_share.append(scored)
         return scored_by_share
 
-    def _losses(self) -> NDArray[np.float64]:
+    def _left_out_losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
         judge = self.adaptation.judge_before
         losses = np.zeros((len(SHARES), len(self.subjects)))
-        for fold, outputs in zip(self.folds, self.outputs, strict=True):
-            for share_index, scored in enumerate(outputs):
+        for fold, scored_by_share in zip(self.folds, self.outputs, strict=True):
+            for share_index, scored in enumerate(scored_by_share):
                 for subject in fold:
-                    volumes = self.adaptation.labelled_volumes(scored, {subject})
+                    subject_volumes = self.adaptation.labelled_volumes(scored, {subject})
                     losses[share_index, self.subjects.index(subject)] = subject_loss(
-                        [judge.probabilities(volume.outputs) for volume in volumes],
-                        [volume.truth for volume in volumes],
+                        [judge.probabilities(volume.outputs) for volume in subject_volumes],
+                        [volume.truth for volume in subject_volumes],
                     )
         return losses
 
-    def _fold_scores(self, number: int, largest_share: int) -> ScoredSlices:
+    def _scores_of_fold(self, fold_index: int, largest_share_index: int) -> ScoredSlices:
         """What networks say of a fold that did not see it; their share, at most the one of this
         index, is chosen on the subjects of the other folds."""
-        in_fold = np.array([subject in self.folds[number] for subject in self.subjects])
-        share_index = min(best_share(self.losses, in_fold), largest_share)
-        return self.outputs[number][share_index]
+        is_in_fold = np.array([subject in self.folds[fold_index] for subject in self.subjects])
+        share_index = min(best_share(self.losses, is_in_fold), largest_share_index)
+        return self.outputs[fold_index][share_index]
 
     def user_volumes(
         self, largest_share: int, folds_left_out: Sequence[int] = ()
@@ -267,9 +273,9 @@ class _Folds:
         """The users' volumes with the outputs of the networks that did not see them, those of some
         folds left out."""
         volumes: list[LabelledVolume] = []
-        for number, fold in enumerate(self.folds):
-            if number not in folds_left_out:
-                scored = self._fold_scores(number, largest_share)
+        for fold_index, fold in enumerate(self.folds):
+            if fold_index not in folds_left_out:
+                scored = self._scores_of_fold(fold_index, largest_share)
                 volumes += self.adaptation.labelled_volumes(scored, fold)
         return volumes
 
@@ -278,54 +284,62 @@ class _Folds:
         worse."""
         best_index = best_share(self.losses)
         reasons = []
-        gains_by_people: dict[str, Sequence[Gain]] = {USERS: (), SIMULATED_PEOPLE: ()}
+        gains_by_people: dict[str, Sequence[Gain]] = {USERS_IN_WORDS: (), SIMULATED_IN_WORDS: ()}
         for share_index in range(best_index, 0, -1):
             candidate = self._make_candidate(share_index)
-            gains_by_people = self._gains_of(candidate, share_index)
-            sentences = [
-                *_losses_in_words(gains_by_people[SIMULATED_PEOPLE], SIMULATED_PEOPLE),
-                *_losses_in_words(gains_by_people[USERS][:1], USERS),
+            gains_by_people = self._gains_of_candidate(candidate, share_index)
+            losses_in_words = [
+                *_losses_in_words(gains_by_people[SIMULATED_IN_WORDS], SIMULATED_IN_WORDS),
+                *_losses_in_words(gains_by_people[USERS_IN_WORDS][:1], USERS_IN_WORDS),
             ]
-            if not sentences:
-                return self._write(candidate, SHARES[share_index], "", gains_by_people)
+            if not losses_in_words:
+                return self._install(candidate, SHARES[share_index], "", gains_by_people)
             reasons.append(
-                f"with {SHARES[share_index]:.0%} of the new weights {'; '.join(sentences)}"
+                f"with {SHARES[share_index]:.0%} of the new weights {'; '.join(losses_in_words)}"
             )
         if not best_index:
-            gains_by_people[USERS] = self._gains_of_least_share()
+            gains_by_people[USERS_IN_WORDS] = self._gains_of_least_share()
             loss_before, least_loss = self.losses.mean(axis=1)[:2]
             reasons.append(
-                f"{USERS}, were answered no better with any share of the new weights (log loss "
+                f"{USERS_IN_WORDS}, were answered no better with any share of the new weights (log loss "
                 f"{loss_before:.3f} before, {least_loss:.3f} with {SHARES[1]:.0%})"
             )
-        return self._write(None, 0.0, ". ".join(reasons), gains_by_people)
+        return self._install(None, 0.0, ". ".join(reasons), gains_by_people)
 
     def _gains_of_least_share(self) -> list[Gain]:
         """What the least share would change on the users' volumes, by the rule as it was."""
         adaptation = self.adaptation
         judge = adaptation.judge_before
         tallies_after: list[Tally] = []
-        for fold, outputs in zip(self.folds, self.outputs, strict=True):
-            tallies_after += adaptation.tally_answers(outputs[1], judge, fold)
+        for fold, scored_by_share in zip(self.folds, self.outputs, strict=True):
+            tallies_after += adaptation.tally_answers(scored_by_share[1], judge, fold)
         tallies_before = adaptation.tally_answers(
             adaptation.user_scores_before, judge, adaptation.regions_by_user
         )
-        return self._gains(tallies_before, sorted(tallies_after, key=_volume_id))
+        return self._measured_gains(tallies_before, sorted(tallies_after, key=_volume_id))
 
-    def _gains_of(self, candidate: _Candidate, share_index: int) -> dict[str, Sequence[Gain]]:
+    def _gains_of_candidate(
+        self, candidate: _Candidate, share_index: int
+    ) -> dict[str, Sequence[Gain]]:
         """What a candidate changes, on the users' volumes and on the simulated people's."""
         adaptation = self.adaptation
         judge_before = adaptation.judge_before
-        users = adaptation.regions_by_user
-        check = adaptation.check_subjects
+        user_subjects = adaptation.regions_by_user
+        check_subjects = adaptation.check_subjects
         tallies_before = adaptation.tally_answers(
-            adaptation.user_scores_before, judge_before, users
+            adaptation.user_scores_before, judge_before, user_subjects
         )
-        check_before = adaptation.tally_answers(adaptation.check_scores_before, judge_before, check)
-        check_after = adaptation.tally_answers(candidate.scored, candidate.judge, check)
+        check_tallies_before = adaptation.tally_answers(
+            adaptation.check_scores_before, judge_before, check_subjects
+        )
+        check_tallies_after = adaptation.tally_answers(
+            candidate.scored, candidate.judge, check_subjects
+        )
         return {
-            USERS: self._gains(tallies_before, self._tally_users(candidate, share_index)),
-            SIMULATED_PEOPLE: self._gains(check_before, check_after),
+            USERS_IN_WORDS: self._measured_gains(
+                tallies_before, self._tally_users(candidate, share_index)
+            ),
+            SIMULATED_IN_WORDS: self._measured_gains(check_tallies_before, check_tallies_after),
         }
 
     @cached_property
@@ -337,27 +351,29 @@ class _Folds:
         """The ensemble of all users with the share of this index."""
         adaptation = self.adaptation
         share = SHARES[share_index]
-        folder = adaptation.run.results.folder / "candidate"
+        candidate_folder = adaptation.run.results.folder / "candidate"
         model = adaptation.blend_ensemble(
-            self._layers_of_all, share, folder, adaptation.regions_by_user.keys()
+            self._layers_of_all, share, candidate_folder, adaptation.regions_by_user.keys()
         )
-        check = adaptation.check_subjects
-        scored = adaptation.score_subjects(model, check, f"all subjects, share {share:g}")
-        for name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
-            path = adaptation.model_folder.path / name
+        check_subjects = adaptation.check_subjects
+        scored = adaptation.score_subjects(model, check_subjects, f"all subjects, share {share:g}")
+        for file_name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
+            path = adaptation.model_folder.path / file_name
             if path.exists():
-                copy(path, folder / name)
-        volumes = [
-            *adaptation.labelled_volumes(scored, check),
+                copy(path, candidate_folder / file_name)
+        settling_volumes = [
+            *adaptation.labelled_volumes(scored, check_subjects),
             *self.user_volumes(share_index),
         ]
         judge_before = adaptation.judge_before
-        judge, abstention, statements = settle_anew(judge_before, volumes, **self._promises)
-        facts = {"abstention": abstention, "statements": statements}
-        return _Candidate(folder, scored, judge, facts)
+        judge, abstention, statements = settle_anew(
+            judge_before, settling_volumes, **self._promised_errors
+        )
+        settling_facts = {"abstention": abstention, "statements": statements}
+        return _Candidate(candidate_folder, scored, judge, settling_facts)
 
     @property
-    def _promises(self) -> dict[str, Any]:
+    def _promised_errors(self) -> dict[str, Any]:
         decision = self.adaptation.run.settings.decision
         return {
             "stated_error": decision.stated_error,
@@ -366,24 +382,26 @@ class _Folds:
             "seed": self.seed,
         }
 
-    def _tally_users(self, candidate: _Candidate, largest_share: int) -> list[Tally]:
+    def _tally_users(self, candidate: _Candidate, largest_share_index: int) -> list[Tally]:
         """The users' volumes, each answered by networks and a rule that did not see its fold."""
         adaptation = self.adaptation
         tallies: list[Tally] = []
         simulated_volumes = adaptation.labelled_volumes(candidate.scored, adaptation.check_subjects)
-        for group in np.array_split(np.arange(len(self.folds)), BARS):
-            numbers = group.tolist()
+        for fold_group in np.array_split(np.arange(len(self.folds)), FOLD_GROUPS):
+            fold_indices = fold_group.tolist()
             judge, *_ = settle_anew(
                 adaptation.judge_before,
-                [*simulated_volumes, *self.user_volumes(largest_share, numbers)],
-                **self._promises,
+                [*simulated_volumes, *self.user_volumes(largest_share_index, fold_indices)],
+                **self._promised_errors,
             )
-            for number in numbers:
-                scored = self._fold_scores(number, largest_share)
-                tallies += adaptation.tally_answers(scored, judge, self.folds[number])
+            for fold_index in fold_indices:
+                scored = self._scores_of_fold(fold_index, largest_share_index)
+                tallies += adaptation.tally_answers(scored, judge, self.folds[fold_index])
         return sorted(tallies, key=_volume_id)
 
-    def _gains(self, tallies_before: Sequence[Tally], tallies_after: Sequence[Tally]) -> list[Gain]:
+    def _measured_gains(
+        self, tallies_before: Sequence[Tally], tallies_after: Sequence[Tally]
+    ) -> list[Gain]:
         run = self.adaptation.run
         return gains(
             tallies_before,
@@ -394,7 +412,7 @@ class _Folds:
             repeats=run.settings.evaluate.bootstrap,
         )
 
-    def _write(
+    def _install(
         self,
         candidate: _Candidate | None,
         share: float,
@@ -417,12 +435,12 @@ class _Folds:
             )
             seal(candidate.folder)
         _move_ensemble(results.folder / "candidate", results.ensemble)
-        rows = [
+        gain_rows = [
             row
             for people, people_gains in gains_by_people.items()
             for row in rows_of(people, people_gains)
         ]
-        table = write_tsv(results.folder / TABLE, COLUMNS, rows)
+        gains_table = write_tsv(results.folder / GAINS_TABLE, COLUMNS, gain_rows)
         user_slices = adaptation.view(test=adaptation.regions_by_user).rows("test")
         facts = {
             "share": share,
@@ -431,21 +449,24 @@ class _Folds:
             "certainty": certainty(gains_by_people),
             "losses": dict(zip(map(str, SHARES), self.losses.mean(axis=1), strict=True)),
             "folds": [len(fold) for fold in self.folds],
-            "margin": MARGIN,
-            "gains": rows,
+            "margin": LARGEST_LOSS,
+            "gains": gain_rows,
         }
         write_json(
-            results.folder / FACTS, facts, settings=settings.model_dump(mode="json"), seed=self.seed
+            results.folder / FACTS_FILE,
+            facts,
+            settings=settings.model_dump(mode="json"),
+            seed=self.seed,
         )
         return AdaptationOutcome(
             share=share,
             reason=reason,
             subjects=len(self.subjects),
             volumes=int(np.unique(adaptation.pack.volume[user_slices]).size),
-            user_gains=gains_by_people[USERS],
-            simulated_gains=gains_by_people[SIMULATED_PEOPLE],
+            user_gains=gains_by_people[USERS_IN_WORDS],
+            simulated_gains=gains_by_people[SIMULATED_IN_WORDS],
             certainty=certainty(gains_by_people),
-            table=table,
+            table=gains_table,
             ensemble=results.ensemble,
         )
 
@@ -461,8 +482,8 @@ def _picture_kind(tally: Tally) -> str:
     return f"{plane}, close" if tally.case.side_mm < CLOSE_MM else plane
 
 
-def _losses_in_words(people_gains: Sequence[Gain], people: str) -> list[str]:
-    """A sentence on all that is lost: more than MARGIN of the slices are wrong that were right
+def _losses_in_words(people_gains: Sequence[Gain], people_in_words: str) -> list[str]:
+    """A sentence on all that is lost: more than LARGEST_LOSS of the slices are wrong that were right
     before, of all or, beyond chance, of a region or of a kind of picture.
 
     Of 15 regions and kinds one or two always look worse: one volume of one person in 158, answered
@@ -472,14 +493,18 @@ def _losses_in_words(people_gains: Sequence[Gain], people: str) -> list[str]:
     """
     sentences = []
     for gain in people_gains:
-        change = gain.difference
-        part = gain.region or gain.kind
-        is_certain = change.low is not None and change.low > 0
-        if gain.measure == SLICES_WRONG and change.difference > MARGIN and (is_certain or not part):
-            slices = f"{gain.of_after:,} slices ({part or 'all'})"
+        difference = gain.difference
+        region_or_kind = gain.region or gain.kind
+        is_certain = difference.low is not None and difference.low > 0
+        if (
+            gain.measure == SLICES_WRONG
+            and difference.difference > LARGEST_LOSS
+            and (is_certain or not region_or_kind)
+        ):
+            slices_in_words = f"{gain.of_after:,} slices ({region_or_kind or 'all'})"
             sentences.append(
-                f"{100 * change.second:.1f} % of {slices} of {people} are wrong, "
-                f"{100 * change.first:.1f} % before"
+                f"{100 * difference.second:.1f} % of {slices_in_words} of {people_in_words} are wrong, "
+                f"{100 * difference.first:.1f} % before"
             )
     return sentences
 
@@ -494,9 +519,9 @@ def _copy_ensemble(source: Path, folder: Path) -> None:
 
 def _move_ensemble(source: Path, target: Path) -> None:
     """Move a finished ensemble to its place; an earlier one gives way."""
-    earlier = target.with_name(f"{target.name}.before")
-    rmtree(earlier, ignore_errors=True)
+    earlier_ensemble = target.with_name(f"{target.name}.before")
+    rmtree(earlier_ensemble, ignore_errors=True)
     if target.exists():
-        target.rename(earlier)
+        target.rename(earlier_ensemble)
     source.rename(target)
-    rmtree(earlier, ignore_errors=True)
+    rmtree(earlier_ensemble, ignore_errors=True)

@@ -55,13 +55,13 @@ from fovnet.net.jobs.training_data import training_fingerprint
 from fovnet.records import digest, read_npz, write_npz
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 
-OWN = 0.3
+USER_SHARE_OF_WEIGHT = 0.3
 """Share of the weight that the users' slices have together, each volume's alike."""
 RIDGE = 1e-3
 """Of the squared changes of weights, in the loss.  With forty labelled people of a site 17.0 % of
 the slices are wrong then, 18.5 % with ten times as much, 16.3 % with a tenth, where more is
 forgotten of others (9.9 instead of 9.6 % wrong, 9.4 before)."""
-MOST_KEPT = 0.1
+MOST_PROBABILITY_KEPT = 0.1
 """Most that the classes without examples keep together on a slice: where they had more, the
 networks were wrong, as the slice shows another region, and that is what is to be learned."""
 
@@ -97,13 +97,16 @@ class Adaptation:
     @cached_property
     def regions_by_user(self) -> dict[str, str]:
         """The regions that each user's volumes show, by subject."""
-        regions: dict[str, set[str]] = {}
-        for index, record in enumerate(self.pack.records):
-            if record.collection != SIMULATED_COLLECTION and _is_usable(record):
-                columns = np.flatnonzero(truth_of(self.pack, index).any(axis=0))
-                names = (self.pack.classes[column] for column in columns)
-                regions.setdefault(record.subject, set()).update(names)
-        return {subject: ", ".join(sorted(names)) for subject, names in regions.items()}
+        regions_by_subject: dict[str, set[str]] = {}
+        for record_index, record in enumerate(self.pack.records):
+            if record.collection != SIMULATED_COLLECTION and _is_labelled_and_read(record):
+                shown_classes = np.flatnonzero(truth_of(self.pack, record_index).any(axis=0))
+                region_names = (self.pack.classes[class_index] for class_index in shown_classes)
+                regions_by_subject.setdefault(record.subject, set()).update(region_names)
+        return {
+            subject: ", ".join(sorted(region_names))
+            for subject, region_names in regions_by_subject.items()
+        }
 
     @cached_property
     def replay_subjects(self) -> frozenset[str]:
@@ -137,7 +140,9 @@ class Adaptation:
         }
 
         def with_split(record: VolumeRecord) -> VolumeRecord:
-            split = split_by_subject.get(record.subject, "") if _is_usable(record) else ""
+            split = (
+                split_by_subject.get(record.subject, "") if _is_labelled_and_read(record) else ""
+            )
             return replace(record, split=split)
 
         return replace(self.pack, records=tuple(map(with_split, self.pack.records)))
@@ -185,23 +190,25 @@ class Adaptation:
         replay_rows = np.searchsorted(
             self.rows, self.view(train=self.replay_subjects).rows("train")
         )
-        rows = np.concatenate([user_rows, replay_rows])
+        learned_rows = np.concatenate([user_rows, replay_rows])
         truth = self.pack.truth[self.rows[user_rows]]
-        labels = truth / truth.sum(axis=1, keepdims=True)
+        label_shares = truth / truth.sum(axis=1, keepdims=True)
         member_weights = self.model_folder.rule.member_weights(len(self.last_layers))
-        mean = np.tensordot(member_weights, self.probabilities_before[:, user_rows], axes=1)
-        user_targets = soft_targets(labels, mean, np.asarray(truth.any(axis=0)))
-        weights = np.concatenate(
+        mean_probabilities = np.tensordot(
+            member_weights, self.probabilities_before[:, user_rows], axes=1
+        )
+        user_targets = soft_targets(label_shares, mean_probabilities, np.asarray(truth.any(axis=0)))
+        row_weights = np.concatenate(
             [
-                OWN * slice_weights(self.pack.volume[self.rows[user_rows]]),
-                np.full(len(replay_rows), (1 - OWN) / len(replay_rows)),
+                USER_SHARE_OF_WEIGHT * slice_weights(self.pack.volume[self.rows[user_rows]]),
+                np.full(len(replay_rows), (1 - USER_SHARE_OF_WEIGHT) / len(replay_rows)),
             ]
         )
         return [
             refit(
-                features[rows].astype(float),
+                features[learned_rows].astype(float),
                 np.concatenate([user_targets, probabilities[replay_rows]]),
-                weights,
+                row_weights,
                 layer,
                 ridge=RIDGE,
             )
@@ -240,17 +247,19 @@ class Adaptation:
     ) -> ScoredSlices:
         """What a model's networks say of the slices of these subjects, of their volumes turned
         over, and of dark slices brightened; kept in a file, so that it is computed once."""
-        view = self.view(test=subjects)
-        key = digest([model.identity, training_fingerprint(self.view(train=subjects))])
-        path = self.run.results.folder / "answers" / f"{key[:16]}.npz"
+        subject_view = self.view(test=subjects)
+        outputs_hash = digest([model.identity, training_fingerprint(self.view(train=subjects))])
+        outputs_file = self.run.results.folder / "answers" / f"{outputs_hash[:16]}.npz"
         with suppress(OSError, ValueError):
-            return ScoredSlices.read(read_npz(path))
+            return ScoredSlices.read(read_npz(outputs_file))
         with self.progress(title) as advance:
-            outputs = model.outputs(self.pack.pixels, advance, view.rows("test"), self.pack.placing)
-        scored = ScoredSlices(view.rows("test"), outputs, model.rule.weights)
+            outputs = model.outputs(
+                self.pack.pixels, advance, subject_view.rows("test"), self.pack.placing
+            )
+        scored = ScoredSlices(subject_view.rows("test"), outputs, model.rule.weights)
         with self.progress(f"{title}: turned over, brightened") as advance:
-            scored = with_turned_and_brightened(model, scored, view, advance)
-        write_npz(path, **scored.arrays())
+            scored = with_turned_and_brightened(model, scored, subject_view, advance)
+        write_npz(outputs_file, **scored.arrays())
         return scored
 
     def blend_ensemble(
@@ -259,29 +268,31 @@ class Adaptation:
         """The ensemble, new in its folder, of the networks with this share of the fitted last
         layers, the rest those of before; it has no rule yet, but the members' weights in the
         mean."""
-        facts = self.facts_before
+        ensemble_facts = self.facts_before
         settings = self.run.settings
         learned_view = self.view(
             train={*users, *self.replay_subjects}, validation=self.check_subjects
         )
         with TemporaryDirectory() as temporary:
-            members = []
-            for member, path, layer_before, layer in zip(
-                facts["members"], self.weight_files, self.last_layers, layers, strict=True
+            blended_members = []
+            for member, weight_file, layer_before, fitted_layer in zip(
+                ensemble_facts["members"], self.weight_files, self.last_layers, layers, strict=True
             ):
-                blend = interpolate_layers(layer_before, layer, share)
-                file = with_last_layer(path, Path(temporary) / path.name, blend)
-                members.append({**member, "weights": str(file)})
+                blended_layer = interpolate_layers(layer_before, fitted_layer, share)
+                blended_file = with_last_layer(
+                    weight_file, Path(temporary) / weight_file.name, blended_layer
+                )
+                blended_members.append({**member, "weights": str(blended_file)})
             assemble(
                 folder,
-                members,
+                blended_members,
                 self.run.vocabulary,
-                facts["prepare"],
+                ensemble_facts["prepare"],
                 settings=settings.ensemble.model_dump(),
                 seed=settings.seed,
-                subjects=training_marks(learned_view, facts, settings.seed),
-                precision=facts.get("precision", "float32"),
-                origin=facts,
+                subjects=training_marks(learned_view, ensemble_facts, settings.seed),
+                precision=ensemble_facts.get("precision", "float32"),
+                origin=ensemble_facts,
                 inputs=self.pack.inputs,
             )
         rule = Rule(weights=self.model_folder.rule.weights)
@@ -299,27 +310,27 @@ class Adaptation:
     ) -> list[Tally]:
         """The answers on the volumes of these subjects, counted against their labels; by
         volume_id."""
-        view = self.view(test=subjects)
+        subject_view = self.view(test=subjects)
         vocabulary = self.run.vocabulary
-        index_by_id = {record.volume_id: index for index, record in enumerate(view.records)}
+        index_by_id = {record.volume_id: index for index, record in enumerate(subject_view.records)}
         tallies = []
-        for volume in decisions(view, scored, "test", judge):
+        for volume in decisions(subject_view, scored, "test", judge):
             answer = answer_facts(volume.answer, volume.stack, volume.raw, vocabulary)
             if volume.raw is not None:
-                case = case_of(view, index_by_id[volume.answer.volume_id], answer)
+                case = case_of(subject_view, index_by_id[volume.answer.volume_id], answer)
                 tallies.append(tally(case, vocabulary))
         return sorted(tallies, key=lambda volume_tally: volume_tally.case.volume_id)
 
 
-def _is_usable(record: VolumeRecord) -> bool:
+def _is_labelled_and_read(record: VolumeRecord) -> bool:
     return record.labelled and record.status == "ok"
 
 
 def slice_weights(volume: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n,) weights of slices, given the volume (n,) of each; of each volume the same in all,
     together one."""
-    _, index, count = np.unique(volume, return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / (count[index] * len(count)))
+    _, volume_index, slice_count = np.unique(volume, return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / (slice_count[volume_index] * len(slice_count)))
 
 
 def interpolate_layers(layer_before: Layer, layer_after: Layer, share: float) -> Layer:
@@ -337,13 +348,13 @@ def soft_targets(
     has_example: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
     """Targets (n, k) of a user's slices: classes without any example keep their probability before,
-    MOST_KEPT together at most; the label has the rest.
+    MOST_PROBABILITY_KEPT together at most; the label has the rest.
 
     labels                (n, k) rows of sum one
     probabilities_before  (n, k)
     has_example           (k,) whether a class is shown in any example
     """
     targets = np.where(has_example, 0.0, probabilities_before)
-    total = targets.sum(axis=1, keepdims=True)
-    targets *= np.minimum(1.0, MOST_KEPT / np.maximum(total, 1e-12))
+    kept_probability = targets.sum(axis=1, keepdims=True)
+    targets *= np.minimum(1.0, MOST_PROBABILITY_KEPT / np.maximum(kept_probability, 1e-12))
     return np.asarray(targets + labels * (1.0 - targets.sum(axis=1, keepdims=True)))

@@ -31,26 +31,26 @@ def find_changed_volumes(folder: Path, path_of_volume: Mapping[str, str]) -> tup
     for volume_id, path_text in path_of_volume.items():
         try:
             file_facts = read_json(folder / f"{volume_id}.json")["file"]
-            stamps = {tuple(stamp) for stamp in file_facts["places"]}
+            answered_stamps = {tuple(stamp) for stamp in file_facts["places"]}
         except (OSError, ValueError, KeyError, TypeError):
             continue
         path = Path(path_text)
-        container = _container_of(path, len(stamps))
+        container = _container_of(path, len(answered_stamps))
         if container not in stamps_by_container:
             # one at a time: volumes come by path
             stamps_by_container = {container: _stamps_in(container)}
-        if stamps <= stamps_by_container[container]:
+        if answered_stamps <= stamps_by_container[container]:
             continue
         if not is_unchanged(source_of(path), file_facts):
             changed_volumes.append(volume_id)
     return tuple(changed_volumes)
 
 
-def _container_of(path: Path, files: int) -> Path:
+def _container_of(path: Path, file_count: int) -> Path:
     """Where the files of a volume lie: its file or folder, or the folder of a file that has others
     beside it, as a header beside its data."""
     container = split_address(path)[0]
-    if files > 1 and os.path.isfile(container):  # noqa: PTH113  (is_file raises in a closed folder)
+    if file_count > 1 and os.path.isfile(container):  # noqa: PTH113  (is_file raises in a closed folder)
         return container.parent
     return container
 
@@ -59,5 +59,7 @@ def _stamps_in(container: Path) -> set[FileStamp]:
     """The stamps of a file, or of all files in a folder and below."""
     if not os.path.isdir(container):  # noqa: PTH112
         return {tuple(stamp) for stamp in places_of([container]) or ()}
-    files = (Path(folder, name) for folder, _, names in os.walk(container) for name in names)
+    files = (
+        Path(folder, name) for folder, _, file_names in os.walk(container) for name in file_names
+    )
     return {tuple(stamp) for file in files for stamp in places_of([file]) or ()}

@@ -32,7 +32,7 @@ class Decisions:
 def decide(run: Run) -> Decisions:
     """The answers of a run's ensemble.  Raises ModelError as `Run.refuse_other_rule`."""
     results = run.results
-    options = run.settings.decision.model_dump()
+    decision_settings = run.settings.decision.model_dump()
     seed = run.settings.seed
     pack = run.pack
     run.refuse_other_rule()
@@ -41,15 +41,15 @@ def decide(run: Run) -> Decisions:
     span_rows: list[dict[str, Any]] = []
     answers: list[TableRows] = []
     for volume in decisions(pack, run.scored, "test", judge):
-        facts = answer_facts(volume.answer, volume.stack, volume.raw, run.vocabulary)
-        rows = table_rows(volume.answer, volume.stack)
-        answers.append(TableRows.of(facts | {"rows": rows}))
-        span_rows += rows
-        path = results.decisions / f"{volume.answer.volume_id}.json"
-        write_json(path, facts, settings=options, seed=seed)
+        volume_facts = answer_facts(volume.answer, volume.stack, volume.raw, run.vocabulary)
+        volume_rows = table_rows(volume.answer, volume.stack)
+        answers.append(TableRows.of(volume_facts | {"rows": volume_rows}))
+        span_rows += volume_rows
+        decision_file = results.decisions / f"{volume.answer.volume_id}.json"
+        write_json(decision_file, volume_facts, settings=decision_settings, seed=seed)
     if judge.rule.by_region:
         write_answers(results.decisions, run.vocabulary.classes[:-1], answers)
     table = write_tsv(results.decisions / TABLE, COLUMNS, span_rows)
     volume_ids = {row["volume_id"] for row in span_rows}
-    conclude_decisions(results, volume_ids, settings=options, seed=seed)
+    conclude_decisions(results, volume_ids, settings=decision_settings, seed=seed)
     return Decisions(table, span_rows, frozenset(volume_ids))

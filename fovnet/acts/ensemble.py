@@ -51,28 +51,34 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
     settings = run.settings
     results = run.results
     pack = run.pack
-    options = settings.ensemble
+    ensemble_settings = settings.ensemble
     journal, trials = finished_search(results)
-    guess = guessing_loss(
+    loss_of_guessing = guessing_loss(
         pack.truth[pack.rows("train")],
         pack.truth[pack.rows("validation")],
         row_frequencies(pack, settings.training.sampling),
     )
-    members = choose(trials, options.members, guess, journal / "networks", options.alone)
+    chosen_members = choose(
+        trials,
+        ensemble_settings.members,
+        loss_of_guessing,
+        journal / "networks",
+        ensemble_settings.alone,
+    )
     _, warm_start_facts = warm_start_ensemble(settings) or (None, None)
     # if this is killed half-way, no probabilities of other members remain
     results.probabilities.unlink(missing_ok=True)
     assemble(
         results.ensemble,
-        members,
+        chosen_members,
         run.vocabulary,
         settings.prepare.slicing,
-        settings=options.model_dump(),
+        settings=ensemble_settings.model_dump(),
         seed=settings.seed,
         subjects=training_marks(pack, warm_start_facts, settings.seed),
-        precision=options.precision,
+        precision=ensemble_settings.precision,
         origin=warm_start_facts,
-        blend=warm_start_blend(settings, members),
+        blend=warm_start_blend(settings, chosen_members),
         inputs=pack.inputs,
         journal=journal.name,
     )
@@ -84,8 +90,8 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
         model,
         scored,
         pack,
-        options.weights,
-        settings=options.model_dump(),
+        ensemble_settings.weights,
+        settings=ensemble_settings.model_dump(),
         seed=settings.seed,
     )
     with progress("turned over, brightened") as advance:
@@ -93,13 +99,15 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
     with progress("orientation") as advance:
         train_orientation(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.arrays())
-    scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
+    completed_scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
     return Assembly(
-        members=len(members),
-        members_asked=options.members,
+        members=len(chosen_members),
+        members_asked=ensemble_settings.members,
         trials=len(trials),
-        better_trials=sum(score < guess for score in scores if score is not None),
-        guessing_loss=guess,
+        better_trials=sum(
+            score < loss_of_guessing for score in completed_scores if score is not None
+        ),
+        guessing_loss=loss_of_guessing,
         weighting=weighing.way,
         slices=len(scored.rows),
     )

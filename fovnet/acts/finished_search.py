@@ -24,22 +24,23 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
     slots is gone, and as `fovnet.search.journal.read_trials` does.
     """
     try:
-        facts = read_json(results.search / "current.json")
-        journal = results.search / str(facts["journal"])
-        count = int(facts["trials"])
+        search_facts = read_json(results.search / "current.json")
+        journal = results.search / str(search_facts["journal"])
+        trial_count = int(search_facts["trials"])
     except (OSError, ValueError, KeyError, TypeError):
         raise SearchError(
             "search-missing",
             f"{results.search}: no finished search in it; run `fovnet search` first",
         ) from None
     trial_by_slot = {trial.proposal.slot: trial for trial in read_trials(journal)}
-    for slot in range(count):
+    for slot in range(trial_count):
         if slot not in trial_by_slot:
-            path = slot_path(journal, slot)
+            missing_slot = slot_path(journal, slot)
             raise SearchError(
-                "slot-missing", f"{path}: of a finished search is missing; {to_repeat(path)}"
+                "slot-missing",
+                f"{missing_slot}: of a finished search is missing; {to_repeat(missing_slot)}",
             )
-    return journal, [trial_by_slot[slot] for slot in range(count)]
+    return journal, [trial_by_slot[slot] for slot in range(trial_count)]
 
 
 def journal_of_same_training(settings: Settings, folder: Path) -> Path:
@@ -49,13 +50,15 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
     """
     journal, _ = finished_search(Results(folder))
-    current = Results(folder).search / "current.json"
-    training = settings.training.model_dump(mode="json")
-    digests = {digest({**training, "device": device}) for device in ("auto", "cpu", "cuda")}
-    if read_json(current).get("training_sha256") not in digests:
+    current_file = Results(folder).search / "current.json"
+    training_settings = settings.training.model_dump(mode="json")
+    accepted_digests = {
+        digest({**training_settings, "device": device}) for device in ("auto", "cpu", "cuda")
+    }
+    if read_json(current_file).get("training_sha256") not in accepted_digests:
         raise SearchError(
             "calibration-training",
-            f"{current}: its training differs from the configured one, or was made by an earlier "
+            f"{current_file}: its training differs from the configured one, or was made by an earlier "
             "fovnet (`fovnet search` records it now); calibrate without --from",
         )
     return journal

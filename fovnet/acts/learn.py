@@ -24,12 +24,16 @@ def learn_prior(
     """The prior learned from journals, each with its name, for the space of a run; `log` gets a
     sentence on what is left out.  Raises SearchError as `read_journal` and `learn`."""
     axes = search_space(run.settings).axes
-    searches = [read_journal(journal, axes, name) for name, journal in journals]
-    for search in searches:
-        name = search.source.name
+    earlier_searches = [
+        read_journal(journal, axes, search_name) for search_name, journal in journals
+    ]
+    for search in earlier_searches:
+        search_name = search.source.name
         if search.left_out:
-            log(f"{name}: {several(search.left_out, 'configuration')} left out, not in this space")
+            log(
+                f"{search_name}: {several(search.left_out, 'configuration')} left out, not in this space"
+            )
         if reason := unusable(search.source):
-            log(f"{name}: passed over; {reason}")
+            log(f"{search_name}: passed over; {reason}")
     with progress("learning") as advance:
-        return learn([search.source for search in searches], axes, lessons, seed, advance)
+        return learn([search.source for search in earlier_searches], axes, lessons, seed, advance)

@@ -43,7 +43,7 @@ def cut_slices(
     simulated people are still to be made."""
     settings = run.settings
     results = run.results
-    collections = finished_run.collections_of(settings, results)
+    folder_by_collection = finished_run.collections_of(settings, results)
     if results.is_to_simulate(settings.phantom.subjects):
         raise ConfigError(
             "phantom-missing",
@@ -52,7 +52,7 @@ def cut_slices(
         )
     with progress("slicing") as advance:
         pack = slice_collections(
-            collections,
+            folder_by_collection,
             results.slices,
             vocabulary=run.vocabulary,
             slicing=Slicing(**settings.prepare.slicing),

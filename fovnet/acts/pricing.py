@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 def cost_device(settings: Settings) -> Device:
     """The device in the cost model: as configured, or as calibrated."""
-    speed = settings.search.speed
-    if isinstance(speed, str):
+    configured_speed = settings.search.speed
+    if isinstance(configured_speed, str):
         return read_calibration(Results(Path(settings.results)).calibration).device
-    return Device(**speed.model_dump())
+    return Device(**configured_speed.model_dump())
 
 
 def search_prices(settings: Settings, device: Device | None = None) -> Prices:
@@ -43,11 +43,11 @@ def search_prices(settings: Settings, device: Device | None = None) -> Prices:
         if validation_slices is None:
             validation_slices = slices_in_pack
         validation_slices = min(validation_slices, slices_in_pack)
-    classes = len(vocabulary(settings.regions).classes)
+    class_count = len(vocabulary(settings.regions).classes)
     return price_space(
         settings,
         search_space(settings),
-        classes=classes,
+        classes=class_count,
         validation_slices=validation_slices or 0,
         device=device or cost_device(settings),
     )
@@ -81,13 +81,13 @@ def price_space(
 def count_fitting(settings: Settings) -> int:
     """The number of configurations within the limits; if the device is not measured yet, within
     that of memory.  Raises SearchError if it is 0."""
-    device = None
+    assumed_device = None
     calibration = Results(Path(settings.results)).calibration
     if isinstance(settings.search.speed, str) and not calibration.exists():
-        device = Device(1.0, 1.0, 1.0)
+        assumed_device = Device(1.0, 1.0, 1.0)
         search_without_limit = settings.search.model_copy(update={"seconds_limit": None})
         settings = settings.model_copy(update={"search": search_without_limit})
-    space_prices = search_prices(settings, device)
+    space_prices = search_prices(settings, assumed_device)
     space_prices.refuse_where_nothing_fits()
     return int(space_prices.fits.sum())
 

@@ -20,7 +20,7 @@ from fovnet.report.content.run_record import RunRecord, abstention_in, by_region
 from fovnet.report.pages.facts import write_facts
 from fovnet.report.pages.pour import write_report
 
-LIBRARIES = ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")
+LIBRARIES_IN_REPORT = ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")
 """Libraries whose versions the report gives."""
 
 
@@ -34,23 +34,29 @@ def report_run(run: Run) -> Path:
     run.refuse_other_rule()
     run.refuse_other_search()
     evaluation, cases = evaluation_of(settings, run.results, pack)
-    page = gather(evaluation, cases, _records(run))
-    path = write_report(run.results.report, page)
+    page_content = gather(evaluation, cases, _gather_records(run))
+    page_file = write_report(run.results.report, page_content)
     write_facts(
-        path, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed
+        page_file,
+        page_content,
+        evaluation,
+        settings=settings.model_dump(mode="json"),
+        seed=settings.seed,
     )
-    return path
+    return page_file
 
 
-def _records(run: Run) -> RunRecord:
+def _gather_records(run: Run) -> RunRecord:
     """The records of the page besides the evaluation."""
     results = run.results
-    collections = collections_of(run.settings, results)
+    folder_by_collection = collections_of(run.settings, results)
     journal, trials = finished_search(results)
     model = ModelFolder(results.ensemble)
-    members = model.facts["members"]
-    mixing_weights = model.rule.member_weights(len(members), results.ensemble / RULE)
-    agreements = {name: read_agreement(folder) for name, folder in collections.items()}
+    member_facts = model.facts["members"]
+    mixing_weights = model.rule.member_weights(len(member_facts), results.ensemble / RULE)
+    agreement_by_collection = {
+        name: read_agreement(folder) for name, folder in folder_by_collection.items()
+    }
     _, explanation = explain_search(journal, trials)
     return RunRecord(
         settings=run.settings,
@@ -58,30 +64,32 @@ def _records(run: Run) -> RunRecord:
         trials=trials,
         members=members_in(model.facts, mixing_weights.tolist()),
         rule=model.rule,
-        versions=_versions(),
-        hashes=_hashes(run),
+        versions=_software_versions(),
+        hashes=_hash_by_source(run),
         labels=slice_counts(run.pack),
         explanation=explanation,
         abstention=abstention_in(model.tuning),
         by_region=by_region_in(model.tuning),
         ablation=current_ablation(results),
-        readers={name: agreement for name, agreement in agreements.items() if agreement},
+        readers={
+            name: agreement for name, agreement in agreement_by_collection.items() if agreement
+        },
     )
 
 
-def _versions() -> dict[str, str]:
+def _software_versions() -> dict[str, str]:
     return {
         "fovnet": __version__,
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        **{name: version(name) for name in LIBRARIES},
+        **{name: version(name) for name in LIBRARIES_IN_REPORT},
     }
 
 
-def _hashes(run: Run) -> dict[str, str]:
+def _hash_by_source(run: Run) -> dict[str, str]:
     """SHA-256 of the settings, and of the files that the report is made from."""
     results = run.results
-    paths = (
+    source_files = (
         results.slices / "volumes.json",
         results.ensemble / FACTS,
         results.ensemble / RULE,
@@ -89,5 +97,5 @@ def _hashes(run: Run) -> dict[str, str]:
     )
     return {
         "settings, as canonical JSON": digest(run.settings.model_dump(mode="json")),
-        **results.checksums(*(path for path in paths if path.exists())),
+        **results.checksums(*(path for path in source_files if path.exists())),
     }

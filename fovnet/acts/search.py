@@ -50,34 +50,34 @@ def conclude_search(run: Run, journal: Path, trials: list[Trial]) -> None:
     "search-without-score"."""
     settings = run.settings
     results = run.results
-    facts = {
+    search_facts = {
         "journal": journal.name,
         "trials": len(trials),
         "training_sha256": digest(settings.training.model_dump(mode="json")),
     }
     write_json(
         results.search / "current.json",
-        facts,
+        search_facts,
         settings=settings.search.model_dump(),
         seed=settings.seed,
     )
     write_trials(results.trials, trials)
     if all(trial.score is None for trial in latest(trials)):
-        outcome = trials[0].outcome
+        first_outcome = trials[0].outcome
         raise SearchError(
             "search-without-score",
             f"{results.trials}: none of {len(trials)} trials ended with a score; the first: "
-            f"{outcome.message or outcome.status}",
+            f"{first_outcome.message or first_outcome.status}",
         )
 
 
 def write_trials(path: Path, trials: list[Trial]) -> Path:
     """The path, a table of one row per slot."""
-    rows = [_row(trial) for trial in trials]
-    return write_tsv(path, list(rows[0]), rows)
+    trial_rows = [_trial_row(trial) for trial in trials]
+    return write_tsv(path, list(trial_rows[0]), trial_rows)
 
 
-def _row(trial: Trial) -> dict[str, Any]:
+def _trial_row(trial: Trial) -> dict[str, Any]:
     """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot
     it continues, its bracket and its rung."""
     proposal = trial.proposal

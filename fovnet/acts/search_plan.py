@@ -74,12 +74,14 @@ class SearchPlan:
     def fingerprint(self) -> str:
         """A hash of what a journal depends on: settings of search and training except the number of
         trials, labelled slices, warm-start networks, what earlier searches taught."""
-        checksums: list[Any] = []
+        further_checksums: list[Any] = []
         if self.warm_start:
-            checksums.append([network.sha256 for network in self.warm_start])
+            further_checksums.append([network.sha256 for network in self.warm_start])
         if self.prior:
-            checksums.append(self.prior.sha256)
-        return digest([*self.settings.deciding, *training_fingerprint(self.pack), *checksums])
+            further_checksums.append(self.prior.sha256)
+        return digest(
+            [*self.settings.deciding, *training_fingerprint(self.pack), *further_checksums]
+        )
 
     def prices(self, side: int = 128) -> Prices:
         """Every configuration priced, for slices of this side.  Raises as `labelled_rows`,
@@ -105,29 +107,29 @@ class SearchPlan:
         ("no-feasible-row").
         """
         settings = self.settings
-        options = settings.search
+        search_settings = settings.search
         space_prices = self.prices()
-        start = start_configuration(settings, self.warm_start)
+        first_configuration = start_configuration(settings, self.warm_start)
         return Search(
             space=self.space,
-            method=options.method,
+            method=search_settings.method,
             seed=settings.seed,
-            workers=options.workers,
-            start=self.space.row_of(start),
-            initial=options.initial,
+            workers=search_settings.workers,
+            start=self.space.row_of(first_configuration),
+            initial=search_settings.initial,
             predicted_seconds=space_prices.seconds,
             feasible=space_prices.fits,
             modelling=Modelling(
-                targets=options.targets,
-                kernel=options.kernel,
-                hyperparameters=options.hyperparameters,
-                per_second=options.per_second,
-                choose=options.choose,
-                fidelity=options.fidelity,
+                targets=search_settings.targets,
+                kernel=search_settings.kernel,
+                hyperparameters=search_settings.hyperparameters,
+                per_second=search_settings.per_second,
+                choose=search_settings.choose,
+                fidelity=search_settings.fidelity,
             ),
             memory=space_prices.memory,
-            lead=options.lead,
-            candidates=options.candidates,
+            lead=search_settings.lead,
+            candidates=search_settings.candidates,
             schedule=_schedule(settings),
             polling=polling(settings),
             ranking=_ranking(settings),
@@ -136,44 +138,48 @@ class SearchPlan:
 
     def job(self, journal: Path) -> TrainingJob:
         """The job that the trainings of this search share, in its journal."""
-        training = self.settings.training
-        pruning = training.early_stopping.envelope
-        pixels = self.pack.folder / "pixels.npy"
+        training_settings = self.settings.training
+        envelope_settings = training_settings.early_stopping.envelope
+        pixels_file = self.pack.folder / "pixels.npy"
         return TrainingJob(
-            pixels,
+            pixels_file,
             rows=journal / ROWS_FILE,
             weights=journal / "networks",
-            head=training.head,
-            device=training.device,
+            head=training_settings.head,
+            device=training_settings.device,
             recipe=self._recipe,
-            envelope=Envelope(tuple(pruning.milestones), pruning.margin) if pruning else None,
+            envelope=Envelope(tuple(envelope_settings.milestones), envelope_settings.margin)
+            if envelope_settings
+            else None,
             inputs=self.pack.inputs,
-            kinds=tuple(training.inputs),
+            kinds=tuple(training_settings.inputs),
             begin=self.warm_start,
-            rate_factor=training.rate_factor,
-            stamp=stamp_of(pixels),
+            rate_factor=training_settings.rate_factor,
+            stamp=stamp_of(pixels_file),
         )
 
     @property
     def _recipe(self) -> Recipe:
         """The numbers of every training, with the rules that end one before its last epoch."""
-        training = self.settings.training
-        plateau = training.early_stopping.plateau
-        timeout_seconds = 60.0 * training.timeout_minutes if training.timeout_minutes else None
-        ends = Ends(
-            guessing_epochs=training.guessing_epochs,
+        training_settings = self.settings.training
+        plateau_settings = training_settings.early_stopping.plateau
+        timeout_seconds = (
+            60.0 * training_settings.timeout_minutes if training_settings.timeout_minutes else None
+        )
+        ending_rules = Ends(
+            guessing_epochs=training_settings.guessing_epochs,
             timeout_seconds=timeout_seconds,
-            plateau=Plateau(**plateau.model_dump()) if plateau else None,
+            plateau=Plateau(**plateau_settings.model_dump()) if plateau_settings else None,
         )
         return Recipe(
-            epochs=training.epochs,
-            slices_per_epoch=training.slices_per_epoch,
-            ranges=Ranges(**training.augmentation.model_dump()),
-            averaging=training.averaging,
-            ends=ends,
-            precision=training.precision,
-            cooldown=training.cooldown,
-            sampling=training.sampling,
+            epochs=training_settings.epochs,
+            slices_per_epoch=training_settings.slices_per_epoch,
+            ranges=Ranges(**training_settings.augmentation.model_dump()),
+            averaging=training_settings.averaging,
+            ends=ending_rules,
+            precision=training_settings.precision,
+            cooldown=training_settings.cooldown,
+            sampling=training_settings.sampling,
         )
 
     @property
@@ -230,16 +236,16 @@ def prior_path(settings: Settings) -> Path | None:
 def search_prior(settings: Settings, space: Space) -> Prior | None:
     """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`, and
     "prior-missing" where it is still to be learned."""
-    path = prior_path(settings)
-    if path is None:
+    prior_file = prior_path(settings)
+    if prior_file is None:
         return None
-    if settings.search.learn_from and not path.exists():
+    if settings.search.learn_from and not prior_file.exists():
         raise SearchError(
             "prior-missing",
-            f"{path}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet "
+            f"{prior_file}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet "
             "search learn --config CONFIG` does that, or leave search.learn_from out.",
         )
-    return read_prior(path, space.axes)
+    return read_prior(prior_file, space.axes)
 
 
 def _ranking(settings: Settings) -> Ranking:
@@ -251,15 +257,15 @@ def _ranking(settings: Settings) -> Ranking:
 def _schedule(settings: Settings) -> Schedule:
     """How the search spends epochs; each rung is a training of its own where a cooldown makes its
     rates depend on its length."""
-    options = settings.search
-    training = settings.training
-    if options.spends == "full":
+    search_settings = settings.search
+    training_settings = settings.training
+    if search_settings.spends == "full":
         return FULL
     return Schedule(
-        kind=cast("Kind", options.spends),
-        epochs=training.epochs,
-        eta=options.eta,
-        least=options.least_epochs,
-        reuse=options.reuse,
-        restarts=training.cooldown > 0,
+        kind=cast("Kind", search_settings.spends),
+        epochs=training_settings.epochs,
+        eta=search_settings.eta,
+        least=search_settings.least_epochs,
+        reuse=search_settings.reuse,
+        restarts=training_settings.cooldown > 0,
     )

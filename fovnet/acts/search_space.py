@@ -46,8 +46,8 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
 def polling(settings: Settings) -> Polling:
     """How the search polls, if it does."""
     neighbours = tuple(
-        Neighbour(axis, rule.to, tuple(rule.reset.items()))
-        for axis, rule in settings.search.neighbours.items()
+        Neighbour(axis, neighbour_rule.to, tuple(neighbour_rule.reset.items()))
+        for axis, neighbour_rule in settings.search.neighbours.items()
     )
     if settings.search.mads:
         return Polling(neighbours=neighbours, **settings.search.mads.model_dump())
@@ -67,24 +67,24 @@ def start_configuration(
 def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
     """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and
     SearchError as `axes.with_changes`."""
-    levels: dict[str, Any] = {}
+    level_by_axis: dict[str, Any] = {}
     for change in changes:
-        name, equals, level = change.partition("=")
-        name = name.strip()
-        if not equals:
+        axis, equals_sign, level_text = change.partition("=")
+        axis = axis.strip()
+        if not equals_sign:
             raise ConfigError(
                 "train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4"
             )
-        if name in levels:
+        if axis in level_by_axis:
             raise ConfigError(
-                "train-set", f"--set {change}: {name} is set twice; leave out one of them"
+                "train-set", f"--set {change}: {axis} is set twice; leave out one of them"
             )
         try:
-            levels[name] = parse_number(read_value(level))
+            level_by_axis[axis] = parse_number(read_value(level_text))
         except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(
                 "train-set",
-                f"--set {change}: {level!r} is not a level of an axis; give a number or a word, "
+                f"--set {change}: {level_text!r} is not a level of an axis; give a number or a word, "
                 "for instance --set log2_filters=4",
             ) from None
-    return axes.with_changes(start_configuration(settings), levels)
+    return axes.with_changes(start_configuration(settings), level_by_axis)

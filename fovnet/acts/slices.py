@@ -26,16 +26,16 @@ def load_slices(settings: Settings) -> Pack:
 
 
 def _refuse_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
-    configured_values = {
+    configured_value_by_name = {
         "classes": ", ".join(vocabulary(settings.regions).classes),
         **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")},
     }
-    pack_values = {"classes": ", ".join(pack.classes), **pack.slice_format}
-    for name, value in configured_values.items():
-        if pack_values.get(name, value) != value:
+    pack_value_by_name = {"classes": ", ".join(pack.classes), **pack.slice_format}
+    for name, value in configured_value_by_name.items():
+        if pack_value_by_name.get(name, value) != value:
             raise ConfigError(
                 "slices-other-settings",
-                f"{results.slices}: made with {name} = {pack_values[name]}, but the configuration "
+                f"{results.slices}: made with {name} = {pack_value_by_name[name]}, but the configuration "
                 f"says {value}; use the configuration that made them, set another `results`, or "
                 "run `fovnet slice` again",
             )
@@ -50,9 +50,9 @@ def load_slices_to_train_on(settings: Settings, config: Path) -> Pack:
         if fault.code != "pack-missing":
             raise
     results = Results(Path(settings.results))
-    commands = f"`{with_config('slice', config)}`"
+    commands_in_words = f"`{with_config('slice', config)}`"
     if results.is_to_simulate(settings.phantom.subjects):
-        commands = f"`{simulating(settings)}` and {commands}"
+        commands_in_words = f"`{simulating(settings)}` and {commands_in_words}"
     raise CollectionError(
-        "pack-missing", f"{results.slices}: no slices to train on; run {commands} first"
+        "pack-missing", f"{results.slices}: no slices to train on; run {commands_in_words} first"
     )

@@ -33,40 +33,44 @@ def tune_rule(run: Run) -> Tuning:
     `Run.refuse_other_ensemble`."""
     results = run.results
     pack = run.pack
-    options = run.settings.decision
+    decision_settings = run.settings.decision
     vocabulary = run.vocabulary
     scored = run.scored
     run.refuse_other_ensemble()
     validation_examples = examples(pack, scored, "validation")
-    with_heights = options.heights != "never"
+    use_heights = decision_settings.heights != "never"
     rule, candidates = tune(
         validation_examples,
         vocabulary,
-        sigmas_mm=options.sigma_mm,
-        thresholds=options.side_threshold,
-        heights=usual_heights(heights_and_truth(pack, "train"), vocabulary) if with_heights else (),
-        widths=options.height_widths,
-        method=options.method,
-        heights_for="presence" if options.heights == "presence" else "all",
+        sigmas_mm=decision_settings.sigma_mm,
+        thresholds=decision_settings.side_threshold,
+        heights=usual_heights(heights_and_truth(pack, "train"), vocabulary) if use_heights else (),
+        widths=decision_settings.height_widths,
+        method=decision_settings.method,
+        heights_for="presence" if decision_settings.heights == "presence" else "all",
     )
-    rule = replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm)
+    rule = replace(rule, weights=scored.weights, min_extent_mm=decision_settings.min_extent_mm)
     judge, abstention, statements = settle(
         ModelFolder(results.ensemble).judge(rule, vocabulary),
         labelled_volumes(pack, scored, "validation"),
-        stated_error=options.stated_error,
-        at_risk=options.at_risk,
+        stated_error=decision_settings.stated_error,
+        at_risk=decision_settings.at_risk,
         seed=run.settings.seed,
-        statement_error=options.statement_error,
+        statement_error=decision_settings.statement_error,
     )
-    facts = {
+    tuning_facts = {
         "candidates": candidates,
         "abstention": abstention,
         "statements": statements,
         "subjects": training_marks(pack),
     }
-    path = save_rule(
-        results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed
+    rule_file = save_rule(
+        results.ensemble,
+        judge.rule,
+        tuning_facts,
+        settings=decision_settings.model_dump(),
+        seed=run.settings.seed,
     )
     seal(results.ensemble)
     slice_error = TuningVolumes(validation_examples, vocabulary).slice_error(judge.rule)
-    return Tuning(judge.rule, abstention, statements, slice_error, path)
+    return Tuning(judge.rule, abstention, statements, slice_error, rule_file)

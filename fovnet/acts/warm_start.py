@@ -26,17 +26,17 @@ def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | Non
     Raises ModelError as `read_ensemble_facts`, and ConfigError "begin-in-results" if it is the
     ensemble that this configuration makes.
     """
-    begin = settings.training.begin
-    if begin is None:
+    configured_begin = settings.training.begin
+    if configured_begin is None:
         return None
-    folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
-    if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
+    ensemble_folder = SHIPPED_NETWORKS if configured_begin == SHIPPED else Path(configured_begin)
+    if ensemble_folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
         raise ConfigError(
             "begin-in-results",
-            f"training.begin: {begin}: is the ensemble that this run would replace; set another "
+            f"training.begin: {configured_begin}: is the ensemble that this run would replace; set another "
             "`results`",
         )
-    return folder, read_ensemble_facts(folder)
+    return ensemble_folder, read_ensemble_facts(ensemble_folder)
 
 
 def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:

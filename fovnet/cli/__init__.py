@@ -33,10 +33,10 @@ from fovnet.unforeseen import is_disk_full, log_of
 WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 """The exception that typer raises for unknown commands or options; typer exports no name for it."""
 
-LOUD = "bold red"
-STOPPED = 130  # exit status after Ctrl-C, as in shells: 128 + SIGINT
-UNREAD = 141  # likewise 128 + SIGPIPE
-GRACE_S = 10.0  # seconds that workers have to end after Ctrl-C
+ERROR_STYLE = "bold red"
+EXIT_STOPPED = 130  # exit status after Ctrl-C, as in shells: 128 + SIGINT
+EXIT_UNREAD = 141  # likewise 128 + SIGPIPE
+GRACE_AFTER_STOP_S = 10.0  # seconds that workers have to end after Ctrl-C
 
 app = typer.Typer(
     cls=CommandLine,
@@ -67,13 +67,13 @@ def main(command: typer.Typer = app) -> None:
     If the reader of the output has ended, it ends quietly: the remaining output goes to the null
     device.
     """
-    outputs = select.poll()
-    for stream in (1, 2):
+    polled_outputs = select.poll()
+    for descriptor in (1, 2):
         with suppress(OSError):  # closed from the start
             # a copy, as rich replaces a broken stdout by the null device
-            outputs.register(os.dup(stream), 0)
+            polled_outputs.register(os.dup(descriptor), 0)
     try:
-        _run(command)
+        _run_and_exit(command)
     except (BrokenPipeError, SystemExit) as fault:
         # of typer or rich
         if not isinstance(fault, BrokenPipeError) and not isinstance(
@@ -81,14 +81,14 @@ def main(command: typer.Typer = app) -> None:
         ):
             raise
         # a pipe of fovnet's own, to a worker
-        if not any(event & select.POLLERR for _, event in outputs.poll(0)):
-            _apologise(fault if isinstance(fault, Exception) else RuntimeError(fault))
-        for stream in (1, 2):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-        sys.exit(UNREAD)
+        if not any(event & select.POLLERR for _, event in polled_outputs.poll(0)):
+            _apologise_and_exit(fault if isinstance(fault, Exception) else RuntimeError(fault))
+        for descriptor in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+        sys.exit(EXIT_UNREAD)
 
 
-def _run(command: typer.Typer) -> None:
+def _run_and_exit(command: typer.Typer) -> None:
     """Runs a command and exits; raises only a broken pipe."""
     for stream in (sys.stdout, sys.stderr):  # file names may not be valid UTF-8
         if isinstance(stream, TextIOWrapper):
@@ -99,7 +99,7 @@ def _run(command: typer.Typer) -> None:
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
     except WrongUsage as fault:
-        _explain(fault)
+        _show_wrong_usage(fault)
         sys.exit(2)
     except FovnetError as error:
         _show_error(str(error))
@@ -111,11 +111,11 @@ def _run(command: typer.Typer) -> None:
         if is_disk_full(fault):
             remedy = "free some space and run the same command again [disk-full]"
         elif not fault.filename:
-            _apologise(fault)
+            _apologise_and_exit(fault)
         _show_error(f"{fault.filename or 'output'}: {fault.strerror}; {remedy}")
         sys.exit(2)
     except KeyboardInterrupt:
-        status = STOPPED
+        status = EXIT_STOPPED
     except MemoryError:
         _show_error(
             "not enough memory; run the same command with fewer workers, or with fewer other programs "
@@ -123,10 +123,10 @@ def _run(command: typer.Typer) -> None:
         )
         sys.exit(2)
     except Exception as fault:
-        _apologise(fault)
-    if status == STOPPED:
+        _apologise_and_exit(fault)
+    if status == EXIT_STOPPED:
         err.print("stopped; the same command resumes from here")
-        _leave_for_certain()
+        _ensure_end()
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -135,7 +135,7 @@ def _silent_libraries() -> Iterator[None]:
     """Keeps warnings and log messages of libraries from the terminal while the block runs, also
     those of child processes: numpy, pydicom and nibabel report thousands on odd files, and what
     matters for an answer is among its notes.  PYTHONWARNINGS and `python -W` show the warnings."""
-    level = logging.root.manager.disable
+    level_before = logging.root.manager.disable
     shows_warnings = sys.warnoptions or "PYTHONWARNINGS" in os.environ
     with warnings.catch_warnings():
         if not shows_warnings:
@@ -145,30 +145,30 @@ def _silent_libraries() -> Iterator[None]:
         try:
             yield
         finally:
-            logging.disable(level)
+            logging.disable(level_before)
             if not shows_warnings:
                 del os.environ["PYTHONWARNINGS"]
 
 
-def _leave_for_certain() -> None:
-    """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it:
-    Python would wait until the workers are done."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
-    timer = Timer(GRACE_S, os._exit, (STOPPED,))
+def _ensure_end() -> None:
+    """Makes a second Ctrl-C, or GRACE_AFTER_STOP_S seconds, end the process at once, and its workers
+    with it: Python would wait until the workers are done."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_STOPPED))
+    timer = Timer(GRACE_AFTER_STOP_S, os._exit, (EXIT_STOPPED,))
     timer.daemon = True
     timer.start()
 
 
-def _apologise(fault: Exception) -> NoReturn:
+def _apologise_and_exit(fault: Exception) -> NoReturn:
     """Writes the traceback of an exception to a log file, apologises, and exits with status 1."""
-    log = log_of(fault, " ".join(sys.argv))
-    err.print("bug ", style=LOUD, end="")
+    log_file = log_of(fault, " ".join(sys.argv))
+    err.print("bug ", style=ERROR_STYLE, end="")
     err.print("Sorry: fovnet failed with an unexpected error.")
-    err.print(f"The traceback is in {log}; please report it.")
+    err.print(f"The traceback is in {log_file}; please report it.")
     sys.exit(1)
 
 
-def _explain(fault: Exception) -> None:
+def _show_wrong_usage(fault: Exception) -> None:
     """Prints what is wrong with the command line, or the help of a command group given without a
     command."""
     context = getattr(fault, "ctx", None)
@@ -185,5 +185,5 @@ def _explain(fault: Exception) -> None:
 
 def _show_error(sentence: str) -> None:
     """Prints the sentence of an error on stderr."""
-    err.print("error ", style=LOUD, end="")
+    err.print("error ", style=ERROR_STYLE, end="")
     err.print(sentence)

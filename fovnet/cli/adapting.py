@@ -25,7 +25,7 @@ from fovnet.own_files import is_our_json
 from fovnet.words import several
 
 verbs = typer.Typer()
-WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
+IS_OWN_BY_FILE = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
 
 
 @verbs.command()
@@ -39,7 +39,8 @@ def adapt(
         ),
     ] = None,
     out_folder: Annotated[
-        Path | None, folder_out(WRITTEN, "Where the ensemble and what it gained are written.")
+        Path | None,
+        folder_out(IS_OWN_BY_FILE, "Where the ensemble and what it gained are written."),
     ] = None,
     model: ModelFolder = None,
     config: Annotated[
@@ -60,28 +61,28 @@ def adapt(
     nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
     where it was; with more labels and the same --out, the simulated people are used again.
     """
-    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapt_ensemble  # torch
+    from fovnet.acts.adapt import SIMULATED_IN_WORDS, USERS_IN_WORDS, adapt_ensemble  # torch
 
-    run = _run_of(config, labels, out_folder, model, seed)
+    run = _run_to_adapt(config, labels, out_folder, model, seed)
     # of a configuration the workflow holds the results
-    adaptation = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
-    _show_gains(USERS, adaptation.user_gains)
-    _show_gains(SIMULATED_PEOPLE, adaptation.simulated_gains)
-    for sentence in adaptation.missing_files:
+    outcome = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
+    _show_gains(USERS_IN_WORDS, outcome.user_gains)
+    _show_gains(SIMULATED_IN_WORDS, outcome.simulated_gains)
+    for sentence in outcome.missing_files:
         out.print(f"{sentence}.")
-    paths = f"{adaptation.ensemble}  {adaptation.table}"
-    if not adaptation.share:
-        out.print(f"the networks as they were are kept: {adaptation.reason}. {paths}")
+    paths = f"{outcome.ensemble}  {outcome.table}"
+    if not outcome.share:
+        out.print(f"the networks as they were are kept: {outcome.reason}. {paths}")
         return
-    volumes = several(adaptation.volumes, "volume")
-    subjects = several(adaptation.subjects, "subject")
-    out.print(f"{adaptation.certainty}.")
+    volumes = several(outcome.volumes, "volume")
+    subjects = several(outcome.subjects, "subject")
+    out.print(f"{outcome.certainty}.")
     out.print(
-        f"adapted to {volumes} of {subjects}, {adaptation.share:.0%} of the new weights: {paths}"
+        f"adapted to {volumes} of {subjects}, {outcome.share:.0%} of the new weights: {paths}"
     )
 
 
-def _run_of(
+def _run_to_adapt(
     config: Path | None,
     labels: Path | None,
     out_folder: Path | None,
@@ -108,10 +109,10 @@ def _run_of(
     return Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
 
 
-def _show_gains(volumes: str, gains: Sequence[Gain]) -> None:
+def _show_gains(title: str, gains: Sequence[Gain]) -> None:
     """A table of the measures in HEADLINES; `gains.tsv` has those by region and by kind of picture,
     too."""
-    table = empty_table(volumes, "", "before", "after", "percentage points (95 % interval)", "of")
+    table = empty_table(title, "", "before", "after", "percentage points (95 % interval)", "of")
     for gain in gains:
         if gain.measure not in HEADLINES or gain.region or gain.kind:
             continue

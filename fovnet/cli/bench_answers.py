@@ -57,9 +57,9 @@ def bench_robustness(
             log=err.print,
         )
     write_tsv(out_file, COLUMNS, rows)
-    counts = list(dict.fromkeys(row["what"] for row in rows))
+    counted_names = list(dict.fromkeys(row["what"] for row in rows))
     table = empty_table(
-        f"{several(len(volumes), 'volume')}, changed (95 % over subjects)", "change", *counts
+        f"{several(len(volumes), 'volume')}, changed (95 % over subjects)", "change", *counted_names
     )
     for change in dict.fromkeys(row["change"] for row in rows):
         table.add_row(change, *(_share_text(row) for row in rows if row["change"] == change))
@@ -67,8 +67,8 @@ def bench_robustness(
     out.print(f"{out_file}")
 
 
-def _share_text(row: dict[str, Any]) -> str:
+def _share_text(counted_row: dict[str, Any]) -> str:
     """A count of a row, and its share with the interval; "" if there was nothing to count."""
-    if not row["of"]:
+    if not counted_row["of"]:
         return ""
-    return f"{row['count']:,} of {row['of']:,} ({row['low']:.0%} to {row['high']:.0%})"
+    return f"{counted_row['count']:,} of {counted_row['of']:,} ({counted_row['low']:.0%} to {counted_row['high']:.0%})"

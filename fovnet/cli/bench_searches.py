@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fovnet.bench.races import Standing
 
 verbs = typer.Typer()
-STANDINGS = {
+IS_OWN_BY_FILE = {
     "standings.tsv": partial(begins_with, columns=("table", "method", "setting")),
     "runs.tsv": partial(begins_with, columns=("table", "method", "seed")),
     "standings.png": is_our_picture,
@@ -47,7 +47,8 @@ TABLES_HELP = (
 @verbs.command("search")
 def bench_search(
     out_folder: Annotated[
-        Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")
+        Path,
+        folder_out(IS_OWN_BY_FILE, "Where standings.tsv, runs.tsv and standings.png are written."),
     ],
     tables: Annotated[list[Path] | None, PathArgument(help=TABLES_HELP, show_default=False)] = None,
     method: Annotated[
@@ -167,7 +168,7 @@ def bench_search(
     from fovnet.bench.tables import load_table, own_table
 
     methods = list(dict.fromkeys(method or ["gp-ei", "random"]))
-    paths = list(dict.fromkeys(tables or [own_table()]))
+    table_paths = list(dict.fromkeys(tables or [own_table()]))
     spending = ReplaySpending(spend, eta, least_epochs, reuse)
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
     contestants = list(dict.fromkeys(parse_contestant(name, spending) for name in methods))
@@ -178,7 +179,7 @@ def bench_search(
         fidelity=fidelity,
         choose=choose,
     )
-    template = Entry(
+    entry_template = Entry(
         Path(),
         "",
         0,
@@ -191,12 +192,12 @@ def bench_search(
         ranking=ranking_of(ranking or []),
         priors=tuple(prior or []),
     )
-    table_by_path = {path: load_table(path) for path in paths}
+    table_by_path = {path: load_table(path) for path in table_paths}
     refuse_priors(methods, prior or [], table_by_path)
-    entries = entries_of(template, table_by_path, contestants, runs, every_row_first=thesis)
+    entries = entries_of(entry_template, table_by_path, contestants, runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
-        results = list(race(entries, processes, advance))
-    for view in write_standings(out_folder, table_by_path, results):
+        race_results = list(race(entries, processes, advance))
+    for view in write_standings(out_folder, table_by_path, race_results):
         show_table(_epochs_table(view) if view.unit == "epochs" else _draws_table(view))
     out.print(f"{out_folder}: standings.tsv, runs.tsv, standings.png")
 
@@ -254,8 +255,8 @@ def bench_table(
             recording.train(advance)
     trials = recording.finished_trials()
     write_table(out_file, trials, recording)
-    counts = Counter(trial.outcome.status for trial in trials)
-    counts_text = ", ".join(f"{count} {status}" for status, count in counts.items())
+    count_by_status = Counter(trial.outcome.status for trial in trials)
+    counts_text = ", ".join(f"{count} {status}" for status, count in count_by_status.items())
     rows_text = f"{len(trials)} of {recording.count} rows"
     out.print(f"{rows_text}: {counts_text}; journal {recording.journal}")
     out.print(f"{out_file}")
@@ -283,19 +284,19 @@ def bench_propose(
 
     refuse_unknown([method])
     with progress_bar("timing") as advance:
-        rows = list(paces(method, trials or [300, 1000], seed, diverged, advance))
-    write_tsv(out_file, COLUMNS, [vars(pace) for pace in rows])
+        paces_measured = list(paces(method, trials or [300, 1000], seed, diverged, advance))
+    write_tsv(out_file, COLUMNS, [vars(pace) for pace in paces_measured])
     table = empty_table(
-        f"{method}: seconds per proposal over {rows[0].rows:,} rows",
+        f"{method}: seconds per proposal over {paces_measured[0].rows:,} rows",
         *("trials known", "proposals (refits)", "median", "mean", "max"),
         *("processor", "after a restart", "peak MB (idle)"),
     )
-    for pace in rows:
-        seconds = (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)
+    for pace in paces_measured:
+        seconds_columns = (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)
         table.add_row(
             f"{pace.trials:,}",
             f"{pace.proposals} ({pace.refits})",
-            *(f"{value:.3f}" for value in seconds),
+            *(f"{value:.3f}" for value in seconds_columns),
             f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})",
         )
     show_table(table)
@@ -318,8 +319,10 @@ def _draws_table(view: RaceView) -> Table:
             f"{best.misses}/{best.runs}",
             *(f"{standing.mean:.1f}" for standing in standings),
         )
-    best_chance, *chances = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
-    table.add_row("random, exact", best_chance, "", "", *chances)
+    chance_of_best, *chances_of_others = [
+        f"{exact.chance:.1f}" for exact in view.standings[: len(GOALS)]
+    ]
+    table.add_row("random, exact", chance_of_best, "", "", *chances_of_others)
     return table
 
 
@@ -364,6 +367,6 @@ def _standings_by_method(view: RaceView) -> Iterator[tuple[Standing, Sequence[St
     """Of every method the standing for the best row, and those for the other goals."""
     from fovnet.bench.races import GOALS
 
-    for first in range(0, len(view.standings), len(GOALS)):
-        best, *standings = view.standings[first : first + len(GOALS)]
-        yield best, standings
+    for first_index in range(0, len(view.standings), len(GOALS)):
+        best_standing, *other_standings = view.standings[first_index : first_index + len(GOALS)]
+        yield best_standing, other_standings

@@ -80,20 +80,20 @@ def bench_train(
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, loader_workers)
     pixels = pack / "pixels.npy" if pack else None
     with progress_bar("training") as advance:
-        rows = list(throughputs(device, bounds, pixels, SPREAD, advance))
-    write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
+        throughput_rows = list(throughputs(device, bounds, pixels, SPREAD, advance))
+    write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in throughput_rows])
     table = empty_table(
         f"training, median of {repeats}; MONAI with {loader_workers} loader workers",
         *("configuration", "images/s", "ms/step", "matrix rate", "data"),
         *("MB (predicted)", "MONAI", "ratio (range)"),
     )
-    for row in rows:
+    for row in throughput_rows:
         if row.images_per_second is None:
             table.add_row(row.label, *[""] * 3, row.note)
             continue
-        ratio = ""
+        ratio_in_words = ""
         if row.ratio is not None:
-            ratio = f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
+            ratio_in_words = f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
         table.add_row(
             row.label,
             f"{row.images_per_second:,.0f}",
@@ -102,14 +102,14 @@ def bench_train(
             f"{row.handling_share:.0%}",
             f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})",
             f"{row.monai_images_per_second or 0:,.0f}",
-            ratio,
+            ratio_in_words,
         )
     show_table(table)
     for note in sorted(
-        {row.note for row in rows if row.note and row.images_per_second is not None}
+        {row.note for row in throughput_rows if row.note and row.images_per_second is not None}
     ):
         out.print(note)
-    save_png(throughput_figure(rows), out_folder / "throughput.png")
+    save_png(throughput_figure(throughput_rows), out_folder / "throughput.png")
     out.print(f"{out_folder / 'throughput.tsv'}")
 
 
@@ -161,16 +161,21 @@ def bench_predict(
             "is measured instead; leave out one of the two",
         )
     with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
-        files = paths or [simulate(Path(folder) / "simulated.nii.gz", shape or (320, 250, 72))]
-        rows = list(
-            predicting_times(files, model_folder(model), repeats, advance, engine or (), neighbours)
+        files_measured = paths or [
+            simulate(Path(folder) / "simulated.nii.gz", shape or (320, 250, 72))
+        ]
+        time_rows = list(
+            predicting_times(
+                files_measured, model_folder(model), repeats, advance, engine or (), neighbours
+            )
         )
-    measured_rows = [row for row in rows if row.total_ms is not None]
+    measured_rows = [row for row in time_rows if row.total_ms is not None]
     if not measured_rows:
         raise VolumeError(
-            "bench-nothing", f"none of {len(files)} could be answered: {first_notes(rows)}"
+            "bench-nothing",
+            f"none of {len(files_measured)} could be answered: {first_notes(time_rows)}",
         )
-    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
+    write_tsv(out_file, COLUMNS, [vars(row) for row in time_rows])
     table = empty_table(
         f"milliseconds per volume on the CPU, median of {repeats}",
         *("file", "voxels", "engine", *STAGES),
@@ -191,22 +196,26 @@ def bench_predict(
     show_table(table)
     if neighbours:
         show_table(_neighbours_table(measured_rows, neighbours, repeats))
-    for note in dict.fromkeys(row.note for row in rows if row.note):
+    for note in dict.fromkeys(row.note for row in time_rows if row.note):
         out.print(note)
     out.print(f"{out_file}")
-    if len(measured_rows) < len(rows):
+    if len(measured_rows) < len(time_rows):
         raise typer.Exit(3)
 
 
 def _neighbours_table(rows: Sequence[Any], neighbours: int, repeats: int) -> Table:
     """The table of times with and without neighbours."""
-    processes = several(neighbours, "busy process", "busy processes")
+    processes_in_words = several(neighbours, "busy process", "busy processes")
     table = empty_table(
-        f"milliseconds per volume, alone and beside {processes}, alternating, {repeats} times",
+        f"milliseconds per volume, alone and beside {processes_in_words}, alternating, {repeats} times",
         *("file", "engine", "threads", "alone: median", "least"),
         *("beside: median", "least", "ratio of medians"),
     )
     for row in rows:
-        times = number_cells(",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms)
-        table.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")
+        time_cells = number_cells(
+            ",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms
+        )
+        table.add_row(
+            Path(row.path).name, row.engine, str(row.threads), *time_cells, f"{row.ratio:.2f}"
+        )
     return table

@@ -26,7 +26,7 @@ def is_our_page(path: Path) -> bool:
 
 
 verbs = typer.Typer()
-FILES = {
+IS_OWN_BY_FILE = {
     "thesis.md": is_our_page,
     "comparison.tsv": table_of("fovnet.bench.thesis"),
     "effects.tsv": table_of("fovnet.bench.teaching"),
@@ -40,7 +40,7 @@ FILES = {
 @verbs.command("thesis")
 def bench_thesis(
     out_folder: Annotated[
-        Path, folder_out(FILES, "Where thesis.md, tables, pictures and runs are written.")
+        Path, folder_out(IS_OWN_BY_FILE, "Where thesis.md, tables, pictures and runs are written.")
     ],
     table: Annotated[
         Path | None,
@@ -72,33 +72,41 @@ def bench_thesis(
     from fovnet.bench.tables import load_table, own_table
     from fovnet.bench.thesis_page import page
 
-    path = table or own_table()
-    loaded = load_table(path)
-    names = list(dict.fromkeys(method or thesis.contestants(loaded)))
-    refuse_methods([name for name in names if name != thesis.THESIS], 1)
-    entries = thesis.entries(path, loaded, names, runs, draws)
+    table_path = table or own_table()
+    recorded_table = load_table(table_path)
+    method_names = list(dict.fromkeys(method or thesis.contestants(recorded_table)))
+    refuse_methods([name for name in method_names if name != thesis.THESIS], 1)
+    entries = thesis.entries(table_path, recorded_table, method_names, runs, draws)
     with progress_bar("racing") as advance:
         contests = thesis.contests(entries, out_folder / "runs", jobs, advance)
-    lines = thesis.comparison(loaded, contests)
-    lesson = teaching.lesson(path, loaded)
-    write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, lines)
+    comparison_lines = thesis.comparison(recorded_table, contests)
+    lesson = teaching.lesson(table_path, recorded_table)
+    write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, comparison_lines)
     write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, lesson.lines)
     write_tsv(out_folder / "seconds.tsv", thesis.PACE_COLUMNS, thesis.paces(contests))
-    _draw(out_folder, loaded, contests)
-    write_text(out_folder / "thesis.md", page(loaded, lines, lesson))
-    out.print(f"{out_folder}: {', '.join(FILES)}; {len(entries)} runs in {out_folder / 'runs'}")
+    _draw_figures(out_folder, recorded_table, contests)
+    write_text(out_folder / "thesis.md", page(recorded_table, comparison_lines, lesson))
+    out.print(
+        f"{out_folder}: {', '.join(IS_OWN_BY_FILE)}; {len(entries)} runs in {out_folder / 'runs'}"
+    )
 
 
-def _draw(folder: Path, table: RecordedTable, contests: list[Contest]) -> None:
+def _draw_figures(folder: Path, table: RecordedTable, contests: list[Contest]) -> None:
     from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
     from fovnet.drawing.canvas import save_png
 
-    full = [contest for contest in contests if not contest.stops]
-    usual = [
+    full_length_contests = [contest for contest in contests if not contest.stops]
+    usual_contests = [
         contest for name in ("random", "gp-ei") for contest in contests if contest.name == name
     ]
     save_png(losses_figure(table), folder / "losses.png")
-    save_png(draws_figure(table, usual or contests[:2]), folder / "draws.png")
-    save_png(shares_figure(table, full or contests, "draws"), folder / "share-draws.png")
-    stopping = [contest for contest in contests if contest.stops or contest in usual]
-    save_png(shares_figure(table, stopping or contests, "epochs"), folder / "share-epochs.png")
+    save_png(draws_figure(table, usual_contests or contests[:2]), folder / "draws.png")
+    save_png(
+        shares_figure(table, full_length_contests or contests, "draws"), folder / "share-draws.png"
+    )
+    stopping_contests = [
+        contest for contest in contests if contest.stops or contest in usual_contests
+    ]
+    save_png(
+        shares_figure(table, stopping_contests or contests, "epochs"), folder / "share-epochs.png"
+    )

@@ -117,14 +117,16 @@ def _write_collection(gathered: Gathering, tree: Path, folder: Path, replace: bo
     """Writes the tables and prints a summary of them; status 3 if anything was set aside as
     broken."""
     volumes_table = write_tables(folder, gathered, tree, replace=replace)
-    volumes = several(len(gathered.volumes), "volume")
-    subjects = several(len({row.subject_id for row in gathered.volumes}), "subject")
-    labelled_volumes = len({row.volume_id for row in gathered.regions})
-    aside = (
+    volumes_in_words = several(len(gathered.volumes), "volume")
+    subjects_in_words = several(len({row.subject_id for row in gathered.volumes}), "subject")
+    labelled_count = len({row.volume_id for row in gathered.regions})
+    set_aside = (
         f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: "
         f"{folder / 'aside.tsv'}"
     )
-    out.print(f"{volumes} of {subjects}, {labelled_volumes} labelled: {volumes_table}; {aside}")
+    out.print(
+        f"{volumes_in_words} of {subjects_in_words}, {labelled_count} labelled: {volumes_table}; {set_aside}"
+    )
     for note in gathered.notes:
         out.print(f"note: {note.path}: {note.reason}")
     if gathered.broken:

@@ -33,14 +33,14 @@ def ensemble(config: ConfigFile) -> None:
 
 def _members_in_words(assembly: Assembly) -> str:
     """The number of members and, if it is smaller than requested, the reason."""
-    members = several(assembly.members, "member")
+    members_in_words = several(assembly.members, "member")
     if assembly.members == assembly.members_asked:
-        return members
+        return members_in_words
     reason = (
         f"{assembly.better_trials} of {assembly.trials} trials ran to the end and beat guessing "
         f"(loss {assembly.guessing_loss:.2f})"
     )
-    return f"{members} of {assembly.members_asked} wanted, for {reason}"
+    return f"{members_in_words} of {assembly.members_asked} wanted, for {reason}"
 
 
 @verbs.command()
@@ -50,37 +50,41 @@ def tune(config: ConfigFile) -> None:
     run = open_run(config)
     tuning = run.tune()
     rule = tuning.rule
-    error = (
+    error_in_words = (
         f"at most {100 * run.settings.decision.stated_error:.3g}% of their slices wrong on average over "
         "people"
     )
-    subjects = f"{tuning.abstention['subjects']} validation subjects"
-    evidence = f"shown by {subjects}"
+    subjects_in_words = f"{tuning.abstention['subjects']} validation subjects"
+    evidence_in_words = f"shown by {subjects_in_words}"
     if not tuning.abstention["promised"]:
-        evidence = f"not shown for new people: {subjects} are too few, or make too many errors"
-    out.print(f"extents are sure from confidence {rule.min_confidence:.2f} on, {error}: {evidence}")
+        evidence_in_words = (
+            f"not shown for new people: {subjects_in_words} are too few, or make too many errors"
+        )
+    out.print(
+        f"extents are sure from confidence {rule.min_confidence:.2f} on, {error_in_words}: {evidence_in_words}"
+    )
     for sentence in _bars_in_words(tuning.statements):
         out.print(sentence)
-    heights = "with" if rule.heights else "without"
-    settings = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {heights} usual heights"
+    with_heights = "with" if rule.heights else "without"
+    rule_in_words = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {with_heights} usual heights"
     out.print(
-        f"{settings}; {tuning.slice_error:.1%} slice error on the validation split: {tuning.path}"
+        f"{rule_in_words}; {tuning.slice_error:.1%} slice error on the validation split: {tuning.path}"
     )
 
 
 def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
     """A sentence on each bar of statements on regions."""
-    for kind, words in (("yes", "shown"), ("no", "not shown")):
-        bar = statements[kind]
-        error = (
+    for answer, shown_in_words in (("yes", "shown"), ("no", "not shown")):
+        bar_facts = statements[answer]
+        error_in_words = (
             f"at most {100 * statements['stated_error']:.3g}% of these wrong on average over people"
         )
-        subjects = several(bar["subjects"], "validation subject")
-        evidence = f"shown by {subjects}"
-        if not bar["promised"]:
-            evidence = f"not shown for new people: {subjects} are too few"
-        meaning = f"a region counts as {words} from probability {bar['min_confidence']:.2f}"
-        yield f"{meaning}, {error}: {evidence}"
+        subjects_in_words = several(bar_facts["subjects"], "validation subject")
+        evidence_in_words = f"shown by {subjects_in_words}"
+        if not bar_facts["promised"]:
+            evidence_in_words = f"not shown for new people: {subjects_in_words} are too few"
+        meaning_in_words = f"a region counts as {shown_in_words} from probability {bar_facts['min_confidence']:.2f}"
+        yield f"{meaning_in_words}, {error_in_words}: {evidence_in_words}"
 
 
 @verbs.command()
@@ -89,7 +93,7 @@ def decide(config: ConfigFile) -> None:
     decisions = open_run(config).decide()
     for row in decisions.refused:
         err.print(f"refused {row['volume_id']}: {row['message']} [{row['code']}]")
-    volumes = several(len(decisions.volumes) - len(decisions.refused), "volume")
-    out.print(f"{volumes} decided: {decisions.table}")
+    volumes_in_words = several(len(decisions.volumes) - len(decisions.refused), "volume")
+    out.print(f"{volumes_in_words} decided: {decisions.table}")
     if decisions.refused:
         raise typer.Exit(3)

@@ -54,7 +54,7 @@ def ablate(config: ConfigFile) -> None:
     pack = run.pack  # raises, where there are no slices, before the ensemble is looked at
     run.refuse_other_rule()
     finished_run.evaluation_of(run.settings, run.results, pack)  # raises as `evaluate` does
-    ablation = _ablation(run)
+    ablation = _measure_ablation(run)
     paths = write_ablation(
         run.results.evaluation,
         ablation,
@@ -67,7 +67,7 @@ def ablate(config: ConfigFile) -> None:
     out.print(f"{paths[0]}  {paths[1]}")
 
 
-def _ablation(run: Run) -> Ablation:
+def _measure_ablation(run: Run) -> Ablation:
     """What each step of a run contributes, measured."""
     settings = run.settings
     search_folder, trials = finished_search(run.results)
@@ -97,7 +97,7 @@ def _ablation(run: Run) -> Ablation:
 
 
 def _show_ablation(ablation: Ablation) -> None:
-    """Prints the measures in SHOWN of every arm, and below each its change by the step."""
+    """Prints the measures in MEASURES_SHOWN of every arm, and below each its change by the step."""
     table = empty_table(
         "test split; below each figure its change by the step, with a 95 % interval over subjects",
         "",
@@ -105,13 +105,27 @@ def _show_ablation(ablation: Ablation) -> None:
         *(name.removeprefix("border_").replace("_", " ") for name, _ in MEASURES_SHOWN),
     )
     for step in ablation.steps:
-        values = {(measure.name, measure.stage): measure.value for measure in step.measures}
+        value_by_measure = {
+            (measure.name, measure.stage): measure.value for measure in step.measures
+        }
         table.add_row(
-            step.ladder, step.arm, *(value_text(key[0], values[key]) for key in MEASURES_SHOWN)
+            step.ladder,
+            step.arm,
+            *(
+                value_text(measure_and_stage[0], value_by_measure[measure_and_stage])
+                for measure_and_stage in MEASURES_SHOWN
+            ),
         )
-        gains = {(gain.measure, gain.stage): gain for gain in step.gains}
-        if gains:
-            table.add_row("", "", *(difference_text(gains.get(key)) for key in MEASURES_SHOWN))
+        gain_by_measure = {(gain.measure, gain.stage): gain for gain in step.gains}
+        if gain_by_measure:
+            table.add_row(
+                "",
+                "",
+                *(
+                    difference_text(gain_by_measure.get(measure_and_stage))
+                    for measure_and_stage in MEASURES_SHOWN
+                ),
+            )
     show_table(table)
 
 

@@ -24,7 +24,7 @@ from fovnet.words import first_few, several
 verbs = typer.Typer()
 READER_NAME = re.compile(r"[\w .@+-]{1,60}")
 
-STEPS = (
+HOW_TO_LABEL = (
     "Volumes come one after another with what the networks predict; a right one takes one key. Each action "
     "is on the disk before the next (OUT/label-log.jsonl), and volumes.tsv and regions.tsv, a collection as "
     "`fovnet check` and the workflow read it, are made from it at once. The same command goes on where it "
@@ -57,7 +57,7 @@ Order = Annotated[
 ]
 
 
-@verbs.command(epilog=STEPS)
+@verbs.command(epilog=HOW_TO_LABEL)
 def label(
     starts: Starts,
     out_folder: Annotated[Path, FolderOut("--out", help="Where the tables are written.")],
@@ -75,14 +75,20 @@ def label(
 ) -> None:
     """Label volumes in the browser, on this machine alone, beginning with what the networks predict."""
     refuse_without_packages()
-    mode = _mode(reader, order, blind=blind, third=third)
+    reading_mode = _reading_mode(reader, order, blind=blind, third=third)
     refuse_out_in_starts(out_folder, starts)
     region_vocabulary = vocabulary(regions)
     page_socket = open_port(port)  # before a folder is made
     with progress_bar("reading", "answers") as advance:
         items = gather_items(starts, region_vocabulary, advance)
     desk = Desk(
-        out_folder, items, region_vocabulary, reader=reader, mode=mode, order=order, seed=seed
+        out_folder,
+        items,
+        region_vocabulary,
+        reader=reader,
+        mode=reading_mode,
+        order=order,
+        seed=seed,
     )
     _show_notes(desk, count_refused(starts))
     _show_progress(desk.progress(), "to label")
@@ -101,7 +107,7 @@ def label(
         raise typer.Exit(3)
 
 
-def _mode(reader: str, order: str, *, blind: bool, third: bool) -> str:
+def _reading_mode(reader: str, order: str, *, blind: bool, third: bool) -> str:
     """Which reading this is.  Raises ConfigError "label-options" for options that do not go
     together or mean nothing."""
     if order not in ORDERS:
@@ -130,22 +136,24 @@ def _show_notes(desk: Desk, refused_volumes: int) -> None:
             f"{desk.log.path}: one unfinished line at its end, of a run that was killed, was dropped"
         )
     if refused_volumes:
-        volumes = several(refused_volumes, "volume")
-        err.print(f"{volumes} that `fovnet predict` refused: not here, nothing can be seen")
-    if desk.replaced:
-        volumes = f"{several(len(desk.replaced), 'volume')} ({first_few(desk.replaced)})"
-        err.print(f"{volumes}: the file is another than was labelled; label it again")
-    guesses = sum(item.is_subject_guessed for item in desk.items)
-    if guesses:
+        volumes_in_words = several(refused_volumes, "volume")
         err.print(
-            f"{several(guesses, 'volume')}: whose they are is guessed from their names; correct subject_id "
+            f"{volumes_in_words} that `fovnet predict` refused: not here, nothing can be seen"
+        )
+    if desk.replaced:
+        volumes_in_words = f"{several(len(desk.replaced), 'volume')} ({first_few(desk.replaced)})"
+        err.print(f"{volumes_in_words}: the file is another than was labelled; label it again")
+    guessed_count = sum(item.is_subject_guessed for item in desk.items)
+    if guessed_count:
+        err.print(
+            f"{several(guessed_count, 'volume')}: whose they are is guessed from their names; correct subject_id "
             f"in {desk.out / 'volumes.tsv'} before a person is split between training and test"
         )
 
 
-def _show_progress(progress: dict[str, Any], ending: str) -> None:
+def _show_progress(progress: dict[str, Any], rest_in_words: str) -> None:
     out.print(
-        f"{several(progress['volumes'], 'volume')}, {progress['done']:,} done, {progress['left']:,} {ending}"
+        f"{several(progress['volumes'], 'volume')}, {progress['done']:,} done, {progress['left']:,} {rest_in_words}"
     )
 
 
@@ -160,19 +168,19 @@ def agreement(
     volumes they differ."""
     comparison = compare_readers(folder, vocabulary(regions))
     for (first, second), measures in comparison.measures.items():
-        volumes = several(comparison.volumes[first, second], "volume")
+        volumes_in_words = several(comparison.volumes[first, second], "volume")
         table = empty_table(
-            f"{volumes} read by {first} and by {second}", "measure", "where", "value"
+            f"{volumes_in_words} read by {first} and by {second}", "measure", "where", "value"
         )
         for measure in measures:
             table.add_row(measure.name.replace("_", " "), measure.region, _agreement_text(measure))
         show_table(table)
     for row in comparison.differing:
         out.print(f"{row['volume_id']}: {row['first']}, {row['second']}: {row['what']}")
-    differing = several(len(comparison.differing), "volume")
-    unsettled = sum(row["settled"] == "no" for row in comparison.differing)
+    differing_in_words = several(len(comparison.differing), "volume")
+    unsettled_count = sum(row["settled"] == "no" for row in comparison.differing)
     out.print(
-        f"{differing} with differences, {unsettled} not settled (`fovnet label --third`): "
+        f"{differing_in_words} with differences, {unsettled_count} not settled (`fovnet label --third`): "
         f"{folder / 'agreement.tsv'}, {folder / 'differences.tsv'}"
     )
 
@@ -181,7 +189,7 @@ def _agreement_text(measure: Measure) -> str:
     """A kappa as it is, other measures in millimetres or per cent."""
     if measure.name != "kappa" or measure.value is None:
         return measure_text(measure)
-    text = f"{measure.value:.2f} of {measure.denominator:,}"
+    kappa_text = f"{measure.value:.2f} of {measure.denominator:,}"
     if measure.low is None:
-        return text
-    return f"{text} ({measure.low:.2f} to {measure.high:.2f})"
+        return kappa_text
+    return f"{kappa_text} ({measure.low:.2f} to {measure.high:.2f})"

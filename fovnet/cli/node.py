@@ -151,8 +151,8 @@ def node(
         networks = load(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         dicom_node = Node(places, answering, settings, _log)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: dicom_node.stopped.set())
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signal_number, lambda *_: dicom_node.stopped.set())
         dicom_node.run()
 
 

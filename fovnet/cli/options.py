@@ -74,7 +74,7 @@ def file_out(
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (pathlib raises for a path that cannot be asked about)
             raise ConfigError(
                 "out-other-file",
-                f"--out {path}: exists, is {_content(path)}, where {own_kind} is wanted, and would be "
+                f"--out {path}: exists, is {_content_in_words(path)}, where {own_kind} is wanted, and would be "
                 "overwritten; give another name, or remove it",
             )
         return path
@@ -103,7 +103,7 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
     )
 
 
-def _content(path: Path) -> str:
+def _content_in_words(path: Path) -> str:
     """What a file is, in words."""
     columns = header_of(path)
     if len(columns) <= 1:
@@ -162,7 +162,7 @@ ShowIds = Annotated[bool, SHOW_IDS]
 Pictures = Annotated[bool, PICTURES]
 Pages = Annotated[bool, PAGES]
 FacesOrAsBefore = Annotated[bool | None, FACES]
-OF_A_STEP = ("paths", "out_folder", "device", "engine", "workers")
+OPTIONS_OF_A_STEP = ("paths", "out_folder", "device", "engine", "workers")
 """Options of `predict` that change neither answers nor pictures; each other one is a setting of the
 whole, a field of `ShardSettings`."""
 Readers = Annotated[
@@ -186,14 +186,14 @@ def model_folder(model: Path | None) -> Path:
 
 def kinds_included(kinds: str) -> list[str]:
     """The kinds of DICOM series named in `--include`.  Raises ConfigError for an unknown kind."""
-    names = [kind.strip() for kind in kinds.split(",") if kind.strip()]
-    for name in names:
+    kind_names = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    for name in kind_names:
         if name not in INCLUDABLE:
             hint = did_you_mean(name, INCLUDABLE)
-            article = f"{hint} The" if hint else "the"
+            hint_and_article = f"{hint} The" if hint else "the"
             raise ConfigError(
                 "include-unknown",
-                f"--include {name}: no such kind of series; {article} kinds are "
+                f"--include {name}: no such kind of series; {hint_and_article} kinds are "
                 f"{', '.join(INCLUDABLE)}",
             )
-    return names
+    return kind_names

@@ -90,34 +90,36 @@ def predict(
     with the same command."""
     keep_freed_memory()
     networks = load(model_folder(model), device, engine=engine)
-    kinds = kinds_included(include)
+    included_kinds = kinds_included(include)
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
-        discovery = find(paths, kinds, show_ids=show_ids, progress=advance)
-    sources = _source_by_id(discovery.sources)
+        discovery = find(paths, included_kinds, show_ids=show_ids, progress=advance)
+    source_by_id = _source_by_id(discovery.sources)
     with answers_folder.claim_folder(out_folder) as refuse_gone:
-        shows_faces = decide_faces(out_folder, sources, faces)
+        shows_faces = decide_faces(out_folder, source_by_id, faces)
         answers_folder.write_found(out_folder, discovery.series, show_ids=show_ids)
-        show_discovery(out_folder, discovery, kinds)
-        volumes = answer_volumes(
+        show_discovery(out_folder, discovery, included_kinds)
+        rows_of_volumes = answer_volumes(
             out_folder,
-            sources,
+            source_by_id,
             networks,
             workers,
-            all_ids=sources,
+            all_ids=source_by_id,
             pictures=pictures,
             pages=pages,
             faces=shows_faces,
         )
-        span_rows = [row for volume in volumes for row in volume.spans]
+        span_rows = [row for rows in rows_of_volumes for row in rows.spans]
         refuse_gone()
-        by_region = _write_answers(out_folder, volumes, networks)
+        has_answers_by_region = _write_answers(out_folder, rows_of_volumes, networks)
         _write_spans(out_folder, span_rows)
         if pages:
             predictions.write_index_of(
-                out_folder, volumes, networks.vocabulary, discovery.series, kinds
+                out_folder, rows_of_volumes, networks.vocabulary, discovery.series, included_kinds
             )
-    refused, unread = show_failures(span_rows, discovery.series)
-    conclude(out_folder, len(sources), refused, unread, by_region, pages)
+    refused_count, unread_count = show_failures(span_rows, discovery.series)
+    conclude(
+        out_folder, len(source_by_id), refused_count, unread_count, has_answers_by_region, pages
+    )
 
 
 def answer_volumes(
@@ -138,25 +140,31 @@ def answer_volumes(
     """
     from fovnet.decision.predict import predict as predicted  # imports torch
 
-    rows = _earlier_rows(
+    rows_by_id = _rows_still_valid(
         folder, sources, networks.identity, pictures=pictures, pages=pages, faces=faces
     )
-    unanswered = {
-        volume_id: source for volume_id, source in sources.items() if volume_id not in rows
+    unanswered_sources = {
+        volume_id: source for volume_id, source in sources.items() if volume_id not in rows_by_id
     }
-    _show_replaced(folder, unanswered)
-    removed = answers_folder.withdraw(
-        folder, rows, all_ids, tables=bool(unanswered), pictures=pictures, pages=pages, faces=faces
+    _show_replaced(folder, unanswered_sources)
+    removed_count = answers_folder.withdraw(
+        folder,
+        rows_by_id,
+        all_ids,
+        tables=bool(unanswered_sources),
+        pictures=pictures,
+        pages=pages,
+        faces=faces,
     )
-    if removed:
+    if removed_count:
         err.print(
-            f"{folder}: {several(removed, 'picture or page', 'pictures and pages')} of earlier runs removed, "
+            f"{folder}: {several(removed_count, 'picture or page', 'pictures and pages')} of earlier runs removed, "
             "which may show faces"
         )
     with progress_bar("predicting", "volumes") as advance:
-        advance(len(rows), len(sources))
-        for prediction in predicted(list(unanswered.items()), networks, workers):
-            rows[prediction.answer.volume_id] = predictions.write(
+        advance(len(rows_by_id), len(sources))
+        for prediction in predicted(list(unanswered_sources.items()), networks, workers):
+            rows_by_id[prediction.answer.volume_id] = predictions.write(
                 folder,
                 prediction,
                 networks.vocabulary,
@@ -167,8 +175,8 @@ def answer_volumes(
                 pages=pages,
                 faces=faces,
             )
-            advance(len(rows), len(sources))
-    return [rows[volume_id] for volume_id in sources]
+            advance(len(rows_by_id), len(sources))
+    return [rows_by_id[volume_id] for volume_id in sources]
 
 
 @verbs.command()
@@ -191,11 +199,13 @@ def codes() -> None:
 def _source_by_id(sources: list[Source]) -> dict[str, Source]:
     """{volume_id: source}, sorted by path: equal names are numbered in this order, whatever that of
     the arguments is."""
-    by_path = sorted(sources, key=lambda source: source.path)
-    return dict(zip(name_volumes([source.path for source in by_path]), by_path, strict=True))
+    sources_by_path = sorted(sources, key=lambda source: source.path)
+    return dict(
+        zip(name_volumes([source.path for source in sources_by_path]), sources_by_path, strict=True)
+    )
 
 
-def _earlier_rows(
+def _rows_still_valid(
     folder: Path,
     sources: Mapping[str, Source],
     identity: str,
@@ -208,26 +218,30 @@ def _earlier_rows(
     are."""
     rows_by_id = {}
     for volume_id, source in sources.items():
-        files = answers_folder.files_beside(volume_id, pictures, pages)
-        rows = earlier_rows(folder, volume_id, source, identity, further_files=files, faces=faces)
+        further_files = answers_folder.files_beside(volume_id, pictures, pages)
+        rows = earlier_rows(
+            folder, volume_id, source, identity, further_files=further_files, faces=faces
+        )
         if rows is not None:
             rows_by_id[volume_id] = rows
     if rows_by_id:
-        volumes = several(len(sources), "volume")
-        err.print(f"kept from an earlier run: the answers on {len(rows_by_id):,} of {volumes}")
+        volumes_in_words = several(len(sources), "volume")
+        err.print(
+            f"kept from an earlier run: the answers on {len(rows_by_id):,} of {volumes_in_words}"
+        )
     return rows_by_id
 
 
 def decide_faces(folder: Path, volume_ids: Collection[str], option: bool | None) -> bool:
     """As `covering.shows_faces`; prints where faces stay covered, as a run that goes on without its
     option would uncover them."""
-    shows = covering.shows_faces(folder, volume_ids, option)
-    if option is None and not shows:
-        message = (
+    shows_faces = covering.shows_faces(folder, volume_ids, option)
+    if option is None and not shows_faces:
+        covered_in_words = (
             "faces are covered, as an earlier run was told with --no-faces; --faces shows them"
         )
-        err.print(f"{folder}: {message}")
-    return shows
+        err.print(f"{folder}: {covered_in_words}")
+    return shows_faces
 
 
 def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
@@ -238,9 +252,9 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
         if answered_path not in ("", str(source.path)):
             replaced_ids.append(volume_id)
     if replaced_ids:
-        names = ", ".join([*replaced_ids[:3], *(["..."] if replaced_ids[3:] else [])])
+        names_in_words = ", ".join([*replaced_ids[:3], *(["..."] if replaced_ids[3:] else [])])
         err.print(
-            f"earlier answers on other files of the same names are replaced ({len(replaced_ids):,}: {names}); "
+            f"earlier answers on other files of the same names are replaced ({len(replaced_ids):,}: {names_in_words}); "
             "to keep them, give each batch its own folder"
         )
 
@@ -266,21 +280,23 @@ def show_skipped(paths: Iterable[Path]) -> None:
     if skipped.hidden:
         number = several(len(skipped.hidden), "hidden file or folder", "hidden files or folders")
         err.print(
-            f"{number} skipped ({_first(skipped.hidden)}) that may be or hold volumes: name them themselves"
+            f"{number} skipped ({_first_in_words(skipped.hidden)}) that may be or hold volumes: name them themselves"
         )
     if skipped.linked:
         number = several(len(skipped.linked), "linked folder")
-        err.print(f"{number} skipped ({_first(skipped.linked)}): name the folders themselves")
-    files = skipped.files
-    if files:
-        example = f"the first {files[0]}" if files[1:] else str(files[0])
-        number, endings = count_endings(files).split(": ", 1)
+        err.print(
+            f"{number} skipped ({_first_in_words(skipped.linked)}): name the folders themselves"
+        )
+    skipped_files = skipped.files
+    if skipped_files:
+        example = f"the first {skipped_files[0]}" if skipped_files[1:] else str(skipped_files[0])
+        number, endings = count_endings(skipped_files).split(": ", 1)
         err.print(f"{number} skipped, not volumes by name or content: {endings}; {example}")
     for (kind, remedy), images in skipped.unread_images.items():
         err.print(f"of these {len(images):,}: {kind}. {remedy}")
 
 
-def _first(paths: Sequence[Path]) -> str:
+def _first_in_words(paths: Sequence[Path]) -> str:
     return f"{paths[0]}, ..." if paths[1:] else str(paths[0])
 
 
@@ -292,15 +308,15 @@ def conclude(
 
     by_region  whether there are answers region by region, and so answers.tsv
     """
-    counts = f"{several(volumes, 'volume')}, {refused} refused"
+    counts_in_words = f"{several(volumes, 'volume')}, {refused} refused"
     if unread:
-        counts += f", {several(unread, 'object')} in archives could not be read"
-    paths = [folder / TABLE]
+        counts_in_words += f", {several(unread, 'object')} in archives could not be read"
+    answer_files = [folder / TABLE]
     if by_region:
-        paths.insert(0, folder / answers_table.TABLE)
+        answer_files.insert(0, folder / answers_table.TABLE)
     if pages:
-        paths.append(folder / answers_folder.INDEX)
-    out.print(f"{counts}: {', '.join(map(str, paths))}")
+        answer_files.append(folder / answers_folder.INDEX)
+    out.print(f"{counts_in_words}: {', '.join(map(str, answer_files))}")
     if refused or unread:
         raise typer.Exit(3)
 
@@ -309,32 +325,34 @@ def show_failures(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int]:
     """The numbers of `answers_folder.failures`; prints the reason of each."""
-    refused, unread = answers_folder.failures(span_rows, series)
-    for row in refused:
+    refused_rows, unread_objects = answers_folder.failures(span_rows, series)
+    for row in refused_rows:
         message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(message.translate(BLANKED))
-    for row in unread:
+    for row in unread_objects:
         err.print(f"not read: {row['reason']}".translate(BLANKED))
-    return len(refused), len(unread)
+    return len(refused_rows), len(unread_objects)
 
 
 def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: list[str]) -> None:
     """Prints how many DICOM series were found, and how many of them are not read."""
     if not series:
         return
-    counts = Counter(row["kind"] for row in series)
-    unread = counts.pop("unreadable", 0)
-    sentence = f"{len(series) - unread} DICOM series found"
+    count_by_kind = Counter(row["kind"] for row in series)
+    unread_count = count_by_kind.pop("unreadable", 0)
+    sentence = f"{len(series) - unread_count} DICOM series found"
     for kind in ("volume", *included_kinds):
-        counts.pop(kind, None)
-    if counts:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-        sentence += f", of which set aside: {kinds}"
-    if unread:
-        sentence += f"; {several(unread, 'object')} could not be read"
-    copies = sum(row.get("copies", 0) for row in series)
-    if copies:
-        sentence += f"; {several(copies, 'image')} left out as duplicates"
+        count_by_kind.pop(kind, None)
+    if count_by_kind:
+        kinds_in_words = ", ".join(
+            f"{count} {kind}" for kind, count in sorted(count_by_kind.items())
+        )
+        sentence += f", of which set aside: {kinds_in_words}"
+    if unread_count:
+        sentence += f"; {several(unread_count, 'object')} could not be read"
+    duplicate_count = sum(row.get("copies", 0) for row in series)
+    if duplicate_count:
+        sentence += f"; {several(duplicate_count, 'image')} left out as duplicates"
     out.print(f"{sentence}: {folder / 'found.tsv'}")
 
 
@@ -351,24 +369,24 @@ def _write_answers(folder: Path, volumes: list[TableRows], networks: Ensemble) -
     return networks.rule.by_region
 
 
-def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
+def _write_spans(folder: Path, span_rows: list[dict[str, Any]]) -> None:
     """Writes spans.tsv; prints the rows too, up to 200, if stdout is a terminal."""
-    write_tsv(folder / TABLE, COLUMNS, rows, keep_same=True)
+    write_tsv(folder / TABLE, COLUMNS, span_rows, keep_same=True)
     if not os.isatty(1):
         return
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
-    for row in rows[:200]:
+    for row in span_rows[:200]:
         table.add_row(
             row["volume_id"],
             row["status"],
             row.get("region") or "",
-            _text(row.get("from_mm"), ".0f"),
-            _text(row.get("to_mm"), ".0f"),
-            _text(row.get("confidence"), ".2f"),
+            _number_text(row.get("from_mm"), ".0f"),
+            _number_text(row.get("to_mm"), ".0f"),
+            _number_text(row.get("confidence"), ".2f"),
             row["message"][:90],
         )
     out.print(table)
 
 
-def _text(value: float | None, digits: str) -> str:
+def _number_text(value: float | None, digits: str) -> str:
     return "" if value is None else format(value, digits)

@@ -108,12 +108,12 @@ def phantom(
         )
         return
     if tissues is not None or regions is not None or subject or count:
-        words = f"--subject {subject}" if subject else f"--count {count}"
-        option = tissues or regions or words
+        option_in_words = f"--subject {subject}" if subject else f"--count {count}"
+        stray_option = tissues or regions or option_in_words
         raise ConfigError(
             "phantom-from",
-            f"{option}: describes a segmentation, but none is given; name it with --from, or leave out "
-            f"{option}",
+            f"{stray_option}: describes a segmentation, but none is given; name it with --from, or leave out "
+            f"{stray_option}",
         )
     _simulate_people(
         folder,
@@ -138,7 +138,7 @@ def _simulate_people(
 ) -> None:
     """Makes the collection in `folder` of simulated people alone."""
     with progress_bar("simulating") as advance:
-        table = simulate_collection(
+        volumes_table = simulate_collection(
             folder,
             subjects=subjects,
             volumes_per_subject=volumes_per_subject,
@@ -148,14 +148,14 @@ def _simulate_people(
             scanner=scanner,
             progress=advance,
         )
-    unlisted_volumes = count_unlisted(table)
-    if unlisted_volumes:
+    unlisted_count = count_unlisted(volumes_table)
+    if unlisted_count:
         err.print(
-            f"{folder}: {several(unlisted_volumes, 'volume')} of an earlier simulation, no longer in the "
+            f"{folder}: {several(unlisted_count, 'volume')} of an earlier simulation, no longer in the "
             "tables, remain in its folder volumes"
         )
-    volumes = several(subjects * volumes_per_subject, "volume")
-    out.print(f"{volumes} of {several(subjects, 'subject')}: {table}")
+    volumes_in_words = several(subjects * volumes_per_subject, "volume")
+    out.print(f"{volumes_in_words} of {several(subjects, 'subject')}: {volumes_table}")
 
 
 def _simulate_labels(
@@ -186,20 +186,20 @@ def _simulate_labels(
         )
     with progress_bar("simulating") as advance:
         segmentation = read_labels(labels, tissues, regions, subject)
-        replaced_volumes = count_volumes_of(folder, segmentation.name)
-        table = simulate_labels(
+        replaced_count = count_volumes_of(folder, segmentation.name)
+        volumes_table = simulate_labels(
             segmentation, folder, count=count, seed=seed, without=without, progress=advance
         )
-    volumes = f"{several(count, 'volume')} of {labels}"
-    if replaced_volumes:
-        volumes += f", in the place of {replaced_volumes} that {segmentation.name} had (--subject: another name)"
-    subjects = len({row["subject_id"] for row in read_tsv(table)})
-    out.print(f"{volumes}: {table}, which has {several(subjects, 'subject')}")
+    volumes_in_words = f"{several(count, 'volume')} of {labels}"
+    if replaced_count:
+        volumes_in_words += f", in the place of {replaced_count} that {segmentation.name} had (--subject: another name)"
+    subject_count = len({row["subject_id"] for row in read_tsv(volumes_table)})
+    out.print(f"{volumes_in_words}: {volumes_table}, which has {several(subject_count, 'subject')}")
     region_names = {region for region, _, _ in segmentation.spans}
-    foreign_names = sorted(name for name in region_names if region_named(name, DEFAULT) is None)
-    if foreign_names:
+    foreign_regions = sorted(name for name in region_names if region_named(name, DEFAULT) is None)
+    if foreign_regions:
         out.print(
-            f"{', '.join(foreign_names)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "
+            f"{', '.join(foreign_regions)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "
             "`regions:` in the configuration to a file that has them"
         )
 
@@ -218,12 +218,14 @@ def slice_(
     pack = cut_slices(
         run, workers=workers, prune_cache=prune_cache, progress=progress_bar, log=err.print
     )
-    refused = [record for record in pack.records if record.status == "refused"]
-    for record in refused:
+    refused_records = [record for record in pack.records if record.status == "refused"]
+    for record in refused_records:
         reason = record.message.removeprefix(f"{record.volume_id}: ")
         err.print(f"refused {record.volume_id}: {reason} [{record.code}]")
-    slices = several(len(pack.pixels), "slice")
-    volumes = several(len(pack.records) - len(refused), "volume")
-    out.print(f"{slices} of {volumes}, {len(refused)} refused: {run.results.slices}")
-    if refused:
+    slices_in_words = several(len(pack.pixels), "slice")
+    volumes_in_words = several(len(pack.records) - len(refused_records), "volume")
+    out.print(
+        f"{slices_in_words} of {volumes_in_words}, {len(refused_records)} refused: {run.results.slices}"
+    )
+    if refused_records:
         raise typer.Exit(3)

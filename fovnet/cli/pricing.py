@@ -35,10 +35,10 @@ from fovnet.report.content.wording import duration
 from fovnet.results import Results
 
 verbs = typer.Typer()
-SIDE = 128  # of the slices, in pixels
+SIDE_PIXELS = 128  # of the slices, in pixels
 
 
-def _is_of_prices(path: Path) -> bool:
+def _is_table_of_prices(path: Path) -> bool:
     return is_table(header_of(path))
 
 
@@ -47,7 +47,9 @@ def cost(
     config: ConfigFile,
     out_file: Annotated[
         Path | None,
-        file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row."),
+        file_out(
+            _is_table_of_prices, "A TSV file: weights, operations, memory, seconds of every row."
+        ),
     ] = None,
 ) -> None:
     """Predict the cost of every configuration of the space before any is trained: weights, operations,
@@ -74,22 +76,22 @@ def _show_limits(prices: Prices, settings: Settings) -> None:
     """Prints how many configurations are within each limit, and within all."""
     limit_gb = settings.search.memory_limit_gb
     limit_s = settings.search.seconds_limit
-    counts = [f"{prices.small.sum():,} need no more than {limit_gb:g} GB"]
+    counts_in_words = [f"{prices.small.sum():,} need no more than {limit_gb:g} GB"]
     if limit_s is not None:
-        counts.append(f"{prices.short.sum():,} take no longer than {duration(limit_s)}")
+        counts_in_words.append(f"{prices.short.sum():,} take no longer than {duration(limit_s)}")
     out.print(
-        f"{len(prices.space):,} configurations: {', '.join(counts)}; {prices.fits.sum():,} fit."
+        f"{len(prices.space):,} configurations: {', '.join(counts_in_words)}; {prices.fits.sum():,} fit."
     )
 
 
 def _show_quantiles(prices: Prices) -> None:
     """Prints the quantiles of each cost, of the configurations that fit."""
-    rows = empty_table(
+    quantile_table = empty_table(
         "of those that fit", "", "least", "a quarter", "half", "three quarters", "most"
     )
     for name, values in quantiles(prices).items():
-        rows.add_row(name, *map(_number_text, values))
-    show_table(rows)
+        quantile_table.add_row(name, *map(_number_text, values))
+    show_table(quantile_table)
 
 
 def _number_text(value: float) -> str:
@@ -98,14 +100,14 @@ def _number_text(value: float) -> str:
 
 def _show_start(prices: Prices, settings: Settings) -> None:
     """Prints the costs of the configuration that a search begins with."""
-    row = prices.space.row_of(start_configuration(settings))
-    figures = (
-        f"{prices.cost.weights[row]:,.0f} weights, {prices.cost.forward_flop[row] / 1e6:,.0f} million "
-        f"operations per slice, {prices.memory[row] / 1e6:,.0f} MB, "
-        f"{duration(float(prices.seconds[row]))}"
+    start_row = prices.space.row_of(start_configuration(settings))
+    costs_in_words = (
+        f"{prices.cost.weights[start_row]:,.0f} weights, {prices.cost.forward_flop[start_row] / 1e6:,.0f} million "
+        f"operations per slice, {prices.memory[start_row] / 1e6:,.0f} MB, "
+        f"{duration(float(prices.seconds[start_row]))}"
     )
-    verdict = "" if prices.fits[row] else "; it does not fit"
-    out.print(f"The start, row {row:,}: {figures}{verdict}.")
+    verdict_in_words = "" if prices.fits[start_row] else "; it does not fit"
+    out.print(f"The start, row {start_row:,}: {costs_in_words}{verdict_in_words}.")
 
 
 @verbs.command()
@@ -130,18 +132,23 @@ def calibrate(
     side: Annotated[
         int,
         typer.Option(min=1, help="Side of the slices in pixels; 32 if only for `bench table`."),
-    ] = SIDE,
+    ] = SIDE_PIXELS,
 ) -> None:
     """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
     existing one is kept."""
     settings = open_run(config).settings
-    path = Results(Path(settings.results)).calibration
+    calibration_file = Results(Path(settings.results)).calibration
     if trials_of is not None:
         # raises, before a minute of measuring, if there is no such search
         journal_of_same_training(settings, trials_of)
-    provenance: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
-    if again or not path.exists():
-        write_calibration(path, _calibration(settings, side), **provenance)
+    settings_and_seed: dict[str, Any] = {
+        "settings": settings.training.model_dump(),
+        "seed": settings.seed,
+    }
+    if again or not calibration_file.exists():
+        write_calibration(
+            calibration_file, _measure_calibration(settings, side), **settings_and_seed
+        )
     elif trials_of is None:
         out.print(
             "existing calibration kept, because its predictions order the clock of a search; --again "
@@ -152,30 +159,32 @@ def calibrate(
             "the search uses the numbers given in search.speed; set `speed: measure` to use these "
             "measurements"
         )
-    calibration = read_calibration(path)
+    calibration = read_calibration(calibration_file)
     if trials_of is not None:
         timings = timings_of_same_training(settings, trials_of, calibration.name)
         calibration = with_trials(calibration, timings)
-        write_calibration(path, calibration, **provenance)
-    out.print(f"{_calibration_in_words(calibration)}: {path}")
+        write_calibration(calibration_file, calibration, **settings_and_seed)
+    out.print(f"{_calibration_in_words(calibration)}: {calibration_file}")
     if check:
-        _check_predictions(settings, calibration, check, path.with_name("calibration-check.tsv"))
+        _check_predictions(
+            settings, calibration, check, calibration_file.with_name("calibration-check.tsv")
+        )
 
 
 def _calibration_in_words(calibration: Calibration) -> str:
     """The device's numbers, and how well they fit what was measured."""
-    numbers = ", ".join(
+    device_in_words = ", ".join(
         f"{name.replace('_', ' ')} {value:.4g}"
         for name, value in asdict(calibration.device).items()
     )
-    within = (abs(calibration.misfits - 1) <= 0.25).sum()
+    count_within = (abs(calibration.misfits - 1) <= 0.25).sum()
     return (
-        f"{calibration.name}: {numbers}; {len(calibration.probes)} networks and {calibration.trials} trials "
-        f"fitted, {within} of the networks within 25 %"
+        f"{calibration.name}: {device_in_words}; {len(calibration.probes)} networks and {calibration.trials} trials "
+        f"fitted, {count_within} of the networks within 25 %"
     )
 
 
-def _candidates(settings: Settings, side: int) -> Columns:
+def _networks_to_time(settings: Settings, side: int) -> Columns:
     """The networks of the configured space that may be timed."""
     columns = columns_of_space(
         search_space(settings),
@@ -187,10 +196,10 @@ def _candidates(settings: Settings, side: int) -> Columns:
     return candidates(columns)
 
 
-def _calibration(settings: Settings, side: int) -> Calibration:
+def _measure_calibration(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
 
-    networks = _candidates(settings, side)
+    networks = _networks_to_time(settings, side)
     bench = probing_bench(settings, side)
     with progress_bar("timing") as advance:
         return measured_calibration(
@@ -204,7 +213,7 @@ def _calibration(settings: Settings, side: int) -> Calibration:
 
 
 def _check_predictions(
-    settings: Settings, calibration: Calibration, count: int, path: Path
+    settings: Settings, calibration: Calibration, network_count: int, table_file: Path
 ) -> None:
     """Briefly trains held-out networks; prints how many predictions were within tolerance, and
     writes a TSV of all."""
@@ -215,14 +224,16 @@ def _check_predictions(
         measure_held_out,
     )
 
-    networks = choose_held_out(_candidates(settings, SIDE), calibration, count, settings.seed)
+    networks = choose_held_out(
+        _networks_to_time(settings, SIDE_PIXELS), calibration, network_count, settings.seed
+    )
     bench = probing_bench(settings)
     comparisons: list[HeldOutNetwork] = []
     with progress_bar("checking") as advance:
         for comparison in measure_held_out(networks, calibration, bench, bench.peak_bytes):
             comparisons.append(comparison)
             # after each: one takes minutes
-            write_tsv(path, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))
+            write_tsv(table_file, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))
             advance(len(comparisons), len(networks))
     for quantity, tolerance in TOLERANCE_BY_QUANTITY.items():
         verdicts = [comparison.is_within(quantity) for comparison in comparisons]
@@ -235,4 +246,4 @@ def _check_predictions(
             f"{quantity}: {sum(is_within)}/{len(is_within)} within {tolerance:.0%} of the measurement "
             f"({low:.0%}-{high:.0%})"
         )
-    out.print(f"{path}")
+    out.print(f"{table_file}")

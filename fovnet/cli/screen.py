@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 
 MANY_HEADERS = 1000  # of DICOM: a thousand are read in three seconds
 # fmt: off
-CONTROLS = (
+CONTROL_CODES = (
     *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F),
     *range(0x2066, 0x206A),
 )
 # fmt: on
-REPLACEMENTS = {code: "\N{REPLACEMENT CHARACTER}" for code in CONTROLS if chr(code) not in "\n\t"}
+REPLACEMENT_BY_CODE = {
+    code: "\N{REPLACEMENT CHARACTER}" for code in CONTROL_CODES if chr(code) not in "\n\t"
+}
 """Replacements of control characters: escapes, changes of writing direction, line ends; file names
 may contain them."""
 
@@ -51,7 +53,7 @@ class Console(Terminal):
     def render_str(self, text: str, **options: Any) -> Text:
         """As rich, with control characters replaced already here, so that cell widths are computed
         from the text shown."""
-        return super().render_str(text.translate(REPLACEMENTS), **options)
+        return super().render_str(text.translate(REPLACEMENT_BY_CODE), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -62,7 +64,7 @@ class Console(Terminal):
             if segment.control:
                 yield segment
             else:
-                yield Segment(segment.text.translate(REPLACEMENTS), segment.style)
+                yield Segment(segment.text.translate(REPLACEMENT_BY_CODE), segment.style)
 
     def print(self, *objects: Any, **options: Any) -> None:
         """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a
@@ -122,10 +124,10 @@ def measure_text(measure: Measure | None) -> str:
     if measure is None or measure.value is None:
         return ""
     name = measure.name
-    text = f"{value_text(name, measure.value)} of {measure.denominator:,}"
+    value_and_denominator = f"{value_text(name, measure.value)} of {measure.denominator:,}"
     if measure.low is None:
-        return text
-    return f"{text} ({value_text(name, measure.low)} to {value_text(name, measure.high)})"
+        return value_and_denominator
+    return f"{value_and_denominator} ({value_text(name, measure.low)} to {value_text(name, measure.high)})"
 
 
 def difference_text(difference: Difference | None) -> str:
@@ -137,8 +139,8 @@ def difference_text(difference: Difference | None) -> str:
     if low is None or high is None:
         return difference.interval
     scale, unit = (1.0, " mm") if _is_length(difference.measure) else (100.0, "")
-    change = difference.difference
-    return f"{change * scale:+.1f} ({low * scale:+.1f} to {high * scale:+.1f}){unit}"
+    shown_difference = difference.difference
+    return f"{shown_difference * scale:+.1f} ({low * scale:+.1f} to {high * scale:+.1f}){unit}"
 
 
 def _is_length(measure: str) -> bool:
@@ -165,9 +167,9 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
         TextColumn("{task.description}", markup=False),  # the rate
     )
     with Progress(*columns, console=err) as progress:
-        task = progress.add_task("", total=None)
+        progress_task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(
-            task,
+            progress_task,
             completed=done,
             total=total,
             description=pace.progress_text(done, total).partition(", ")[0],
@@ -179,14 +181,14 @@ def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], Non
     """As `progress_bar`, which appears once the total is no less than this: most folders are read
     at once."""
     with ExitStack() as stack:
-        bars: list[Callable[[int, int], None]] = []
+        open_bars: list[Callable[[int, int], None]] = []
 
         def advance(done: int, total: int) -> None:
             if total < least:
                 return
-            if not bars:
-                bars.append(stack.enter_context(progress_bar(what)))
-            bars[0](done, total)
+            if not open_bars:
+                open_bars.append(stack.enter_context(progress_bar(what)))
+            open_bars[0](done, total)
 
         yield advance
 
@@ -197,14 +199,14 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
     per epoch."""
 
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
-        done = len(training.validation_loss)
-        epoch_seconds = training.seconds / done
+        epochs_done = len(training.validation_loss)
+        epoch_seconds = training.seconds / epochs_done
         losses = (
             f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
         )
-        seconds_left = epoch_seconds * (epochs - done)
-        rate = slices_per_epoch / epoch_seconds
-        return f"{losses}, {rate:,.0f} slices/s, {seconds_left:,.0f} s left"
+        seconds_left = epoch_seconds * (epochs - epochs_done)
+        slices_per_second = slices_per_epoch / epoch_seconds
+        return f"{losses}, {slices_per_second:,.0f} slices/s, {seconds_left:,.0f} s left"
 
     if not err.is_terminal:
         yield lambda training, epochs: err.print(
@@ -220,9 +222,9 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=err) as progress:
-        task = progress.add_task("", total=None)
+        progress_task = progress.add_task("", total=None)
         yield lambda training, epochs: progress.update(
-            task,
+            progress_task,
             completed=len(training.validation_loss),
             total=epochs,
             description=epoch_text(training, epochs),

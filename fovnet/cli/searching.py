@@ -29,17 +29,17 @@ from fovnet.search.prior import Prior, write_prior
 from fovnet.search.trial import Trial
 
 verbs = typer.Typer()
-searching = typer.Typer(
+search_verbs = typer.Typer(
     help="Search the network space: propose, train, learn, propose; resumes after a kill."
 )
-verbs.add_typer(searching, name="search")
+verbs.add_typer(search_verbs, name="search")
 
 
-def _is_explanation(path: Path) -> bool:
+def _is_our_explanation(path: Path) -> bool:
     return is_stamped(path) and {"matter", "forecasts"} <= read_json(path).keys()
 
 
-@searching.callback(invoke_without_command=True)
+@search_verbs.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
     config: Annotated[
@@ -66,7 +66,7 @@ def search(
     show_trials(run, run.search(progress_bar))
 
 
-@searching.command()
+@search_verbs.command()
 def explain(
     run: Annotated[
         Path, PathArgument(help="A search's journal, or a results folder whose search is done.")
@@ -74,17 +74,17 @@ def explain(
     out_file: Annotated[
         Path | None,
         file_out(
-            _is_explanation,
+            _is_our_explanation,
             "Output JSON; default: explain.json in the journal.",
             "an explanation of a search",
         ),
     ] = None,
 ) -> None:
     """Explain a finished search: convergence, forecasts, what mattered, what failed."""
-    folder, trials = _journal_of(run)
-    search, explanation = explain_search(folder, trials)
+    journal, trials = _journal_and_trials(run)
+    search, explanation = explain_search(journal, trials)
     path = write_json(
-        out_file or folder / "explain.json",
+        out_file or journal / "explain.json",
         asdict(explanation),
         settings=search.identity,
         seed=search.seed,
@@ -100,7 +100,7 @@ def explain(
     out.print(f"explained: {path}")
 
 
-@searching.command()
+@search_verbs.command()
 def compare(
     runs: Annotated[
         list[Path],
@@ -111,7 +111,7 @@ def compare(
     ],
 ) -> None:
     """Draw searches side by side: the lowest score of each against the epochs spent."""
-    courses = []
+    search_courses = []
     table = empty_table(
         "searches side by side",
         "search",
@@ -121,29 +121,29 @@ def compare(
         "lowest score",
         "journal",
     )
-    for folder, finished_trials in map(_journal_of, dict.fromkeys(runs)):
-        trials = read_trials(folder) if finished_trials is None else finished_trials
-        search_course = course(read_search(folder), trials)
-        courses.append(search_course)
-        trainings = ""
+    for journal, finished_trials in map(_journal_and_trials, dict.fromkeys(runs)):
+        trials = read_trials(journal) if finished_trials is None else finished_trials
+        search_course = course(read_search(journal), trials)
+        search_courses.append(search_course)
+        trainings_in_words = ""
         lowest_score = "none yet"
         if len(search_course.spent):
-            trainings = f"{search_course.spent[-1]:.1f}"
+            trainings_in_words = f"{search_course.spent[-1]:.1f}"
             lowest_score = f"{search_course.lowest[-1]:.4f}"
         table.add_row(
             search_course.contestant,
             str(search_course.seed),
             str(search_course.begun),
-            trainings,
+            trainings_in_words,
             lowest_score,
-            folder.name,
+            journal.name,
         )
-    save_png(courses_figure(courses), out_file)
+    save_png(courses_figure(search_courses), out_file)
     show_table(table)
     out.print(f"{out_file}")
 
 
-@searching.command()
+@search_verbs.command()
 def learn(
     config: ConfigFile,
     sources: Annotated[
@@ -179,13 +179,15 @@ def learn(
     written here; or set search.learn_from, and the workflow runs this step itself.
     """
     run = open_run(config)
-    folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
-    if not folders:
+    search_folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
+    if not search_folders:
         raise ConfigError(
             "learn-sources",
             f"{config}: no search to learn from; give journals, or set search.learn_from",
         )
-    journals = [(str(folder), _journal_of(folder)[0]) for folder in dict.fromkeys(folders)]
+    journals = [
+        (str(folder), _journal_and_trials(folder)[0]) for folder in dict.fromkeys(search_folders)
+    ]
     prior = learn_prior(
         run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print
     )
@@ -203,18 +205,18 @@ def _sources_table(prior: Prior) -> Table:
         "Kendall's tau, held out",
         "place of its best row",
     )
-    predictions = prior.facts["held_out"] or [None] * len(prior.sources)
-    for source, prediction in zip(prior.sources, predictions, strict=True):
-        tau = ""
-        rank = ""
+    held_out_predictions = prior.facts["held_out"] or [None] * len(prior.sources)
+    for source, prediction in zip(prior.sources, held_out_predictions, strict=True):
+        tau_text = ""
+        place_text = ""
         if prediction:
-            tau = f"{prediction['tau']:.2f}"
-            rank = f"{prediction['place_of_best']} of {prediction['of']}"
-        table.add_row(source.name, str(source.scored), tau, rank)
+            tau_text = f"{prediction['tau']:.2f}"
+            place_text = f"{prediction['place_of_best']} of {prediction['of']}"
+        table.add_row(source.name, str(source.scored), tau_text, place_text)
     return table
 
 
-def _journal_of(run: Path) -> tuple[Path, list[Trial] | None]:
+def _journal_and_trials(run: Path) -> tuple[Path, list[Trial] | None]:
     """The journal that a path names; of a results folder that of its finished search, and its
     trials.
 

@@ -74,18 +74,20 @@ def propose(
 ) -> None:
     """Compute what a search proposes for a slot; for a finished slot this gives its recorded proposal
     again."""
-    folder = run
+    journal = run
     if (Results(run).search / "current.json").exists():
-        folder, _ = finished_search(Results(run))
-    out.print_json(json.dumps(proposal_facts(replay(folder, slot))))
+        journal, _ = finished_search(Results(run))
+    out.print_json(json.dumps(proposal_facts(replay(journal, slot))))
 
 
 def show_trials(run: Run, trials: list[Trial]) -> None:
     """Prints what a finished search came to."""
     last_trials = latest(trials)
     scores = [trial.score for trial in last_trials if trial.score is not None]
-    counts = several(len(last_trials), "trial")
+    counts_in_words = several(len(last_trials), "trial")
     if len(last_trials) != len(trials):
-        counts += f" in {len(trials)} slots"
-    losses = f"validation loss {score_text(trials[0].score)} at the start, {score_text(min(scores))} at best"
-    out.print(f"{counts}, {len(scores)} with a score; {losses}: {run.results.trials}")
+        counts_in_words += f" in {len(trials)} slots"
+    losses_in_words = f"validation loss {score_text(trials[0].score)} at the start, {score_text(min(scores))} at best"
+    out.print(
+        f"{counts_in_words}, {len(scores)} with a score; {losses_in_words}: {run.results.trials}"
+    )

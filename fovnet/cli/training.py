@@ -52,24 +52,24 @@ def train(
     choose_device(settings.training.device)
     pack = load_slices_to_train_on(settings, config)
     training = SearchPlan(settings, pack).single(configuration, out_folder, epochs, training_seed)
-    replaced = training.replaces()
-    if replaced is not None:
+    replaced_configuration = training.replaces()
+    if replaced_configuration is not None:
         err.print(
-            f"{out_folder}: replaces the network of another training ({configuration_text(replaced)})"
+            f"{out_folder}: replaces the network of another training ({configuration_text(replaced_configuration)})"
         )
     if training.read_record() is None:
         epochs_in_words = several(training.job.recipe.epochs, "epoch")
-        slices = several(settings.training.slices_per_epoch, "slice")
-        scored_slices = several(len(training.validation_rows), "slice")
+        slices_in_words = several(settings.training.slices_per_epoch, "slice")
+        scored = several(len(training.validation_rows), "slice")
         err.print(
-            f"{configuration_text(configuration)}: {epochs_in_words} of {slices}, validated on {scored_slices}"
+            f"{configuration_text(configuration)}: {epochs_in_words} of {slices_in_words}, validated on {scored}"
         )
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
         outcome = training.outcome(show_epoch)
     _draw_training(training, outcome)
     _show_outcome(outcome)
-    files = sorted(path for path in out_folder.iterdir() if path.is_file())
-    out.print(f"{out_folder}: {', '.join(path.name for path in files)}")
+    written_files = sorted(path for path in out_folder.iterdir() if path.is_file())
+    out.print(f"{out_folder}: {', '.join(path.name for path in written_files)}")
     if outcome.status != "completed":
         raise typer.Exit(3)
 
@@ -86,7 +86,7 @@ def _show_outcome(outcome: Outcome) -> None:
 
 def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
     """Writes curve.png beside the record of the training."""
-    ending = (
+    ending_in_words = (
         f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, "
         f"{outcome.seconds:.0f} s on {outcome.device}"
     )
@@ -95,6 +95,6 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
         outcome.validation_loss,
         training.guess,
         configuration_text(training.configuration),
-        ending,
+        ending_in_words,
     )
     save_png(figure, training.folder / "curve.png")

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fovnet
-from fovnet.acts.adapt import FEWEST, adapt_ensemble, settings_for
+from fovnet.acts.adapt import FEWEST_SUBJECTS, adapt_ensemble, settings_for
 from fovnet.acts.run import Run
 from fovnet.cli import app
 from fovnet.config.files import load_settings, parse
@@ -105,12 +105,13 @@ def run_of(begun: Path, labels: Path, out: Path) -> Run:
 
 @pytest.mark.slow
 def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_path: Path) -> None:
-    labels, out = collection(tmp_path / "labels", FEWEST, 0), tmp_path / "out"
+    labels, out = collection(tmp_path / "labels", FEWEST_SUBJECTS, 0), tmp_path / "out"
     collection(out / "phantom", 8, 50)  # in the place of simulated people
     made = adapt_ensemble(run_of(begun, labels, out))
     answer = fovnet.load(made.ensemble).predict(labels / "volumes" / "v00.nii.gz")
     assert (
-        answer.status in ("ok", "partly", "uncertain") and made.subjects == made.volumes == FEWEST
+        answer.status in ("ok", "partly", "uncertain")
+        and made.subjects == made.volumes == FEWEST_SUBJECTS
     )
     assert header_of(made.table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
@@ -129,7 +130,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     ]
     assert all(same) if made.share == 0.0 else not any(same)
     said = {path: path.stat().st_mtime_ns for path in out.glob("answers/*.npz")}
-    assert len(said) >= 2 + FEWEST
+    assert len(said) >= 2 + FEWEST_SUBJECTS
     again = adapt_ensemble(run_of(begun, labels, out))
     assert again.share == made.share and all(
         path.stat().st_mtime_ns == was for path, was in said.items()
@@ -139,7 +140,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
 def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(
     begun: Path, tmp_path: Path
 ) -> None:
-    labels, out = collection(tmp_path / "labels", FEWEST - 1, 0), tmp_path / "out"
+    labels, out = collection(tmp_path / "labels", FEWEST_SUBJECTS - 1, 0), tmp_path / "out"
     with pytest.raises(
         CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more"
     ) as few:
@@ -155,7 +156,7 @@ def test_missing_files_are_looked_for_before_anybody_is_simulated(
     begun: Path, tmp_path: Path, gone: int
 ) -> None:
     """440 volumes were simulated before 4 labelled subjects could be read."""
-    labels, out = collection(tmp_path / "labels", FEWEST - 1 + gone, 0), tmp_path / "out"
+    labels, out = collection(tmp_path / "labels", FEWEST_SUBJECTS - 1 + gone, 0), tmp_path / "out"
     for number in range(gone):
         (labels / "volumes" / f"v{number:02d}.nii.gz").unlink()
     with pytest.raises(CollectionError) as refused:
@@ -167,7 +168,7 @@ def test_missing_files_are_looked_for_before_anybody_is_simulated(
 
 
 def test_words_of_ones_own_are_told_which_are_wanted(begun: Path, tmp_path: Path) -> None:
-    labels = collection(tmp_path / "labels", FEWEST, 0)
+    labels = collection(tmp_path / "labels", FEWEST_SUBJECTS, 0)
     table = labels / "regions.tsv"
     table.write_text(table.read_text().replace("abdomen", "Bauch").replace("chest", "Beine"))
     with pytest.raises(CollectionError) as refused:
@@ -180,7 +181,7 @@ def test_words_of_ones_own_are_told_which_are_wanted(begun: Path, tmp_path: Path
 
 
 def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> None:
-    labels = collection(tmp_path / "labels", FEWEST, 0)
+    labels = collection(tmp_path / "labels", FEWEST_SUBJECTS, 0)
     (tmp_path / "regions.yaml").write_text("regions: [{name: thigh, rung: 0, colour: '#0072b2'}]\n")
     settings = run_of(begun, labels, tmp_path / "out").settings
     other = settings.model_copy(update={"regions": str(tmp_path / "regions.yaml")})
@@ -192,7 +193,7 @@ def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> N
 def test_a_folder_that_holds_something_else_in_the_ensembles_place_is_left_alone(
     begun: Path, tmp_path: Path
 ) -> None:
-    labels, out = collection(tmp_path / "labels", FEWEST, 0), tmp_path / "out"
+    labels, out = collection(tmp_path / "labels", FEWEST_SUBJECTS, 0), tmp_path / "out"
     (out / "ensemble").mkdir(parents=True)
     (out / "ensemble" / "scores.txt").write_text("of an orchestra")
     with pytest.raises(FovnetError) as fault:

@@ -9,7 +9,7 @@ from hypothesis.strategies import floats, integers, lists
 from scipy.special import log_softmax, softmax
 
 from fovnet.acts.adaptation import (
-    MOST_KEPT,
+    MOST_PROBABILITY_KEPT,
     interpolate_layers,
     slice_weights,
     soft_targets,
@@ -32,7 +32,7 @@ def test_a_region_without_an_example_is_neither_pushed_nor_pulled(seed: int) -> 
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=7)
     shown = np.arange(7) < 4
-    scores[~shown] -= 6.0  # together below MOST_KEPT
+    scores[~shown] -= 6.0  # together below MOST_PROBABILITY_KEPT
     before = softmax(scores)[None]
     target = soft_targets(np.eye(7)[[2]], before, shown)[0]
 
@@ -51,7 +51,7 @@ def test_targets_stay_probabilities_and_the_label_keeps_most(seed: int, examples
     labels = np.eye(7)[rng.integers(0, examples + 1, 5)]
     targets = soft_targets(labels, before, np.arange(7) <= examples)
     assert targets.sum(axis=1) == pytest.approx(1.0) and (targets >= 0).all()
-    assert ((targets * labels).sum(axis=1) >= 1 - MOST_KEPT - 1e-9).all()
+    assert ((targets * labels).sum(axis=1) >= 1 - MOST_PROBABILITY_KEPT - 1e-9).all()
 
 
 @given(share=floats(0, 1))

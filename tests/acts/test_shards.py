@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from fovnet.acts import shards
 from fovnet.cli import app
-from fovnet.cli.options import OF_A_STEP
+from fovnet.cli.options import OPTIONS_OF_A_STEP
 from fovnet.cli.verbs import Verb
 from fovnet.config.prediction import Prediction
 from fovnet.decision.ensemble import load
@@ -283,13 +283,17 @@ def words_of(verb: str, *path: str) -> set[str]:
 def test_every_option_of_predict_is_of_a_step_or_a_setting_of_the_whole() -> None:
     """A new option that is in neither list would be forgotten by the steps."""
     asked = words_of("predict")
-    assert asked == {*SETTING_NAMES, *OF_A_STEP} and not set(SETTING_NAMES) & set(OF_A_STEP)
+    assert asked == {*SETTING_NAMES, *OPTIONS_OF_A_STEP} and not set(SETTING_NAMES) & set(
+        OPTIONS_OF_A_STEP
+    )
     assert words_of("shard", "survey") == {*SETTING_NAMES, "paths", "out_folder", "volumes"}
     for step, own in (("answer", {"number"}), ("merge", set())):
-        assert words_of("shard", step) - {*OF_A_STEP} - own <= set(SETTING_NAMES)
+        assert words_of("shard", step) - {*OPTIONS_OF_A_STEP} - own <= set(SETTING_NAMES)
     assert {*SETTINGS_IN_ROWS, "model"} <= words_of("shard", "answer")
     places = {"paths", "answers", "volumes_per_shard"}
-    assert set(Prediction.model_fields) == {*SETTING_NAMES, *OF_A_STEP, *places} - {"out_folder"}
+    assert set(Prediction.model_fields) == {*SETTING_NAMES, *OPTIONS_OF_A_STEP, *places} - {
+        "out_folder"
+    }
     assert OTHER.keys() == set(SETTING_NAMES), "each setting is tried below"
 
 

@@ -24,7 +24,7 @@ from fovnet.bench.replay import ReplayedSearch, Searcher, replay_asking
 from fovnet.bench.tables import load_table
 from fovnet.bench.together import run_each
 from fovnet.cli import main
-from fovnet.cli.bench_searches import STANDINGS
+from fovnet.cli.bench_searches import IS_OWN_BY_FILE
 from fovnet.cli.options import PathArgument, PathOption, Workers, folder_out
 from fovnet.cli.screen import out, progress_bar
 from fovnet.machine.threads import one_thread
@@ -79,7 +79,8 @@ def run_entry(entry: TaughtEntry) -> ReplayedSearch:
 def race_taught(
     tables: Annotated[list[Path], PathArgument(help="Tables of recorded trainings.")],
     out_folder: Annotated[
-        Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")
+        Path,
+        folder_out(IS_OWN_BY_FILE, "Where standings.tsv, runs.tsv and standings.png are written."),
     ],
     prior: Annotated[
         list[Path],
