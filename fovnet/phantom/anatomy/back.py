@@ -44,10 +44,10 @@ def erector_bulge_mm(person: Person, z: float) -> float:
     anatomy."""
     heights, bulges_mm = zip(*ERECTOR_BULGE_MM, strict=True)
     age_factor = 0.6 if person.age < 15 else 1.0
-    factor = (
+    bulge_factor = (
         person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back * age_factor
     )
-    return factor * float(np.interp(z, heights, bulges_mm))
+    return bulge_factor * float(np.interp(z, heights, bulges_mm))
 
 
 def back_details(person: Person) -> Paints:
@@ -77,11 +77,12 @@ def _flank_and_joint(person: Person) -> Paints:
 
 @both_sides
 def _erector(person: Person) -> Paints:
+    """The right erector of the spine, flattened by the table."""
     belly = on_table(person, _erector_solid(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm)
     yield paint(belly, "muscle", Layer.MUSCLE)
 
 
-def _plain_back(z: float) -> float:
+def _plain_back_mm(z: float) -> float:
     """How far the muscle of a plain man reaches behind the middle of the trunk, mm."""
     return float(np.interp(z, [row[0] for row in TRUNK_OUTLINE], [row[3] for row in TRUNK_OUTLINE]))
 
@@ -90,20 +91,20 @@ def _erector_solid(person: Person, x: float, half_width_mm: float) -> Loft:
     """A solid as deep as the erectors about one x, of half width `half_width_mm` at the waist and
     less above and below."""
     brawn_factor = 1 + 0.35 * (person.brawn - 1)
-    rows = []
+    erector_rows = []
     for z, _ in ERECTOR_BULGE_MM:
-        share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
-        rows.append(
+        size_share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
+        erector_rows.append(
             (
                 z,
-                share * x,
+                size_share * x,
                 -70.0,
-                share * half_width_mm,
+                size_share * half_width_mm,
                 12.0,
-                _plain_back(z) * brawn_factor + erector_bulge_mm(person, z) - 70.0,
+                _plain_back_mm(z) * brawn_factor + erector_bulge_mm(person, z) - 70.0,
             )
         )
-    return Loft(tuple(rows), square=0.2)
+    return Loft(tuple(erector_rows), square=0.2)
 
 
 def flank_fat(person: Person) -> Ellipsoid:
@@ -150,7 +151,7 @@ def _spinous_process(person: Person, vertebra: Vertebra) -> Paints:
     z = vertebra.z
     is_lumbar = vertebra.kind == "lumbar"
     lamina_y = column_y(z) - vertebra.half_depth_mm - 16.0
-    tip_y = -_plain_back(z) - 0.7 * erector_bulge_mm(person, z) + 3.0
+    tip_y = -_plain_back_mm(z) - 0.7 * erector_bulge_mm(person, z) + 3.0
     half_length_mm = (lamina_y - tip_y) / 2
     half_height_mm, drop_mm, lean_deg = (10.0, 5.0, 0.0) if is_lumbar else (6.5, 14.0, 25.0)
     if half_length_mm >= 6.0:
@@ -167,7 +168,7 @@ def quadratus_lumborum(person: Person) -> Paints:
     """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and
     1 to 2 cm thick; the flank that meets it."""
     thickness_mm = 7.5 * person.brawn * person.build.back
-    rows = (
+    muscle_rows = (
         (1040.0, 68.0, 22.0, 0.8),
         (1075.0, 66.0, 25.0, 1.0),
         (1115.0, 60.0, 22.0, 1.0),
@@ -176,14 +177,23 @@ def quadratus_lumborum(person: Person) -> Paints:
     )
     muscle = Loft(
         tuple(
-            (z, x, -59.0, half_width_mm, share * thickness_mm, share * thickness_mm + 2.0)
-            for z, x, half_width_mm, share in rows
+            (
+                z,
+                x,
+                -59.0,
+                half_width_mm,
+                thickness_share * thickness_mm,
+                thickness_share * thickness_mm + 2.0,
+            )
+            for z, x, half_width_mm, thickness_share in muscle_rows
         ),
         square=0.4,
     )
-    fat = flank_fat(person)
-    yield paint(fat.shrunk(-13.0) - fat, "muscle", Layer.CAVITY, over="visceral fat")
-    yield paint(fat, "fat", Layer.CAVITY, over="visceral fat")
+    flank_fat_solid = flank_fat(person)
+    yield paint(
+        flank_fat_solid.shrunk(-13.0) - flank_fat_solid, "muscle", Layer.CAVITY, over="visceral fat"
+    )
+    yield paint(flank_fat_solid, "fat", Layer.CAVITY, over="visceral fat")
     yield paint(muscle.shrunk(-1.6), "visceral fat", Layer.CAVITY, over="muscle")
     yield paint(muscle, "muscle", Layer.CAVITY)
 
@@ -213,11 +223,11 @@ def psoas(person: Person) -> Solid:
     sex_factor = 0.9 if person.female else 1.05
     own_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
     growth = person.brawn * person.build.loin * sex_factor * own_factor
-    rows = []
+    psoas_rows = []
     for z, x, ahead_mm, half_width_mm, half_depth_mm in PSOAS:
         # a larger one extends outwards, not into the bodies
         lateral_x = x + (growth - 1) * half_width_mm if z > 1020 else x
-        rows.append(
+        psoas_rows.append(
             (
                 z,
                 lateral_x,
@@ -230,7 +240,7 @@ def psoas(person: Person) -> Solid:
     # small boxes
     return Union(
         tuple(
-            Loft(tuple(rows[first_row : first_row + 3]), square=0.1)
-            for first_row in range(0, len(rows) - 1, 2)
+            Loft(tuple(psoas_rows[first_row : first_row + 3]), square=0.1)
+            for first_row in range(0, len(psoas_rows) - 1, 2)
         )
     )

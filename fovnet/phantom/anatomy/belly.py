@@ -29,14 +29,14 @@ def dome_mm(person: Person) -> float:
 def abdominal_cavity(person: Person) -> Loft:
     """The space within the abdominal wall, from the pelvic floor to above the domes of the
     diaphragm."""
-    rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
+    cavity_rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
     for z, _, _, half_width_mm, front_mm, back_mm in muscular_trunk(person).table:
         if not 860 < z < 1360:
             continue
         wall_mm = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
         added_wall_mm = person.build.wall_mm(z)
         front_wall_mm = (30 if z < 920 else 16 * person.build.front) + 0.5 * added_wall_mm
-        rows.append(
+        cavity_rows.append(
             (
                 z,
                 0.0,
@@ -46,7 +46,7 @@ def abdominal_cavity(person: Person) -> Loft:
                 min(back_mm - 18, 74.0),
             )
         )
-    return Loft(tuple(rows), square=0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE))
+    return Loft(tuple(cavity_rows), square=0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE))
 
 
 def _diaphragm_domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
@@ -74,6 +74,7 @@ def cavity_fat_and_psoas(person: Person, with_small_parts: bool = False) -> Pain
 
 @both_sides
 def _psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints:
+    """The right psoas and quadratus lumborum."""
     if with_small_parts:
         yield from quadratus_lumborum(person)
         yield paint(psoas(person), "muscle", Layer.CAVITY)
@@ -90,8 +91,10 @@ def _psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints:
         (90, 40, 925),
         (104, 20, 880),
     ]
-    radii = [radius_mm * person.brawn * person.build.loin for radius_mm in (10, 19, 22, 21, 17, 9)]
-    yield paint(tube(psoas_points, radii, step_mm=30), "muscle", Layer.CAVITY)
+    psoas_radii = [
+        radius_mm * person.brawn * person.build.loin for radius_mm in (10, 19, 22, 21, 17, 9)
+    ]
+    yield paint(tube(psoas_points, psoas_radii, step_mm=30), "muscle", Layer.CAVITY)
 
 
 def plain_liver(person: Person) -> Solid:
@@ -193,9 +196,13 @@ def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
         yield from liver_with_fissure(person)
     else:
         yield paint(plain_liver(person), "liver", Layer.ORGAN)
-    for x, y in ((84, 30), (58, -34), (30, 40)):
+    for end_x, end_y in ((84, 30), (58, -34), (30, 40)):
         vein = tube(
-            [(24, -4, dome_z - 28), ((x + 24) / 2, y / 2, dome_z - 48), (x, y, dome_z - 78)],
+            [
+                (24, -4, dome_z - 28),
+                ((end_x + 24) / 2, end_y / 2, dome_z - 48),
+                (end_x, end_y, dome_z - 78),
+            ],
             [4.5, 4.0, 2.0],
         )
         yield paint(vein, "venous blood", Layer.CONTENT, over="liver")
@@ -211,20 +218,22 @@ def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
     )
     if "gall bladder" not in person.missing:
         yield paint(gall_bladder, "bile", Layer.CONTENT)
-    size = rng.uniform(0.85, 1.2)
+    size_factor = rng.uniform(0.85, 1.2)
     spleen = Ellipsoid(
-        (-104.0, -32.0, dome_z - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)
+        (-104.0, -32.0, dome_z - 68),
+        (21 * size_factor, 36 * size_factor, 48 * size_factor),
+        (-14.0, 16.0, 24.0),
     )
     if "spleen" not in person.missing:
         yield paint(spleen & abdominal_cavity(person).shrunk(2.0), "spleen", Layer.ORGAN)
     if with_small_parts:
         yield from kidneys(person, dome_z, kidney_fat_mm(person))
     else:
-        for side, name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
-            z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
-            size = rng.uniform(0.88, 1.1)
-            if name not in person.missing:
-                yield from _kidney(side, z, size)
+        for side, organ_name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
+            kidney_z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
+            size_factor = rng.uniform(0.88, 1.1)
+            if organ_name not in person.missing:
+                yield from _plain_kidney(side, kidney_z, size_factor)
     pancreas_points = [
         (36, 12, 1142),
         (22, 20, 1160),
@@ -236,34 +245,48 @@ def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
     yield from _stomach(person, dome_z)
 
 
-def _kidney(side: int, z: float, size: float) -> Paints:
+def _plain_kidney(side: int, middle_z: float, size_factor: float) -> Paints:
     """One plain kidney in 8 mm of fat."""
-    y = column_y(z) + 2
+    middle_y = column_y(middle_z) + 2
     turn_deg = (-12.0, -12.0 * side, 28.0 * side)
-    capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn_deg)
+    capsule = Ellipsoid(
+        (side * 74.0, middle_y, middle_z),
+        (29 * size_factor, 25 * size_factor, 55 * size_factor),
+        turn_deg,
+    )
     yield paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY)
     yield paint(capsule, "kidney cortex", Layer.CONTENT)
     for offset_z in (-26, -9, 9, 26):
         for offset_mm in (8, -6):
             pyramid = Ellipsoid(
-                (side * (74.0 + offset_mm), y + offset_mm, z + offset_z * size), (6.5, 7.0, 7.0)
+                (
+                    side * (74.0 + offset_mm),
+                    middle_y + offset_mm,
+                    middle_z + offset_z * size_factor,
+                ),
+                (6.5, 7.0, 7.0),
             )
             yield paint(pyramid, "kidney medulla", Layer.VESSEL)
-    pelvis = Ellipsoid((side * 62.0, y + 6, z), (13 * size, 9 * size, 24 * size), turn_deg)
+    pelvis = Ellipsoid(
+        (side * 62.0, middle_y + 6, middle_z),
+        (13 * size_factor, 9 * size_factor, 24 * size_factor),
+        turn_deg,
+    )
     yield paint(pelvis, "visceral fat", Layer.VESSEL)
     yield paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)
     vein_points = [
-        (side * 12, column_y(z) + 32, z + 8),
-        (side * 40, y + 20, z + 4),
-        (side * 62, y + 8, z),
+        (side * 12, column_y(middle_z) + 32, middle_z + 8),
+        (side * 40, middle_y + 20, middle_z + 4),
+        (side * 62, middle_y + 8, middle_z),
     ]
     yield paint(tube(vein_points, 4.0), "venous blood", Layer.CONTENT)
 
 
 def _stomach(person: Person, dome_z: float) -> Paints:
+    """The stomach with its wall and content, and the gas that rises in it."""
     rng = person.generator(33)
     fullness = rng.uniform(0.7, 1.15)
-    points = [
+    stomach_points = [
         (-18, -8, dome_z - 34),
         (-62, -2, dome_z - 44),
         (-78, 14, dome_z - 80),
@@ -273,7 +296,9 @@ def _stomach(person: Person, dome_z: float) -> Paints:
         (34, 26, dome_z - 126),
     ]
     stomach = tube(
-        points, [14, 34 * fullness, 35 * fullness, 29 * fullness, 22 * fullness, 15, 11], step_mm=14
+        stomach_points,
+        [14, 34 * fullness, 35 * fullness, 29 * fullness, 22 * fullness, 15, 11],
+        step_mm=14,
     )
     yield paint(stomach, "bowel wall", Layer.ORGAN, (*BOWEL_REPLACES, "liver"))
     yield paint(stomach.shrunk(4.0), "stomach content", Layer.CONTENT, "bowel wall")
@@ -286,15 +311,15 @@ def colon(person: Person) -> Paints:
     """Colon as a frame with haustra, stool and gas, down to the rectum."""
     rng = person.generator(34)
     lateral_x = 108 + 0.2 * person.belly_mm
-    sag = rng.uniform(0, 40) + person.organs.colon_mm
-    points = [
+    sag_mm = rng.uniform(0, 40) + person.organs.colon_mm
+    colon_points = [
         (lateral_x - 18, 22, 1012),
         (lateral_x, 8, 1060),
         (lateral_x, -2, 1112),
         (lateral_x - 14, 26, 1148),
-        (50, 64, 1138 - sag),
-        (0, 74, 1130 - 1.3 * sag),
-        (-50, 66, 1146 - sag),
+        (50, 64, 1138 - sag_mm),
+        (0, 74, 1130 - 1.3 * sag_mm),
+        (-50, 66, 1146 - sag_mm),
         (-lateral_x + 14, 14, 1192),
         (-lateral_x, -14, 1150),
         (-lateral_x, -16, 1090),
@@ -307,14 +332,16 @@ def colon(person: Person) -> Paints:
         (0, -46, 896),
         (0, -42, 868),
     ]
-    radii = np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8])
-    colon_tube = tube(points, radii * rng.uniform(0.85, 1.2), step_mm=16)
-    for number, piece in enumerate(colon_tube.parts()):
-        growth_mm = -2.5 * (1 + np.sin(2.1 * number))  # haustra: every third piece bulges
-        content = rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14])
-        content = "stool" if content == "gas" and "bowel gas" in person.missing else content
+    colon_radii = np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8])
+    colon_tube = tube(colon_points, colon_radii * rng.uniform(0.85, 1.2), step_mm=16)
+    for piece_index, piece in enumerate(colon_tube.parts()):
+        growth_mm = -2.5 * (1 + np.sin(2.1 * piece_index))  # haustra: every third piece bulges
+        content_tissue = rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14])
+        content_tissue = (
+            "stool" if content_tissue == "gas" and "bowel gas" in person.missing else content_tissue
+        )
         yield paint(piece.shrunk(growth_mm), "bowel wall", Layer.ORGAN, BOWEL_REPLACES)
-        yield paint(piece.shrunk(growth_mm + 2.6), content, Layer.CONTENT, "bowel wall")
+        yield paint(piece.shrunk(growth_mm + 2.6), content_tissue, Layer.CONTENT, "bowel wall")
 
 
 def small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
@@ -332,12 +359,14 @@ def small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
         radius_mm = person.gut * rng.uniform(11, 16)
         start, end = middle_mm + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube([start, middle_mm, end], radius_mm, step_mm=16)
-        content = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
-        content = (
-            "mucosa" if with_small_parts and content_rng.random() < collapsed_share else content
+        content_tissue = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
+        content_tissue = (
+            "mucosa"
+            if with_small_parts and content_rng.random() < collapsed_share
+            else content_tissue
         )
         yield paint(loop, "bowel wall", Layer.ORGAN, BOWEL_REPLACES)
-        yield paint(loop.shrunk(2.2), content, Layer.CONTENT, "bowel wall")
+        yield paint(loop.shrunk(2.2), content_tissue, Layer.CONTENT, "bowel wall")
     if with_small_parts:
         yield from _mesentery(person)
 
@@ -353,16 +382,19 @@ def _mesentery(person: Person) -> Paints:
         (16, 34 + 0.4 * belly_mm, 1065),
         (36, 26 + 0.2 * belly_mm, 1030),
     ]
-    for dx, radius_mm, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood")):
+    for offset_x, radius_mm, blood_tissue in (
+        (-7.0, 3.3, "arterial blood"),
+        (5.0, 4.8, "venous blood"),
+    ):
         main_vessel = tube(
-            [(x + dx, y, z) for x, y, z in root_points],
+            [(x + offset_x, y, z) for x, y, z in root_points],
             [radius_mm, radius_mm, 0.8 * radius_mm, 2.0],
             step_mm=25,
         )
-        yield paint(main_vessel, blood, Layer.CONTENT, "visceral fat")
-    for position in np.linspace(0.3, 2.9, 10):
+        yield paint(main_vessel, blood_tissue, Layer.CONTENT, "visceral fat")
+    for root_position in np.linspace(0.3, 2.9, 10):
         start = np.array(
-            [np.interp(position, range(4), axis) for axis in zip(*root_points, strict=True)]
+            [np.interp(root_position, range(4), axis) for axis in zip(*root_points, strict=True)]
         )
         end_point = rng.uniform(
             (-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly_mm, -10.0)
@@ -381,11 +413,13 @@ def bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
     """The bladder with its wall, how full it is, and the generator after these draws."""
     rng = person.generator(35)
     fullness = rng.uniform(0.65, 1.25)
-    x = rng.normal(0, 4)
-    solid = Ellipsoid(
-        (x, 26.0, 918.0 + 22 * fullness), (38 * fullness, 30 * fullness, 27 * fullness), square=0.2
+    offset_x = rng.normal(0, 4)
+    bladder_solid = Ellipsoid(
+        (offset_x, 26.0, 918.0 + 22 * fullness),
+        (38 * fullness, 30 * fullness, 27 * fullness),
+        square=0.2,
     )
-    return solid, fullness, rng
+    return bladder_solid, fullness, rng
 
 
 def pelvic_organs(person: Person) -> Paints:
@@ -403,19 +437,25 @@ def pelvic_organs(person: Person) -> Paints:
 
 @both_sides
 def _obturator() -> Paints:
+    """The internal obturator of one side."""
     yield paint(
         Ellipsoid((58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0)), "muscle", Layer.ORGAN
     )
 
 
 def _uterus(rng: np.random.Generator) -> Paints:
-    size = rng.uniform(0.8, 1.15)
+    """Uterus with its lining, cervix and vagina, and the ovaries."""
+    size_factor = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
     body = Ellipsoid(
-        (lean_deg / 2, -8.0, 958.0), (27 * size, 21 * size, 33 * size), (-38.0, lean_deg, 0.0)
+        (lean_deg / 2, -8.0, 958.0),
+        (27 * size_factor, 21 * size_factor, 33 * size_factor),
+        (-38.0, lean_deg, 0.0),
     )
     lining = Ellipsoid(
-        (lean_deg / 2, -8.0, 960.0), (11 * size, 4.0, 20 * size), (-38.0, lean_deg, 0.0)
+        (lean_deg / 2, -8.0, 960.0),
+        (11 * size_factor, 4.0, 20 * size_factor),
+        (-38.0, lean_deg, 0.0),
     )
     cervix = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
     yield paint(body, "myometrium", Layer.CONTENT)
@@ -426,17 +466,21 @@ def _uterus(rng: np.random.Generator) -> Paints:
 
 @both_sides
 def _ovaries() -> Paints:
+    """One ovary."""
     yield paint(Ellipsoid((46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT)
 
 
 def _male_organs(rng: np.random.Generator, age: float) -> Paints:
-    size = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
-    prostate = Ellipsoid((0.0, 8.0, 888.0), (23 * size, 17 * size, 19 * size))
+    """Prostate, larger in old men, urethra, penis and testes."""
+    size_factor = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
+    prostate = Ellipsoid((0.0, 8.0, 888.0), (23 * size_factor, 17 * size_factor, 19 * size_factor))
     urethra = tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0])
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
     yield paint(prostate, "prostate", Layer.VESSEL)
     yield paint(
-        Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL
+        Ellipsoid((0.0, 13.0, 892.0), (12 * size_factor, 9 * size_factor, 12 * size_factor)),
+        "muscle",
+        Layer.VESSEL,
     )
     yield paint(urethra, "gonad", Layer.VESSEL, over=("muscle", "visceral fat", "prostate", "fat"))
     yield paint(penis.shrunk(-2.5), "skin", Layer.SKIN)

@@ -27,7 +27,7 @@ HEMISPHERE_REACH_MM = (40.0, 80.0, 64.0)  # from there to the surface
 FOLLOWING_SHARE = 0.6
 MOST_FOLLOWING_MM = 34.0
 CSF = "cerebrospinal fluid"
-CELLS = 288  # of a table of directions along each axis: about 1 mm of the surface
+TABLE_CELLS = 288  # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
 
 
@@ -43,37 +43,41 @@ class Vault(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         centre = np.asarray(self.centre)
-        half = np.asarray(self.semi)
-        return np.stack([centre - half, centre + half])
+        half_axes = np.asarray(self.semi)
+        return np.stack([centre - half_axes, centre + half_axes])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Level without a unit: 0 at the centre, 1 on the surface."""
-        a, b, c = (np.float32(1 / semi) for semi in self.semi)
-        v = (y - np.float32(self.centre[1])) * b
-        w = (z - np.float32(self.centre[2])) * c
-        posterior = v + np.float32(0.3)
+        scale_x, scale_y, scale_z = (np.float32(1 / half_axis) for half_axis in self.semi)
+        share_y = (y - np.float32(self.centre[1])) * scale_y
+        share_z = (z - np.float32(self.centre[2])) * scale_z
+        posterior_share = share_y + np.float32(0.3)
         # Below the brow the skull is narrowed by the temporal fossae, which hold the muscle beside
         # the orbits.
         narrowing = np.float32(self.narrow) * (
-            1 + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (posterior > 0)
+            1
+            + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (posterior_share > 0)
         )
-        u = x * a / (1 - narrowing * posterior * posterior)
-        u = u * u
-        v = v * v
-        w = w * w
-        return np.asarray(0.72 * (u + v + w) + 0.28 * (u * u + v * v + w * w))
+        share_x = x * scale_x / (1 - narrowing * posterior_share * posterior_share)
+        share_x = share_x * share_x
+        share_y = share_y * share_y
+        share_z = share_z * share_z
+        return np.asarray(
+            0.72 * (share_x + share_y + share_z)
+            + 0.28 * (share_x * share_x + share_y * share_y + share_z * share_z)
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
 
     def shrunk(self, mm: float) -> Vault:
-        return replace(self, semi=tuple(semi - mm for semi in self.semi))
+        return replace(self, semi=tuple(half_axis - mm for half_axis in self.semi))
 
 
-def _ramp(values: Floats, start: float, end: float) -> Floats:
+def _smooth_step(values: Floats, start: float, end: float) -> Floats:
     """0 before `start`, 1 past `end`, smooth between them; `start` may exceed `end`."""
-    t = ((values - start) / (end - start)).clip(0.0, 1.0)
-    return np.asarray(t * t * (3 - 2 * t))
+    share = ((values - start) / (end - start)).clip(0.0, 1.0)
+    return np.asarray(share * share * (3 - 2 * share))
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,9 @@ class SkullBase:
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Height in mm of the hemispheres' lower surface at |x| and y."""
-        orbital_roof = self.orbital_roof_mm * np.exp(-(((x - 29) / 15) ** 2)) * _ramp(y, 26, 56)
+        orbital_roof = (
+            self.orbital_roof_mm * np.exp(-(((x - 29) / 15) ** 2)) * _smooth_step(y, 26, 56)
+        )
         frontal_floor = (
             self.straight_gyrus_mm
             + orbital_roof
@@ -113,14 +119,14 @@ class SkullBase:
             + 0.3 * np.maximum(-y, 0)
             + 0.1 * np.maximum(y - 10, 0)
         )
-        lobe_share = _ramp(lobe_radius, 1.06, 0.7) * _ramp(y, -66, -26)
+        lobe_share = _smooth_step(lobe_radius, 1.06, 0.7) * _smooth_step(y, -66, -26)
         return (1 - lobe_share) * height + lobe_share * temporal_fossa
 
 
 def _floor_with_tentorium(frontal_floor: Floats, x: Floats, y: Floats) -> Floats:
     """The floor `frontal_floor` mm, and behind it the tentorium over the cerebellum."""
     tentorium = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
-    tentorium_share = _ramp(y, -18, -36)
+    tentorium_share = _smooth_step(y, -18, -36)
     return (1 - tentorium_share) * frontal_floor + tentorium_share * tentorium
 
 
@@ -134,9 +140,11 @@ def _hemisphere_floor(skull_base: SkullBase | None) -> tuple[Table, Table]:
     x = np.arange(0, 90, FLOOR_STEP_MM)[:, None]
     y = np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
     if skull_base is None:
-        height = _floor_with_tentorium(1644 + (8 + 4 * _ramp(x, 4, 16)) * _ramp(y, 26, 46), x, y)
+        height = _floor_with_tentorium(
+            1644 + (8 + 4 * _smooth_step(x, 4, 16)) * _smooth_step(y, 26, 46), x, y
+        )
         lobe_radius = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
-        lobe_share = _ramp(lobe_radius, 1.06, 0.7) * _ramp(y, -66, -26)
+        lobe_share = _smooth_step(lobe_radius, 1.06, 0.7) * _smooth_step(y, -66, -26)
         height = (1 - lobe_share) * height + lobe_share * (
             1610 + 0.012 * (x - 36) ** 2 + 0.08 * np.abs(y - 4)
         )
@@ -164,9 +172,13 @@ class Hemispheres(Solid):
     def depth(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Depth below the outer surface and above the floor, mm; negative outside."""
         floor_mm, cosine = _hemisphere_floor(self.floor)
-        i = (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[0] - 1)
-        j = ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[1] - 1)
-        height_mm = (z - floor_mm[i, j]) * cosine[i, j]
+        x_index = (
+            (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[0] - 1)
+        )
+        y_index = (
+            ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[1] - 1)
+        )
+        height_mm = (z - floor_mm[x_index, y_index]) * cosine[x_index, y_index]
         level = self.vault.level(x, y, z)
         return np.asarray(
             np.minimum(height_mm, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8))
@@ -175,9 +187,9 @@ class Hemispheres(Solid):
     def fissure_depths(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum,
         and depth into the middle below that."""
-        v = (y + 4) * np.float32(1 / 41)
-        w = (z - 1668) * np.float32(1 / 26)
-        depth_below_mm = (1 - np.sqrt(v * v + w * w)) * 30
+        y_share = (y + 4) * np.float32(1 / 41)
+        z_share = (z - 1668) * np.float32(1 / 26)
+        depth_below_mm = (1 - np.sqrt(y_share * y_share + z_share * z_share)) * 30
         waver_mm = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
         return np.maximum(
             np.abs(x + waver_mm) - np.float32(self.half_gap_mm), depth_below_mm
@@ -223,8 +235,12 @@ class Cortex(Solid):
         if self.bend_phases:
             x, y, z = bend_points(x, y, z, self.bend_phases)
         surface_distance_mm, sulcus_depth_mm, shrinkage = self._sulci(x, y, z)
-        crown = (1 - surface_distance_mm * np.float32(1 / 3.5)).clip(0, 1) * (callosum_mm < -9)
-        depth = depth - np.float32(1.6) * crown * crown  # gyri are rounded towards their sulci
+        crown_share = (1 - surface_distance_mm * np.float32(1 / 3.5)).clip(0, 1) * (
+            callosum_mm < -9
+        )
+        depth = (
+            depth - np.float32(1.6) * crown_share * crown_share
+        )  # gyri are rounded towards their sulci
         below_sulcus_mm = np.maximum(depth - sulcus_depth_mm, 0) + np.maximum(
             callosum_mm + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
         )
@@ -245,21 +261,25 @@ class Cortex(Solid):
         factor by which distances shrink at this point."""
         middle_x, middle_y, middle_z = HEMISPHERE_MIDDLE_MM
         reach_x, reach_y, reach_z = HEMISPHERE_REACH_MM
-        u = (np.abs(x) - middle_x) * np.float32(1 / reach_x)
+        direction_x = (np.abs(x) - middle_x) * np.float32(1 / reach_x)
         y_mm = y - np.float32(middle_y)
         followed_mm = (np.float32(FOLLOWING_SHARE) * y_mm).clip(
             -MOST_FOLLOWING_MM, MOST_FOLLOWING_MM
         )
-        v = (y_mm - followed_mm) * np.float32(1 / (reach_y - MOST_FOLLOWING_MM))
-        w = (z - np.float32(middle_z)) * np.float32(1 / reach_z)
-        scale = np.float32(CELLS / 2 - 0.51) / (
-            np.abs(u) + np.abs(v) + np.abs(w) + np.float32(1e-6)
+        direction_y = (y_mm - followed_mm) * np.float32(1 / (reach_y - MOST_FOLLOWING_MM))
+        direction_z = (z - np.float32(middle_z)) * np.float32(1 / reach_z)
+        cells_per_unit = np.float32(TABLE_CELLS / 2 - 0.51) / (
+            np.abs(direction_x) + np.abs(direction_y) + np.abs(direction_z) + np.float32(1e-6)
         )
-        i = (u * scale + np.float32(CELLS / 2)).astype(np.intp)
-        j = (v * scale + np.float32(CELLS / 2)).astype(np.intp)
-        cell = ((2 * (x > 0) + (w > 0)) * CELLS + i) * CELLS + j
-        distance_mm, depth_mm = (table.ravel()[cell] for table in _sulcus_tables(self.seed))
-        shrinkage = np.sqrt(u * u + v * v + w * w).clip(0.3, 1.0)
+        cell_row = (direction_x * cells_per_unit + np.float32(TABLE_CELLS / 2)).astype(np.intp)
+        cell_column = (direction_y * cells_per_unit + np.float32(TABLE_CELLS / 2)).astype(np.intp)
+        cell_index = (
+            (2 * (x > 0) + (direction_z > 0)) * TABLE_CELLS + cell_row
+        ) * TABLE_CELLS + cell_column
+        distance_mm, depth_mm = (table.ravel()[cell_index] for table in _sulcus_tables(self.seed))
+        shrinkage = np.sqrt(
+            direction_x * direction_x + direction_y * direction_y + direction_z * direction_z
+        ).clip(0.3, 1.0)
         return distance_mm, depth_mm + np.float32(self.added_sulcus_depth_mm), shrinkage
 
     def shrunk(self, mm: float) -> Cortex:
@@ -277,21 +297,25 @@ def bend_points(
     displacement at the fissure."""
     side = np.sign(x)
     lateral_mm = np.abs(x)
-    a, b, c, d = (np.float32(phase) for phase in phases)
-    (long_k, long_mm), (short_k, short_mm) = (
-        (np.float32(2 * np.pi / length), np.float32(size)) for length, size in SULCUS_BENDS
+    phase_x, phase_y, phase_z, ripple_phase = (np.float32(phase) for phase in phases)
+    (long_wave_number, long_mm), (short_wave_number, short_mm) = (
+        (np.float32(2 * np.pi / wavelength_mm), np.float32(amplitude_mm))
+        for wavelength_mm, amplitude_mm in SULCUS_BENDS
     )
     shift_x = (
         long_mm
-        * np.sin(long_k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side))
+        * np.sin(long_wave_number * (np.float32(0.8) * y - np.float32(0.6) * z) + (phase_x + side))
         * (lateral_mm * np.float32(1 / 8)).clip(0, 1)
     )
-    shift_y = long_mm * np.sin(long_k * np.float32(0.7) * (z + lateral_mm) + (b + side))
+    shift_y = long_mm * np.sin(
+        long_wave_number * np.float32(0.7) * (z + lateral_mm) + (phase_y + side)
+    )
     shift_z = long_mm * np.sin(
-        long_k * (np.float32(0.6) * lateral_mm + np.float32(0.8) * y) + (c - side)
+        long_wave_number * (np.float32(0.6) * lateral_mm + np.float32(0.8) * y) + (phase_z - side)
     )
     ripple = short_mm * np.sin(
-        short_k * (np.float32(0.8) * lateral_mm + np.float32(0.4) * (y + z)) + (d + side)
+        short_wave_number * (np.float32(0.8) * lateral_mm + np.float32(0.4) * (y + z))
+        + (ripple_phase + side)
     )
     return x + shift_x, y + shift_y + ripple, z + shift_z - ripple
 
@@ -306,46 +330,55 @@ def _sulcus_tables(seed: tuple[int, ...]) -> tuple[Table, Table]:
     other numbers would make other brains.
     """
     rng = np.random.default_rng(seed)
-    axis = (np.arange(CELLS, dtype=np.float32) + 0.5 - CELLS / 2) / np.float32(CELLS / 2)
-    u, v = np.meshgrid(axis, axis, indexing="ij")
-    w = np.float32(1) - np.abs(u) - np.abs(v)
-    is_valid = w > -0.03
-    distance_mm = np.full((4, CELLS, CELLS), 9, np.float32)
-    depth_mm = np.full((4, CELLS, CELLS), 12, np.float32)
-    for quarter in range(4):
-        direction = np.stack(
-            [u[is_valid], v[is_valid], (1 if quarter % 2 else -1) * w[is_valid]], axis=1
+    cell_centres = (np.arange(TABLE_CELLS, dtype=np.float32) + 0.5 - TABLE_CELLS / 2) / np.float32(
+        TABLE_CELLS / 2
+    )
+    direction_x, direction_y = np.meshgrid(cell_centres, cell_centres, indexing="ij")
+    direction_z = np.float32(1) - np.abs(direction_x) - np.abs(direction_y)
+    is_valid = direction_z > -0.03
+    distance_mm = np.full((4, TABLE_CELLS, TABLE_CELLS), 9, np.float32)
+    depth_mm = np.full((4, TABLE_CELLS, TABLE_CELLS), 12, np.float32)
+    for quarter_index in range(4):
+        directions = np.stack(
+            [
+                direction_x[is_valid],
+                direction_y[is_valid],
+                (1 if quarter_index % 2 else -1) * direction_z[is_valid],
+            ],
+            axis=1,
         )
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        waves = np.random.default_rng([*seed, quarter // 2])
-        raw_vectors = waves.normal(size=(12, 3))
-        wave_phases = waves.uniform(0, 2 * np.pi, 12)
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        wave_rng = np.random.default_rng([*seed, quarter_index // 2])
+        raw_vectors = wave_rng.normal(size=(12, 3))
+        wave_phases = wave_rng.uniform(0, 2 * np.pi, 12)
         wave_vectors = (
             raw_vectors
             / np.linalg.norm(raw_vectors, axis=1, keepdims=True)
-            * (2 * np.pi / waves.uniform(17, 22, (12, 1)))
+            * (2 * np.pi / wave_rng.uniform(17, 22, (12, 1)))
         )
         wave_vectors = wave_vectors.astype(np.float32)
         wave_phases = wave_phases.astype(np.float32)
-        points = direction * np.asarray(HEMISPHERE_REACH_MM, np.float32)
-        normals = direction / np.asarray(HEMISPHERE_REACH_MM, np.float32)
+        points = directions * np.asarray(HEMISPHERE_REACH_MM, np.float32)
+        normals = directions / np.asarray(HEMISPHERE_REACH_MM, np.float32)
         # undoes what `_sulci` does to y
-        y_mm = np.abs(direction[:, 1]) * (HEMISPHERE_REACH_MM[1] - MOST_FOLLOWING_MM)
-        points[:, 1] = np.sign(direction[:, 1]) * np.minimum(
+        y_mm = np.abs(directions[:, 1]) * (HEMISPHERE_REACH_MM[1] - MOST_FOLLOWING_MM)
+        points[:, 1] = np.sign(directions[:, 1]) * np.minimum(
             y_mm / (1 - FOLLOWING_SHARE), y_mm + MOST_FOLLOWING_MM
         )
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
         angles = points @ wave_vectors.T + wave_phases
-        g = np.sin(angles).sum(axis=1)
+        wave_sum = np.sin(angles).sum(axis=1)
         gradient = np.cos(angles) @ wave_vectors
         gradient -= (gradient * normals).sum(axis=1, keepdims=True) * normals
-        distance_mm[quarter][is_valid] = (
-            np.abs(g) / (np.linalg.norm(gradient, axis=1) + 0.12)
+        distance_mm[quarter_index][is_valid] = (
+            np.abs(wave_sum) / (np.linalg.norm(gradient, axis=1) + 0.12)
         ).clip(0, 9)
         slow_waves = np.sin(points @ (np.float32(0.45) * wave_vectors[:5].T) + wave_phases[:5]).sum(
             axis=1
         )
-        depth_mm[quarter][is_valid] = (13.5 + 3.5 * slow_waves + rng.uniform(-1, 1)).clip(7, 21)
+        depth_mm[quarter_index][is_valid] = (13.5 + 3.5 * slow_waves + rng.uniform(-1, 1)).clip(
+            7, 21
+        )
     return distance_mm, depth_mm
 
 
@@ -441,10 +474,12 @@ class Speckled(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         level = self.base.level(x, y, z)
-        dice = np.sin(
+        pseudo_random = np.sin(
             x * np.float32(12.99) + y * np.float32(78.23) + z * np.float32(37.72)
         ) * np.float32(4375.85)
-        return np.asarray(dice - np.floor(dice) < self.share * (3.2 * (1.12 - level)).clip(0, 1))
+        return np.asarray(
+            pseudo_random - np.floor(pseudo_random) < self.share * (3.2 * (1.12 - level)).clip(0, 1)
+        )
 
     def mirror(self) -> Speckled:
         return Speckled(self.base.mirror(), self.share)
@@ -515,8 +550,8 @@ def brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) ->
         sulci.added_depth_mm,
         sulci.bend_phases,
     )
-    skull = ("cortical bone", "red marrow", "mixed marrow")
-    yield paint(hull.shrunk(-traits.csf_over_gyri_mm), CSF, Layer.MARROW, skull)
+    skull_tissues = ("cortical bone", "red marrow", "mixed marrow")
+    yield paint(hull.shrunk(-traits.csf_over_gyri_mm), CSF, Layer.MARROW, skull_tissues)
     yield paint(posterior_fossa, CSF, Layer.MARROW, "cortical bone")
     yield detail(cortex, "grey matter", CSF)
     yield detail(cortex.shrunk(traits.cortex_mm), "white matter", "grey matter")
@@ -531,9 +566,10 @@ def brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) ->
 
 
 def _draw_sulcus_traits(person: Person) -> SulcusTraits:
-    share, added_depth_mm = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
+    """Those of a person: wider and deeper by any amount, and bent."""
+    width_share, added_depth_mm = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
     return SulcusTraits(
-        0.1 + 0.5 * share * share,
+        0.1 + 0.5 * width_share * width_share,
         added_depth_mm,
         tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist()),
     )
@@ -548,10 +584,11 @@ def skull_base(person: Person) -> SkullBase:
 
 
 def _callosum() -> Paints:
+    """The corpus callosum, four strands side by side."""
     radii = [3, 5, 3.2, 2.8, 3, 5]
     for offset in (-9.0, -3.0, 3.0, 9.0):
-        arch = ((30, 1664), (33, 1674), (24, 1687), (0, 1692), (-26, 1688), (-41, 1678))
-        strand = tube([(offset, y, z + 0.25 * abs(offset)) for y, z in arch], radii)
+        arch_points = ((30, 1664), (33, 1674), (24, 1687), (0, 1692), (-26, 1688), (-41, 1678))
+        strand = tube([(offset, y, z + 0.25 * abs(offset)) for y, z in arch_points], radii)
         yield detail(strand, "white matter", ("grey matter", CSF))
 
 
@@ -566,8 +603,8 @@ def _nuclei() -> Paints:
         ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),  # head of the caudate
     )
     speckled = (
-        Speckled(Ellipsoid(centre, semi, (0.0, 0.0, turn_deg)), share)
-        for centre, semi, turn_deg, share in nuclei
+        Speckled(Ellipsoid(centre, half_axes, (0.0, 0.0, turn_deg)), cell_share)
+        for centre, half_axes, turn_deg, cell_share in nuclei
     )
     caudate_tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
     hippocampus = tube([(22, 4, 1636), (26, -12, 1638), (25, -30, 1646)], [6.0, 4.5, 3.5])
@@ -611,8 +648,8 @@ def _ventricles(size: float) -> Paints:
     )
     solids = (
         *(
-            Ellipsoid(centre, semi, (0.0, roll_deg, turn_deg))
-            for centre, semi, turn_deg, roll_deg in horns
+            Ellipsoid(centre, half_axes, (0.0, roll_deg, turn_deg))
+            for centre, half_axes, turn_deg, roll_deg in horns
         ),
         temporal_horn,
     )
@@ -657,6 +694,7 @@ def _cerebellum_and_brainstem(folia_phase_mm: float) -> Paints:
 
 @both_sides
 def _peduncles() -> Paints:
+    """The middle peduncle of the cerebellum and the cerebral peduncle of one side."""
     cerebellar_peduncle = tube([(9, -15, 1626), (18, -27, 1622), (22, -44, 1617)], [8, 8.5, 9])
     cerebral_peduncle = tube([(5, -15, 1646), (11, -8, 1656), (17, -8, 1664)], [7.0, 6.5, 5.0])
     yield from details((cerebellar_peduncle, cerebral_peduncle), "white matter")

@@ -22,8 +22,13 @@ from fovnet.phantom.anatomy.layers import Paints, both_sides, detail, details
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, tube
 from fovnet.phantom.person.traits import Person
 
-MATTER = ("grey matter", "white matter")
-VESSEL_MAY_REPLACE = (*MATTER, CSF, "cortical bone", "red marrow")  # what a vessel may replace
+BRAIN_TISSUES = ("grey matter", "white matter")
+VESSEL_MAY_REPLACE = (
+    *BRAIN_TISSUES,
+    CSF,
+    "cortical bone",
+    "red marrow",
+)  # what a vessel may replace
 
 Points = tuple[Point, ...]
 
@@ -94,25 +99,26 @@ def _septum_and_third_ventricle(ventricle_size: float) -> Paints:
     septum = Ellipsoid((0.0, 6.0, 1680.0), (0.9, 26.0, 12.0))
     third_ventricle = Ellipsoid((0.0, -8.0, 1662.0), (0.6 + 1.2 * ventricle_size, 14.0, 12.0))
     yield detail(septum, "white matter", ("grey matter", CSF))
-    yield detail(third_ventricle, CSF, MATTER)
+    yield detail(third_ventricle, CSF, BRAIN_TISSUES)
 
 
 @both_sides
 def _nuclei(ventricle_size: float) -> Paints:
-    for centre, semi, turn_deg, share, over in (
-        ((10.0, -17.0, 1671.0), (9.0, 15.0, 9.5), 22.0, 0.8, MATTER),  # thalamus
-        ((27.0, 4.0, 1668.0), (6.0, 17.5, 13.0), 14.0, 1.0, MATTER),  # putamen
+    """Deep nuclei of one side, and the frontal horn beside the septum."""
+    for centre, half_axes, turn_deg, cell_share, replaced_tissues in (
+        ((10.0, -17.0, 1671.0), (9.0, 15.0, 9.5), 22.0, 0.8, BRAIN_TISSUES),  # thalamus
+        ((27.0, 4.0, 1668.0), (6.0, 17.5, 13.0), 14.0, 1.0, BRAIN_TISSUES),  # putamen
         # head of the caudate
-        ((14.0, 19.0, 1673.0), (5.5, 10.0, 11.0), -8.0, 1.0, MATTER),
-        ((20.0, 2.0, 1642.0), (8.0, 8.5, 8.0), 0.0, 1.0, MATTER[1:]),  # amygdala
+        ((14.0, 19.0, 1673.0), (5.5, 10.0, 11.0), -8.0, 1.0, BRAIN_TISSUES),
+        ((20.0, 2.0, 1642.0), (8.0, 8.5, 8.0), 0.0, 1.0, BRAIN_TISSUES[1:]),  # amygdala
         # hypothalamus, accumbens
-        ((8.0, 8.0, 1656.0), (8.0, 8.0, 5.0), 0.0, 0.9, MATTER[1:]),
+        ((8.0, 8.0, 1656.0), (8.0, 8.0, 5.0), 0.0, 0.9, BRAIN_TISSUES[1:]),
     ):
-        base = Ellipsoid(centre, semi, (0.0, 0.0, turn_deg))
-        yield detail(Speckled(base, share), "grey matter", over)
-    semi = (2.2 + 1.1 * ventricle_size, 23.0, 3.0 + 2.2 * ventricle_size)
-    horn = Ellipsoid((5.0 + ventricle_size, 8.0, 1681.0), semi, (-12.0, 0.0, 0.0))
-    yield detail(horn, CSF, MATTER)
+        nucleus = Ellipsoid(centre, half_axes, (0.0, 0.0, turn_deg))
+        yield detail(Speckled(nucleus, cell_share), "grey matter", replaced_tissues)
+    half_axes = (2.2 + 1.1 * ventricle_size, 23.0, 3.0 + 2.2 * ventricle_size)
+    horn = Ellipsoid((5.0 + ventricle_size, 8.0, 1681.0), half_axes, (-12.0, 0.0, 0.0))
+    yield detail(horn, CSF, BRAIN_TISSUES)
 
 
 def _under_the_callosum(ventricle_size: float) -> Paints:
@@ -127,13 +133,14 @@ def _under_the_callosum(ventricle_size: float) -> Paints:
     # below the genu of the callosum
     subcallosal_area = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))
     thalamic_adhesion = Ellipsoid((0.0, -15.0, 1669.0), (3.0, 9.0, 7.5))
-    yield detail(cistern_behind, CSF, MATTER)
+    yield detail(cistern_behind, CSF, BRAIN_TISSUES)
     yield from details((subcallosal_area, thalamic_adhesion), "grey matter", "white matter")
     yield from _fornix()
 
 
 @both_sides
 def _ventricle_bodies(ventricle_size: float) -> Paints:
+    """The body of one lateral ventricle."""
     floor_mm = 1680.5 - 0.5 * ventricle_size
     half_height_mm = 3.2 + 0.9 * ventricle_size
     body = Ellipsoid(
@@ -141,13 +148,14 @@ def _ventricle_bodies(ventricle_size: float) -> Paints:
         (3.6 + ventricle_size, 25.0, half_height_mm),
         (8.0, 0.0, 0.0),
     )
-    yield detail(body, CSF, MATTER)
+    yield detail(body, CSF, BRAIN_TISSUES)
 
 
 @both_sides
 def _fornix() -> Paints:
-    points = ((14, -38, 1676), (3, -26, 1682), (1.5, -8, 1678), (1.5, 6, 1672), (2, 9, 1660))
-    yield detail(tube(points, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8), "white matter", CSF)
+    """One half of the fornix, from behind the thalamus to its column."""
+    fornix_points = ((14, -38, 1676), (3, -26, 1682), (1.5, -8, 1678), (1.5, 6, 1672), (2, 9, 1660))
+    yield detail(tube(fornix_points, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8), "white matter", CSF)
 
 
 def _cerebellum(folia_phase_mm: float) -> Paints:
@@ -161,6 +169,7 @@ def _cerebellum(folia_phase_mm: float) -> Paints:
 
 @both_sides
 def _beside_the_pons() -> Paints:
+    """The part of one cerebellar hemisphere beside the pons, and its tonsil."""
     cerebellum = Ellipsoid((27.0, -31.0, 1619.0), (15.0, 9.0, 10.0), (0.0, 0.0, 30.0))
     tonsil = Ellipsoid((7.5, -39.0, 1604.0), (7.5, 11.0, 9.5))
     yield detail(cerebellum, "grey matter", (CSF, "white matter", "cortical bone"))
@@ -175,9 +184,9 @@ def _brainstem() -> Paints:
     midbrain = Ellipsoid((0.0, -21.0, 1646.0), (16.0, 12.0, 11.0))
     sheath = Ellipsoid((0.0, -22.0, 1645.0), (20.5, 17.0, 12.5))
     interpeduncular_cistern = Ellipsoid((0.0, -7.5, 1642.0), (4.0, 6.0, 8.0))
-    yield detail(sheath, CSF, MATTER)
+    yield detail(sheath, CSF, BRAIN_TISSUES)
     yield detail(midbrain, "white matter")
-    yield detail(interpeduncular_cistern, CSF, MATTER)
+    yield detail(interpeduncular_cistern, CSF, BRAIN_TISSUES)
     yield from _peduncle()
     # Nuclei and crossing fibres: where white matter is bright, the brainstem is darker than that
     # above it.
@@ -186,14 +195,15 @@ def _brainstem() -> Paints:
         ((0, -21, 1604), (7.0, 7.0, 14.0)),
         ((0, -22, 1646), (14.0, 11.0, 9.0)),
     )
-    speckled = (Speckled(Ellipsoid(centre, semi), 0.35) for centre, semi in fibre_areas)
-    yield from details(speckled, "grey matter", "white matter")
+    speckled_areas = (Speckled(Ellipsoid(centre, semi), 0.35) for centre, semi in fibre_areas)
+    yield from details(speckled_areas, "grey matter", "white matter")
     aqueduct = Ellipsoid((0.0, -28.0, 1646.0), (1.1, 1.3, 13.0))
-    yield detail(aqueduct, CSF, MATTER)
+    yield detail(aqueduct, CSF, BRAIN_TISSUES)
 
 
 @both_sides
 def _peduncle() -> Paints:
+    """A cerebral peduncle and its substantia nigra."""
     peduncle = tube([(9, -13, 1640), (12, -11, 1652), (17, -9, 1664)], [6.0, 6.0, 5.0])
     nigra = Ellipsoid((8.0, -16.0, 1646.0), (6.0, 1.6, 5.0), (0.0, 0.0, 35.0))
     yield detail(peduncle, "white matter", CSF)
@@ -203,22 +213,24 @@ def _peduncle() -> Paints:
 def _cisterns(person: Person) -> Paints:
     """The suprasellar cistern (a star) with the chiasm, the stems of the lateral fissures, and the
     quadrigeminal cistern behind the midbrain."""
-    width = person.generator(57).uniform(0.75, 1.2) * (1 + 0.004 * max(person.age - 25, 0))
+    width_factor = person.generator(57).uniform(0.75, 1.2) * (1 + 0.004 * max(person.age - 25, 0))
     cisterns = (
-        Ellipsoid((0.0, 5.0, 1644.0), (11.0 * width, 9.0, 8.0)),
-        tube([(0, 10, 1645), (0, 26, 1646)], [4.0 * width, 1.2 * width]),
-        Ellipsoid((0.0, -38.0, 1652.0), (12.0 * width, 5.0 * width, 7.0)),
+        Ellipsoid((0.0, 5.0, 1644.0), (11.0 * width_factor, 9.0, 8.0)),
+        tube([(0, 10, 1645), (0, 26, 1646)], [4.0 * width_factor, 1.2 * width_factor]),
+        Ellipsoid((0.0, -38.0, 1652.0), (12.0 * width_factor, 5.0 * width_factor, 7.0)),
     )
-    yield from details(cisterns, CSF, (*MATTER, "cortical bone"))
-    yield from _fissure(width)
+    yield from details(cisterns, CSF, (*BRAIN_TISSUES, "cortical bone"))
+    yield from _lateral_fissure_stem(width_factor)
     yield detail(Ellipsoid((0.0, -36.0, 1656.0), (3.0, 4.0, 2.6)), "gland", CSF)
 
 
 @both_sides
-def _fissure(width: float) -> Paints:
+def _lateral_fissure_stem(width_factor: float) -> Paints:
     """The stem of a lateral fissure, and the optic nerve and tract."""
-    points = [(9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654)]
-    yield detail(tube(points, [4.0 * width, 2.6 * width, 2.0, 1.6]), CSF, MATTER)
+    stem_points = [(9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654)]
+    yield detail(
+        tube(stem_points, [4.0 * width_factor, 2.6 * width_factor, 2.0, 1.6]), CSF, BRAIN_TISSUES
+    )
     optic_pathway = tube(
         [(15, 34, 1640), (9, 20, 1642), (1, 7, 1645), (9, -2, 1648), (16, -10, 1652)], 1.9
     )
@@ -229,22 +241,28 @@ def _fissure(width: float) -> Paints:
 def _choroid_plexus(ventricle_size: float) -> Paints:
     """Choroid plexus, which takes up contrast agent, in the trigones and along the floors of the
     bodies."""
-    points = [(5, -4, 1677), (12, -22, 1682), (20, -36, 1677), (23, -42, 1671), (27, -34, 1656)]
-    radii = [0.9, 1.3, 2.4 * ventricle_size**0.5, 2.6 * ventricle_size**0.5, 1.2]
-    yield detail(tube(points, radii), "mucosa", CSF)
+    plexus_points = [
+        (5, -4, 1677),
+        (12, -22, 1682),
+        (20, -36, 1677),
+        (23, -42, 1671),
+        (27, -34, 1656),
+    ]
+    plexus_radii = [0.9, 1.3, 2.4 * ventricle_size**0.5, 2.6 * ventricle_size**0.5, 1.2]
+    yield detail(tube(plexus_points, plexus_radii), "mucosa", CSF)
 
 
 def _arteries(person: Person) -> Paints:
     """The circle of Willis with its supply and branches; the lines vary by some millimetres between
     people."""
     rng = person.generator(58)
-    calibre = rng.uniform(0.85, 1.25)
-    for written_points, radii in (BASILAR, *ARTERIES):
+    calibre_factor = rng.uniform(0.85, 1.25)
+    for written_points, artery_radii in (BASILAR, *ARTERIES):
         sides = (1,) if written_points is BASILAR[0] else (1, -1)
         for side in sides:
-            points = np.array(written_points, dtype=float) * (side, 1, 1)
-            points[1:-1] += rng.normal(0, 1.2, points[1:-1].shape)
-            vessel = tube(points, calibre * np.asarray(radii), step_mm=6)
+            artery_points = np.array(written_points, dtype=float) * (side, 1, 1)
+            artery_points[1:-1] += rng.normal(0, 1.2, artery_points[1:-1].shape)
+            vessel = tube(artery_points, calibre_factor * np.asarray(artery_radii), step_mm=6)
             yield detail(vessel, "arterial blood", VESSEL_MAY_REPLACE)
 
 
@@ -253,8 +271,8 @@ def _sinuses(inner_skull: Vault) -> Paints:
     both sides, and the straight sinus."""
     angles = np.deg2rad(np.arange(35, 196, 10))
     sagittal_points = [
-        _point_on_vault(inner_skull, (0.0, -5 + 80 * np.cos(t), 1666 + 70 * np.sin(t)), 1.0)
-        for t in angles
+        _point_on_vault(inner_skull, (0.0, -5 + 80 * np.cos(angle), 1666 + 70 * np.sin(angle)), 1.0)
+        for angle in angles
     ]
     yield detail(
         tube(sagittal_points, np.linspace(1.6, 4.2, len(sagittal_points))),
@@ -270,6 +288,7 @@ def _sinuses(inner_skull: Vault) -> Paints:
 
 @both_sides
 def _transverse_sinus(inner_skull: Vault, confluence: Point) -> Paints:
+    """The transverse and the sigmoid sinus of one side, from the confluence of the sinuses."""
     vault_points = [
         _point_on_vault(inner_skull, direction, 1.5)
         for direction in ((28, -80, 1642), (50, -55, 1640), (58, -36, 1636))

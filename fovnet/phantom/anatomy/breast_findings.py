@@ -44,17 +44,21 @@ class EnhancingSegment(Filling):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        low, high = self.region.box
-        return np.array([(low[0], self.region.base[1] + 10.0, low[2]), high])
+        low_corner, high_corner = self.region.box
+        return np.array([(low_corner[0], self.region.base[1] + 10.0, low_corner[2]), high_corner])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.region.within(x, y, z)
-        clumps = sum(wave_value(x, y, z, wave) for wave in self.waves)
-        angle = np.angle(np.exp(1j * (np.arctan2(w, u) - self.direction))).astype(np.float32)
-        is_in_segment = (
-            (np.abs(angle) < self.half_angle) & (self.region.level(u, t, w) < 0.7) & (t > 0.15)
+        wave_sum = sum(wave_value(x, y, z, wave) for wave in self.waves)
+        angle_off_direction = np.angle(np.exp(1j * (np.arctan2(w, u) - self.direction))).astype(
+            np.float32
         )
-        return np.asarray((clumps > self.threshold) & is_in_segment)
+        is_in_segment = (
+            (np.abs(angle_off_direction) < self.half_angle)
+            & (self.region.level(u, t, w) < 0.7)
+            & (t > 0.15)
+        )
+        return np.asarray((wave_sum > self.threshold) & is_in_segment)
 
 
 def breast_findings(person: Person) -> Paints:
@@ -63,45 +67,50 @@ def breast_findings(person: Person) -> Paints:
     rng = person.generator(7340)
     if person.age < 25:
         return
-    paint_by_name = {"mass": _masses, "cysts": _cysts, "segment": _segment, "clip": _clips}
-    shares = HANGING_SHARES if person.prone else LYING_SHARES
-    for name, share in shares.items():
+    paint_by_name = {
+        "mass": _masses,
+        "cysts": _cysts,
+        "segment": _enhancing_segment,
+        "clip": _clips,
+    }
+    share_by_name = HANGING_SHARES if person.prone else LYING_SHARES
+    for finding_name, finding_share in share_by_name.items():
         breast = breast_shape(person, int(rng.choice([-1, 1])))
-        has_finding = rng.random() < share
+        has_finding = rng.random() < finding_share
         finding_rng = np.random.default_rng(rng.integers(2**31))
         if has_finding:
-            yield from paint_by_name[name](breast, finding_rng)
+            yield from paint_by_name[finding_name](breast, finding_rng)
 
 
 def _draw_point(breast: BreastShape, margin_mm: float, rng: np.random.Generator) -> Point:
     """A point of the breast at least that far from its skin, if there is room."""
-    t = rng.uniform(0.15, 0.8)
-    u, w = (
+    length_share = rng.uniform(0.15, 0.8)
+    width_share, height_share = (
         rng.uniform(-0.75, 0.75)
-        * max(half_axis * min(breast.radius(t), plate) - margin_mm, 0.0)
+        * max(half_axis * min(breast.radius(length_share), plate_share) - margin_mm, 0.0)
         / half_axis
-        for half_axis, plate in zip(breast.half, breast.plates, strict=True)
+        for half_axis, plate_share in zip(breast.half, breast.plates, strict=True)
     )
-    return breast.within_mm(t, u, w)
+    return breast.within_mm(length_share, width_share, height_share)
 
 
 def _masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up
     to fourteen spicules each."""
     half_width_mm, half_height_mm = (
-        first_size_mm * min(1.0, plate)
-        for first_size_mm, plate in zip(breast.half, breast.plates, strict=True)
+        first_size_mm * min(1.0, plate_share)
+        for first_size_mm, plate_share in zip(breast.half, breast.plates, strict=True)
     )
-    most_mm = 0.9 * min(half_width_mm, half_height_mm, breast.length / 2)
-    first_size_mm = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), most_mm)
-    for number in range(1 + rng.choice(3, p=[0.7, 0.2, 0.1])):
-        size_mm = first_size_mm if number == 0 else first_size_mm * rng.uniform(0.25, 0.6)
+    largest_mm = 0.9 * min(half_width_mm, half_height_mm, breast.length / 2)
+    first_size_mm = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), largest_mm)
+    for mass_index in range(1 + rng.choice(3, p=[0.7, 0.2, 0.1])):
+        size_mm = first_size_mm if mass_index == 0 else first_size_mm * rng.uniform(0.25, 0.6)
         middle = _draw_point(breast, 0.6 * size_mm, rng)
         semi_axes = tuple((size_mm * np.exp(rng.normal(0, 0.2, 3))).tolist())
         ellipsoid = Ellipsoid(middle, semi_axes, tuple(rng.uniform(-40, 40, 3).tolist()))
         yield detail(draw_lobed(ellipsoid, rng), "tumour", BREAST_TISSUES)
-        for ray in rng.normal(0, 1, (rng.integers(0, 15), 3)):
-            direction = ray / np.linalg.norm(ray)
+        for spicule_vector in rng.normal(0, 1, (rng.integers(0, 15), 3)):
+            direction = spicule_vector / np.linalg.norm(spicule_vector)
             end_point = middle + size_mm * rng.uniform(1.3, 2.4) * direction
             bend_point = middle + 0.9 * size_mm * direction + rng.normal(0, 0.15 * size_mm, 3)
             spicule = tube(
@@ -125,7 +134,7 @@ def _cysts(breast: BreastShape, rng: np.random.Generator) -> Paints:
         )
 
 
-def _segment(breast: BreastShape, rng: np.random.Generator) -> Paints:
+def _enhancing_segment(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """Enhancing clumps of 5 to 15 mm in a segment."""
     direction, half_angle, clump_mm, threshold = rng.uniform(
         (0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)

@@ -70,9 +70,12 @@ def face_muscles(person: Person) -> Paints:
 
 @both_sides
 def _lateral_face_muscles(brawn_factor: float) -> Paints:
+    """The muscles of one side, as thick as that factor says."""
     bellies = (
-        Ellipsoid(centre, (a * brawn_factor, b * brawn_factor, c), turn_deg)
-        for centre, (a, b, c), turn_deg in FACE_MUSCLES
+        Ellipsoid(
+            centre, (half_width * brawn_factor, half_depth * brawn_factor, half_height), turn_deg
+        )
+        for centre, (half_width, half_depth, half_height), turn_deg in FACE_MUSCLES
     )
     posterior_belly = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
     yield from paints((*bellies, posterior_belly), "muscle", Layer.SEAM, FAT)
@@ -103,6 +106,7 @@ def nape(person: Person) -> Paints:
 
 @both_sides
 def _nape_bulge(person: Person) -> Paints:
+    """One half of the bulge of a strong neck; nothing in a slender one."""
     bulge_mm = person.generator(593).uniform(-10, 24) * person.brawn
     fat_mm = 2.5 + 0.3 * person.fat_mm
     if bulge_mm <= 0:

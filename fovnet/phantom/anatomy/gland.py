@@ -63,8 +63,8 @@ class GlandShape(Filling):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        low, high = self.region.box
-        return np.array([(low[0], self.region.base[1] - 25.0, low[2]), high])
+        low_corner, high_corner = self.region.box
+        return np.array([(low_corner[0], self.region.base[1] - 25.0, low_corner[2]), high_corner])
 
     def field(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """How likely a point is gland; smooth, and lowest next to skin and muscle."""
@@ -74,28 +74,42 @@ class GlandShape(Filling):
             np.square(u - self.base_offset[0] * depth_share)
             + np.square(w - self.base_offset[1] * depth_share)
         )
-        cone = -axis_distance / (self.cone_width * depth_share + np.float32(0.22))
-        web = np.asarray(
+        cone_level = -axis_distance / (self.cone_width * depth_share + np.float32(0.22))
+        web_level = np.asarray(
             sum(wave_value(x, y, z, wave) * wave_value(y, z, x, wave) for wave in self.lobules)
         )
-        lobules = -np.sqrt(np.square(web) + np.float32(LOBULE_SMOOTHING**2))
-        patches = sum(wave_value(x, y, z, wave) for wave in self.patches)
+        lobule_level = -np.sqrt(np.square(web_level) + np.float32(LOBULE_SMOOTHING**2))
+        patch_level = sum(wave_value(x, y, z, wave) for wave in self.patches)
         radius_share = np.sqrt(np.maximum(self.region.level(u, t, w), 0))
-        skin = np.clip((radius_share - self.fat_begins) / (1 - self.fat_begins), 0, 1.2)
-        muscle = np.clip(1 - (y - self.chest.front_mm(x, z)) / self.behind_mm, 0, 1.2)
-        a, b, c, d = (np.float32(weight) for weight in self.weights)
-        likely = a * cone + b * patches + c * lobules + d * self._streak_level(u, t, w, web)
-        return np.asarray(likely - BORDER_WEIGHT * (skin * skin + muscle))
+        skin_nearness = np.clip((radius_share - self.fat_begins) / (1 - self.fat_begins), 0, 1.2)
+        muscle_nearness = np.clip(1 - (y - self.chest.front_mm(x, z)) / self.behind_mm, 0, 1.2)
+        cone_weight, patch_weight, lobule_weight, streak_weight = (
+            np.float32(weight) for weight in self.weights
+        )
+        gland_level = (
+            cone_weight * cone_level
+            + patch_weight * patch_level
+            + lobule_weight * lobule_level
+            + streak_weight * self._streak_level(u, t, w, web_level)
+        )
+        return np.asarray(
+            gland_level - BORDER_WEIGHT * (skin_nearness * skin_nearness + muscle_nearness)
+        )
 
     def _streak_level(self, u: Floats, t: Floats, w: Floats, winding: Floats) -> Floats:
         """Waves across the direction of the nipple, three times as long along it, distorted by
         another level (`winding`)."""
-        ahead = np.float32(0.75) / np.maximum(np.float32(1.25) - t, np.float32(0.3))
-        k = np.float32(2 * np.pi / self.streaks_mm)
-        along = k / 3 * self.region.length * t
-        X = k * self.region.half[0] * u * ahead + winding
-        Y = k * self.region.half[1] * w * ahead - np.float32(0.8) * winding
-        return np.asarray(np.sin(X + np.sin(along)) + np.sin(Y + np.float32(0.5) * X - along))
+        convergence = np.float32(0.75) / np.maximum(np.float32(1.25) - t, np.float32(0.3))
+        wave_number = np.float32(2 * np.pi / self.streaks_mm)
+        length_angle = wave_number / 3 * self.region.length * t
+        width_angle = wave_number * self.region.half[0] * u * convergence + winding
+        height_angle = (
+            wave_number * self.region.half[1] * w * convergence - np.float32(0.8) * winding
+        )
+        return np.asarray(
+            np.sin(width_angle + np.sin(length_angle))
+            + np.sin(height_angle + np.float32(0.5) * width_angle - length_angle)
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return (self.field(x, y, z) >= self.threshold) & self.region.inside(x, y, z)
@@ -104,14 +118,16 @@ class GlandShape(Filling):
         """The gland with the `threshold` at which it fills that share of the breast in
         front of the muscle."""
         low_corner, high_corner = self.box
-        lattice = np.meshgrid(
+        lattice_points = np.meshgrid(
             *(
-                np.linspace(a, b, n)
-                for a, b, n in zip(low_corner, high_corner, (29, 25, 29), strict=True)
+                np.linspace(axis_low, axis_high, point_count)
+                for axis_low, axis_high, point_count in zip(
+                    low_corner, high_corner, (29, 25, 29), strict=True
+                )
             ),
             indexing="ij",
         )
-        x, y, z = (axis.ravel().astype(np.float32) for axis in lattice)
+        x, y, z = (coordinates.ravel().astype(np.float32) for coordinates in lattice_points)
         is_in_breast = self.region.inside(x, y, z) & (y > self.chest.front_mm(x, z))
         levels = self.field(x[is_in_breast], y[is_in_breast], z[is_in_breast])
         return replace(self, threshold=float(np.quantile(levels, 1 - share)))
@@ -119,21 +135,21 @@ class GlandShape(Filling):
 
 def wave_value(x: Floats, y: Floats, z: Floats, wave: Wave) -> Floats:
     """The wave, from -1 to 1, at those points in mm."""
-    a, b, c, phase = (np.float32(number) for number in wave)
-    return np.asarray(np.sin(a * x + b * y + c * z + phase))
+    wave_number_x, wave_number_y, wave_number_z, phase = (np.float32(term) for term in wave)
+    return np.asarray(np.sin(wave_number_x * x + wave_number_y * y + wave_number_z * z + phase))
 
 
 def draw_waves(rng: np.random.Generator, count: int, wavelength_mm: float) -> tuple[Wave, ...]:
     """Waves of about that length in any direction."""
     waves = []
     for _ in range(count):
-        direction = rng.normal(size=3)
+        wave_direction = rng.normal(size=3)
         wave_number = (
             2
             * np.pi
             / (wavelength_mm * rng.uniform(0.75, 1.35))
-            * direction
-            / np.linalg.norm(direction)
+            * wave_direction
+            / np.linalg.norm(wave_direction)
         )
         waves.append((*wave_number.tolist(), rng.uniform(0, 2 * np.pi)))
     return tuple(waves)
@@ -145,24 +161,26 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     side_rng = person.generator(7321 + (side > 0))
     breast = breast_shape(person, side)
     bust_shape = bust(person)
-    shares = [share for _, share, *_ in GLAND_KINDS]
-    name, _, *weights = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=shares)]
-    a, b, c, d = (np.array(weights) * rng.uniform(0.75, 1.3, 4)).tolist()
+    kind_shares = [kind_share for _, kind_share, *_ in GLAND_KINDS]
+    kind_name, _, *kind_weights = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=kind_shares)]
+    cone_weight, patch_weight, lobule_weight, streak_weight = (
+        np.array(kind_weights) * rng.uniform(0.75, 1.3, 4)
+    ).tolist()
     lateral_share, height_share, cone_width, fat_begins, lobule_mm = rng.uniform(
         (-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)
     ).tolist()
-    if name == "part":  # most often upper outer
-        angle = rng.normal(0.8, 1.2)
+    if kind_name == "part":  # most often upper outer
+        part_angle = rng.normal(0.8, 1.2)
         distance_share = rng.uniform(0.4, 0.7)
-        lateral_share = distance_share * float(np.cos(angle))
-        height_share = distance_share * float(np.sin(angle))
+        lateral_share = distance_share * float(np.cos(part_angle))
+        height_share = distance_share * float(np.sin(part_angle))
         cone_width = 0.6 * cone_width
     fat_begins += (1 - fat_begins) * 0.8 * bust_shape.gland_share
-    shape = GlandShape(
+    unfilled_gland = GlandShape(
         breast.shrunk(1.0),
         pectoral_front,
         bust_shape.behind_mm,
-        (a, b / 2, c, d / 2),
+        (cone_weight, patch_weight / 2, lobule_weight, streak_weight / 2),
         (side * lateral_share, height_share),
         cone_width,
         fat_begins,
@@ -170,7 +188,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
         draw_waves(side_rng, 3, lobule_mm),
         rng.uniform(10, 24),
     )
-    return shape.fill_share(bust_shape.gland_share)
+    return unfilled_gland.fill_share(bust_shape.gland_share)
 
 
 def gland_strands(person: Person, side: int) -> Paints:
@@ -178,24 +196,24 @@ def gland_strands(person: Person, side: int) -> Paints:
     3 mm thick, 8 to 55 of them."""
     rng = person.generator(7323 + (side > 0))
     breast = breast_shape(person, side)
-    count = person.generator(7325).integers(8, 56)
+    strand_count = person.generator(7325).integers(8, 56)
     thickness_factor = person.generator(7326).uniform(0.6, 1.3)
-    for angle in (rng.uniform(0, 6.3) + np.arange(count) * 2.4).tolist():
+    for angle in (rng.uniform(0, 6.3) + np.arange(strand_count) * 2.4).tolist():
         first_share, last_share, reach = rng.uniform(
             (0.45, -0.02, 0.3), (0.85, 0.35, 0.95)
         ).tolist()
-        points = []
+        strand_points = []
         for strand_share in np.linspace(0, 1, 5).tolist():
             length_share = first_share + strand_share * (last_share - first_share)
             bent_angle = angle + 0.5 * rng.normal() * strand_share
-            points.append(
+            strand_points.append(
                 breast.around_mm(
                     length_share,
                     (0.06 + reach * strand_share) * breast.radius(length_share),
                     bent_angle,
                 )
             )
-        strand = tube(points, np.linspace(1.2, 0.6, 5) * thickness_factor)
+        strand = tube(strand_points, np.linspace(1.2, 0.6, 5) * thickness_factor)
         yield paint(strand & breast, "gland", Layer.CAVITY, over="fat")
 
 

@@ -49,9 +49,9 @@ CHIN_OUTLINE = (
 """The first rows of a face that slopes from the throat to the chin; they replace two rows of FACE
 that end in a step."""
 
-VAULT_MM = (71.0, 92.0, 78.0)  # outer half axes of the skull, mm
+VAULT_HALF_AXES_MM = (71.0, 92.0, 78.0)  # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
-NAPE = (
+NAPE_MUSCLES = (
     ((26.0, -36.0), (28.0, 4.0), 22.0),  # trapezius
     ((28.0, -27.5), (17.0, 6.0), 26.0),  # splenius capitis
     ((11.5, -31.0), (10.0, 7.5), 10.0),  # semispinalis capitis
@@ -83,12 +83,15 @@ def head(person: Person, with_small_parts: bool = False) -> Paints:
 
 
 def _scalp_and_face(with_small_parts: bool) -> Paints:
-    rows = []
+    """Skin, fat and muscle of the head, the nose and the cheeks."""
+    outline_rows = []
     outline = (*CHIN_OUTLINE, *FACE_OUTLINE[2:]) if with_small_parts else FACE_OUTLINE
     for z, half_width_mm, front_mm, back_mm in outline:
         middle_y = (front_mm - back_mm) / 2
-        rows.append((z, 0.0, middle_y, half_width_mm, front_mm - middle_y, front_mm - middle_y))
-    skin = Loft(tuple(rows), square=0.22)
+        outline_rows.append(
+            (z, 0.0, middle_y, half_width_mm, front_mm - middle_y, front_mm - middle_y)
+        )
+    skin = Loft(tuple(outline_rows), square=0.22)
     yield from skin_fat_muscle(skin, 2.0, 5.5)
     if with_small_parts:
         yield from face.nose()
@@ -101,6 +104,7 @@ def _scalp_and_face(with_small_parts: bool) -> Paints:
 
 @both_sides
 def _cheek() -> Paints:
+    """Ear, cheek fat, masseter, parotid gland and temporal muscle of one side."""
     ear = Ellipsoid((82.0, -10.0, 1634.0), (5.0, 15.0, 27.0), (0.0, 0.0, -24.0))
     cheek = Ellipsoid((50.0, 60.0, 1588.0), (14.0, 16.0, 20.0))
     masseter = Ellipsoid((56.0, 26.0, 1578.0), (8.0, 18.0, 32.0))
@@ -127,14 +131,14 @@ def _skull(person: Person, with_small_parts: bool) -> Paints:
     """A vault of two tables with diploe between them, a base of dense bone, and the brain
     within."""
     thickness_mm = person.generator(54).uniform(4.6, 7.2)
-    vault = Vault(VAULT_MM)
-    inner_skull = Vault(VAULT_MM).shrunk(thickness_mm)
+    vault = Vault(VAULT_HALF_AXES_MM)
+    inner_skull = Vault(VAULT_HALF_AXES_MM).shrunk(thickness_mm)
     # hardly any diploe at the temples
     diploe_limit = Vault(
         (
-            VAULT_MM[0] - thickness_mm / 2 - 0.6,
-            VAULT_MM[1] - thickness_mm + 1.6,
-            VAULT_MM[2] - thickness_mm + 1.6,
+            VAULT_HALF_AXES_MM[0] - thickness_mm / 2 - 0.6,
+            VAULT_HALF_AXES_MM[1] - thickness_mm + 1.6,
+            VAULT_HALF_AXES_MM[2] - thickness_mm + 1.6,
         )
     )
     yield from bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
@@ -170,6 +174,7 @@ def _temporal_bone() -> Paints:
 
 @both_sides
 def _eyes() -> Paints:
+    """An orbit with its fat, the eye and its lens, four muscles and the optic nerve."""
     orbit = tube([(33, 74, 1637), (28, 58, 1637), (17, 40, 1637)], [18.5, 16.0, 5.0])
     globe = Ellipsoid((32.0, 74.0, 1637.0), (12.3, 12.3, 12.3))
     lens = Ellipsoid((32.0, 83.0, 1637.0), (4.5, 2.4, 4.5))
@@ -177,8 +182,10 @@ def _eyes() -> Paints:
     replaced_tissues = ("muscle", "cortical bone", "red marrow", "mixed marrow")
     yield paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, "muscle")
     yield detail(orbit, "fat", replaced_tissues)
-    for dx, dz in ((9, 0), (-9, 0), (0, 9), (0, -9)):
-        muscle = tube([(32 + dx, 74, 1637 + dz), (22, 46, 1637)], [1.8, 2.0])
+    for muscle_offset_x, muscle_offset_z in ((9, 0), (-9, 0), (0, 9), (0, -9)):
+        muscle = tube(
+            [(32 + muscle_offset_x, 74, 1637 + muscle_offset_z), (22, 46, 1637)], [1.8, 2.0]
+        )
         yield detail(muscle, "muscle")
     yield detail(optic_nerve, "white matter")
     yield detail(globe.shrunk(-1.2), "muscle")
@@ -197,7 +204,8 @@ def _airways(person: Person) -> Paints:
     yield detail(septum, "cartilage")
     for side in (1, -1):
         turbinates = (
-            Ellipsoid((side * 9.0, 56.0, 1612.0 + dz), (4.6, 24.0, 4.4)) for dz in (-10, 3)
+            Ellipsoid((side * 9.0, 56.0, 1612.0 + offset_z), (4.6, 24.0, 4.4))
+            for offset_z in (-10, 3)
         )
         yield from details(turbinates, "mucosa")
         maxillary_sinus = Ellipsoid(
@@ -221,6 +229,7 @@ def _airways(person: Person) -> Paints:
 
 
 def _jaw(with_small_parts: bool) -> Paints:
+    """Mandible, both rows of teeth, hard palate, tongue and the glands below it."""
     right_points: list[Point] = [
         (48, 4, 1596),
         (48, 14, 1560),
@@ -234,8 +243,11 @@ def _jaw(with_small_parts: bool) -> Paints:
     mandible_points = right_points + [(-x, y, z) for x, y, z in right_points[-2::-1]]
     yield from bone(tube(mandible_points, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
     for z in (1551, 1563):
-        teeth = [(38 * np.sin(t), 44 + 40 * np.cos(t), z) for t in np.linspace(-1.5, 1.5, 11)]
-        yield paint(tube(teeth, 4.2), "cortical bone", Layer.MARROW)
+        teeth_points = [
+            (38 * np.sin(teeth_angle), 44 + 40 * np.cos(teeth_angle), z)
+            for teeth_angle in np.linspace(-1.5, 1.5, 11)
+        ]
+        yield paint(tube(teeth_points, 4.2), "cortical bone", Layer.MARROW)
     yield from bone(Ellipsoid((0.0, 54.0, 1583.0), (30.0, 34.0, 5.0)), 1.6)
     yield paint(face.TONGUE.shrunk(-1.5), "mucosa", Layer.CAVITY)
     yield paint(face.TONGUE, "muscle", Layer.ORGAN)
@@ -252,11 +264,13 @@ def _nape(person: Person) -> Paints:
     fat_space = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2)
     yield seam(fat_space)
     for side in (1, -1):
-        for (x, y), (a, b), turn_deg in NAPE:
-            dx, dy = rng.normal(0.0, 0.8, 2).tolist()
-            centre = (side * (x + dx), column_y(1510.0) + y + dy, 1508.0)
+        for (x, y), (half_width, half_depth), turn_deg in NAPE_MUSCLES:
+            shift_x, shift_y = rng.normal(0.0, 0.8, 2).tolist()
+            centre = (side * (x + shift_x), column_y(1510.0) + y + shift_y, 1508.0)
             belly_turn_deg = (lean_deg, 0.0, side * (turn_deg + rng.normal(0.0, 4.0)))
-            belly = Ellipsoid(centre, (a * brawn_factor, b * brawn_factor, 90.0), belly_turn_deg)
+            belly = Ellipsoid(
+                centre, (half_width * brawn_factor, half_depth * brawn_factor, 90.0), belly_turn_deg
+            )
             yield paint(belly, "muscle", Layer.SEAM, "intermuscular fat")
 
 
@@ -273,6 +287,7 @@ def _throat(person: Person) -> Paints:
 
 @both_sides
 def _lateral_neck() -> Paints:
+    """Sternocleidomastoid, a lobe of the thyroid, and half of the atlas."""
     muscle_tissues = ("muscle", "intermuscular fat")
     sternocleidomastoid = tube(
         [(54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440)], [8, 10, 9, 6], step_mm=25

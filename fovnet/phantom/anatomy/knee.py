@@ -191,15 +191,15 @@ def _signs_of_age(person: Person, side: int) -> Paints:
     """
     ellipsoid = partial(leg_ellipsoid, person)
     rng = person.generator(611 + (side > 0))
-    dice = rng.random(2)
-    phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+    sign_dice = rng.random(2)
+    patch_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
     oedema_mm = rng.uniform(4, 13)
     red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
-    if dice[0] < red_marrow_share:
+    if sign_dice[0] < red_marrow_share:
         metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
-        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, phase)
+        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, patch_phase)
         yield detail(patches, "mixed marrow", over="yellow marrow")
-    osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
+    osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * sign_dice[1], 0.0, 5.0))
     if osteophyte_mm > 1.0:
         for tip in (
             (59, -8, 466),
@@ -214,8 +214,12 @@ def _signs_of_age(person: Person, side: int) -> Paints:
                 tip, (2 + osteophyte_mm, 2 + 1.5 * osteophyte_mm, 1.5 + 0.6 * osteophyte_mm)
             )
             yield from bone(osteophyte, 0.9, "yellow marrow")
-    if dice[1] > 0.88:
-        oedema_centre = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
+    if sign_dice[1] > 0.88:
+        oedema_centre = (
+            76.0 if patch_phase[0] > 2 else 121.0,
+            -8.0,
+            462.0 if patch_phase[1] > 3 else 490.0,
+        )
         oedema = ellipsoid(oedema_centre, (oedema_mm, 1.3 * oedema_mm, 0.8 * oedema_mm))
         yield detail(oedema, "tumour", over="yellow marrow")
 
@@ -224,13 +228,24 @@ def _menisci(person: Person) -> Paints:
     """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the
     intercondylar eminence."""
     ellipsoid = partial(leg_ellipsoid, person)
-    for x, a, b, medial_sign in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
-        hollow = ellipsoid((x + 3 * medial_sign, -8, 475), (a - 8, b - 9, 6.0)) | ellipsoid(
-            (x, -8, 479), (a - 1, b - 1, 7.0)
+    for middle_x, half_width, half_depth, medial_sign in (
+        (75.0, 18.5, 24.0, 1.0),
+        (121.0, 18.0, 20.0, -1.0),
+    ):
+        hollow = ellipsoid(
+            (middle_x + 3 * medial_sign, -8, 475), (half_width - 8, half_depth - 9, 6.0)
+        ) | ellipsoid((middle_x, -8, 479), (half_width - 1, half_depth - 1, 7.0))
+        opening = ellipsoid(
+            (middle_x + 22 * medial_sign, -8, 474), (14, 7, 8)
+        )  # open towards the middle
+        meniscus = (
+            ellipsoid((middle_x, -8, 473.5), (half_width, half_depth, 3.6), square=0.9)
+            - hollow
+            - opening
         )
-        opening = ellipsoid((x + 22 * medial_sign, -8, 474), (14, 7, 8))  # open towards the middle
-        meniscus = ellipsoid((x, -8, 473.5), (a, b, 3.6), square=0.9) - hollow - opening
-        yield paint(ellipsoid((x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE)
+        yield paint(
+            ellipsoid((middle_x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE
+        )
         yield detail(meniscus, "tendon", over=("cartilage", "fat", "tendon", "muscle"))
     yield from bone(ellipsoid((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
 

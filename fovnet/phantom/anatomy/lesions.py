@@ -134,10 +134,10 @@ def leg_mass(person: Person) -> MassPlace | None:
     if rng.random() > LEG_MASS_SHARE:
         return None
     segment = "thigh" if rng.random() < 0.75 else "calf"
-    middle = _draw_site_point(segment, person, rng)
+    middle_mm = _draw_site_point(segment, person, rng)
     largest_mm = 150.0 if segment == "thigh" else 100.0
     across_mm = float(np.exp(rng.uniform(np.log(30.0), np.log(largest_mm))))
-    return MassPlace(segment, middle, across_mm)
+    return MassPlace(segment, middle_mm, across_mm)
 
 
 def _lesion(person: Person, rng: np.random.Generator) -> Paints:
@@ -149,26 +149,33 @@ def _lesion(person: Person, rng: np.random.Generator) -> Paints:
 
 
 def _mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Paints:
+    """A mass of a kind drawn at random: a sarcoma if large, else a lesion of brain or body."""
     site, middle, across_mm = mass_place
-    a, b, c = _draw_semi_axes(0.5 * across_mm, rng)
+    semi_a, semi_b, semi_c = _draw_semi_axes(0.5 * across_mm, rng)
     is_in_leg = site in ("thigh", "calf")
-    mass = draw_lobed(Ellipsoid(middle, (a, b, c * (1.5 if is_in_leg else 1.0))), rng)
-    kind = rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3])
-    if across_mm > LARGE_MM and site in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
+    mass = draw_lobed(
+        Ellipsoid(middle, (semi_a, semi_b, semi_c * (1.5 if is_in_leg else 1.0))), rng
+    )
+    lesion_kind = rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3])
+    if (
+        across_mm > LARGE_MM
+        and site in ("thigh", "calf", "pelvis", "belly")
+        and lesion_kind != "bled"
+    ):
         yield from sarcoma(mass, across_mm, rng)
         if is_in_leg:
             yield from _bulge(person, mass)
     elif site == "brain":
-        yield from _brain_lesion(mass, kind, across_mm)
+        yield from _brain_lesion(mass, lesion_kind, across_mm)
     else:
-        yield from _body_lesion(mass, kind, across_mm, site, rng)
+        yield from _body_lesion(mass, lesion_kind, across_mm, site, rng)
 
 
 def _brain_lesion(lesion: Lobed, kind: str, across_mm: float) -> Paints:
     """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
-    oedema = "oedematous white matter"
-    yield detail(lesion.shrunk(-0.3 * across_mm), oedema, "white matter")
-    yield detail(lesion, oedema if kind == "bled" else "grey matter", BRAIN_TISSUES)
+    oedema_tissue = "oedematous white matter"
+    yield detail(lesion.shrunk(-0.3 * across_mm), oedema_tissue, "white matter")
+    yield detail(lesion, oedema_tissue if kind == "bled" else "grey matter", BRAIN_TISSUES)
     if kind in ("fluid", "dead inside"):
         core = lesion.shrunk(1.5 if kind == "fluid" else 0.15 * across_mm)
         yield detail(core, "cerebrospinal fluid", BRAIN_TISSUES)
@@ -177,6 +184,7 @@ def _brain_lesion(lesion: Lobed, kind: str, across_mm: float) -> Paints:
 def _body_lesion(
     lesion: Lobed, kind: str, across_mm: float, site: str, rng: np.random.Generator
 ) -> Paints:
+    """A lesion outside the brain: a tumour, fluid or a bruise, and what is inside it."""
     replaced_tissues = SOFT_TISSUES + ORGAN_TISSUES + (BONE_TISSUES if rng.random() < 0.2 else ())
     if site != "breast":
         replaced_tissues = tuple(tissue for tissue in replaced_tissues if tissue != "skin")
@@ -211,12 +219,12 @@ def sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Paints:
         ("muscle", (0.01, 0.05), (0.6, 1.2)),
     ):
         wavelength_mm = across_mm * rng.uniform(*length_range)
-        phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+        sheet_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         sheets = Sheets(
             mass_core,
             (wavelength_mm, 1.1 * wavelength_mm, 1.4 * wavelength_mm),
             rng.uniform(*thickness_range),
-            phase,
+            sheet_phase,
         )
         yield detail(sheets, tissue, ("tumour", "watery tumour", "fluid of a lesion"))
 
@@ -239,27 +247,27 @@ def _bulge(person: Person, mass: Lobed) -> Paints:
 def _draw_site_point(site: str, person: Person, rng: np.random.Generator) -> Point:
     """A point of that part of the body, in mm of the written anatomy."""
     shares = rng.uniform(-1, 1, 3)
-    u, v, w = shares.tolist()
+    share_x, share_y, share_z = shares.tolist()
     side = int(rng.choice([-1, 1]))
     if site == "brain":
         _, y, z = HEMISPHERE_MIDDLE_MM
-        return side * (12 + 38 * abs(u)), y + 55 * v, z + 38 * w
+        return side * (12 + 38 * abs(share_x)), y + 55 * share_y, z + 38 * share_z
     if site in ("thigh", "calf"):
-        z, behind_mm = (690 + 140 * w, 0) if site == "thigh" else (300 + 110 * w, 20)
-        (point,) = limbs.turn_out(person, ((97 + 50 * u, 50 * v - behind_mm, z),))
+        z, behind_mm = (690 + 140 * share_z, 0) if site == "thigh" else (300 + 110 * share_z, 20)
+        (point,) = limbs.turn_out(person, ((97 + 50 * share_x, 50 * share_y - behind_mm, z),))
         return mirror_point(point, side)
     if site == "breast":
-        middle = np.array(gland_ellipsoid(dome(person, side)).centre)
+        middle_mm = np.array(gland_ellipsoid(dome(person, side)).centre)
         spread_mm = np.array((20, 12, 20))
     elif site == "liver":
         low_mm, high_mm = belly.plain_liver(person).box
-        middle = (low_mm + high_mm) / 2
+        middle_mm = (low_mm + high_mm) / 2
         spread_mm = 0.3 * (high_mm - low_mm)
     else:
         x, *middle_yz = SITE_MIDDLES[site][0]
-        middle = np.array((x * side, *middle_yz))
+        middle_mm = np.array((x * side, *middle_yz))
         spread_mm = np.array(SITE_MIDDLES[site][1])
-    return tuple((middle + spread_mm * shares).tolist())
+    return tuple((middle_mm + spread_mm * shares).tolist())
 
 
 SITE_MIDDLES = {
@@ -279,12 +287,15 @@ def _white_matter_lesions(person: Person) -> Paints:
     everyone past sixty has some.
     """
     rng = person.generator(783)
-    _, y, z = HEMISPHERE_MIDDLE_MM
+    _, middle_y, middle_z = HEMISPHERE_MIDDLE_MM
     for _ in range(int(min(rng.gamma(1.0, 0.35 * max(person.age - 40, 0.0) + 0.3), 40))):
         side = int(rng.choice([-1, 1]))
-        x = side * (16 + abs(rng.normal(0, 10)))
+        lateral_x = side * (16 + abs(rng.normal(0, 10)))
         offset_y = rng.normal(-8, 30)
         offset_z = rng.normal(18, 9)
         size_mm = float(np.clip(np.exp(rng.normal(0.5, 0.45)), 1.0, 4.5))
-        spot = Ellipsoid((x, y + offset_y, z + offset_z), (size_mm, 1.4 * size_mm, 1.1 * size_mm))
+        spot = Ellipsoid(
+            (lateral_x, middle_y + offset_y, middle_z + offset_z),
+            (size_mm, 1.4 * size_mm, 1.1 * size_mm),
+        )
         yield detail(spot, "oedematous white matter", over="white matter")

@@ -85,7 +85,8 @@ def _pelvic_floor(person: Person) -> Paints:
     anal canal through it."""
     muscle_tissues = ("muscle", "intermuscular fat")
     outer_floor, inner_floor = (
-        Ellipsoid((0.0, -6.0, 868.0), semi) for semi in ((50.0, 52.0, 18.0), (48.0, 50.0, 17.0))
+        Ellipsoid((0.0, -6.0, 868.0), half_axes)
+        for half_axes in ((50.0, 52.0, 18.0), (48.0, 50.0, 17.0))
     )
     yield paint(outer_floor, "fat", Layer.SEAM, over=muscle_tissues)
     yield paint(inner_floor, "fat", Layer.ORGAN, over=("muscle", "visceral fat"))
@@ -115,6 +116,7 @@ def _pelvic_floor(person: Person) -> Paints:
 
 @both_sides
 def _ischioanal_fossae(person: Person) -> Paints:
+    """The fat of one ischioanal fossa, and the edge of internal obturator beside it."""
     fossa = Ellipsoid((33.0, -50.0, 862.0), (24.0, 33.0, 36.0), (18.0, 0.0, 12.0))
     yield paint(fossa, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))
     obturator_edge = Ellipsoid(
@@ -134,16 +136,17 @@ def _perineum(person: Person) -> Paints:
     if person.female:
         yield from _bulbs()
         return
-    points = [(0, -18, 847), (0, -6, 845), (0, 14, 845), (0, 36, 851)]
-    bulb = tube(points, np.array([7.5, 10.5, 9.5, 7.5]) * size_factor, step_mm=12)
-    yield from _in_tunica(bulb, 3.5, 1.0)
+    bulb_points = [(0, -18, 847), (0, -6, 845), (0, 14, 845), (0, 36, 851)]
+    bulb = tube(bulb_points, np.array([7.5, 10.5, 9.5, 7.5]) * size_factor, step_mm=12)
+    yield from _bulb_in_tunica(bulb, 3.5, 1.0)
     membranous_urethra = tube([(0, -8, 874), (0, -4, 858), (0, 2, 848)], 6.5 * size_factor)
     yield paint(membranous_urethra, "muscle", Layer.VESSEL)
     yield paint(membranous_urethra.shrunk(4.0), "mucosa", Layer.VESSEL)
     yield from _penis(size_factor)
 
 
-def _in_tunica(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
+def _bulb_in_tunica(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
+    """Erectile tissue in its tunica under a layer of muscle, of those thicknesses."""
     yield paint(bulb.shrunk(-muscle_mm), "muscle", Layer.ORGAN)
     yield paint(bulb.shrunk(-tunica_mm), "tendon", Layer.CONTENT)
     yield paint(bulb, "gonad", Layer.CONTENT)
@@ -151,15 +154,17 @@ def _in_tunica(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
 
 @both_sides
 def _crura(radius_mm: float) -> Paints:
+    """One crus along the ramus of the pubis, and the transverse muscle behind it."""
     crus = tube(
         [(43, -30, 844), (27, 6, 853), (9, 36, 862)], [0.75 * radius_mm, radius_mm, 0.9 * radius_mm]
     )
-    yield from _in_tunica(crus, 3.0, 1.2)
+    yield from _bulb_in_tunica(crus, 3.0, 1.2)
     yield paint(tube([(4, -32, 850), (46, -38, 846)], 3.2), "muscle", Layer.ORGAN)
 
 
 @both_sides
 def _bulbs() -> Paints:
+    """The vestibular bulb of one side."""
     bulb = tube([(9, -8, 846), (9, 12, 846), (4, 26, 850)], [5.0, 4.5, 2.5])
     yield paint(bulb.shrunk(-2.0), "muscle", Layer.ORGAN)
     yield paint(bulb, "gonad", Layer.CONTENT)
@@ -168,7 +173,7 @@ def _bulbs() -> Paints:
 def _penis(size_factor: float) -> Paints:
     """The two corpora cavernosa side by side in the dark tunica albuginea, the corpus spongiosum
     below them."""
-    course = (
+    shaft_points = (
         (0.0, 36.0, 860.0),
         (0.0, 66.0, 876.0),
         (0.0, 88.0, 870.0),
@@ -176,14 +181,17 @@ def _penis(size_factor: float) -> Paints:
         (3.0, 116.0, 816.0),
     )
     replaced_tissues = ("gonad", "fat", "muscle")
-    yield paint(tube(course, 10.5 * size_factor), "tendon", Layer.VESSEL, over=replaced_tissues)
-    for x, offset_mm, radius in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
+    yield paint(
+        tube(shaft_points, 10.5 * size_factor), "tendon", Layer.VESSEL, over=replaced_tissues
+    )
+    for corpus_x, offset_mm, radius in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
         # The underside faces backwards where the shaft hangs down.
-        points = [
-            (x + course_x, y - 0.7 * offset_mm, z - 0.7 * offset_mm) for course_x, y, z in course
+        corpus_points = [
+            (corpus_x + course_x, y - 0.7 * offset_mm, z - 0.7 * offset_mm)
+            for course_x, y, z in shaft_points
         ]
         yield paint(
-            tube(points, radius * size_factor),
+            tube(corpus_points, radius * size_factor),
             "gonad",
             Layer.VESSEL,
             over=("tendon", *replaced_tissues),
@@ -245,20 +253,22 @@ def _gluteus_maximus_end(person: Person) -> Paints:
     buttock.
     """
     lowest_z = person.generator(947).uniform(764, 790)
-    press = partial(limbs.press_on_table, person)
+    press_on_table = partial(limbs.press_on_table, person)
     brawn_factor = 0.4 + 0.6 * person.brawn
     pressed_mm = 3.5 + 0.3 * person.fat_mm
-    points = limbs.turn_out(
+    belly_points = limbs.turn_out(
         person, ((66, -74, 880), (88, -62, 836), (108, -52, 800), (128, -28, lowest_z))
     )
     belly = tube(
-        points, [radius_mm * brawn_factor for radius_mm in (26.0, 24.0, 16.0, 6.0)], step_mm=20
+        belly_points,
+        [radius_mm * brawn_factor for radius_mm in (26.0, 24.0, 16.0, 6.0)],
+        step_mm=20,
     )
     fat_sleeve = belly.shrunk(-(0.8 + 0.04 * person.fat_mm))
     soft_tissues = ("muscle", "intermuscular fat", "fat")
-    yield from cover(belly, 0.9 * person.fat_mm, press)
-    yield seam(press(fat_sleeve, pressed_mm))
-    yield paint(press(belly, pressed_mm), "muscle", Layer.SEAM, soft_tissues)
+    yield from cover(belly, 0.9 * person.fat_mm, press_on_table)
+    yield seam(press_on_table(fat_sleeve, pressed_mm))
+    yield paint(press_on_table(belly, pressed_mm), "muscle", Layer.SEAM, soft_tissues)
     hamstring_tendon = limbs.leg_tube(
         person, ((64, -58, 848), (78, -52, 815), (88, -50, 770)), [8.0, 5.5, 3.0]
     )
@@ -274,14 +284,19 @@ def _male_organs(person: Person) -> Paints:
     rng = person.generator(62)
     growth = 1.0 + max(0.0, person.age - 40) * 0.007 * rng.uniform(0.0, 2.0)
     size_factor = 0.45 if person.age < 15 else 1.0
-    a = 24.0 * growth**0.5 * size_factor
-    b = 17.5 * growth**0.7 * size_factor
-    c = 18.0 * growth**0.8 * size_factor
-    y = -31.0 + b
-    z = 872.0 + c
-    prostate = Ellipsoid((0.0, y, z), (a, b, c), square=0.15)
-    transition_zone = Ellipsoid((0.0, y + 0.24 * b, z + 0.1 * c), (0.68 * a, 0.66 * b, 0.8 * c))
-    venous_plexus_space = Ellipsoid((0.0, y + b + 9, z), (24.0, 13.0, 20.0))
+    half_width = 24.0 * growth**0.5 * size_factor
+    half_depth = 17.5 * growth**0.7 * size_factor
+    half_height = 18.0 * growth**0.8 * size_factor
+    middle_y = -31.0 + half_depth
+    middle_z = 872.0 + half_height
+    prostate = Ellipsoid(
+        (0.0, middle_y, middle_z), (half_width, half_depth, half_height), square=0.15
+    )
+    transition_zone = Ellipsoid(
+        (0.0, middle_y + 0.24 * half_depth, middle_z + 0.1 * half_height),
+        (0.68 * half_width, 0.66 * half_depth, 0.8 * half_height),
+    )
+    venous_plexus_space = Ellipsoid((0.0, middle_y + half_depth + 9, middle_z), (24.0, 13.0, 20.0))
     veins = Sheets(
         venous_plexus_space,
         (17.0, 15.0, 23.0),
@@ -294,18 +309,30 @@ def _male_organs(person: Person) -> Paints:
     yield paint(transition_zone.shrunk(-1.0), "muscle", Layer.VESSEL)
     yield paint(transition_zone, "prostate", Layer.VESSEL)
     for _ in range(int(3 + 9 * (growth - 1))):
-        nodule_centre = np.array([0.0, y + 0.2 * b, z]) + rng.uniform(-0.5, 0.5, 3) * (
-            a,
-            0.7 * b,
-            c,
+        nodule_centre = np.array([0.0, middle_y + 0.2 * half_depth, middle_z]) + rng.uniform(
+            -0.5, 0.5, 3
+        ) * (
+            half_width,
+            0.7 * half_depth,
+            half_height,
         )
         tissue = rng.choice(["peripheral zone", "muscle", "prostate"])
         nodule = Ellipsoid(tuple(nodule_centre.tolist()), (rng.uniform(3, 7),) * 3)
         yield paint(nodule.shrunk(-0.8), "muscle", Layer.VESSEL, "prostate")
         yield paint(nodule, tissue, Layer.VESSEL, ("prostate", "muscle"))
-    anterior_stroma = Ellipsoid((0.0, y + 0.85 * b, z + 2), (0.5 * a, 0.3 * b, 0.8 * c))
+    anterior_stroma = Ellipsoid(
+        (0.0, middle_y + 0.85 * half_depth, middle_z + 2),
+        (0.5 * half_width, 0.3 * half_depth, 0.8 * half_height),
+    )
     yield paint(anterior_stroma, "muscle", Layer.VESSEL)
-    urethra = tube([(0, y + 2, z + c), (0, y - 1, z), (0, y + 6, z - c)], 2.2)
+    urethra = tube(
+        [
+            (0, middle_y + 2, middle_z + half_height),
+            (0, middle_y - 1, middle_z),
+            (0, middle_y + 6, middle_z - half_height),
+        ],
+        2.2,
+    )
     yield paint(urethra, "peripheral zone", Layer.VESSEL)
     for side in (1, -1):
         yield from on_side(_periprostatic_tissue(prostate, rng), side)
@@ -313,13 +340,19 @@ def _male_organs(person: Person) -> Paints:
 
 def _periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
     """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
-    _, y, z = prostate.centre
-    a, b, c = prostate.semi
+    _, middle_y, middle_z = prostate.centre
+    half_width, half_depth, half_height = prostate.semi
     neurovascular_bundles = (
-        Ellipsoid((0.85 * a + 4, y - 0.6 * b, z + dz), (3.0, 2.4, 3.6)) for dz in (-8.0, 0.0, 8.0)
+        Ellipsoid(
+            (0.85 * half_width + 4, middle_y - 0.6 * half_depth, middle_z + offset_z),
+            (3.0, 2.4, 3.6),
+        )
+        for offset_z in (-8.0, 0.0, 8.0)
     )
     yield from paints(neurovascular_bundles, "venous blood", Layer.VESSEL)
-    seminal_vesicle = Ellipsoid((22.0, y - 8.0, z + c + 9.0), (22.0, 6.5, 8.0), (0.0, -16.0, -18.0))
+    seminal_vesicle = Ellipsoid(
+        (22.0, middle_y - 8.0, middle_z + half_height + 9.0), (22.0, 6.5, 8.0), (0.0, -16.0, -18.0)
+    )
     vesicle_folds = Sheets(seminal_vesicle, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
     yield paint(seminal_vesicle, "muscle", Layer.VESSEL)
     yield paint(seminal_vesicle.shrunk(1.0), "gonad", Layer.VESSEL)
@@ -333,9 +366,9 @@ def _periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Pain
 def _female_organs(person: Person) -> Paints:
     """Junctional zone and fibroids of the uterus, the vagina between urethra and rectum, follicles
     in the ovaries."""
-    urethra = [(0, 20, 894), (0, 22, 872), (0, 26, 856)]
-    yield paint(tube(urethra, [6.5, 6.0, 5.0]), "muscle", Layer.VESSEL)
-    yield paint(tube(urethra, 2.6), "peripheral zone", Layer.VESSEL)
+    urethra_points = [(0, 20, 894), (0, 22, 872), (0, 26, 856)]
+    yield paint(tube(urethra_points, [6.5, 6.0, 5.0]), "muscle", Layer.VESSEL)
+    yield paint(tube(urethra_points, 2.6), "peripheral zone", Layer.VESSEL)
     for tissue, added_mm in (("muscle", 1.8), ("mucosa", 0.0)):
         # flat, an H in the axial plane
         for x, half_width_mm in ((-9.0, 7.0), (0.0, 9.0), (9.0, 7.0)):
@@ -354,8 +387,8 @@ def _female_organs(person: Person) -> Paints:
 def _fibroids_and_follicles(person: Person) -> Paints:
     """Up to three fibroids in a uterus from 35 years on, and follicles in the ovaries up to 52."""
     rng = person.generator(62)
-    fibroids = rng.integers(0, 4) if person.age > 35 else 0
-    for _ in range(fibroids):
+    fibroid_count = rng.integers(0, 4) if person.age > 35 else 0
+    for _ in range(fibroid_count):
         size_mm = rng.uniform(5, 20)
         centre = tuple(rng.uniform((-24, -26, 940), (24, 8, 980)).tolist())
         fibroid = Ellipsoid(centre, (size_mm, 0.9 * size_mm, size_mm))
@@ -364,9 +397,10 @@ def _fibroids_and_follicles(person: Person) -> Paints:
         return
     for side in (1, -1):
         for _ in range(5):
-            dx, dy, dz = rng.uniform(-1, 1, 3) * (10.0, 6.0, 12.0)
+            offset_x, offset_y, offset_z = rng.uniform(-1, 1, 3) * (10.0, 6.0, 12.0)
             follicle = Ellipsoid(
-                (side * 46.0 + dx, -8.0 + dy, 962.0 + dz), (rng.uniform(2, 5),) * 3
+                (side * 46.0 + offset_x, -8.0 + offset_y, 962.0 + offset_z),
+                (rng.uniform(2, 5),) * 3,
             )
             yield paint(follicle, "urine", Layer.VESSEL, over="gonad")
 
@@ -375,14 +409,14 @@ def _uterine_zones(person: Person) -> Paints:
     """The dark junctional zone around the endometrium, which thins with age, and the dark ring
     around the cervical canal."""
     *_, rng = belly.bladder(person)  # the uterus's numbers come after the bladder's
-    size = rng.uniform(0.8, 1.15)
+    size_factor = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
     half_thickness_mm = 1.5
     if 13 <= person.age <= 52:
         half_thickness_mm = person.generator(77).uniform(2.5, 5.5)
     endometrium = Ellipsoid(
         (lean_deg / 2, -8.0, 960.0),
-        (11 * size, half_thickness_mm, 20 * size),
+        (11 * size_factor, half_thickness_mm, 20 * size_factor),
         (-38.0, lean_deg, 0.0),
     )
     cervix = tube([(0, -18, 936), (0, -22, 916), (0, -16, 892)], [7.5, 8.0, 7.5])

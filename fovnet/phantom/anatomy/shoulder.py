@@ -48,7 +48,7 @@ FLAT_BELLIES: tuple[tuple[Point, Point], ...] = (
 )
 """The two flat muscles on the faces of the scapula."""
 
-BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
+ROUND_BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     # supraspinatus
     (((76, -88, 1424), (108, -62, 1428), (136, -40, 1430), (156, -24, 1431)), (6, 11, 10, 4)),
     # subscapularis, towards its tendon
@@ -98,6 +98,7 @@ def _shoulder_ellipsoid(
     turn_deg: Point = (0.0, 0.0, 0.0),
     square: float = 0.0,
 ) -> Ellipsoid:
+    """An ellipsoid at a point of the right shoulder of this person."""
     return Ellipsoid(
         girdle_points(person, (centre,), limbs.shoulder_width_factor(person))[0],
         semi_axes,
@@ -109,6 +110,7 @@ def _shoulder_ellipsoid(
 def _shoulder_tube(
     person: Person, points: tuple[Point, ...], radii: ArrayLike, step_mm: float | None = None
 ) -> Tube:
+    """A tube through points of the right shoulder of this person."""
     return tube(
         girdle_points(person, points, limbs.shoulder_width_factor(person)), radii, step_mm=step_mm
     )
@@ -145,6 +147,7 @@ def shoulder_contour(person: Person) -> Solid:
 
 
 def _skin_fat_muscle(person: Person) -> Paints:
+    """Skin, fat and muscle of the right shoulder."""
     contour = shoulder_contour(person)
     yield from cover(contour, 0.45 * person.fat_mm * person.figure.arms, partial(on_table, person))
     yield paint(on_table(person, contour, 3.5 + 0.2 * person.fat_mm), "muscle", Layer.MUSCLE)
@@ -164,9 +167,9 @@ def _axilla(person: Person, side: int) -> Paints:
         (axillary_fat, apex_fat), "fat", Layer.SEAM, over=("muscle", "intermuscular fat")
     )
     for _ in range(rng.integers(1, 5)):
-        dx, dy, dz = (rng.uniform(-1, 1, 3) * (0.6 * width_mm, 14, 26)).tolist()
+        offset_x, offset_y, offset_z = (rng.uniform(-1, 1, 3) * (0.6 * width_mm, 14, 26)).tolist()
         node = _shoulder_ellipsoid(
-            person, (144 + dx, -2 + dy, 1362 + dz), (3.0, 3.5, rng.uniform(4, 7))
+            person, (144 + offset_x, -2 + offset_y, 1362 + offset_z), (3.0, 3.5, rng.uniform(4, 7))
         )
         yield paint(node, LYMPH_NODE, Layer.VESSEL, over="fat")
     yield from _axillary_vessels(person)
@@ -174,19 +177,29 @@ def _axilla(person: Person, side: int) -> Paints:
 
 def _axillary_vessels(person: Person) -> Paints:
     """Axillary artery and the brachial plexus beside it, from behind the clavicle to the arm."""
-    points = ((30, -2, 1436), (78, 10, 1432), (122, 12, 1412), (150, 2, 1380), (164, -8, 1340))
+    artery_points = (
+        (30, -2, 1436),
+        (78, 10, 1432),
+        (122, 12, 1412),
+        (150, 2, 1380),
+        (164, -8, 1340),
+    )
     muscle_tissues = ("muscle", "intermuscular fat")
     yield paint(
-        _shoulder_tube(person, points, (6.0, 8.0, 11.0, 11.0, 9.0)),
+        _shoulder_tube(person, artery_points, (6.0, 8.0, 11.0, 11.0, 9.0)),
         "fat",
         Layer.SEAM,
         over=muscle_tissues,
     )
     yield paint(
-        _shoulder_tube(person, points, (4.2, 4.2, 3.8, 3.6, 3.0)), "arterial blood", Layer.VESSEL
+        _shoulder_tube(person, artery_points, (4.2, 4.2, 3.8, 3.6, 3.0)),
+        "arterial blood",
+        Layer.VESSEL,
     )
-    for dy, dz in ((-7.0, 3.0), (-2.0, 7.0), (6.0, 3.0)):
-        nerve = _shoulder_tube(person, tuple((x + 1.0, y + dy, z + dz) for x, y, z in points), 1.8)
+    for offset_y, offset_z in ((-7.0, 3.0), (-2.0, 7.0), (6.0, 3.0)):
+        nerve = _shoulder_tube(
+            person, tuple((x + 1.0, y + offset_y, z + offset_z) for x, y, z in artery_points), 1.8
+        )
         yield paint(nerve, "spinal cord", Layer.VESSEL, over=("fat", *muscle_tissues))
 
 
@@ -199,19 +212,21 @@ def _rotator_cuff(person: Person, side: int) -> Paints:
     soft_tissues = ("muscle", "intermuscular fat", "fat")
     right_bellies: list[Ellipsoid | Tube] = [
         *(
-            _scapular_ellipsoid(person, position, (a, b * brawn_factor, c))
-            for position, (a, b, c) in FLAT_BELLIES
+            _scapular_ellipsoid(
+                person, position, (half_width, half_depth * brawn_factor, half_height)
+            )
+            for position, (half_width, half_depth, half_height) in FLAT_BELLIES
         ),
         *(
             _shoulder_tube(person, points, [radius * brawn_factor for radius in radii])
-            for points, radii in BELLIES
+            for points, radii in ROUND_BELLIES
         ),
     ]
     bellies = right_bellies if side > 0 else [belly.mirror() for belly in right_bellies]
     sleeves = (shift_sideways(belly, sleeve_mm, rng) for belly in bellies)
     yield from map(seam, sleeves)
     yield from paints(bellies, "muscle", Layer.SEAM, over=soft_tissues)
-    tendons = (_shoulder_tube(person, *cord) for cord in TENDONS)
+    tendons = (_shoulder_tube(person, *tendon_line) for tendon_line in TENDONS)
     yield from on_side(
         paints(tendons, "tendon", Layer.MARROW, over=(*soft_tissues, "cartilage")), side
     )
@@ -225,7 +240,7 @@ def _upper_arm_fat(person: Person, side: int) -> Paints:
     ) * (side, 1, 1)
     arm_vector = elbow - shoulder
     humeral_space = tube(
-        [head_centre + share * arm_vector for share in (0, 0.14, 0.3, 0.46)],
+        [head_centre + arm_share * arm_vector for arm_share in (0, 0.14, 0.3, 0.46)],
         [HEAD_RADIUS_MM + 10.0, 31.0, 25.0, 12.0],
     )
     thickness_mm = 0.9 + 4 * person.marbling + 0.02 * person.fat_mm
@@ -235,8 +250,8 @@ def _upper_arm_fat(person: Person, side: int) -> Paints:
     # biceps, brachialis, the three heads of triceps
     for x, y in ((0, 22), (9, 9), (17, -12), (-9, -14), (2, -27)):
         line_ends = [
-            tuple((shoulder + share * arm_vector + (side * x, y, 0.0)).tolist())
-            for share in (0.3, 0.95)
+            tuple((shoulder + arm_share * arm_vector + (side * x, y, 0.0)).tolist())
+            for arm_share in (0.3, 0.95)
         ]
         muscle_lines.append(tuple(sorted(line_ends, key=lambda point: point[2])))
     walls = Walls(tuple(muscle_lines), 0.8 * thickness_mm, 30.0)
@@ -293,7 +308,10 @@ def _points_between(
 ) -> tuple[Point, ...]:
     """The points a share of the way from each point of the first to that of the second."""
     return tuple(
-        tuple(a + share * (b - a) for a, b in zip(first_point, second_point, strict=True))
+        tuple(
+            start_coordinate + share * (end_coordinate - start_coordinate)
+            for start_coordinate, end_coordinate in zip(first_point, second_point, strict=True)
+        )
         for first_point, second_point in zip(first_points, second_points, strict=False)
     )
 
@@ -313,8 +331,8 @@ def _shoulder_joint(person: Person, side: int) -> Paints:
         _shoulder_tube(person, ((128, -50, 1398), (143, -34, 1401)), (8.0, 11.5)) - joint_space
     )
     labrum = ellipsoid((153, -26, 1402), (5.0, 17, 22), turn_deg) - joint_space.shrunk(2.0)
-    away = (0.74, 0.5, -0.45)  # away from the socket, where the head has no cartilage
-    articular_side = Side(away, float(np.dot(away, humeral_head.centre)) + 4.0)
+    away_direction = (0.74, 0.5, -0.45)  # away from the socket, where the head has no cartilage
+    articular_side = Side(away_direction, float(np.dot(away_direction, humeral_head.centre)) + 4.0)
     yield paint(
         joint_space.shrunk(2.0 - 0.5 * fluid_mm) & articular_side, "joint fluid", Layer.CONTENT
     )
@@ -343,8 +361,8 @@ def _shoulder_joint(person: Person, side: int) -> Paints:
 def _humeral_point(person: Person, from_head: Point) -> Point:
     """Position of a point of the proximal humerus, given in mm from the middle of its head for a
     hanging arm: a raised arm rotates it."""
-    dx, dy, dz = from_head
+    offset_x, offset_y, offset_z = from_head
     if person.arms == "raised":
-        dx = -0.3 * dx
-        dz = -dz
-    return HEAD_CENTRE[0] + dx, HEAD_CENTRE[1] + dy, HEAD_CENTRE[2] + dz
+        offset_x = -0.3 * offset_x
+        offset_z = -offset_z
+    return HEAD_CENTRE[0] + offset_x, HEAD_CENTRE[1] + offset_y, HEAD_CENTRE[2] + offset_z

@@ -19,15 +19,15 @@ from fovnet.phantom.person.traits import Person
 Muscles = tuple[tuple[int, int], ...]
 
 # fmt: off
-NECK: Muscles = (
+NECK_MUSCLES: Muscles = (
     (44, 12), (28, 26), (40, -18), (12, -44), (28, -42),
     (16, -60), (40, -48), (54, -34), (12, 6), (26, 4),
 )
-CHEST: Muscles = (
+CHEST_MUSCLES: Muscles = (
     (100, 60), (50, 84), (120, 10), (140, -30), (120, -60),
     (80, -84), (40, -90), (90, -55), (60, -70), (150, 20),
 )
-BUTTOCK: Muscles = (
+BUTTOCK_MUSCLES: Muscles = (
     (78, -96), (112, -40), (112, -8), (118, 26), (96, 56),
     (64, 62), (62, -70), (126, 44), (40, 40), (92, -66),
 )
@@ -55,20 +55,23 @@ def _muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bo
     thickness_mm = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
     chest_top_z = 1330.0 if with_small_parts else 1430.0
     for side in (1, -1):
-        for muscles, low_z, high_z, share in (
-            (BUTTOCK, 852.0, 1030.0, 1.0),
-            (CHEST, 1180.0, chest_top_z, 0.8),
-            (NECK, 1432.0, 1532.0, 0.8),
+        for muscles, low_z, high_z, thickness_share in (
+            (BUTTOCK_MUSCLES, 852.0, 1030.0, 1.0),
+            (CHEST_MUSCLES, 1180.0, chest_top_z, 0.8),
+            (NECK_MUSCLES, 1432.0, 1532.0, 0.8),
         ):
-            lines = []
+            muscle_lines = []
             for muscle in muscles:
-                (ax, ay), (bx, by) = (
+                (low_x, low_y), (high_x, high_y) = (
                     rng.normal(0, 4 if high_z < 1500 else 2.5, (2, 2)) + muscle
                 ).tolist()
-                lines.append(
-                    (mirror_point((ax, ay, low_z), side), mirror_point((bx, by, high_z), side))
+                muscle_lines.append(
+                    (
+                        mirror_point((low_x, low_y, low_z), side),
+                        mirror_point((high_x, high_y, high_z), side),
+                    )
                 )
-            walls = Walls(tuple(lines), share * thickness_mm)
+            walls = Walls(tuple(muscle_lines), thickness_share * thickness_mm)
             yield detail(walls, "intermuscular fat", over="muscle")
 
 
@@ -87,8 +90,10 @@ def _abdominal_wall(person: Person) -> Paints:
         fat_planes = Shells(flank_box, trunk_muscle, (7.0 * brawn, 15.0 * brawn), thickness_mm)
         yield detail(fat_planes, "intermuscular fat", over="muscle")
     front_y = 100.0 + person.belly_mm
-    lines = tuple(((x, front_y, 960.0), (x, front_y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0))
-    yield detail(Walls(lines, 2.5 + thickness_mm), "tendon", over="muscle")
+    tendon_lines = tuple(
+        ((x, front_y, 960.0), (x, front_y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0)
+    )
+    yield detail(Walls(tendon_lines, 2.5 + thickness_mm), "tendon", over="muscle")
 
 
 def _fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
@@ -96,11 +101,11 @@ def _fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
     old; more in back and buttocks."""
     whole_body = Box((-420.0, -300.0, 60.0), (420.0, 300.0, 1600.0))
     back_box = Box((-90.0, -150.0, 850.0), (90.0, -45.0, 1300.0))
-    for box, wavelengths, share in (
+    for box, wavelengths, fat_share in (
         (whole_body, (31.0, 27.0, 130.0), 0.5),
         (back_box, (17.0, 15.0, 80.0), 1.1),
     ):
-        streaks = Sheets(box, wavelengths, share * person.marbling, _draw_phases(rng))
+        streaks = Sheets(box, wavelengths, fat_share * person.marbling, _draw_phases(rng))
         if streaks.thick > 0.025:  # thinner ones are invisible at the same cost
             yield detail(streaks, "intermuscular fat", over="muscle")
 
@@ -122,4 +127,5 @@ def _fasciae_and_folds(person: Person, rng: np.random.Generator) -> Paints:
 
 
 def _draw_phases(rng: np.random.Generator) -> Point:
+    """Three phases (3,), radians."""
     return tuple(rng.uniform(0, 2 * np.pi, 3).tolist())

@@ -66,19 +66,24 @@ def _vertebral_level(vertebra: Vertebra) -> Paints:
     yield detail(vein, "venous blood", over="red marrow")
     yield from _foramen(vertebra)
     if z < 1455:
-        depth = canal_depth(z)
+        canal_depth_mm = canal_depth(z)
         disc_z = z - 0.42 * step_mm
-        epidural_fat = Ellipsoid((0.0, y - depth - 10.0, disc_z), (5.0, 3.5, 0.25 * step_mm))
+        epidural_fat = Ellipsoid(
+            (0.0, y - canal_depth_mm - 10.0, disc_z), (5.0, 3.5, 0.25 * step_mm)
+        )
         yield detail(epidural_fat, "fat", over=("muscle", "cortical bone", "tendon"))
-        interspinous_space = Ellipsoid((0.0, y - depth - 26.0, disc_z), (2.2, 12.0, 0.2 * step_mm))
+        interspinous_space = Ellipsoid(
+            (0.0, y - canal_depth_mm - 26.0, disc_z), (2.2, 12.0, 0.2 * step_mm)
+        )
         yield seam(interspinous_space)
 
 
 @both_sides
 def _foramen(vertebra: Vertebra) -> Paints:
+    """The right foramen below a vertebra: fat, the root, the facet joint, ligamentum flavum."""
     kind, z, step_mm, half_width_mm, half_depth_mm = vertebra
     y = column_y(z)
-    depth = canal_depth(z)
+    canal_depth_mm = canal_depth(z)
     disc_z = z - 0.42 * step_mm
     replaced_tissues = ("muscle", "intermuscular fat", "cortical bone", "red marrow")
     foramen = Ellipsoid(
@@ -87,7 +92,7 @@ def _foramen(vertebra: Vertebra) -> Paints:
     )
     yield detail(foramen, "fat", over=replaced_tissues)
     root_points = [
-        (5, y - depth, z - 0.2 * step_mm),
+        (5, y - canal_depth_mm, z - 0.2 * step_mm),
         (0.8 * half_width_mm + 4, y - half_depth_mm - 2, disc_z),
         (half_width_mm + 20, y - half_depth_mm + 4, disc_z - 14),
     ]
@@ -99,7 +104,9 @@ def _foramen(vertebra: Vertebra) -> Paints:
             (17.0, y - half_depth_mm - 17.0, disc_z), (1.4, 7.0, 8.0), (0.0, 0.0, -35.0)
         )
         yield detail(joint, "cartilage", over=replaced_tissues)
-    flavum = tube([(7.5, y - depth - 5, disc_z), (1.5, y - depth - 11, disc_z)], 2.0)
+    flavum = tube(
+        [(7.5, y - canal_depth_mm - 5, disc_z), (1.5, y - canal_depth_mm - 11, disc_z)], 2.0
+    )
     yield detail(flavum, "tendon", over=("muscle", "fat", "cortical bone", "red marrow"))
 
 
@@ -110,18 +117,19 @@ def _dural_sac_content(rng: np.random.Generator) -> Paints:
     half_widths = np.interp(heights, [985, 1060, 1150], [2.0, 5.5, 4.0])
     for lateral_share, depth_share in rng.uniform(-1, 1, (11, 2)):
         offset_y = -2.5 + 2.5 * depth_share
-        points = [
+        root_points = [
             (lateral_share * half_width, canal_y(z) + offset_y, z)
             for z, half_width in zip(heights, half_widths, strict=True)
         ]
-        yield detail(tube(points, 0.8), "spinal cord", over="cerebrospinal fluid")
+        yield detail(tube(root_points, 0.8), "spinal cord", over="cerebrospinal fluid")
     yield from _cord_grey_matter()
 
 
 @both_sides
 def _cord_grey_matter() -> Paints:
-    points = [(1.6, canal_y(z), z) for z in np.arange(1580.0, 1175.0, -20.0)]
-    yield detail(tube(points, 1.1), "grey matter", over="spinal cord")
+    """The grey column of one half of the cord."""
+    column_points = [(1.6, canal_y(z), z) for z in np.arange(1580.0, 1175.0, -20.0)]
+    yield detail(tube(column_points, 1.1), "grey matter", over="spinal cord")
 
 
 @both_sides
@@ -130,18 +138,18 @@ def _back_muscles(person: Person) -> Paints:
     is thicker in old and obese people."""
     sleeve_mm = 0.8 + 8 * person.marbling
     replaced_tissues = ("muscle", "intermuscular fat")
-    for x, depth_mm, heights, radii in (
+    for x, depth_mm, heights, radii_mm in (
         (13.0, 36.0, (985, 1060, 1150, 1250, 1400, 1500), (13, 14, 11, 8, 7, 8)),
         (33.0, 42.0, (1000, 1060, 1150, 1250, 1400, 1480), (14, 19, 18, 14, 10, 9)),
         (58.0, 38.0, (1050, 1080, 1150, 1250, 1330, 1400), (6, 14, 15, 10, 8, 5)),
     ):
-        points = []
+        belly_points = []
         belly_radii = []
-        for z, radius in zip(heights, radii, strict=True):
-            bulge = erector_bulge_mm(person, z)
-            y = column_y(z) - (depth_mm if z > 1020 else depth_mm + 6) - 0.5 * bulge
-            points.append((x if z < 1300 else 0.8 * x, y, z))
-            belly_radii.append(radius * person.brawn + 0.35 * bulge)
-        belly = tube(points, belly_radii, step_mm=30)
+        for z, radius_mm in zip(heights, radii_mm, strict=True):
+            bulge_mm = erector_bulge_mm(person, z)
+            y = column_y(z) - (depth_mm if z > 1020 else depth_mm + 6) - 0.5 * bulge_mm
+            belly_points.append((x if z < 1300 else 0.8 * x, y, z))
+            belly_radii.append(radius_mm * person.brawn + 0.35 * bulge_mm)
+        belly = tube(belly_points, belly_radii, step_mm=30)
         yield paint(belly.shrunk(-sleeve_mm), "intermuscular fat", Layer.SEAM, replaced_tissues)
         yield paint(belly, "muscle", Layer.SEAM, replaced_tissues)

@@ -39,22 +39,24 @@ def vessel_trees(person: Person) -> Paints:
     dome_z = dome_mm(person)
     for side in (1, -1):
         lung_core = lung(person, side).shrunk(8.0)
-        (x0, y0, _), (x1, y1, _) = lung_core.box.tolist()
-        ends = _draw_end_points(
+        (low_x, low_y, _), (high_x, high_y, _) = lung_core.box.tolist()
+        end_points = _draw_end_points(
             lung_core,
-            Box((x0, y0, dome_z - BELOW_DOME_MM), (x1, y1, apex_mm(person))),
+            Box((low_x, low_y, dome_z - BELOW_DOME_MM), (high_x, high_y, apex_mm(person))),
             LUNG_ENDS,
             rng,
         )
-        stems = branch_vessels(np.array(HILUM_MM) * (side, 1, 1), ends, rng.uniform(1.0, 1.5), rng)
-        yield from paints(stems, "venous blood", Layer.CONTENT, over="lung")
+        vessels = branch_vessels(
+            np.array(HILUM_MM) * (side, 1, 1), end_points, rng.uniform(1.0, 1.5), rng
+        )
+        yield from paints(vessels, "venous blood", Layer.CONTENT, over="lung")
     liver = next(liver_with_fissure(person)).solid
     liver_box = Box((-70.0, -80.0, dome_z - 150), (140.0, 90.0, dome_z - 8))
     # hepatic veins to the vena cava, portal ones from the hilum
     for stem_start in ((22.0, -6.0, dome_z - 28), (26.0, 4.0, dome_z - 105)):
-        ends = _draw_end_points(liver, liver_box, LIVER_ENDS, rng)
-        stems = branch_vessels(np.array(stem_start), ends, rng.uniform(0.8, 1.2), rng)
-        yield from paints(stems, "venous blood", Layer.CONTENT, over="liver")
+        end_points = _draw_end_points(liver, liver_box, LIVER_ENDS, rng)
+        vessels = branch_vessels(np.array(stem_start), end_points, rng.uniform(0.8, 1.2), rng)
+        yield from paints(vessels, "venous blood", Layer.CONTENT, over="liver")
 
 
 def _draw_end_points(
@@ -76,11 +78,11 @@ def branch_vessels(
         return [tube([start, ends[0]], [radius_mm, 0.7 * radius_mm])]
     fork = start + 0.45 * (ends.mean(axis=0) - start) + rng.normal(0, 3, 3)
     offsets = ends - ends.mean(axis=0)
-    order = np.argsort(offsets @ np.linalg.svd(offsets, full_matrices=False)[2][0])
+    end_order = np.argsort(offsets @ np.linalg.svd(offsets, full_matrices=False)[2][0])
     half_count = len(ends) // 2
     stem: list[Solid] = [tube([start, fork], [radius_mm, radius_mm * 0.9])]
     return (
         stem
-        + branch_vessels(fork, ends[order[:half_count]], end_mm, rng)
-        + branch_vessels(fork, ends[order[half_count:]], end_mm, rng)
+        + branch_vessels(fork, ends[end_order[:half_count]], end_mm, rng)
+        + branch_vessels(fork, ends[end_order[half_count:]], end_mm, rng)
     )

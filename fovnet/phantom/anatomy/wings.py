@@ -45,45 +45,51 @@ class IliacBlade(Stack):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        rows = self.profile.astype(float)
+        profile_rows = self.profile.astype(float)
         margin_mm = (
             abs(self.out_mm)
-            + float(np.abs(rows[:, 5]).max() + rows[:, 4].max())
+            + float(np.abs(profile_rows[:, 5]).max() + profile_rows[:, 4].max())
             + max(self.added_thickness_mm, 0.0)
         )
-        x_mm = self.side * rows[:, (0, 2)]
-        y_mm = rows[:, (1, 3)]
-        low = x_mm.min() - margin_mm, y_mm.min() - margin_mm, self.table[0][0]
-        return np.array([low, (x_mm.max() + margin_mm, y_mm.max() + margin_mm, self.table[-1][0])])
+        x_mm = self.side * profile_rows[:, (0, 2)]
+        y_mm = profile_rows[:, (1, 3)]
+        low_corner = x_mm.min() - margin_mm, y_mm.min() - margin_mm, self.table[0][0]
+        return np.array(
+            [low_corner, (x_mm.max() + margin_mm, y_mm.max() + margin_mm, self.table[-1][0])]
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        hx, hy, fx, fy, thickness_mm, bow = self.at(z)
-        length_mm = np.hypot(fx - hx, fy - hy)
-        ex = (fx - hx) / length_mm
-        ey = (fy - hy) / length_mm
-        dx = np.float32(self.side) * x - hx
-        dy = y - hy
-        v = (dx * ex + dy * ey) / length_mm
-        end_distance = np.clip(4 * v * (1 - v), 0, 1)  # 0 at both ends, 1 half way
+        hind_x, hind_y, front_x, front_y, thickness_mm, bow = self.at(z)
+        length_mm = np.hypot(front_x - hind_x, front_y - hind_y)
+        direction_x = (front_x - hind_x) / length_mm
+        direction_y = (front_y - hind_y) / length_mm
+        offset_x = np.float32(self.side) * x - hind_x
+        offset_y = y - hind_y
+        length_share = (offset_x * direction_x + offset_y * direction_y) / length_mm
+        middle_nearness = np.clip(
+            4 * length_share * (1 - length_share), 0, 1
+        )  # 0 at both ends, 1 half way
         plate_distance = (
-            dx * ey - dy * ex - bow * end_distance * (np.float32(3.2) * v - np.float32(0.6))
+            offset_x * direction_y
+            - offset_y * direction_x
+            - bow * middle_nearness * (np.float32(3.2) * length_share - np.float32(0.6))
         )
-        rounding = np.clip(3 * end_distance, 0, 1)
+        end_rounding = np.clip(3 * middle_nearness, 0, 1)
         half_thickness_mm = (
             (
-                thickness_mm * (1 - np.float32(0.35) * end_distance)
+                thickness_mm * (1 - np.float32(0.35) * middle_nearness)
                 + np.float32(self.added_thickness_mm)
             )
-            * rounding
+            * end_rounding
             / 2
         )
         first_end, last_end = self.ends
-        inside = (
+        is_inside = (
             (np.abs(plate_distance - np.float32(self.out_mm)) <= half_thickness_mm)
-            & (v >= first_end)
-            & (v <= last_end)
+            & (length_share >= first_end)
+            & (length_share <= last_end)
         )
-        return inside & self.beside(z)
+        return is_inside & self.beside(z)
 
     def mirror(self) -> IliacBlade:
         return replace(self, side=-self.side)
@@ -91,12 +97,12 @@ class IliacBlade(Stack):
     def shrunk(self, mm: float) -> IliacBlade:
         """The plate thinner by twice `mm`, and shorter by `mm` above and below."""
         bottom_row, *middle_rows, top_row = self.table
-        rows = (
+        shrunk_rows = (
             (bottom_row[0] + mm, *bottom_row[1:]),
             *middle_rows,
             (top_row[0] - mm, *top_row[1:]),
         )
-        return replace(self, table=rows, added_thickness_mm=self.added_thickness_mm - 2 * mm)
+        return replace(self, table=shrunk_rows, added_thickness_mm=self.added_thickness_mm - 2 * mm)
 
 
 WING_OUTLINE = (
@@ -120,27 +126,27 @@ def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     """The rows of this person's blades: wider in women; flare, bend and thickness vary."""
     rng = person.generator(920)
     width_factor = 1.05 if person.female else 1.0
-    flare = rng.uniform(-6, 6)
+    flare_at_top_mm = rng.uniform(-6, 6)
     bend_factor = rng.uniform(0.3, 1.5)
     thickness_factor = rng.uniform(0.8, 1.2)
-    rows = []
-    for z, hx, hy, fx, fy, thickness_mm, bow in WING_OUTLINE:
-        flare_mm = flare * (z - 938.0) / 122.0
+    wing_rows = []
+    for z, hind_x, hind_y, front_x, front_y, thickness_mm, bow in WING_OUTLINE:
+        flare_mm = flare_at_top_mm * (z - 938.0) / 122.0
         raise_mm = person.borders.crest_mm * float(
             np.interp(z, (STRETCH_LOW_MM, STRETCH_TOP_MM), (0.0, 1.0))
         )
-        rows.append(
+        wing_rows.append(
             (
                 z + raise_mm,
-                (hx + flare_mm) * width_factor,
-                hy,
-                (fx + flare_mm) * width_factor,
-                fy,
+                (hind_x + flare_mm) * width_factor,
+                hind_y,
+                (front_x + flare_mm) * width_factor,
+                front_y,
                 thickness_mm * thickness_factor,
                 bow * bend_factor,
             )
         )
-    return tuple(rows)
+    return tuple(wing_rows)
 
 
 def iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
@@ -150,7 +156,7 @@ def iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
     At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below
     and begins 1 cm below the crest.
     """
-    table = draw_wing_table(person)
+    wing_table = draw_wing_table(person)
     written_heights = [row[0] for row in WING_OUTLINE]
     fat_plane_mm = 0.8 + 0.05 * person.fat_mm
     brawn = person.brawn * person.build.hips
@@ -158,21 +164,24 @@ def iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
     def parallel_blade(
         out_mm: float, low_z: float, high_z: float, thickness_mm: float, ends: tuple[float, float]
     ) -> IliacBlade:
-        rows = [row for row, z in zip(table, written_heights, strict=True) if low_z <= z <= high_z]
+        parallel_rows = [
+            row for row, z in zip(wing_table, written_heights, strict=True) if low_z <= z <= high_z
+        ]
         return IliacBlade(
-            tuple((*row[:5], thickness_mm, row[6]) for row in rows), 1, out_mm, 0.0, ends
+            tuple((*row[:5], thickness_mm, row[6]) for row in parallel_rows), 1, out_mm, 0.0, ends
         )
 
     iliacus_mm = (
         2 * brawn * np.interp(written_heights, (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))
     )
-    iliacus = tuple(
-        (*row[:5], mm, row[6]) for row, mm in zip(table, iliacus_mm.tolist(), strict=True)
+    iliacus_table = tuple(
+        (*row[:5], muscle_mm, row[6])
+        for row, muscle_mm in zip(wing_table, iliacus_mm.tolist(), strict=True)
     )
-    yield paint(IliacBlade(iliacus, 1, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)
+    yield paint(IliacBlade(iliacus_table, 1, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)
     for out_mm, low_z in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):
         yield seam(parallel_blade(out_mm, low_z, 1034.0, 2.2 * fat_plane_mm, (0.1, 0.95)))
     fat_mm = 10.0 + 0.5 * min(person.fat_mm, 40.0)
     crest_fat = parallel_blade(12.0 + fat_mm / 2, 1034.0, 1060.0, fat_mm, (0.08, 0.9))
     yield paint(crest_fat & muscular_trunk, "fat", Layer.MUSCLE, over="muscle")
-    yield from bone(IliacBlade(table, 1), 1.2, marrow)
+    yield from bone(IliacBlade(wing_table, 1), 1.2, marrow)
