@@ -72,7 +72,7 @@ VOLUME_COLUMNS = (
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
 OWN_LABELS = "own labels"  # field_of_view of scans of a user's segmentation
-SET_ASIDE = ".volumes.tsv.before"  # the former volumes.tsv while regions.tsv is replaced
+FORMER_TABLE = ".volumes.tsv.before"  # the former volumes.tsv while regions.tsv is replaced
 
 GREY_LEVELS = 1000.0  # 99th percentile of a volume without a body
 SLIVER_MM2 = 400.0
@@ -118,7 +118,7 @@ def simulate_collection(
     simulation writes there, "phantom-crash" if the process of a person dies twice, and ConfigError
     "phantom-feature" for an unknown feature.
     """
-    excluded = features_left_out(without)
+    left_out = features_left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
         raise CollectionError(
             "nothing-to-simulate",
@@ -126,44 +126,46 @@ def simulate_collection(
             "simulate. Give at least 1 of each.",
         )
     refuse_other_tables(out)
-    simulate = partial(
+    simulate_one = partial(
         simulate_subject,
         out,
         volumes=volumes_per_subject,
         seed=seed,
-        without=excluded,
+        without=left_out,
         scanner=scanner,
     )
-    volumes: list[Row] = []
-    regions: list[Row] = []
+    volume_rows: list[Row] = []
+    region_rows_of_all: list[Row] = []
     with lock_collection(out):
         # a killed run leaves no rows of overwritten volumes
-        for table in ("volumes.tsv", "regions.tsv"):
-            (out / table).unlink(missing_ok=True)
-        for rows, more_regions in run_in_order(
-            simulate, range(1, subjects + 1), workers, _report_crash
+        for table_name in ("volumes.tsv", "regions.tsv"):
+            (out / table_name).unlink(missing_ok=True)
+        for subject_volume_rows, subject_region_rows in run_in_order(
+            simulate_one, range(1, subjects + 1), workers, _report_crash
         ):
-            volumes += rows
-            regions += more_regions
+            volume_rows += subject_volume_rows
+            region_rows_of_all += subject_region_rows
             if progress is not None:
-                progress(len(volumes), subjects * volumes_per_subject)
-        write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
-        return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
+                progress(len(volume_rows), subjects * volumes_per_subject)
+        write_tsv(out / "regions.tsv", REGION_COLUMNS, region_rows_of_all)
+        return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volume_rows)
 
 
-def _report_crash(number: int) -> tuple[list[Row], list[Row]]:
+def _report_crash(subject_number: int) -> tuple[list[Row], list[Row]]:
     raise CollectionError(
         "phantom-crash",
-        f"the process that simulated subject {number} died twice, probably for lack of memory. "
-        "Give fewer --workers; finished volumes are not made again.",
+        f"the process that simulated subject {subject_number} died twice, probably for lack of "
+        "memory. Give fewer --workers; finished volumes are not made again.",
     )
 
 
 def count_unlisted(table: Path) -> int:
     """The number of volumes beside a volumes.tsv that does not list them, as left by an earlier
     simulation of more people."""
-    listed = {Path(row["path"]).name for row in read_tsv(table)}
-    return sum(path.name not in listed for path in (table.parent / "volumes").glob("*.nii.gz"))
+    listed_names = {Path(row["path"]).name for row in read_tsv(table)}
+    return sum(
+        path.name not in listed_names for path in (table.parent / "volumes").glob("*.nii.gz")
+    )
 
 
 @contextmanager
@@ -199,11 +201,11 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
         rows = read_tsv(table) if table.exists() else []
     except UnicodeDecodeError:
         rows = [{}]
-    are_ours = all(
+    is_simulated_here = all(
         "field_of_view" in row and (row["field_of_view"] == OWN_LABELS) == own_labels
         for row in rows
     )
-    if not are_ours:
+    if not is_simulated_here:
         raise CollectionError(
             "phantom-other-tables",
             f"{table}: exists, and was not made by this command; give another folder.",
@@ -211,10 +213,10 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
 
 
 def volume_table(out: Path) -> Path:
-    """volumes.tsv of a simulated collection, or SET_ASIDE if a run was killed between its two
+    """volumes.tsv of a simulated collection, or FORMER_TABLE if a run was killed between its two
     tables; it need not be there."""
     table = out / "volumes.tsv"
-    set_aside = out / SET_ASIDE
+    set_aside = out / FORMER_TABLE
     return set_aside if set_aside.exists() and not table.exists() else table
 
 
@@ -237,46 +239,50 @@ def simulate_subject(
     person = sample_person((seed, number), without)
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
-    site = SITES[rng.integers(len(SITES))]
+    subject_site = SITES[rng.integers(len(SITES))]
     # other names on a scanner: such an archive stands beside simulated people of all sites
     prefix = "sub" if scanner is None else f"site{scanner}"
     subject_id = f"{prefix}-{number:04d}"
-    rows: list[Row] = []
-    regions: list[Row] = []
+    volume_rows: list[Row] = []
+    region_rows_of_subject: list[Row] = []
     for volume_number, family in enumerate(choose_families(volumes, rng)):
         volume_id = f"{subject_id}_acq-{volume_number + 1}"
         key = (seed, number, volume_number)
         is_last = 0 < volume_number == volumes - 1
         is_bodiless = is_last and bool(rng.integers(NO_BODY_EVERY) == 0)
         if is_bodiless:
-            kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
-            plane, make_volume = _plan_bodiless_volume(kind, person, marks, site, key, without)
-            columns: Row = {"plane": plane, "field_of_view": "no body"}
+            oddity_kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
+            plane, make_volume = _plan_bodiless_volume(
+                oddity_kind, person, marks, subject_site, key, without
+            )
+            plan_columns: Row = {"plane": plane, "field_of_view": "no body"}
         else:
             plan_rng = np.random.default_rng([seed, number, 2, volume_number])
-            plan = draw_plan(person, marks, family, site, plan_rng)
+            plan = draw_plan(person, marks, family, subject_site, plan_rng)
             plan = _vary_or_scan_alike(plan, person, marks, key, without, scanner)
-            paint = partial(label_volume, without=without)
-            make_volume = partial(_make_body_volume, person, plan, paint)
-            columns = _columns(person, plan)
-        rows.append(
+            paint_labels = partial(label_volume, without=without)
+            make_volume = partial(_make_body_volume, person, plan, paint_labels)
+            plan_columns = _plan_columns(person, plan)
+        volume_rows.append(
             {
                 "volume_id": volume_id,
                 "subject_id": subject_id,
                 "path": f"volumes/{volume_id}.nii.gz",
-                "site": site.name,
-                "manufacturer": site.manufacturer,
-                **columns,
+                "site": subject_site.name,
+                "manufacturer": subject_site.manufacturer,
+                **plan_columns,
             }
         )
         # the last of a person's volumes may be without a body: with more a person, one with a body
         # is there
-        choices: list[Any] = [is_bodiless, *sorted(without)]
+        recipe_choices: list[Any] = [is_bodiless, *sorted(without)]
         if scanner is not None:
-            choices.append(f"scanner {scanner}")
-        volume_regions = _store_volume(out, volume_id, key, choices, make_volume)
-        regions += [{"volume_id": volume_id, **span} for span in volume_regions]
-    return rows, regions
+            recipe_choices.append(f"scanner {scanner}")
+        volume_regions = _store_or_reuse_volume(out, volume_id, key, recipe_choices, make_volume)
+        region_rows_of_subject += [
+            {"volume_id": volume_id, **region_span} for region_span in volume_regions
+        ]
+    return volume_rows, region_rows_of_subject
 
 
 def _vary_or_scan_alike(
@@ -297,27 +303,33 @@ def _vary_or_scan_alike(
 
 # raised when the same seeds give other volumes: those of an older release are then made again
 RECIPE = 17
-Made = tuple[Volume, NDArray[np.int64], list[Row]]
-Make = Callable[[np.random.Generator], Made]
-Painter = Callable[[Person, Grid], LabelVolume]
+MadeVolume = tuple[Volume, NDArray[np.int64], list[Row]]
+MakeVolume = Callable[[np.random.Generator], MadeVolume]
+PaintLabels = Callable[[Person, Grid], LabelVolume]
 
 
-def _store_volume(
-    out: Path, volume_id: str, key: tuple[int, int, int], choices: list[Any], make_volume: Make
+def _store_or_reuse_volume(
+    out: Path,
+    volume_id: str,
+    key: tuple[int, int, int],
+    recipe_choices: list[Any],
+    make_volume: MakeVolume,
 ) -> list[Row]:
     """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier
     run made exactly this one, by the same `choices`."""
-    key_facts = [RECIPE, *key, *choices]
+    volume_key = [RECIPE, *key, *recipe_choices]
     path = out / "volumes" / f"{volume_id}.nii.gz"
     facts_path = out / "volumes" / ".facts" / f"{volume_id}.json"
-    facts = _read_facts(facts_path) if path.exists() else {}
-    if facts.get("key") == key_facts and facts.get("bytes") == path.stat().st_size:
-        return list(facts["regions"])
+    stored_facts = _read_facts(facts_path) if path.exists() else {}
+    if stored_facts.get("key") == volume_key and stored_facts.get("bytes") == path.stat().st_size:
+        return list(stored_facts["regions"])
     volume, stored_axes, regions = make_volume(np.random.default_rng([*key, 3]))
-    content = nifti_bytes(volume, stored_axes)
-    replace_with(path, lambda file: file.write(content))
+    nifti_content = nifti_bytes(volume, stored_axes)
+    replace_with(path, lambda file: file.write(nifti_content))
     write_json(
-        facts_path, {"key": key_facts, "bytes": len(content), "regions": regions}, seed=key[0]
+        facts_path,
+        {"key": volume_key, "bytes": len(nifti_content), "regions": regions},
+        seed=key[0],
     )
     return regions
 
@@ -331,8 +343,11 @@ def _read_facts(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _make_body_volume(person: Person, plan: Plan, paint: Painter, rng: np.random.Generator) -> Made:
-    volume, regions = acquire_volume(person, plan, rng, paint)
+def _make_body_volume(
+    person: Person, plan: Plan, paint_labels: PaintLabels, rng: np.random.Generator
+) -> MadeVolume:
+    """A volume of a body as planned, its stored axes, and its region rows."""
+    volume, regions = acquire_volume(person, plan, rng, paint_labels)
     return volume, plan.stored_axes, regions
 
 
@@ -341,55 +356,62 @@ THING_SHARE = 2 / 3
 
 
 def _plan_bodiless_volume(
-    kind: str,
+    oddity_kind: str,
     person: Person,
     marks: Landmarks,
     site: Site,
     key: tuple[int, int, int],
     without: frozenset[str],
-) -> tuple[str, Make]:
-    """The plane of a volume without a body, and the function that makes it: of a thing for
+) -> tuple[str, MakeVolume]:
+    """The plane of a volume without a body, and the function (rng) that makes it: of a thing for
     training, of one of the person's arms, or of that kind of ODDITIES."""
     rng = np.random.default_rng([*key, 7])
-    thing = draw_kind(rng)
+    thing_kind = draw_kind(rng)
     plane = str(rng.choice(PLANES))
     if "things of many kinds" not in without and rng.random() < THING_SHARE:
-        return plane, partial(_make_thing_volume, thing, plane)
+        return plane, partial(_make_thing_volume, thing_kind, plane)
     rng = np.random.default_rng([*key, 6])
     if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
         with_small_parts = "joints and organs" not in without
-        arm = arm_plan(person, marks, site, rng, with_small_parts)
+        arm_volume_plan = arm_plan(person, marks, site, rng, with_small_parts)
         return "axial", partial(
-            _make_arm_volume, person, arm, partial(arm_alone, with_small_parts=with_small_parts)
+            _make_arm_volume,
+            person,
+            arm_volume_plan,
+            partial(arm_alone, with_small_parts=with_small_parts),
         )
-    return "axial", partial(_make_oddity_volume, kind)
+    return "axial", partial(_make_oddity_volume, oddity_kind)
 
 
-def _make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Made:
+def _make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> MadeVolume:
     """A volume of a thing, stored along axes in any order."""
     volume = thing_volume(kind, plane, rng)
-    return volume, draw_stored_axes(rng), _rows_of_none(volume)
+    return volume, draw_stored_axes(rng), _none_rows(volume)
 
 
-def _make_arm_volume(person: Person, plan: Plan, paint: Painter, rng: np.random.Generator) -> Made:
-    volume, _ = acquire_volume(person, plan, rng, paint)
-    return volume, plan.stored_axes, _rows_of_none(volume)
+def _make_arm_volume(
+    person: Person, plan: Plan, paint_labels: PaintLabels, rng: np.random.Generator
+) -> MadeVolume:
+    """A volume of one arm as planned, its stored axes, and one row of `none`."""
+    volume, _ = acquire_volume(person, plan, rng, paint_labels)
+    return volume, plan.stored_axes, _none_rows(volume)
 
 
-def _make_oddity_volume(kind: str, rng: np.random.Generator) -> Made:
+def _make_oddity_volume(kind: str, rng: np.random.Generator) -> MadeVolume:
     """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS
     axes."""
     volume = oddity(kind, rng)
-    bright = volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
-    return replace(volume, voxels=bright), RAS_AXES, _rows_of_none(volume)
+    brightened_voxels = volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
+    return replace(volume, voxels=brightened_voxels), RAS_AXES, _none_rows(volume)
 
 
-def _rows_of_none(volume: Volume) -> list[Row]:
+def _none_rows(volume: Volume) -> list[Row]:
+    """The one row of a volume whose slices are all `none`."""
     return [span_row(NONE, np.arange(volume.voxels.shape[2]))]
 
 
 def acquire_volume(
-    person: Person, plan: Plan, rng: np.random.Generator, paint: Painter = label_volume
+    person: Person, plan: Plan, rng: np.random.Generator, paint: PaintLabels = label_volume
 ) -> tuple[Volume, list[Row]]:
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
@@ -403,15 +425,15 @@ def acquire_volume(
     is_visible = visible_voxels(labels, grid, marks, plan.finish.hides, plan.finish.stripping)
     if is_visible is not None:
         labels = np.where(is_visible, labels, AIR)
-    shift = np.eye(4)
-    shift[:3, 3] = -plan.isocentre_mm
+    to_isocentre = np.eye(4)
+    to_isocentre[:3, 3] = -plan.isocentre_mm
     scanned_volume = scan(
-        LabelVolume(labels, shift @ grid.vox_to_ras), plan.sequence, plan.acquisition, rng
+        LabelVolume(labels, to_isocentre @ grid.vox_to_ras), plan.sequence, plan.acquisition, rng
     )
-    average = plan.acquisition.average
+    labels_per_voxel = plan.acquisition.average
     finish = plan.finish
     side_region = plan.family.side_region
-    volume = apply_finish(scanned_volume, is_visible, average, finish)
+    volume = apply_finish(scanned_volume, is_visible, labels_per_voxel, finish)
     isocentre_z = plan.isocentre_mm[2]
     if plan.turn:
         return apply_claimed_header(volume, plan.turn), _rows_of_turned_volume(
@@ -427,7 +449,7 @@ def acquire_volume(
         scanned_volume.slice_heights_mm() + isocentre_z,
         body_area_mm2(labels, plan),
         is_visible,
-        average,
+        labels_per_voxel,
         finish,
         float(scanned_volume.spacing_mm[2]),
     )
@@ -455,30 +477,37 @@ def _rows_of_turned_volume(
 
     Slices are counted in the final image, after folding, cropping and borders.
     """
-    rung = only_region(plan.grid, marks, 0.0)
+    region_index = only_region(plan.grid, marks, 0.0)
     z = grid.coordinates()[2]
     # raised hands belong to no region
-    body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
+    is_body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
     acquisition = plan.acquisition
     finish = plan.finish
-    share = block_means(body, acquisition.average)
+    body_share = block_means(is_body, acquisition.average)
     if acquisition.flaws.folded:
-        share = fold_over(share, acquisition.flaws.folded, acquisition.flaws.phase)
-    box_finish = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
+        body_share = fold_over(body_share, acquisition.flaws.folded, acquisition.flaws.phase)
+    cropping_finish = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
     finished_share = apply_finish(
-        Volume(share, plan.grid.vox_to_ras, ""), is_visible, acquisition.average, box_finish
+        Volume(body_share, plan.grid.vox_to_ras, ""),
+        is_visible,
+        acquisition.average,
+        cropping_finish,
     )
     border_i, border_j = finish.border
-    spacing = finished_share.spacing_mm
+    spacing_mm = finished_share.spacing_mm
     area_shares = to_claimed_axes(
         np.pad(finished_share.voxels, ((border_i, border_i), (border_j, border_j), (0, 0))),
         plan.turn,
     )
-    slice_area_mm2 = np.prod(spacing) / spacing[[old_axis for old_axis, _ in plan.turn].index(2)]
+    slice_area_mm2 = (
+        np.prod(spacing_mm) / spacing_mm[[old_axis for old_axis, _ in plan.turn].index(2)]
+    )
     areas_mm2 = area_shares.sum(axis=(0, 1), dtype=np.float64) * slice_area_mm2
-    inside_mm = 0.0 if rung is None else sum(marks.borders_mm[rung : rung + 2]) / 2
+    height_inside_mm = (
+        0.0 if region_index is None else sum(marks.borders_mm[region_index : region_index + 2]) / 2
+    )
     return region_rows(
-        np.full(len(areas_mm2), inside_mm), areas_mm2, marks, plan.family.side_region
+        np.full(len(areas_mm2), height_inside_mm), areas_mm2, marks, plan.family.side_region
     )
 
 
@@ -488,15 +517,15 @@ def rows_in_mm(
     """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights
     in steps of BIN_MM."""
     z = np.broadcast_to(grid.coordinates()[2], labels.shape)
-    edges = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
+    bin_edges_mm = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
-    areas_mm2 = np.histogram(z[labels != AIR], edges)[0] * voxel_mm3 / BIN_MM
-    rows = region_rows((edges[:-1] + edges[1:]) / 2, areas_mm2, marks, side_region)
+    areas_mm2 = np.histogram(z[labels != AIR], bin_edges_mm)[0] * voxel_mm3 / BIN_MM
+    rows = region_rows((bin_edges_mm[:-1] + bin_edges_mm[1:]) / 2, areas_mm2, marks, side_region)
     return [
         {
             "region": row["region"],
-            "from_mm": float(edges[row["first_slice"]] - isocentre_mm),
-            "to_mm": float(edges[row["last_slice"] + 1] - isocentre_mm),
+            "from_mm": float(bin_edges_mm[row["first_slice"]] - isocentre_mm),
+            "to_mm": float(bin_edges_mm[row["last_slice"] + 1] - isocentre_mm),
         }
         for row in rows
     ]
@@ -504,12 +533,20 @@ def rows_in_mm(
 
 def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64]:
     """(k,) area of body in each slice of the acquired grid, mm²."""
-    a, b, c = plan.acquisition.average
-    share = block_means(
-        (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)
+    factor_i, factor_j, factor_k = plan.acquisition.average
+    body_share = block_means(
+        (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, factor_k)
     ).ravel()
-    spacing = plan.grid.spacing_mm
-    return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1])
+    spacing_mm = plan.grid.spacing_mm
+    return np.asarray(
+        body_share
+        * labels.shape[0]
+        / factor_i
+        * spacing_mm[0]
+        * labels.shape[1]
+        / factor_j
+        * spacing_mm[1]
+    )
 
 
 def region_rows(
@@ -526,15 +563,17 @@ def region_rows(
     region is one run, which includes slices without body between slices with body.  A side region
     ("spine") extends from the first to the last slice that is not none.
     """
-    rungs = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
-    rungs = np.where((rungs < len(DEFAULT.chain)) & (area_mm2 >= SLIVER_MM2), rungs, -1)
+    region_indices = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
+    region_indices = np.where(
+        (region_indices < len(DEFAULT.chain)) & (area_mm2 >= SLIVER_MM2), region_indices, -1
+    )
     rows = [
-        span_row(name, np.flatnonzero(rungs == rung))
-        for rung, name in enumerate(DEFAULT.chain)
-        if np.any(rungs == rung)
+        span_row(region, np.flatnonzero(region_indices == region_index))
+        for region_index, region in enumerate(DEFAULT.chain)
+        if np.any(region_indices == region_index)
     ]
     if side_region and rows:
-        rows.append(span_row(side_region, np.flatnonzero(rungs >= 0)))
+        rows.append(span_row(side_region, np.flatnonzero(region_indices >= 0)))
     return rows or [span_row(NONE, np.arange(len(heights_mm)))]
 
 
@@ -558,7 +597,7 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
 
 
-def _columns(person: Person, plan: Plan) -> Row:
+def _plan_columns(person: Person, plan: Plan) -> Row:
     """What volumes.tsv tells of a volume with a body."""
     return {
         "field_strength": f"{plan.acquisition.field_strength:g}",

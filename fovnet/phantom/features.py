@@ -15,21 +15,21 @@ from fovnet.errors import ConfigError
 from fovnet.records import read_tsv
 from fovnet.words import did_you_mean
 
-_ROWS = read_tsv(Path(__file__).with_name("features.tsv"))
+_FEATURE_ROWS = read_tsv(Path(__file__).with_name("features.tsv"))
 
 
-def _sentences(group: str) -> Mapping[str, str]:
+def _sentence_by_name(group: str) -> Mapping[str, str]:
     """The sentence of each feature of a group by its name, in the order of features.tsv."""
-    return {row["name"]: row["sentence"] for row in _ROWS if row["group"] == group}
+    return {row["name"]: row["sentence"] for row in _FEATURE_ROWS if row["group"] == group}
 
 
-ANATOMY = _sentences("anatomy")
+ANATOMY = _sentence_by_name("anatomy")
 """Variation of bodies: names and a sentence each."""
 
-SCANNING = _sentences("scanning")
+SCANNING = _sentence_by_name("scanning")
 """Variation of scans: names and a sentence each."""
 
-BODILESS = _sentences("bodiless")
+BODILESS = _sentence_by_name("bodiless")
 """Variation of volumes without a body: names and a sentence each."""
 
 
@@ -48,12 +48,14 @@ def features_left_out(names: Iterable[str]) -> frozenset[str]:
     Raises ConfigError "phantom-feature" for an unknown one, with the nearest known.
     """
     chosen_names = list(names)
-    sentences = all_features()
+    sentence_by_name = all_features()
     if EVERYTHING in chosen_names:
-        return frozenset(sentences)
+        return frozenset(sentence_by_name)
     for name in chosen_names:
-        if name not in sentences:
-            hint = did_you_mean(name, sentences, f"known are {', '.join((*sentences, EVERYTHING))}")
+        if name not in sentence_by_name:
+            hint = did_you_mean(
+                name, sentence_by_name, f"known are {', '.join((*sentence_by_name, EVERYTHING))}"
+            )
             raise ConfigError(
                 "phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}"
             )

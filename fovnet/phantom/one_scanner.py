@@ -39,25 +39,25 @@ class Scanner:
 
     def image_plan(self, plan: Plan, rng: np.random.Generator) -> Plan:
         """The same field of view on this scanner, with one of its sequences."""
-        number = int(rng.integers(len(self.sequences)))
-        coil = Coil(self._elements(plan), self.reach_mm, 0.97, 200.0, self.bias)
-        return replace(plan, sequence=self.sequences[number]).with_acquisition(
-            contrast=self.contrasts[number], coil=coil, snr=self.snr, planar=None
+        sequence_index = int(rng.integers(len(self.sequences)))
+        coil = Coil(self._element_centres(plan), self.reach_mm, 0.97, 200.0, self.bias)
+        return replace(plan, sequence=self.sequences[sequence_index]).with_acquisition(
+            contrast=self.contrasts[sequence_index], coil=coil, snr=self.snr, planar=None
         )
 
-    def _elements(self, plan: Plan) -> tuple[tuple[float, float, float], ...]:
+    def _element_centres(self, plan: Plan) -> tuple[tuple[float, float, float], ...]:
         """Centres (c, 3) in mm: beside the middle of the field, as far along the body as it
         reaches."""
         shape = np.array(plan.grid.shape)
-        axes = plan.grid.vox_to_ras
-        x, y, z = axes[:3] @ (*(shape - 1) / 2, 1.0) - plan.isocentre_mm
-        half_mm = np.abs(axes[:3, :3]) @ shape / 2
+        vox_to_ras = plan.grid.vox_to_ras
+        middle_x, middle_y, middle_z = vox_to_ras[:3] @ (*(shape - 1) / 2, 1.0) - plan.isocentre_mm
+        half_mm = np.abs(vox_to_ras[:3, :3]) @ shape / 2
         reach_mm = min(half_mm[2], 250.0)
-        across_mm = 0.7 * min(half_mm[0], 180.0)
-        y_mm = float(y + self.side * min(half_mm[1], 140.0))
+        column_distance_mm = 0.7 * min(half_mm[0], 180.0)
+        y_mm = float(middle_y + self.side * min(half_mm[1], 140.0))
         return tuple(
-            (float(x + column * across_mm), y_mm, float(z + height_mm))
-            for column in (-1, 0, 1)
+            (float(middle_x + column_index * column_distance_mm), y_mm, float(middle_z + height_mm))
+            for column_index in (-1, 0, 1)
             for height_mm in np.arange(-reach_mm, reach_mm + 1, ELEMENT_DISTANCE_MM)
         )
 
@@ -65,7 +65,9 @@ class Scanner:
 def scanner_of(seed: int) -> Scanner:
     """The scanner of a seed; the third of its contrasts is inverted."""
     rng = np.random.default_rng([77, seed])
-    sequences = tuple(SEQUENCES[int(number)] for number in rng.integers(len(SEQUENCES), size=3))
+    sequences = tuple(
+        SEQUENCES[int(sequence_index)] for sequence_index in rng.integers(len(SEQUENCES), size=3)
+    )
     contrasts = tuple(
         FreeContrast(
             rng.uniform(0.6, 1.0),

@@ -31,9 +31,9 @@ from fovnet.phantom.acquisition.coils import draw_surface_coil
 from fovnet.phantom.acquisition.fitting import heights_mm
 from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES, draw_stored_axes
 from fovnet.phantom.collection import (
+    FORMER_TABLE,
     OWN_LABELS,
     REGION_COLUMNS,
-    SET_ASIDE,
     SLIVER_MM2,
     VOLUME_COLUMNS,
     Row,
@@ -100,17 +100,17 @@ def read_labels(
     "labels-empty", and those of the volume readers: a damaged file, or one without orientation) and
     CollectionError ("tissues-invalid", "regions-invalid") with the file and the fault.
     """
-    values, affine = _read_label_volume(labels)
-    if values.ndim != 3 or not np.all(values == np.rint(values)):
-        fault = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
+    voxel_labels, affine = _read_label_volume(labels)
+    if voxel_labels.ndim != 3 or not np.all(voxel_labels == np.rint(voxel_labels)):
+        fault = f"{voxel_labels.ndim} axes" if voxel_labels.ndim != 3 else "fractions"
         raise VolumeError(
             "labels-not-whole",
             f"{labels}: has {fault}; it must have three axes of whole numbers, one label per "
             "voxel. Save the segmentation without interpolation.",
         )
-    table = _read_tissues(tissues)
-    label_values = np.unique(values.astype(np.int64))
-    unnamed_labels = [label for label in label_values.tolist() if label not in table]
+    tissue_by_label = _read_tissue_table(tissues)
+    label_values = np.unique(voxel_labels.astype(np.int64))
+    unnamed_labels = [label for label in label_values.tolist() if label not in tissue_by_label]
     if unnamed_labels:
         listed_labels = ", ".join(map(str, unnamed_labels[:20]))
         if len(unnamed_labels) > 20:
@@ -120,14 +120,14 @@ def read_labels(
             f"{labels}: {tissues} has no row for label {listed_labels}. Add a row for each: label, "
             "tissue.",
         )
-    known_tissues = tuple(table[label] for label in label_values.tolist())
+    known_tissues = tuple(tissue_by_label[label] for label in label_values.tolist())
     if not visible_tissues(known_tissues).any():
         raise VolumeError(
             "labels-empty",
             f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
         )
-    label_indices = np.searchsorted(label_values, values.astype(np.int64)).astype(np.uint16)
-    spans = () if regions is None else _read_spans(regions, values.shape, affine)
+    label_indices = np.searchsorted(label_values, voxel_labels.astype(np.int64)).astype(np.uint16)
+    spans = () if regions is None else _read_spans(regions, voxel_labels.shape, affine)
     return Segmentation(
         LabelVolume(label_indices, affine),
         known_tissues,
@@ -148,22 +148,22 @@ def _read_label_volume(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
             )
             remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
             raise VolumeError("volume-too-large", f"{sentence}. {remedy}.")
-        values = np.squeeze(guard(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
+        voxels = np.squeeze(guard(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
         volume = guard(reader, path, lambda: reader.read(path))
-        values = volume.voxels
+        voxels = volume.voxels
         affine = volume.vox_to_ras
-    if values.ndim != 3:
-        return values, affine
-    canonical_volume = closest_canonical(Volume(values, affine, str(path)))
+    if voxels.ndim != 3:
+        return voxels, affine
+    canonical_volume = closest_canonical(Volume(voxels, affine, str(path)))
     return canonical_volume.voxels, canonical_volume.vox_to_ras
 
 
-def _read_tissues(path: Path) -> dict[int, Tissue]:
-    """The tissue of each label."""
+def _read_tissue_table(path: Path) -> dict[int, Tissue]:
+    """The tissue of each label of a table; raises CollectionError "tissues-invalid"."""
     tissue_by_name = {tissue.name: tissue for tissue in TISSUES}
-    table: dict[int, Tissue] = {}
-    for number, row in enumerate(_rows(path, "tissues-invalid"), start=2):
+    tissue_by_label: dict[int, Tissue] = {}
+    for line_number, row in enumerate(_read_rows(path, "tissues-invalid"), start=2):
         try:
             label = int(row["label"])
             tissue = tissue_by_name[row["tissue"]] if row.get("tissue") else _custom_tissue(row)
@@ -173,19 +173,20 @@ def _read_tissues(path: Path) -> dict[int, Tissue]:
                 f"{fault} is not a column or tissue" if isinstance(fault, KeyError) else fault
             )
             raise CollectionError(
-                "tissues-invalid", f"{path}, line {number}: {fault_text}; {remedy}"
+                "tissues-invalid", f"{path}, line {line_number}: {fault_text}; {remedy}"
             ) from None
-        if label in table:
+        if label in tissue_by_label:
             raise CollectionError(
                 "tissues-invalid",
-                f"{path}, line {number}: label {label} has an earlier line; give each label one "
-                "row",
+                f"{path}, line {line_number}: label {label} has an earlier line; give each label "
+                "one row",
             )
-        table[label] = tissue
-    return table
+        tissue_by_label[label] = tissue
+    return tissue_by_label
 
 
 def _custom_tissue(row: Mapping[str, str]) -> Tissue:
+    """The tissue of a row with times of its own; ValueError for impossible ones."""
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
     if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
         raise ValueError(
@@ -212,26 +213,31 @@ def _custom_tissue(row: Mapping[str, str]) -> Tissue:
 def _read_spans(
     path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
 ) -> tuple[RegionSpan, ...]:
-    """The span of each row."""
-    heights = _heights(shape, affine, shape, affine)
+    """The span of each row of a table; raises CollectionError "regions-invalid"."""
+    slice_heights_mm = _slice_heights_mm(shape, affine, shape, affine)
     step_mm = float(affine[2, 2])
     ends_mm = heights_mm(Grid(shape, affine))
     spans = []
     faults = []
-    for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
+    for line_number, row in enumerate(_read_rows(path, "regions-invalid"), start=2):
         try:
             if row.get("from_mm"):
                 low_mm = float(row["from_mm"])
                 high_mm = float(row["to_mm"])
             else:
-                low_mm = float(heights[_slice_index(row["first_slice"], shape[2])]) - step_mm / 2
-                high_mm = float(heights[_slice_index(row["last_slice"], shape[2])]) + step_mm / 2
+                low_mm = (
+                    float(slice_heights_mm[_slice_index(row["first_slice"], shape[2])])
+                    - step_mm / 2
+                )
+                high_mm = (
+                    float(slice_heights_mm[_slice_index(row["last_slice"], shape[2])]) + step_mm / 2
+                )
             _refuse_span(low_mm, high_mm, *ends_mm)
-            spans.append(RegionSpan(_region(row["region"]), low_mm, high_mm))
+            spans.append(RegionSpan(_region_name(row["region"]), low_mm, high_mm))
         except KeyError as fault:
-            faults.append(f"line {number}: there is no column {fault}")
+            faults.append(f"line {line_number}: there is no column {fault}")
         except ValueError as fault:
-            faults.append(f"line {number}: {fault}")
+            faults.append(f"line {line_number}: {fault}")
     if not spans and not faults:
         faults = ["no row names a region"]
     if faults:
@@ -252,8 +258,8 @@ def _refuse_disorder(path: Path, spans: Sequence[RegionSpan]) -> None:
         (span for span in spans if span.region in chain), key=lambda span: span.low_mm
     )
     for below, above in combinations(chain_spans, 2):
-        overlap = below.high_mm > above.low_mm + HEIGHT_TOLERANCE_MM
-        if overlap or chain.index(below.region) > chain.index(above.region):
+        overlaps = below.high_mm > above.low_mm + HEIGHT_TOLERANCE_MM
+        if overlaps or chain.index(below.region) > chain.index(above.region):
             raise CollectionError(
                 "regions-invalid",
                 f"{path}: {below.region} from {below.low_mm:g} to {below.high_mm:g} mm, "
@@ -262,7 +268,7 @@ def _refuse_disorder(path: Path, spans: Sequence[RegionSpan]) -> None:
             )
 
 
-def _region(text: str) -> str:
+def _region_name(text: str) -> str:
     """One of fovnet's own regions by its name in any case; else the text as it is, as it may be a
     region of the user's vocabulary."""
     if not text:
@@ -270,8 +276,9 @@ def _region(text: str) -> str:
     return next((name for name in DEFAULT.classes if as_word(name) == as_word(text)), text)
 
 
-def _slice_index(text: str, slices: int) -> int:
-    if not 0 <= int(text) < slices:
+def _slice_index(text: str, slice_count: int) -> int:
+    """The index written in that cell; ValueError if there is no such slice."""
+    if not 0 <= int(text) < slice_count:
         raise ValueError(f"there is no slice {text}")
     return int(text)
 
@@ -288,7 +295,8 @@ def _refuse_span(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float
         )
 
 
-def _rows(path: Path, code: str) -> list[dict[str, str]]:
+def _read_rows(path: Path, code: str) -> list[dict[str, str]]:
+    """The rows of a user's TSV; raises CollectionError `code` if it is missing or no TSV."""
     try:
         rows = read_tsv(path)
     except FileNotFoundError:
@@ -313,7 +321,7 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     return rows
 
 
-def _heights(
+def _slice_heights_mm(
     shape: tuple[int, ...],
     affine: NDArray[np.float64],
     whole_shape: tuple[int, ...],
@@ -325,14 +333,16 @@ def _heights(
     In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers
     to whole slices.
     """
-    middle = whole_affine[:3, :2] @ ((np.asarray(whole_shape[:2]) - 1) / 2) + whole_affine[:3, 3]
+    segmentation_middle = (
+        whole_affine[:3, :2] @ ((np.asarray(whole_shape[:2]) - 1) / 2) + whole_affine[:3, 3]
+    )
     slice_direction = whole_affine[:3, 2]
     plane_normal = np.cross(whole_affine[:3, 0], whole_affine[:3, 1])
-    origins = affine[:3, 3] + np.arange(shape[2])[:, None] * affine[:3, 2]
+    slice_origins = affine[:3, 3] + np.arange(shape[2])[:, None] * affine[:3, 2]
     return np.asarray(
-        middle[2]
+        segmentation_middle[2]
         + slice_direction[2]
-        * ((origins - middle) @ plane_normal)
+        * ((slice_origins - segmentation_middle) @ plane_normal)
         / (slice_direction @ plane_normal)
     )
 
@@ -355,57 +365,62 @@ def simulate_labels(
     `without` as in `simulate_collection`. Raises CollectionError "phantom-other-tables" if `out`
     holds tables of another origin, "phantom-held" if another simulation writes there.
     """
-    excluded = features_left_out(without)
+    left_out = features_left_out(without)
     refuse_other_tables(out, own_labels=True)
     # different scans for different people
     person_number = int.from_bytes(hashlib.sha256(segmentation.name.encode()).digest()[:8])
     with lock_collection(out):
-        volumes, regions = _rows_of_others(out, segmentation.name)
+        volume_rows, region_rows = _rows_of_others(out, segmentation.name)
         # so that a killed run leaves no rows of overwritten volumes
-        _write_tables(out, volumes, regions)
-        for number in range(1, count + 1):
-            volume_id = f"{segmentation.name}_sim-{number:04d}"
-            content, columns, rows = _scan_segmentation(
-                segmentation, excluded, np.random.default_rng([seed, person_number, number])
+        _write_tables(out, volume_rows, region_rows)
+        for scan_number in range(1, count + 1):
+            volume_id = f"{segmentation.name}_sim-{scan_number:04d}"
+            nifti, scan_columns, scan_region_rows = _scan_segmentation(
+                segmentation, left_out, np.random.default_rng([seed, person_number, scan_number])
             )
             path = f"volumes/{volume_id}.nii.gz"
-            replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
-            volumes.append(
-                {"volume_id": volume_id, "subject_id": segmentation.name, "path": path, **columns}
+            replace_with(out / path, lambda file, nifti=nifti: file.write(nifti))  # type: ignore[misc]
+            volume_rows.append(
+                {
+                    "volume_id": volume_id,
+                    "subject_id": segmentation.name,
+                    "path": path,
+                    **scan_columns,
+                }
             )
-            regions += [{"volume_id": volume_id, **row} for row in rows]
+            region_rows += [{"volume_id": volume_id, **row} for row in scan_region_rows]
             if progress is not None:
-                progress(number, count)
-        return _write_tables(out, volumes, regions)
+                progress(scan_number, count)
+        return _write_tables(out, volume_rows, region_rows)
 
 
-def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:
+def _write_tables(out: Path, volume_rows: Sequence[Row], region_rows: Sequence[Row]) -> Path:
     """volumes.tsv, which is not there while regions.tsv is replaced: a region row of a volume that
     is not listed would be a fault.
 
-    The former volumes.tsv is SET_ASIDE meanwhile: if the run is killed then, the next one takes the
-    other subjects from it.
+    The former volumes.tsv is FORMER_TABLE meanwhile: if the run is killed then, the next one takes
+    the other subjects from it.
     """
     table = out / "volumes.tsv"
     if table.exists():
-        table.replace(out / SET_ASIDE)
-    write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
-    write_tsv(table, VOLUME_COLUMNS, volumes)
-    (out / SET_ASIDE).unlink(missing_ok=True)
+        table.replace(out / FORMER_TABLE)
+    write_tsv(out / "regions.tsv", REGION_COLUMNS, region_rows)
+    write_tsv(table, VOLUME_COLUMNS, volume_rows)
+    (out / FORMER_TABLE).unlink(missing_ok=True)
     return table
 
 
 def _rows_of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
-    tables = [
-        read_tsv(table) if table.exists() else []
-        for table in (volume_table(out), out / "regions.tsv")
+    stored_tables = [
+        read_tsv(table_path) if table_path.exists() else []
+        for table_path in (volume_table(out), out / "regions.tsv")
     ]
-    volumes: list[Row] = [
-        {**row} for row in tables[0] if row["subject_id"].casefold() != subject.casefold()
+    volume_rows: list[Row] = [
+        {**row} for row in stored_tables[0] if row["subject_id"].casefold() != subject.casefold()
     ]
-    kept_ids = {row["volume_id"] for row in volumes}
-    return volumes, [{**row} for row in tables[1] if row["volume_id"] in kept_ids]
+    kept_ids = {row["volume_id"] for row in volume_rows}
+    return volume_rows, [{**row} for row in stored_tables[1] if row["volume_id"] in kept_ids]
 
 
 def count_volumes_of(out: Path, subject: str) -> int:
@@ -417,32 +432,36 @@ def count_volumes_of(out: Path, subject: str) -> int:
 
 
 def _scan_segmentation(
-    segmentation: Segmentation, excluded: frozenset[str], rng: np.random.Generator
+    segmentation: Segmentation, left_out: frozenset[str], rng: np.random.Generator
 ) -> tuple[bytes, dict[str, Any], list[Row]]:
-    """One scan as NIfTI bytes, its columns of volumes.tsv, and its regions."""
+    """One scan as NIfTI bytes, its columns of volumes.tsv, and its rows of regions.tsv."""
     site = SITES[rng.integers(len(SITES))]
     plane = str(rng.choice(PLANES))
-    body = _draw_box(segmentation.body, "small fields" not in excluded, rng)
-    acquisition = _acquisition(body, site.snr, plane, excluded, rng)
+    body = _draw_box(segmentation.body, "small fields" not in left_out, rng)
+    acquisition = _draw_acquisition(body, site.snr, plane, left_out, rng)
     sequence = SEQUENCES[rng.integers(len(SEQUENCES))]
-    if "free contrasts" not in excluded:
+    if "free contrasts" not in left_out:
         sequence, contrast = draw_contrast(sequence, rng)
         acquisition = replace(acquisition, contrast=contrast)
-    shape = tuple(size // n for size, n in zip(body.labels.shape, acquisition.average, strict=True))
-    finish = Finish() if "masks" in excluded else draw_finish(False, shape, rng)
+    scan_shape = tuple(
+        size // factor for size, factor in zip(body.labels.shape, acquisition.average, strict=True)
+    )
+    finish = Finish() if "masks" in left_out else draw_finish(False, scan_shape, rng)
     volume = scan(body, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
     is_solid = visible_tissues(segmentation.tissues)[body.labels]
     solid_share = block_means(is_solid.astype(np.float32), acquisition.average)
-    labels = segmentation.body
-    heights = _heights(
-        volume.voxels.shape, volume.vox_to_ras, labels.labels.shape, labels.vox_to_ras
+    whole_volume = segmentation.body
+    slice_heights_mm = _slice_heights_mm(
+        volume.voxels.shape, volume.vox_to_ras, whole_volume.labels.shape, whole_volume.vox_to_ras
     )
     pixel_mm2 = float(volume.spacing_mm[0] * volume.spacing_mm[1])
-    rows = _regions(segmentation, heights, solid_share.sum(axis=(0, 1)) * pixel_mm2)
+    region_rows = _span_rows(
+        segmentation, slice_heights_mm, solid_share.sum(axis=(0, 1)) * pixel_mm2
+    )
     hides_background = finish.hides == BACKGROUND and is_solid.any()
     is_visible = is_solid if hides_background else None
     volume = apply_finish(volume, is_visible, acquisition.average, finish)
-    columns = {
+    volume_columns = {
         "site": site.name,
         "manufacturer": site.manufacturer,
         "sequence": sequence.name,
@@ -450,11 +469,11 @@ def _scan_segmentation(
         "plane": plane,
         "field_strength": f"{acquisition.field_strength:g}",
     }
-    return nifti_bytes(volume, draw_stored_axes(rng)), columns, rows
+    return nifti_bytes(volume, draw_stored_axes(rng)), volume_columns, region_rows
 
 
-def _acquisition(
-    body: LabelVolume, snr: float, plane: str, excluded: frozenset[str], rng: np.random.Generator
+def _draw_acquisition(
+    body: LabelVolume, snr: float, plane: str, left_out: frozenset[str], rng: np.random.Generator
 ) -> Acquisition:
     """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels
     are smaller."""
@@ -463,23 +482,29 @@ def _acquisition(
     voxel_mm = np.full(3, rng.uniform(0.8, 2.0))
     if slice_axis is not None:
         voxel_mm[slice_axis] = rng.uniform(2.5, 7.0)
-    most_voxels = np.maximum(1, np.asarray(grid.shape) // 4)
-    a, b, c = np.clip(np.rint(voxel_mm / grid.spacing_mm), 1, most_voxels).astype(int).tolist()
+    most_voxel_factors = np.maximum(1, np.asarray(grid.shape) // 4)
+    factor_i, factor_j, factor_k = (
+        np.clip(np.rint(voxel_mm / grid.spacing_mm), 1, most_voxel_factors).astype(int).tolist()
+    )
     coil = Coil()
     middle_mm = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
-    if "coil fall-off" not in excluded:
+    if "coil fall-off" not in left_out:
         coil = draw_surface_coil(coil, grid, np.zeros(3), rng)
         # the isocentre of a segmentation is arbitrary
         coil = replace(coil, fall_mm=1e6) if abs(middle_mm[2]) > 50 else coil
     flaws = Flaws()
     snr_spread = 0.35
-    if "artefacts" not in excluded:
+    if "artefacts" not in left_out:
         flaws = draw_flaws(plane, rng)
         snr_spread = 0.8
-        flaws = replace(flaws, motion_start=0.0 if "true places" in excluded else 0.5)
+        flaws = replace(flaws, motion_start=0.0 if "true places" in left_out else 0.5)
     field_strength = float(rng.choice([1.5, 3.0]))
     return Acquisition(
-        field_strength, (a, b, c), snr * rng.lognormal(0, snr_spread), coil, flaws=flaws
+        field_strength,
+        (factor_i, factor_j, factor_k),
+        snr * rng.lognormal(0, snr_spread),
+        coil,
+        flaws=flaws,
     )
 
 
@@ -489,24 +514,29 @@ def _draw_box(body: LabelVolume, may_be_small: bool, rng: np.random.Generator) -
     if not may_be_small or rng.random() > 0.4:
         return body
     shape = np.asarray(body.labels.shape)
-    size = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
-    first = np.array([rng.integers(free + 1) for free in shape - size])
+    box_sizes = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
+    first_index = np.array([rng.integers(free_count + 1) for free_count in shape - box_sizes])
     affine = body.vox_to_ras.copy()
-    affine[:3, 3] += affine[:3, :3] @ first
-    box = tuple(slice(start, start + length) for start, length in zip(first, size, strict=True))
-    return LabelVolume(body.labels[box], affine)
+    affine[:3, 3] += affine[:3, :3] @ first_index
+    box_window = tuple(
+        slice(start_index, start_index + box_size)
+        for start_index, box_size in zip(first_index, box_sizes, strict=True)
+    )
+    return LabelVolume(body.labels[box_window], affine)
 
 
-def _regions(
-    segmentation: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]
+def _span_rows(
+    segmentation: Segmentation, slice_heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64]
 ) -> list[Row]:
     """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no
     span is visible."""
     if not segmentation.spans:
         return []
     rows = []
-    for region, low, high in segmentation.spans:
-        slices = np.flatnonzero((heights >= low) & (heights < high) & (area_mm2 >= SLIVER_MM2))
-        if len(slices):
-            rows.append(span_row(region, slices))
-    return rows or [span_row(NONE, np.arange(len(heights)))]
+    for region, low_mm, high_mm in segmentation.spans:
+        shown_slices = np.flatnonzero(
+            (slice_heights_mm >= low_mm) & (slice_heights_mm < high_mm) & (area_mm2 >= SLIVER_MM2)
+        )
+        if len(shown_slices):
+            rows.append(span_row(region, shown_slices))
+    return rows or [span_row(NONE, np.arange(len(slice_heights_mm)))]

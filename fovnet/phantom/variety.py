@@ -64,29 +64,31 @@ SMALL_SHARE = 0.66  # of a person's volumes except the first, which covers sever
 CAREFUL_SHARE = 0.25  # of all volumes
 BRAIN_ALONE = "brain alone"  # skull-stripped, except in careful volumes
 SHORT_AXIS_SHARE = 0.55  # of the hearts along their own axes
-DIFFUSION_PLANAR = 0.8  # of diffusion images; the others are read line by line or segmented
+DIFFUSION_PLANAR_SHARE = 0.8  # of diffusion images; the others are read line by line or segmented
 FUNCTIONAL_SHARE = 1 / 8  # of heads: the commonest study of brains in public collections
-FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
+FUNCTIONAL_SEQUENCE = Sequence(
+    "echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed"
+)
 LONG_AXIS_SHARE = 0.2  # of the hearts along their own axes: four chambers or two, in few slices
 # of hearts with a turned header: those with `draw_picture_turn`, images in the scanner's column order
-PICTURE_SHARE = 0.85
+PICTURE_TURN_SHARE = 0.85
 TURNED_SHARE = 1 / 6  # of volumes that show one region alone
-TURNED_SHORT_AXES = 0.8  # of hearts along their own axes, which archives keep as stacks of images
+TURNED_HEART_SHARE = 0.8  # of hearts along their own axes, which archives keep as stacks of images
 FITTED_SHARE = 0.5  # of fields across the whole trunk
 ANY_SIZE_SHARE = 1 / 3  # of fields about one organ or part
-BREAST_AGAIN = 0.5
-HEART_AGAIN = 0.08
+BREAST_FIELD_SHARE = 0.5
+HEART_FIELD_SHARE = 0.08
 """Shares of the remaining volumes that become one breast, in prone women with breasts `of_a_kind`,
 or a heart, in other people."""
-BREAST = "breast, one"
-HEART = "heart, close"
+ONE_BREAST_FIELD = "breast, one"
+CLOSE_HEART_FIELD = "heart, close"
 # of fields other than of breasts, a heart along its axes or a mass, those replaced by an organ's
-ORGAN_AGAIN = 1 / 6
-TILTED_ORGANS = 0.25
+ORGAN_FIELD_SHARE = 1 / 6
+TILTED_ORGAN_SHARE = 0.25
 # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
-CUPS_SHARE = 0.65
-OWN_AXES = (SHORT_AXIS, LONG_AXIS)
-DEFINED_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *LOCALISER_NAMES)
+BREAST_COIL_SHARE = 0.65
+HEART_AXES_FIELDS = (SHORT_AXIS, LONG_AXIS)
+CONTRAST_DEFINED_FIELDS = (*HEART_AXES_FIELDS, LEG_MASS, *LOCALISER_NAMES)
 # of these keep their planned contrast: bright blood, a bright mass, a fast sequence
 CONTRAST_KEPT_SHARE = 0.6
 STANDING_WAVE_SHARE = 0.25
@@ -120,7 +122,7 @@ def vary_plan(
     return plan
 
 
-def _small_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _to_small_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A small field of view instead; hearts mostly, others seldom, along their own axes."""
     if request.number == 0 or rng.random() > SMALL_SHARE:
         return usual_plan
@@ -128,12 +130,12 @@ def _small_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generato
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
     is_of_heart = family.name.startswith("heart")
     tilted_share, most_deg = (0.85, 60.0) if is_of_heart else (0.12, 35.0)
-    dice = rng.random()
-    if is_of_heart and dice < tilted_share * SHORT_AXIS_SHARE:
+    tilt_dice = rng.random()
+    if is_of_heart and tilt_dice < tilted_share * SHORT_AXIS_SHARE:
         return to_short_axis(plan, request.person, rng)
-    if is_of_heart and dice < tilted_share * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
+    if is_of_heart and tilt_dice < tilted_share * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
         return to_long_axis(plan, request.person, rng)
-    return tilt_plan(plan, request.person, most_deg, rng) if dice < tilted_share else plan
+    return tilt_plan(plan, request.person, most_deg, rng) if tilt_dice < tilted_share else plan
 
 
 def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Generator) -> Plan:
@@ -143,54 +145,61 @@ def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Genera
     rotation = np.eye(3)
     for axis in rng.permutation(3)[:2].tolist():
         angle = np.deg2rad(rng.uniform(8, most_deg) * rng.choice([-1, 1]))
-        first, second = [other_axis for other_axis in range(3) if other_axis != axis]
-        turn = np.eye(3)
-        turn[[first, first, second, second], [first, second, first, second]] = (
+        first_axis, second_axis = [other_axis for other_axis in range(3) if other_axis != axis]
+        axis_rotation = np.eye(3)
+        axis_rotation[
+            [first_axis, first_axis, second_axis, second_axis],
+            [first_axis, second_axis, first_axis, second_axis],
+        ] = (
             np.cos(angle),
             -np.sin(angle),
             np.sin(angle),
             np.cos(angle),
         )
-        rotation = turn @ rotation
+        rotation = axis_rotation @ rotation
     tilted_grid = with_axes(grid, rotation @ grid.vox_to_ras[:3, :3])
-    plane = plan.plane
-    if person.placed and plane != "isotropic":
-        plane = PLANE_BY_AXIS[int(closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])]
+    nearest_plane = plan.plane
+    if person.placed and nearest_plane != "isotropic":
+        nearest_plane = PLANE_BY_AXIS[
+            int(closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])
+        ]
     return replace(
         regrid(plan, to_canonical(tilted_grid)),
-        plane=plane,
+        plane=nearest_plane,
         is_tilted=True,
         header_is_true=rng.random() < TRUE_HEADER_SHARE,
     )
 
 
-def _breast_or_heart(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _to_breast_or_heart(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """One breast of a prone woman instead of half of her other fields; of other people a short-axis
     heart instead of one in twelve."""
-    hangs = _has_hanging_breasts(request.person)
-    share = BREAST_AGAIN if hangs else HEART_AGAIN
-    dice = rng.random()
+    has_hanging_breasts = _has_hanging_breasts(request.person)
+    replaced_share = BREAST_FIELD_SHARE if has_hanging_breasts else HEART_FIELD_SHARE
+    replacement_dice = rng.random()
     usual_family = usual_plan.family
-    if request.number == 0 or usual_family.shows_breasts or usual_family.name in OWN_AXES:
+    if request.number == 0 or usual_family.shows_breasts or usual_family.name in HEART_AXES_FIELDS:
         return usual_plan
-    if dice > share:
+    if replacement_dice > replaced_share:
         return usual_plan
-    family = draw_field_by_name(BREAST if hangs else HEART, request.person, rng)
+    family = draw_field_by_name(
+        ONE_BREAST_FIELD if has_hanging_breasts else CLOSE_HEART_FIELD, request.person, rng
+    )
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
     return plan if family.shows_breasts else to_short_axis(plan, request.person, rng)
 
 
-def _organ_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _to_organ_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A close field of one organ or part instead of one field in six; one in four is oblique, as
     rectum and uterus are planned."""
     usual_family = usual_plan.family
     if request.number == 0 or usual_family.shows_breasts:
         return usual_plan
-    if usual_family.name in (*OWN_AXES, LEG_MASS) or rng.random() > ORGAN_AGAIN:
+    if usual_family.name in (*HEART_AXES_FIELDS, LEG_MASS) or rng.random() > ORGAN_FIELD_SHARE:
         return usual_plan
     family = draw_organ_field(request.marks, rng)
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
-    return tilt_plan(plan, request.person, 35.0, rng) if rng.random() < TILTED_ORGANS else plan
+    return tilt_plan(plan, request.person, 35.0, rng) if rng.random() < TILTED_ORGAN_SHARE else plan
 
 
 def _has_hanging_breasts(person: Person) -> bool:
@@ -198,7 +207,7 @@ def _has_hanging_breasts(person: Person) -> bool:
     return person.prone and of_a_kind(person)
 
 
-def _fit_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _to_fitted_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A trunk-wide field that ends near the skin, or with air on one side; of one organ, images of
     any size. Spine fields do not change."""
     if not usual_plan.family.width_mm[1]:
@@ -210,43 +219,48 @@ def _fit_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator)
     return usual_plan
 
 
-def _thin_slab(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _to_thin_slab(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres
     deep show strips of the body."""
-    axis = slice_axis(usual_plan)
+    cut_axis_number = slice_axis(usual_plan)
     grid = usual_plan.grid
-    dice = rng.random()
-    spacing_before_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
-    extent_mm = grid.shape[axis] * spacing_before_mm
+    slab_dice = rng.random()
+    spacing_before_mm = float(np.linalg.norm(grid.vox_to_ras[:3, cut_axis_number]))
+    extent_mm = grid.shape[cut_axis_number] * spacing_before_mm
     spacing_mm = spacing_before_mm
-    if dice < 0.07:
+    if slab_dice < 0.07:
         spacing_mm = rng.uniform(9, 20)
-        slices = int(rng.integers(3, 8))
-    elif dice < 0.17:
+        slice_count = int(rng.integers(3, 8))
+    elif slab_dice < 0.17:
         spacing_mm = float(np.clip(spacing_before_mm * rng.uniform(1.3, 2.5), 4, 12))
-        slices = max(3, int(extent_mm / spacing_mm))
-    elif dice < 0.23:
+        slice_count = max(3, int(extent_mm / spacing_mm))
+    elif slab_dice < 0.23:
         return regrid(usual_plan, make_coarser(grid, rng.uniform(4.5, 6.5)))
-    elif usual_plan.plane == "axial" and dice < 0.38:
-        slices = int(rng.integers(3, 13))
-    elif usual_plan.plane in ("coronal", "sagittal") and dice < 0.54:
-        slices = max(3, round(rng.uniform(25, 100) / spacing_before_mm))
+    elif usual_plan.plane == "axial" and slab_dice < 0.38:
+        slice_count = int(rng.integers(3, 13))
+    elif usual_plan.plane in ("coronal", "sagittal") and slab_dice < 0.54:
+        slice_count = max(3, round(rng.uniform(25, 100) / spacing_before_mm))
     else:
         return usual_plan
-    slices = min(slices, max(3, int(extent_mm / spacing_mm)))
-    free_mm = max(extent_mm - slices * spacing_mm, 0.0)
-    share = rng.uniform(0, 1) if usual_plan.plane == "axial" else rng.uniform(0.15, 0.85)
-    return regrid(usual_plan, cut_axis(grid, axis, free_mm * share, slices, round(spacing_mm, 2)))
+    slice_count = min(slice_count, max(3, int(extent_mm / spacing_mm)))
+    free_mm = max(extent_mm - slice_count * spacing_mm, 0.0)
+    start_share = rng.uniform(0, 1) if usual_plan.plane == "axial" else rng.uniform(0.15, 0.85)
+    return regrid(
+        usual_plan,
+        cut_axis(grid, cut_axis_number, free_mm * start_share, slice_count, round(spacing_mm, 2)),
+    )
 
 
-def _free_contrast(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
-    if usual_plan.family.name in DEFINED_BY_CONTRAST and rng.random() < CONTRAST_KEPT_SHARE:
+def _with_free_contrast(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+    """Another sequence or contrast; a plan defined by its contrast mostly keeps it."""
+    if usual_plan.family.name in CONTRAST_DEFINED_FIELDS and rng.random() < CONTRAST_KEPT_SHARE:
         return usual_plan
     sequence, contrast = draw_contrast(usual_plan.sequence, rng, _is_of_head(usual_plan))
     return replace(usual_plan, sequence=sequence).with_acquisition(contrast=contrast)
 
 
-def _coil_fall_off(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _with_coil_fall_off(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+    """Any surface coil or bias field; localisers keep their coil."""
     if is_localiser(usual_plan):
         return usual_plan
     coil = draw_surface_coil(
@@ -257,13 +271,13 @@ def _coil_fall_off(usual_plan: Plan, request: ScanRequest, rng: np.random.Genera
     return usual_plan.with_acquisition(coil=coil)
 
 
-def _breast_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _with_breast_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Small elements around hanging breasts in two of three, instead of the planned coil; half with
     an additional bias field."""
     if (
         not usual_plan.family.shows_breasts
         or not _has_hanging_breasts(request.person)
-        or rng.random() > CUPS_SHARE
+        or rng.random() > BREAST_COIL_SHARE
     ):
         return usual_plan
     coil = draw_breast_coil(request.person, usual_plan.grid, usual_plan.isocentre_mm, rng)
@@ -271,47 +285,49 @@ def _breast_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Generato
     return usual_plan.with_acquisition(coil=coil)
 
 
-def _artefacts(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _with_artefacts(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside
     the field of view."""
     motion_begins = 0.5 if request.person.placed else 0.0
     flaws = replace(draw_flaws(usual_plan.plane, rng), motion_start=motion_begins)
     snr = usual_plan.acquisition.snr
-    dice = rng.random(2)
-    if dice[0] < 0.35:
+    flaw_dice = rng.random(2)
+    if flaw_dice[0] < 0.35:
         snr *= float(np.exp(rng.uniform(-1.8, 0.9)))
     grid = usual_plan.grid
     if is_localiser(usual_plan):
         flaws = combine_flaws(flaws, usual_plan.acquisition.flaws)
         snr = max(snr, LEAST_SNR)
-    elif dice[1] < 0.12 and flaws.phase < 2 and not usual_plan.is_tilted:
-        size = grid.shape[flaws.phase]
-        margin = max(1, round(size * rng.uniform(0.06, 0.25)))
+    elif flaw_dice[1] < 0.12 and flaws.phase < 2 and not usual_plan.is_tilted:
+        phase_size = grid.shape[flaws.phase]
+        margin_count = max(1, round(phase_size * rng.uniform(0.06, 0.25)))
         step_mm = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
-        grid = cut_axis(grid, flaws.phase, -margin * step_mm, size + 2 * margin, step_mm)
-        flaws = replace(flaws, folded=margin)
+        grid = cut_axis(
+            grid, flaws.phase, -margin_count * step_mm, phase_size + 2 * margin_count, step_mm
+        )
+        flaws = replace(flaws, folded=margin_count)
     if rng.random() < UNSUPPRESSED_SHARE:
         flaws = replace(flaws, unsuppressed=rng.uniform(0.05, 0.45))
     plan = replace(usual_plan, grid=grid).with_acquisition(snr=snr, flaws=flaws)
-    return _echo_planar(plan, rng)
+    return _with_echo_planar_readout(plan, rng)
 
 
-def _echo_planar(usual_plan: Plan, rng: np.random.Generator) -> Plan:
+def _with_echo_planar_readout(usual_plan: Plan, rng: np.random.Generator) -> Plan:
     """Most diffusion images, and one head in eight as in a functional study: read after one
     excitation, in voxels of 2 to 4 mm."""
     acquisition = usual_plan.acquisition
     sequence = usual_plan.sequence
     is_diffusion = sequence.b > 0 or sequence.kind == "diffusion coefficient"
     is_functional = not is_diffusion and _is_of_head(usual_plan) and not is_localiser(usual_plan)
-    share = 0.0
+    planar_share = 0.0
     if is_diffusion:
-        share = DIFFUSION_PLANAR
+        planar_share = DIFFUSION_PLANAR_SHARE
     elif is_functional:
-        share = FUNCTIONAL_SHARE
-    if rng.random() > share:
+        planar_share = FUNCTIONAL_SHARE
+    if rng.random() > planar_share:
         return usual_plan
     if is_functional:
-        sequence = replace(FUNCTIONAL, te=rng.uniform(22, 45), tr=rng.uniform(700, 3000))
+        sequence = replace(FUNCTIONAL_SEQUENCE, te=rng.uniform(22, 45), tr=rng.uniform(700, 3000))
     # every other line is read in reverse
     flaws = replace(acquisition.flaws, ghost=(rng.uniform(0, 0.08), 2))
     planar = EchoPlanar(
@@ -331,7 +347,8 @@ def _is_of_head(plan: Plan) -> bool:
     return plan.family.upper_end.landmark == "vertex" and plan.family.lower_end.landmark == "chin"
 
 
-def _masks(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _with_masks(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+    """Processing after the scan: skulls, faces or backgrounds removed, intensities clipped."""
     finish = draw_finish(_is_of_head(usual_plan), usual_plan.grid.shape, rng)
     if usual_plan.family.name == BRAIN_ALONE and finish.hides != BRAIN:
         finish = draw_skull_stripping(finish, rng)
@@ -340,42 +357,42 @@ def _masks(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> 
     return replace(usual_plan, finish=finish)
 
 
-def _turn_header(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+def _with_turned_header(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A header of plain voxel sizes, for a volume that shows one region of the chain alone, along
     any slice axis."""
     family = usual_plan.family
-    is_along_axes = family.name in OWN_AXES
-    share = TURNED_SHORT_AXES if is_along_axes else TURNED_SHARE
+    is_along_axes = family.name in HEART_AXES_FIELDS
+    turned_share = TURNED_HEART_SHARE if is_along_axes else TURNED_SHARE
     least_share = LEAST_CHEST_SHARE if family.name.startswith(("heart", "breast")) else 1.0
-    dice = rng.random()
+    turn_dice = rng.random()
     isotropic_axis = int(rng.integers(3))
-    if dice > share or family.side_region:
+    if turn_dice > turned_share or family.side_region:
         return usual_plan
     if only_region(usual_plan.grid, request.marks, least_share) is None:
         return usual_plan
     spacing_mm = usual_plan.grid.spacing_mm
     is_isotropic = spacing_mm.max() < 1.05 * spacing_mm.min()
-    axis = isotropic_axis if is_isotropic else slice_axis(usual_plan)
-    turn = draw_turn(axis, rng)
-    if is_along_axes and rng.random() < PICTURE_SHARE:
-        turn = draw_picture_turn(axis, rng)
-    return replace(usual_plan, turn=turn, stored_axes=RAS_AXES)
+    claimed_slice_axis = isotropic_axis if is_isotropic else slice_axis(usual_plan)
+    header_turn = draw_turn(claimed_slice_axis, rng)
+    if is_along_axes and rng.random() < PICTURE_TURN_SHARE:
+        header_turn = draw_picture_turn(claimed_slice_axis, rng)
+    return replace(usual_plan, turn=header_turn, stored_axes=RAS_AXES)
 
 
 Change = Callable[[Plan, ScanRequest, np.random.Generator], Plan]
 CHANGES: Mapping[str, tuple[int, Change]] = {
-    "small fields": (0, _small_field),
-    "more breasts and hearts": (9, _breast_or_heart),
-    "organs closely": (11, _organ_field),
-    "fields by the body": (7, _fit_field),
-    "thin slabs": (1, _thin_slab),
+    "small fields": (0, _to_small_field),
+    "more breasts and hearts": (9, _to_breast_or_heart),
+    "organs closely": (11, _to_organ_field),
+    "fields by the body": (7, _to_fitted_field),
+    "thin slabs": (1, _to_thin_slab),
     "stacked localisers": (8, to_localiser),
-    "free contrasts": (2, _free_contrast),
-    "coil fall-off": (3, _coil_fall_off),
-    "coils about breasts": (10, _breast_coil),
-    "artefacts": (4, _artefacts),
-    "masks": (5, _masks),
-    "turned headers": (6, _turn_header),
+    "free contrasts": (2, _with_free_contrast),
+    "coil fall-off": (3, _with_coil_fall_off),
+    "coils about breasts": (10, _with_breast_coil),
+    "artefacts": (4, _with_artefacts),
+    "masks": (5, _with_masks),
+    "turned headers": (6, _with_turned_header),
 }
 """For each of `features.SCANNING`, in order of application, the number of its generator and its
 change of a plan."""

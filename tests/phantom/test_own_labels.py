@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.phantom.collection import SET_ASIDE, simulate_collection
+from fovnet.phantom.collection import FORMER_TABLE, simulate_collection
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.own_labels import read_labels, simulate_labels
 from fovnet.regions import DEFAULT
@@ -569,7 +569,7 @@ def test_simulated_people_do_not_take_the_folder_of_a_run_killed_between_its_tab
     files: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     simulate_labels(read_labels(*files), tmp_path / "made", count=1, without=tuple(SCANNING))
-    (tmp_path / "made" / "volumes.tsv").rename(tmp_path / "made" / SET_ASIDE)
+    (tmp_path / "made" / "volumes.tsv").rename(tmp_path / "made" / FORMER_TABLE)
     with pytest.raises(CollectionError, match="phantom-other-tables"):
         simulate_collection(
             tmp_path / "made", subjects=1, volumes_per_subject=1, without=["everything"]

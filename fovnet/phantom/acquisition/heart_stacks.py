@@ -66,8 +66,8 @@ def _stack_along(
     thickness_and_count: tuple[float, int],
     rng: np.random.Generator,
 ) -> Plan:
-    """A stack of `thickness_and_count` (mm, slices) about `middle_mm`, its images with the head on top, apart from
-    an in-plane rotation.
+    """A stack of `thickness_and_count` (mm, slices) about `middle_mm`, its images with the head on
+    top, apart from an in-plane rotation.
 
     The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated
     further, along the septum.

@@ -33,7 +33,7 @@ def arm_plan(
     rng: np.random.Generator,
     with_small_parts: bool = True,
 ) -> Plan:
-    """The plan of an acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
+    """The plan of a field of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
     affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = 0, -300, 300
     coarse_grid = Grid((50, 41, 140), affine)

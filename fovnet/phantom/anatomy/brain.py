@@ -238,9 +238,8 @@ class Cortex(Solid):
         crown_share = (1 - surface_distance_mm * np.float32(1 / 3.5)).clip(0, 1) * (
             callosum_mm < -9
         )
-        depth = (
-            depth - np.float32(1.6) * crown_share * crown_share
-        )  # gyri are rounded towards their sulci
+        # gyri are rounded towards their sulci
+        depth = depth - np.float32(1.6) * crown_share * crown_share
         below_sulcus_mm = np.maximum(depth - sulcus_depth_mm, 0) + np.maximum(
             callosum_mm + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
         )

@@ -23,12 +23,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Point, tube
 from fovnet.phantom.person.traits import Person
 
 BRAIN_TISSUES = ("grey matter", "white matter")
-VESSEL_MAY_REPLACE = (
-    *BRAIN_TISSUES,
-    CSF,
-    "cortical bone",
-    "red marrow",
-)  # what a vessel may replace
+VESSEL_MAY_REPLACE = (*BRAIN_TISSUES, CSF, "cortical bone", "red marrow")
 
 Points = tuple[Point, ...]
 

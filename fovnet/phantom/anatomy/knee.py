@@ -235,9 +235,8 @@ def _menisci(person: Person) -> Paints:
         hollow = ellipsoid(
             (middle_x + 3 * medial_sign, -8, 475), (half_width - 8, half_depth - 9, 6.0)
         ) | ellipsoid((middle_x, -8, 479), (half_width - 1, half_depth - 1, 7.0))
-        opening = ellipsoid(
-            (middle_x + 22 * medial_sign, -8, 474), (14, 7, 8)
-        )  # open towards the middle
+        # open towards the middle
+        opening = ellipsoid((middle_x + 22 * medial_sign, -8, 474), (14, 7, 8))
         meniscus = (
             ellipsoid((middle_x, -8, 473.5), (half_width, half_depth, 3.6), square=0.9)
             - hollow

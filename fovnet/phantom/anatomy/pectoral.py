@@ -20,7 +20,7 @@ PLAIN_MUSCLE_MM = 9.0  # thickness of the muscle over the ribs without additions
 
 @dataclass(frozen=True)
 class PectoralFront:
-    """Front surface of the pectoral muscle, whose thickness is PLAIN_MUSCLE_MM plus `thickness_added_mm`.
+    """Front surface of the pectoral muscle, PLAIN_MUSCLE_MM plus `thickness_added_mm` thick.
 
     muscle               the trunk under its fat
     added_everywhere_mm  added everywhere

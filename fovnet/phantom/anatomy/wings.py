@@ -66,9 +66,8 @@ class IliacBlade(Stack):
         offset_x = np.float32(self.side) * x - hind_x
         offset_y = y - hind_y
         length_share = (offset_x * direction_x + offset_y * direction_y) / length_mm
-        middle_nearness = np.clip(
-            4 * length_share * (1 - length_share), 0, 1
-        )  # 0 at both ends, 1 half way
+        # 0 at both ends, 1 half way
+        middle_nearness = np.clip(4 * length_share * (1 - length_share), 0, 1)
         plate_distance = (
             offset_x * direction_y
             - offset_y * direction_x

@@ -14,29 +14,31 @@ from fovnet.phantom.bodiless.thing import Thing
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue
 
-Make = Callable[[np.random.Generator], Thing]
-Parts = Callable[[np.random.Generator], Iterable[Paint]]
-Table = Callable[[np.random.Generator], tuple[Tissue, ...]]
+MakeThing = Callable[[np.random.Generator], Thing]
+DrawPaints = Callable[[np.random.Generator], Iterable[Paint]]
+DrawTissues = Callable[[np.random.Generator], tuple[Tissue, ...]]
 
 
-def _make_thing(draw_parts: Parts, draw_table: Table, rng: np.random.Generator) -> Thing:
+def _make_thing(draw_parts: DrawPaints, draw_table: DrawTissues, rng: np.random.Generator) -> Thing:
     """A thing, its shape drawn before what it is filled with."""
     return Thing(tuple(draw_parts(rng)), draw_table(rng))
 
 
-def _with_filling(draw_table: Table, parts_by_kind: Mapping[str, Parts]) -> dict[str, Make]:
+def _things_filled_by(
+    draw_table: DrawTissues, parts_by_kind: Mapping[str, DrawPaints]
+) -> dict[str, MakeThing]:
     return {
         kind: partial(_make_thing, draw_parts, draw_table)
         for kind, draw_parts in parts_by_kind.items()
     }
 
 
-def _flesh_and_bone(rng: np.random.Generator) -> tuple[Tissue, ...]:
+def _body_tissues(rng: np.random.Generator) -> tuple[Tissue, ...]:
     return TISSUES
 
 
-TRAINING: Mapping[str, Make] = {
-    **_with_filling(
+TRAINING: Mapping[str, MakeThing] = {
+    **_things_filled_by(
         vessel_table,
         {
             "cylinder": vessels.cylinder,
@@ -52,11 +54,11 @@ TRAINING: Mapping[str, Make] = {
             "lattice": quality.lattice,
         },
     ),
-    **_with_filling(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
-    **_with_filling(_flesh_and_bone, {"rodent": animals.rodent, "hand": animals.hand}),
+    **_things_filled_by(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
+    **_things_filled_by(_body_tissues, {"rodent": animals.rodent, "hand": animals.hand}),
 }
-HELD_OUT: Mapping[str, Make] = {
-    **_with_filling(
+HELD_OUT: Mapping[str, MakeThing] = {
+    **_things_filled_by(
         vessel_table,
         {
             "prism": vessels.prism,
@@ -67,14 +69,14 @@ HELD_OUT: Mapping[str, Make] = {
             "stairs": quality.stairs,
         },
     ),
-    **_with_filling(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
-    **_with_filling(_flesh_and_bone, {"rabbit": animals.rabbit}),
+    **_things_filled_by(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
+    **_things_filled_by(_body_tissues, {"rabbit": animals.rabbit}),
 }
-COMMON = ("cylinder", "ball", "bottles", "layered phantom", "cylinder", "bottles")
+COMMON_KINDS = ("cylinder", "ball", "bottles", "layered phantom", "cylinder", "bottles")
 """Drawn in addition to one each of TRAINING: what stands in a scanner most often, and resembles
 limbs."""
 
 
 def draw_kind(rng: np.random.Generator) -> str:
     """One of TRAINING."""
-    return str(rng.choice([*TRAINING, *COMMON]))
+    return str(rng.choice([*TRAINING, *COMMON_KINDS]))

@@ -36,10 +36,8 @@ UPRIGHT_SHARE = 0.5  # share of things upright
 LYING_SHARE = 0.2  # share of things along the left-right axis
 PIXEL_COUNTS = (80, 176)  # voxels across a slice
 SLICE_COUNTS = (8, 56)
-FIELD_FACTORS = (
-    0.65,
-    2.4,
-)  # field of view over the size of what is in it: cut off, or small within
+FIELD_FACTORS = (0.65, 2.4)
+"""Field of view over the size of what is in it: cut off, or small within."""
 LEAST_FIELD_MM = 60.0  # of a field of view
 MOST_FIELD_MM = 480.0
 SEQUENCE_TRIES = 8  # sequences drawn at most

@@ -1,7 +1,7 @@
 """A thing in its own millimetres, upright along z about its middle, and what it is filled with.
 
-Labels up to LABEL_COUNT - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the others its
-contents. Animals and hands have the tissues of the simulated body instead.
+Labels up to LABEL_COUNT - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the
+others its contents. Animals and hands have the tissues of the simulated body instead.
 """
 
 from __future__ import annotations

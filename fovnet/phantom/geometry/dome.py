@@ -25,8 +25,8 @@ class Dome(Solid):
         to nipple, mm
     lean  (2,) mm by which the nipple is to the right of and above the base's middle; the shape bends there
           with t²
-    flare added to r² at the base, falling to 0 at t = FLARED_SHARE: above 0 a broad base on the chest, below 0 a
-    pear on a narrow one
+    flare added to r² at the base, falling to 0 at t = FLARED_SHARE: above 0 a broad base on the chest,
+    below 0 a pear on a narrow one
     """
 
     base: Point

@@ -133,9 +133,8 @@ def draw_figure(
     ]
     belly, flanks, back, hips, buttocks, thighs = np.asarray(kind_factors) ** rng.uniform(0.4, 1.3)
     chest = rng.lognormal(0, 0.25)
-    chest_front = float(
-        np.clip(chest, 0.6, 1.4)
-    )  # limited, as the base of the breast lies under this fat
+    # limited, as the base of the breast lies under this fat
+    chest_front = float(np.clip(chest, 0.6, 1.4))
 
     def draw_factors(
         *factors: float, spread: float = 0.2, most_mm: float = LARGEST_ADDITION_MM

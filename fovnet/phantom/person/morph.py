@@ -28,9 +28,8 @@ NECK_Y_MM = -20.0  # the head turns about the dens
 LATTICE_MM = 7.0
 """Knot spacing of the bend on a grid: interpolation errors of the bend below 0.5 mm."""
 LEVEL_MM = 20.0
-LEVELS_MM = np.arange(
-    -40.0, 2081.0, LEVEL_MM
-)  # heights at which the extent of the bend is tabulated
+LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)
+"""Heights at which the extent of the bend is tabulated."""
 LIFT_MM = (60.0, 450.0, 505.0, 880.0)
 """Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee
 and goes down to the hip."""

@@ -316,8 +316,8 @@ def _with_figure(person: Person, may_be_flat: bool) -> Person:
     """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in
     four stays plain.
 
-    Trunks are 1.2 to 1.8 times as wide as deep; with `may_be_flat`, those of lean people 1.1 to 2 times: a
-    supine lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies
+    Trunks are 1.2 to 1.8 times as wide as deep; with `may_be_flat`, those of lean people 1.1 to 2 times:
+    a supine lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies
     higher above the table, by a part of it.
     """
     rng = person.generator(96)

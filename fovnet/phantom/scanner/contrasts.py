@@ -59,7 +59,7 @@ class FreeContrast:
         return np.where(is_visible, peak_signal * relative_brightness**self.gamma, bright)
 
     def _scale_matter_contrast(self, tissue_signals: Floats, tissues: Many[Tissue]) -> Floats:
-        """The brightness (t,) with that of grey and white matter moved towards or beyond their mean."""
+        """The brightness (t,), that of grey and white matter moved towards or beyond their mean."""
         is_matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
         mean_matter = float(tissue_signals[is_matter].mean()) if is_matter.any() else 0.0
         return np.where(

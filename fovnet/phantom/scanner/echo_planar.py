@@ -124,9 +124,8 @@ def shim(field: Floats, air: Floats) -> Floats:
     tissue_voxels = np.flatnonzero(air.ravel() < 0.5)
     if len(tissue_voxels) <= len(polynomial_terms):
         return field
-    sampled_voxels = tissue_voxels[
-        :: max(1, len(tissue_voxels) // 5000)
-    ]  # enough for ten coefficients
+    # enough for ten coefficients
+    sampled_voxels = tissue_voxels[:: max(1, len(tissue_voxels) // 5000)]
     design = np.stack([term.ravel()[sampled_voxels] for term in polynomial_terms], axis=1)
     weights = np.linalg.lstsq(design, field.ravel()[sampled_voxels], rcond=None)[0].astype(
         np.float32

@@ -141,7 +141,8 @@ def _refuse_unknown_labels(body: LabelVolume, tissues: tuple[Tissue, ...], sourc
         raise VolumeError(
             "label-outside-table",
             f"{source}: labels {lowest_label} to {highest_label}, but the table has tissues "
-            f"0 to {len(tissues) - 1}. Map the labels to the table, or pass the table that belongs to them.",
+            f"0 to {len(tissues) - 1}. Map the labels to the table, or pass the table that belongs "
+            "to them.",
         )
 
 

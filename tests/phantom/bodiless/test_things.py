@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fovnet.phantom.bodiless.fillings import filling
-from fovnet.phantom.bodiless.kinds import COMMON, HELD_OUT, TRAINING, draw_kind
+from fovnet.phantom.bodiless.kinds import COMMON_KINDS, HELD_OUT, TRAINING, draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, RotatedThing, thing_volume
 from fovnet.phantom.bodiless.thing import FILLING, WALL, Thing, column
 from fovnet.phantom.collection import THING_SHARE, simulate_collection
@@ -30,7 +30,7 @@ def labels_about(thing: Thing, side: int = 64) -> np.ndarray:
 
 
 def test_no_kind_that_is_held_out_is_trained_on() -> None:
-    assert not TRAINING.keys() & HELD_OUT.keys() and set(COMMON) <= TRAINING.keys()
+    assert not TRAINING.keys() & HELD_OUT.keys() and set(COMMON_KINDS) <= TRAINING.keys()
     rng = np.random.default_rng(0)
     assert {draw_kind(rng) for _ in range(600)} == TRAINING.keys()
     makers = [make for kinds in (TRAINING, HELD_OUT) for make in kinds.values()]
