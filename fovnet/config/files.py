@@ -107,8 +107,10 @@ def load_settings(path: Path) -> Settings:
 def refuse_file(settings: Settings, source: str) -> None:
     """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source`
     names the settings."""
-    results = Path(settings.results)
-    file_in_the_way = next((path for path in (results, *results.parents) if path.is_file()), None)
+    results_folder = Path(settings.results)
+    file_in_the_way = next(
+        (path for path in (results_folder, *results_folder.parents) if path.is_file()), None
+    )
     if file_in_the_way is not None:
         raise ConfigError(
             "results-file",
@@ -127,20 +129,22 @@ def write_settings(path: Path, settings: Settings) -> Path:
 
 def _fault_in_words(fault: Any, kind: type[Section]) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
-    path = key_path(fault)
+    dotted_path = key_path(fault)
     if fault["type"] == "extra_forbidden":
         section: Any = kind
-        for step in fault["loc"][:-1]:
+        for key in fault["loc"][:-1]:
             # else a name of the user's, of which each has a section
-            if step in section.model_fields:
-                section = _section_of_annotation(section.model_fields[step].annotation)
+            if key in section.model_fields:
+                section = _section_of_annotation(section.model_fields[key].annotation)
         return (
-            f"{path}: unknown key; "
+            f"{dotted_path}: unknown key; "
             f"{suggest_key(str(fault['loc'][-1]), tuple(section.model_fields))}"
         )
     if fault["type"] == "value_error":
-        return f"{path}: {fault['ctx']['error']}" if path else str(fault["ctx"]["error"])
-    return f"{path}: {show_value(fault['input'])}: {wanted_instead(fault)}"
+        return (
+            f"{dotted_path}: {fault['ctx']['error']}" if dotted_path else str(fault["ctx"]["error"])
+        )
+    return f"{dotted_path}: {show_value(fault['input'])}: {wanted_instead(fault)}"
 
 
 def _section_of_annotation(annotation: Any) -> Any:
@@ -168,17 +172,17 @@ def read_yaml(
     twice, or "config-misread" for a number that means another one in YAML 1.1.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        _refuse_expansion(path, text)
-        doubled_keys = find_doubled_keys(text)
-        misread_numbers = find_misread_numbers(text)
-        content = yaml.safe_load(text)
+        yaml_text = path.read_text(encoding="utf-8")
+        _refuse_expansion(path, yaml_text)
+        doubled_keys = find_doubled_keys(yaml_text)
+        misread_numbers = find_misread_numbers(yaml_text)
+        content = yaml.safe_load(yaml_text)
     except Exception as fault:
-        sentence = _fault_of_reading(fault, hint)
-        if not sentence:
+        fault_sentence = _fault_of_reading(fault, hint)
+        if not fault_sentence:
             raise
         code = "config-missing" if isinstance(fault, FileNotFoundError) else "config-unreadable"
-        raise ConfigError(code, f"{path}: {sentence}") from None
+        raise ConfigError(code, f"{path}: {fault_sentence}") from None
     if doubled_keys:
         _refuse_lines(path, "config-doubled", "duplicate keys; remove one of each", doubled_keys)
     if misread_numbers:
@@ -194,13 +198,13 @@ def read_yaml(
     return content
 
 
-def _refuse_expansion(path: Path, text: str) -> None:
+def _refuse_expansion(yaml_path: Path, yaml_text: str) -> None:
     """Raises ConfigError "config-unreadable" if aliases stand for more than they should."""
-    expanded_characters = count_expanded_characters(text)
-    if expanded_characters > len(text) + MOST_BY_ALIASES:
+    expanded_characters = count_expanded_characters(yaml_text)
+    if expanded_characters > len(yaml_text) + MOST_BY_ALIASES:
         raise ConfigError(
             "config-unreadable",
-            f"{path}: its aliases (*name) expand to {expanded_characters:,.0f} characters (limit "
+            f"{yaml_path}: its aliases (*name) expand to {expanded_characters:,.0f} characters (limit "
             f"{MOST_BY_ALIASES:,}); write the values out",
         )
 
@@ -212,7 +216,7 @@ def _refuse_lines(path: Path, code: str, fault: str, lines: Sequence[str]) -> No
 
 def _fault_of_reading(fault: Exception, hint: str) -> str:
     """Why a YAML file could not be read; "" for a fault of another kind."""
-    message = " ".join(str(fault).split())
+    one_line_message = " ".join(str(fault).split())
     match fault:
         case FileNotFoundError():
             return f"no such file; {hint}"
@@ -222,8 +226,8 @@ def _fault_of_reading(fault: Exception, hint: str) -> str:
             return f"{fault.strerror or fault}; give a YAML file; {hint}"
         case ValueError() | RecursionError():
             # a date such as 2024-02-31, a number of thousands of digits, endless nesting
-            return f"has a value that is not valid YAML ({message}); put text in quotes"
+            return f"has a value that is not valid YAML ({one_line_message}); put text in quotes"
         case yaml.YAMLError():
-            place_in_text = message.replace('in "<unicode string>", ', "")
+            place_in_text = one_line_message.replace('in "<unicode string>", ', "")
             return f"not readable as YAML: {place_in_text}"
     return ""

@@ -103,6 +103,7 @@ class Decision(Section):
     @model_validator(mode="before")
     @classmethod
     def _read_older_key(cls, values: Any) -> Any:
+        """The values with the older key renamed, if the newer one is not there."""
         if not isinstance(values, dict) or OLDER_KEY not in values or "side_threshold" in values:
             return values
         _warn_renamed()
@@ -169,6 +170,8 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_sources(self) -> Settings:
+        """Raises ValueError without anything to learn from, or for a collection named "phantom"
+        beside the simulated one."""
         if not self.collections and not self.phantom.subjects:
             raise ValueError(
                 "nothing to learn from: name a folder under 'collections', or give "
@@ -182,6 +185,8 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_begin(self) -> Settings:
+        """Raises ValueError if training.begin, search.space and ensemble.blend contradict each
+        other."""
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
                 f"training.begin and search.space: {MEMBERS} go together (which networks are "
@@ -196,6 +201,8 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_alone(self) -> Settings:
+        """Raises ValueError if ensemble.alone leaves no member with all inputs, or none learned to
+        do without."""
         if self.ensemble.alone >= self.ensemble.members:
             raise ValueError(
                 f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at "
@@ -211,6 +218,8 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_search(self) -> Settings:
+        """Raises ValueError if the search contradicts the training or learns from its own
+        results."""
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
                 f"training.early_stopping.envelope: search.spend {self.search.spends} stops "
@@ -231,6 +240,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _check_collection_names(self) -> Settings:
+        """Raises ValueError for a name that cannot become part of a file name."""
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(

@@ -93,27 +93,29 @@ WANTED_BY_FIELD = {
 }
 
 
-def _read_region(source: str, entry: Any) -> Region:
-    if not isinstance(entry, dict) or not {"name", "rung"} <= entry.keys():
+def _read_region(source: str, region_entry: Any) -> Region:
+    """The region of an entry.  Raises ConfigError "regions-invalid" for a missing, unknown or
+    invalid value."""
+    if not isinstance(region_entry, dict) or not {"name", "rung"} <= region_entry.keys():
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {show_value(entry)}: each entry needs name and rung (null beside the "
+            f"{source}: {show_value(region_entry)}: each entry needs name and rung (null beside the "
             "chain)",
         )
     field_names = tuple(RegionEntry.model_fields)
-    for key in [key for key in entry if key not in field_names]:
+    for key in [key for key in region_entry if key not in field_names]:
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {entry['name']}.{key}: unknown key; {suggest_key(str(key), field_names)}",
+            f"{source}: {region_entry['name']}.{key}: unknown key; {suggest_key(str(key), field_names)}",
         )
     try:
-        return Region(**RegionEntry(**entry).model_dump())
+        return Region(**RegionEntry(**region_entry).model_dump())
     except ValidationError as error:
         first_fault = error.errors()[0]
         wanted = WANTED_BY_FIELD.get(str(first_fault["loc"][0]), wanted_instead(first_fault))
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {entry['name']}.{first_fault['loc'][0]}: {show_value(first_fault['input'])}: {wanted}",
+            f"{source}: {region_entry['name']}.{first_fault['loc'][0]}: {show_value(first_fault['input'])}: {wanted}",
         ) from None
 
 
@@ -141,8 +143,10 @@ def _add_colours(regions: Sequence[Region]) -> list[Region]:
 
 
 def _refuse_contradictions(source: str, regions: list[Region]) -> list[Region]:
+    """The regions.  Raises ConfigError "regions-invalid" for words of two of them, or rungs other
+    than 0, 1, 2, ..."""
     region_names = [region.name for region in regions]
-    rungs = sorted(region.rung for region in regions if region.rung is not None)
+    sorted_rungs = sorted(region.rung for region in regions if region.rung is not None)
     if len(set(region_names)) < len(region_names) or as_word(NONE) in map(as_word, region_names):
         raise ConfigError(
             "regions-invalid",
@@ -155,9 +159,9 @@ def _refuse_contradictions(source: str, regions: list[Region]) -> list[Region]:
                 f"{source}: {shared_words[0]!r} means {region.name!r} and {other_region.name!r} (name, "
                 "body_part or synonyms; case and _ are ignored); keep it in one of them",
             )
-    if rungs != list(range(len(rungs))) or not rungs:
+    if sorted_rungs != list(range(len(sorted_rungs))) or not sorted_rungs:
         raise ConfigError(
             "regions-invalid",
-            f"{source}: the rungs are {rungs}; wanted 0, 1, 2, ... from feet to head",
+            f"{source}: the rungs are {sorted_rungs}; wanted 0, 1, 2, ... from feet to head",
         )
     return regions

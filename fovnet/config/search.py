@@ -240,6 +240,8 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _check_method(self) -> Search:
+        """Raises ValueError for settings of an expected improvement, or of distances, that the
+        method lacks."""
         if self.per_second and self.method not in METHODS_WITH_IMPROVEMENT:
             raise ValueError(
                 f"per_second: {self.method} computes no expected improvement to divide by "
@@ -248,15 +250,17 @@ class Search(Section):
         if self.stop_below_regret is not None and (
             self.method in REASON_WITHOUT_REGRET or self.targets == "ranked"
         ):
-            cause = REASON_WITHOUT_REGRET.get(self.method, "targets ranked give no distances")
+            reason = REASON_WITHOUT_REGRET.get(self.method, "targets ranked give no distances")
             raise ValueError(
-                f"stop_below_regret: {cause}, so the remaining gain is unknown; leave it out, or "
+                f"stop_below_regret: {reason}, so the remaining gain is unknown; leave it out, or "
                 "set method to gp-ei and targets to half-ranked"
             )
         return self
 
     @model_validator(mode="after")
     def _check_polling(self) -> Search:
+        """Raises ValueError for settings of a poll, or of a global search, that the method
+        lacks."""
         polling_keys = [key for key in ("neighbours", "mads") if self._is_set(key)]
         if polling_keys and self.method not in POLLING_METHODS:
             raise ValueError(
@@ -279,6 +283,8 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _check_ranking(self) -> Search:
+        """Raises ValueError for settings of an order or a prior that the method does not learn, or
+        a prior that it lacks."""
         if self.ranking and self.method != "ranking":
             raise ValueError(
                 f"ranking: method {self.method} learns no order; leave it out, or set method to "
@@ -303,6 +309,8 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _check_spending(self) -> Search:
+        """Raises ValueError for settings of rungs that the way of spending, or the method, does not
+        use."""
         if self.eta < 2:
             raise ValueError(
                 f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 "

@@ -31,6 +31,7 @@ class Range(Section):
 
     @model_validator(mode="after")
     def _levels_apart(self) -> Range:
+        """Raises ValueError unless the range has different ends and levels."""
         if self.low >= self.high:
             raise ValueError(
                 f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or "

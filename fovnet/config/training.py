@@ -106,6 +106,7 @@ class Training(Section):
 
     @model_validator(mode="after")
     def _check_alone(self) -> Training:
+        """Raises ValueError if there is no input beside the slice to leave out."""
         if self.augmentation.alone and (self.inputs[0] != "slice" or len(self.inputs) == 1):
             raise ValueError(
                 f"augmentation.alone: networks with the inputs {', '.join(self.inputs)} have no "

@@ -32,12 +32,12 @@ def count_expanded_characters(text: str) -> float:
         if id(node) not in size_by_node_id:
             # while its entries are counted: an alias of itself has no end
             size_by_node_id[id(node)] = math.inf
-            entries = (
+            child_nodes = (
                 chain.from_iterable(node.value)
                 if isinstance(node, yaml.MappingNode)
                 else node.value
             )
-            size_by_node_id[id(node)] = 1 + sum(map(expanded_size, entries))
+            size_by_node_id[id(node)] = 1 + sum(map(expanded_size, child_nodes))
         return size_by_node_id[id(node)]
 
     return expanded_size(yaml.compose(text, Loader=yaml.SafeLoader))
@@ -82,21 +82,21 @@ def find_misread_numbers(text: str) -> list[str]:
     return [sentence for _, sentence in sorted(sentences_by_line)]
 
 
-def _misreading_in_words(text: str, tag: str) -> str:
+def _misreading_in_words(scalar_text: str, tag: str) -> str:
     """ "010 is 8 in YAML; write 8, or 10" of a number that is not what Python reads, which has no
     number of base 60, and no octal one without an o; "" otherwise."""
     if tag == DATE_TAG:
-        return f"{text} is a date in YAML; put it in quotes"
-    if PLAIN_NUMBER.fullmatch(text):
+        return f"{scalar_text} is a date in YAML; put it in quotes"
+    if PLAIN_NUMBER.fullmatch(scalar_text):
         return ""
-    yaml_value = yaml.safe_load(text)
+    yaml_value = yaml.safe_load(scalar_text)
     try:
-        decimal_value = float(text)
+        decimal_value = float(scalar_text)
     except ValueError:
-        return f"{text} is {yaml_value} in YAML; write {yaml_value}"
+        return f"{scalar_text} is {yaml_value} in YAML; write {yaml_value}"
     if decimal_value == yaml_value:
         return ""
-    return f"{text} is {yaml_value} in YAML; write {yaml_value}, or {decimal_value:.0f}"
+    return f"{scalar_text} is {yaml_value} in YAML; write {yaml_value}, or {decimal_value:.0f}"
 
 
 def read_value(text: str) -> Any:
@@ -108,10 +108,10 @@ def read_value(text: str) -> Any:
     return value
 
 
-def _nodes_with_keys(text: str) -> Iterator[tuple[tuple[str, ...], yaml.Node]]:
+def _nodes_with_keys(yaml_text: str) -> Iterator[tuple[tuple[str, ...], yaml.Node]]:
     """Every key and value of a YAML text with the keys that lead to it, each once: an alias refers
     to the same node, and may form a cycle."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root = yaml.compose(yaml_text, Loader=yaml.SafeLoader)
     pending_nodes: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
     seen_ids: set[int] = set()
     while pending_nodes:

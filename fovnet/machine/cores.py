@@ -40,12 +40,14 @@ def processor_share(
     except OSError:
         return math.inf
     group_folders = [
-        group for names, path in names_and_paths for group in _groups_around(mount, names, path)
+        group_folder
+        for names, path in names_and_paths
+        for group_folder in _groups_around(mount, names, path)
     ]
     return min(map(_core_limit, group_folders), default=math.inf)
 
 
-def _groups_around(mount: Path, controller_names: str, path: str) -> Iterator[Path]:
+def _groups_around(mount: Path, controller_names: str, group_path: str) -> Iterator[Path]:
     """The folders of a group and of those around it, whose limits hold too; none for groups that do
     not share out processor time.
 
@@ -55,19 +57,21 @@ def _groups_around(mount: Path, controller_names: str, path: str) -> Iterator[Pa
     if controller_names and "cpu" not in controller_names.split(","):
         return
     controller_folder = mount / "cpu" if controller_names else mount
-    group = controller_folder / path.strip("/")
+    group_folder = controller_folder / group_path.strip("/")
     yield from (
-        folder for folder in (group, *group.parents) if folder.is_relative_to(controller_folder)
+        folder
+        for folder in (group_folder, *group_folder.parents)
+        if folder.is_relative_to(controller_folder)
     )
 
 
-def _core_limit(group: Path) -> float:
+def _core_limit(group_folder: Path) -> float:
     """A group's own limit: a quota and a period, in one file of version 2, in two of version 1."""
     try:
-        if (group / "cpu.max").exists():
-            quota_and_period = (group / "cpu.max").read_text().split()
+        if (group_folder / "cpu.max").exists():
+            quota_and_period = (group_folder / "cpu.max").read_text().split()
         else:
-            limit_files = (group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
+            limit_files = (group_folder / "cpu.cfs_quota_us", group_folder / "cpu.cfs_period_us")
             quota_and_period = [path.read_text() for path in limit_files]
         quota, period = map(int, quota_and_period)
     except (OSError, ValueError):  # no such files, or the quota is "max"

@@ -35,10 +35,10 @@ class Pace:
         while len(self._counts) > 2 and self._counts[1][0] <= now_s - WINDOW_S:
             self._counts.popleft()
         first_time_s, first_done_count = self._counts[0]
-        seconds = now_s - first_time_s
-        if not self._unit or done <= first_done_count or seconds <= 0:
+        window_seconds = now_s - first_time_s
+        if not self._unit or done <= first_done_count or window_seconds <= 0:
             return ""
-        rate = (done - first_done_count) / seconds
+        rate = (done - first_done_count) / window_seconds
         return f"{_rate_text(rate)} {self._unit}/s, {_time_text((total - done) / rate)} left"
 
     def minute_passed(self) -> bool:

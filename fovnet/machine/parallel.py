@@ -88,11 +88,15 @@ class Admission(Generic[Job]):
     """
 
     def __init__(
-        self, jobs: Iterator[Job], most: int, size: Callable[[Job], int] | None, budget: int
+        self,
+        jobs: Iterator[Job],
+        most_jobs: int,
+        size_of_job: Callable[[Job], int] | None,
+        budget: int,
     ) -> None:
         self._jobs = jobs
-        self._most = most
-        self._size = size
+        self._most = most_jobs
+        self._size = size_of_job
         self._budget = budget
         self._inside: deque[int] = deque()  # the sizes of the jobs under way
         self._next: tuple[Job, int] | None = None
@@ -105,11 +109,11 @@ class Admission(Generic[Job]):
                 if job is None:
                     return
                 self._next = job, self._size(job) if self._size else 0
-            job, size = self._next
-            if self._inside and sum(self._inside) + size > self._budget:
+            job, job_size = self._next
+            if self._inside and sum(self._inside) + job_size > self._budget:
                 return
             self._next = None
-            self._inside.append(size)
+            self._inside.append(job_size)
             yield job
 
     def leave(self) -> None:
@@ -147,6 +151,7 @@ def _submit_job(
 def _run_in_own_process(
     work: Callable[[Job], Result], job: Job, result_of_crash: Callable[[Job], Result]
 ) -> Result:
+    """work(job) in a process of its own; `result_of_crash(job)` if that dies."""
     with process_pool(1) as pool:
         try:
             return pool.submit(work, job).result()

@@ -35,6 +35,7 @@ def inherit(earlier: Path, keep: Path) -> None:
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
+    """Makes `target` a hard link to `source`, or a copy where links are not possible."""
     try:
         target.hardlink_to(source)
     except FileNotFoundError:

@@ -267,6 +267,8 @@ def replay(folder: Path, slot: int) -> Proposal:
 def _propose_or_refuse(
     folder: Path, search: Search, earlier_proposals: list[Proposal], trial_by_slot: dict[int, Trial]
 ) -> Proposal:
+    """The next proposal.  Raises SearchError "slot-unfinished" if a slot that it must see has no
+    trial."""
     try:
         return propose_slot(search, earlier_proposals, trial_by_slot)
     except KeyError as awaited:

@@ -136,19 +136,19 @@ def parse_prior(data: bytes) -> Prior:
     axes = tuple(Axis.from_facts(facts) for facts in description.pop("axes"))
     input_width = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
     has_task = "each.0.weight" in tensors
-    parts = [_read_layers(tensors, name) for name in _part_names(has_task)]
-    input_widths = [input_width + CODE * has_task, input_width + 1, LATENT][: len(parts)]
-    if [part.widths[0] for part in parts] != input_widths or [
-        part.widths[-1] for part in parts
+    networks = [_read_layers(tensors, name) for name in _part_names(has_task)]
+    input_widths = [input_width + CODE * has_task, input_width + 1, LATENT][: len(networks)]
+    if [network.widths[0] for network in networks] != input_widths or [
+        network.widths[-1] for network in networks
     ] != [
         1,
         LATENT,
         CODE,
-    ][: len(parts)]:
+    ][: len(networks)]:
         raise ValueError(
-            f"networks of widths {[part.widths for part in parts]}, inputs {input_widths} are wanted"
+            f"networks of widths {[network.widths for network in networks]}, inputs {input_widths} are wanted"
         )
-    ranker = Ranker(parts[0], DeepSet(*parts[1:]) if has_task else None)
+    ranker = Ranker(networks[0], DeepSet(*networks[1:]) if has_task else None)
     sources = tuple(
         _read_source(tensors, axes, source_index, facts)
         for source_index, facts in enumerate(description.pop("sources"))
@@ -192,10 +192,10 @@ def _read_layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
             f"{name}: its layers have the shapes {[weight.shape for weight, _ in layer_pairs]}"
         )
     flat_weights = np.concatenate(
-        [part.reshape(member_count, -1) for layer_pair in layer_pairs for part in layer_pair],
+        [array.reshape(member_count, -1) for layer_pair in layer_pairs for array in layer_pair],
         axis=1,
     )
-    if {part.dtype for layer_pair in layer_pairs for part in layer_pair} != {
+    if {array.dtype for layer_pair in layer_pairs for array in layer_pair} != {
         np.dtype(np.float64)
     } or not np.isfinite(flat_weights).all():
         raise ValueError(f"{name}: weights are not finite numbers of 64 bits")
@@ -208,6 +208,7 @@ def _read_source(
     source_number: int,
     facts: Mapping[str, Any],
 ) -> EarlierSearch:
+    """An earlier search from its tensors and facts.  Raises ValueError and KeyError."""
     levels = tensors[f"source.{source_number}.levels"]
     losses = tensors[f"source.{source_number}.losses"]
     level_counts = np.array([len(axis.levels) for axis in axes])

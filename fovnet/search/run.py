@@ -204,10 +204,10 @@ class SearchRun:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could
         not have made for the next slot."""
         if not is_possible(self.search, self.proposals, proposal):
-            path = slot_path(self.journal.folder, len(self.proposals))
+            recorded_path = slot_path(self.journal.folder, len(self.proposals))
             raise SearchError(
                 "slot-contradiction",
-                f"{path}: not the trial that this search has in this slot; remove it to repeat the slot.",
+                f"{recorded_path}: not the trial that this search has in this slot; remove it to repeat the slot.",
             )
 
     def _header_notes(self) -> list[str]:

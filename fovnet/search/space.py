@@ -223,11 +223,11 @@ class Space:
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
         """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the
         first of equally near ones."""
-        point = np.concatenate(
+        cube_point = np.concatenate(
             [axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)]
         )
         allowed_rows = np.flatnonzero(allowed)
-        squared_distances = ((self.unit_cube[allowed_rows] - point) ** 2).sum(axis=1)
+        squared_distances = ((self.unit_cube[allowed_rows] - cube_point) ** 2).sum(axis=1)
         # rounded: equally near means equal, not to the last bit
         return int(allowed_rows[np.argmin(np.round(squared_distances, 12))])
 
@@ -295,11 +295,13 @@ def _kind_of_levels(levels: Sequence[Level]) -> Kind:
     return "categorical" if any(isinstance(level, bool | str) for level in levels) else "ordinal"
 
 
-def _index_of_level(axis: Axis, value: Any) -> int:
-    if value not in axis.levels:
-        levels = list(axis.levels)
+def _index_of_level(axis: Axis, level: Any) -> int:
+    """The index of a level of an axis.  Raises SearchError "space-level" if it has no such
+    level."""
+    if level not in axis.levels:
+        known_levels = list(axis.levels)
         raise SearchError(
             "space-level",
-            f"{axis.name} = {value!r} (search.start) is not in the space; its levels are {levels}.",
+            f"{axis.name} = {level!r} (search.start) is not in the space; its levels are {known_levels}.",
         )
-    return axis.levels.index(value)
+    return axis.levels.index(level)

@@ -203,14 +203,14 @@ def proposal_facts(proposal: Proposal) -> dict[str, Any]:
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are
     invalid."""
-    slots_in_sight = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
+    slots_by_sight = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
     whole_numbers = [
         facts["slot"],
         facts["row"],
         facts["seed"],
-        *slots_in_sight["seen"],
-        *slots_in_sight["pending"],
+        *slots_by_sight["seen"],
+        *slots_by_sight["pending"],
     ]
     whole_numbers += [facts[name] for name in SCHEDULE_FIELDS if facts.get(name) is not None]
     if any(type(whole_number) is not int for whole_number in whole_numbers):
@@ -226,7 +226,7 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     return Proposal(
         **{
             **facts,
-            **slots_in_sight,
+            **slots_by_sight,
             "forecast": None if forecast is None else Forecast(**forecast),
         }
     )

@@ -112,9 +112,9 @@ def calibrate(
     amounts = _step_amounts(rows)
     timed_rows: list[int] = []
     timed_trainings: list[Timed] = []
-    start = now()
+    start_seconds = now()
     while len(timed_rows) < min(MOST_PROBES, len(rows)):
-        seconds_left = seconds - (now() - start)
+        seconds_left = seconds - (now() - start_seconds)
         most_seconds = 2 * seconds_left / (MOST_PROBES - len(timed_rows))
         row = _next_row(amounts, rows.batch, timed_rows, timed_trainings, most_seconds)
         if row is None:
@@ -128,7 +128,7 @@ def calibrate(
 
 def _next_row(
     amounts: Floats,
-    batch: NDArray[Any],
+    batch_by_row: NDArray[Any],
     timed_rows: Sequence[int],
     timed_trainings: Sequence[Timed],
     most_seconds: float,
@@ -147,7 +147,9 @@ def _next_row(
     for row, timed in zip(timed_rows, timed_trainings, strict=True):
         largest_ratio = (amounts / amounts[row]).max(axis=1)
         step_seconds = np.minimum(step_seconds, largest_ratio * timed.step_seconds)
-    probe_seconds = step_seconds * (UNTIMED_STEPS + TIMED_STEPS + VALIDATED_SLICES / (3 * batch))
+    probe_seconds = step_seconds * (
+        UNTIMED_STEPS + TIMED_STEPS + VALIDATED_SLICES / (3 * batch_by_row)
+    )
     probe_seconds[list(timed_rows)] = np.inf
     if len(timed_rows) < FEWEST:
         most_seconds = max(most_seconds, NEARLY_SHORTEST * probe_seconds.min())

@@ -92,25 +92,25 @@ def measure_held_out(
     """Each row, trained for about a second; `peak_bytes` are 0 if unknown."""
     predicted_bytes = training_bytes(costs(rows), rows.batch)
     for row in range(len(rows)):
-        net = rows.architecture(row)
+        architecture = rows.architecture(row)
         batch = int(rows.batch[row])
         row_cost = costs(rows.select([row]))
         step_seconds = training_seconds(row_cost, batch, Work(batch, 0, 1), calibration.device)
         step_count = int(np.clip(1.0 / step_seconds[0], 3, 30))
-        train, validate = bench.steps(net, batch)
+        train, validate = bench.steps(architecture, batch)
         train(1)
         validate()
-        seconds = train(step_count) + validate() + validate()
+        measured_seconds = train(step_count) + validate() + validate()
         work = Work(step_count * batch, 2 * VALIDATED_SLICES, 1)
         predicted_seconds = training_seconds(row_cost, batch, work, calibration.device)
-        architecture_fields = asdict(net)
-        measured_peak_bytes = peak_bytes(net, batch)
+        architecture_fields = asdict(architecture)
+        measured_peak_bytes = peak_bytes(architecture, batch)
         yield HeldOutNetwork(
             **{name: architecture_fields[name] for name in PROPERTIES},
-            filters=net.filters,
+            filters=architecture.filters,
             batch=batch,
             predicted_seconds=float(predicted_seconds[0]),
-            seconds=seconds,
+            seconds=measured_seconds,
             predicted_mb=float(predicted_bytes[row]) / 1e6,
             mb=measured_peak_bytes / 1e6 if measured_peak_bytes else None,
         )

@@ -167,18 +167,22 @@ def _columns(
     head: str,
     inputs: tuple[str, ...],
 ) -> Columns:
+    """The columns of rows whose levels are given by axis; axes left out have their defaults."""
+
     def word_indices(name: str, default: str, words: Sequence[str]) -> Integers:
-        levels = np.asarray(levels_by_axis.get(name, np.full(row_count, default)), dtype=object)
-        is_word = levels[:, None] == np.array(words, dtype=object)
+        level_by_row = np.asarray(
+            levels_by_axis.get(name, np.full(row_count, default)), dtype=object
+        )
+        is_word = level_by_row[:, None] == np.array(words, dtype=object)
         return np.asarray(np.argmax(is_word, axis=1), dtype=np.int64)
 
     def optional_numbers(name: str) -> Integers:
         return np.asarray(levels_by_axis.get(name, np.ones(row_count)), dtype=np.int64)
 
     if "batch" in levels_by_axis:
-        batch = levels_by_axis["batch"].astype(np.int64)
+        batch_by_row = levels_by_axis["batch"].astype(np.int64)
     else:
-        batch = 2 ** levels_by_axis["log2_batch"].astype(np.int64)
+        batch_by_row = 2 ** levels_by_axis["log2_batch"].astype(np.int64)
     return Columns(
         blocks=levels_by_axis["blocks"].astype(np.int64),
         convolutions=levels_by_axis["convolutions"].astype(np.int64),
@@ -190,7 +194,7 @@ def _columns(
         widen=optional_numbers("widen"),
         stride=optional_numbers("stride"),
         normalised=word_indices("norm", "none", NORMS) == NORMS.index("pooled"),
-        batch=batch,
+        batch=batch_by_row,
         classes=classes,
         inputs=inputs,
     )

@@ -289,10 +289,10 @@ def training_seconds(cost: Cost, batch: Any, work: Work, device: Device) -> Floa
     between machines in the last bit, and a search that is resumed elsewhere compares its
     predictions."""
     amounts = terms(cost, batch, work, device)
-    seconds = np.zeros(np.shape(amounts[0]))
+    total_seconds = np.zeros(np.shape(amounts[0]))
     for amount, unit_seconds in zip(amounts, device.prices, strict=True):
-        seconds = seconds + amount * unit_seconds
-    return seconds
+        total_seconds = total_seconds + amount * unit_seconds
+    return total_seconds
 
 
 def price(

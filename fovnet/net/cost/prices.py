@@ -139,6 +139,7 @@ def search_seconds(priced: Prices, trials: int, workers: int) -> float:
 
 
 def _cost_by_column(priced: Prices, row: int) -> dict[str, Any]:
+    """The cost of a row by the columns of HEADER."""
     costs_of_row = (
         int(priced.cost.weights[row]),
         float(priced.cost.forward_flop[row]) / 1e6,

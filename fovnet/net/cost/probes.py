@@ -110,18 +110,18 @@ class Bench:
         """The timed steps and validation of the network, each after one that is not timed."""
         if self._data.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        step, validate = self.steps(net, batch)
-        step(1)
+        seconds_of_steps, seconds_of_validation = self.steps(net, batch)
+        seconds_of_steps(1)
         step_seconds: list[float] = []
         while len(step_seconds) < LEAST_STEPS or (
             sum(step_seconds) < ENOUGH_SECONDS and len(step_seconds) < MOST_STEPS
         ):
-            step_seconds.append(step(1))
+            step_seconds.append(seconds_of_steps(1))
         peak_memory_bytes = training.peak_memory(self._data.device)
-        validate()
+        seconds_of_validation()
         return Probe(
             float(np.median(step_seconds)),
-            validate() / VALIDATED_SLICES,
+            seconds_of_validation() / VALIDATED_SLICES,
             len(step_seconds),
             peak_memory_bytes,
         )
@@ -156,11 +156,12 @@ def process_growth_bytes(
         return int(pool.apply(_growth_bytes, (net, batch, ranges, precision)))
 
 
-def _growth_bytes(net: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
+def _growth_bytes(architecture: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
+    """`process_growth_bytes` of this process."""
     torch.set_num_threads(1)
     keep_freed_memory()
-    cpu_bench = Bench(torch.device("cpu"), ranges, net.classes, precision=precision)
-    cpu_bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
+    cpu_bench = Bench(torch.device("cpu"), ranges, architecture.classes, precision=precision)
+    cpu_bench.steps(Architecture(1, 1, 0, 3, False, architecture.classes, "gap"), 1)[0](1)
     start_bytes = peak_bytes()
-    cpu_bench.steps(net, batch)[0](3)
+    cpu_bench.steps(architecture, batch)[0](3)
     return int(peak_bytes() - start_bytes)

@@ -115,20 +115,20 @@ def _predicted_seconds(device: Device, timed: Timings, with_steps: bool = True) 
     return np.asarray(term_seconds.sum(axis=1))
 
 
-def _fit_prices(term_amounts: Floats, seconds: Floats) -> tuple[Floats, float]:
+def _fit_prices(term_amounts: Floats, measured_seconds: Floats) -> tuple[Floats, float]:
     """Prices (5,) and their remaining misfit."""
-    term_shares = term_amounts / seconds[:, None]
+    term_shares = term_amounts / measured_seconds[:, None]
     # at price `scale` a term is the whole time of some training
     price_scale = 1.0 / np.maximum(term_shares.max(axis=0), 1e-300)
-    scaled_start, _ = nnls(term_shares * price_scale, np.ones(len(seconds)))
-    fit = least_squares(
+    scaled_start, _ = nnls(term_shares * price_scale, np.ones(len(measured_seconds)))
+    price_fit = least_squares(
         lambda log_share: np.log((term_shares * price_scale) @ np.exp(log_share)),
         np.log(np.maximum(scaled_start, 2 * LEAST_PRICE_SHARE)),
         bounds=(np.log(LEAST_PRICE_SHARE), np.inf),
         loss="soft_l1",
         f_scale=OUTLIER_LOG_RATIO,
     )
-    return price_scale * np.exp(fit.x), float(fit.cost)
+    return price_scale * np.exp(price_fit.x), float(price_fit.cost)
 
 
 def repeat(number: Any, n: int) -> NDArray[np.int64]:

@@ -66,8 +66,8 @@ class Network(nn.Sequential):
         variance = normalise.running_var
         if self.training:
             with torch.no_grad(), torch.autocast(slices.device.type, enabled=False):
-                mean, variance, count = moments(slices)
-                unbiased_variance = variance * (count / max(1, count - 1))
+                mean, variance, pixel_count = moments(slices)
+                unbiased_variance = variance * (pixel_count / max(1, pixel_count - 1))
                 normalise.running_mean.lerp_(mean, normalise.momentum or 0.0)
                 normalise.running_var.lerp_(unbiased_variance, normalise.momentum or 0.0)
         return mean, (variance + normalise.eps).sqrt()
@@ -159,6 +159,8 @@ def _convolutions(
 
 
 def _convolution(channels: int, filters: int, net: Architecture, stride: int) -> nn.Module:
+    """One convolution, or its separable pair, that keeps the size of the image but for the
+    stride."""
     kernel_side = net.kernel
     padding = kernel_side // 2
     if not net.separable:
@@ -169,6 +171,7 @@ def _convolution(channels: int, filters: int, net: Architecture, stride: int) ->
 
 
 def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
+    """The layers of the head by name, from the last block's output to the scores of the classes."""
     input_count, *_ = net.dense
     if net.head == "gap":
         return OrderedDict(

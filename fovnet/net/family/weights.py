@@ -194,23 +194,24 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _read(
-    path: Path, read_tensors: Callable[[Any], dict[str, Tensor]]
+    weights_path: Path, read_tensors: Callable[[Any], dict[str, Tensor]]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors that `read_tensors` takes from a weights file, and its facts."""
     missing_error = ModelError(
-        "weights-missing", f"{path}: no such file; run the search again to make it"
+        "weights-missing", f"{weights_path}: no such file; run the search again to make it"
     )
     # before the library: a training begins without.  Path.exists raises in a closed folder
-    if not os.path.exists(path):  # noqa: PTH110
+    if not os.path.exists(weights_path):  # noqa: PTH110
         raise missing_error
     import safetensors
 
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
+        with safetensors.safe_open(weights_path, framework="pt") as file:
             return read_tensors(file), json.loads((file.metadata() or {}).get("facts", "{}"))
     except FileNotFoundError:
         raise missing_error from None
     except (safetensors.SafetensorError, ValueError, RecursionError, OSError) as error:
         raise ModelError(
             "weights-damaged",
-            f"{path}: not readable as safetensors ({error}); remove it and run the search again",
+            f"{weights_path}: not readable as safetensors ({error}); remove it and run the search again",
         ) from None

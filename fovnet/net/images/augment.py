@@ -123,9 +123,9 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     rotation_and_shear = rotation_and_shear.reshape(n, 2, 2)
     zoom = 1 + ranges.zoom * torch.stack([zoom_x, zoom_y], dim=1)
     # the frame is two units wide
-    shift = 2 * ranges.translation * torch.stack([right_draw, down_draw], dim=1)
+    shifts = 2 * ranges.translation * torch.stack([right_draw, down_draw], dim=1)
     linear = rotation_and_shear * zoom[:, None, :]
-    return torch.cat([linear, rotation_and_shear @ shift[:, :, None]], dim=2)
+    return torch.cat([linear, rotation_and_shear @ shifts[:, :, None]], dim=2)
 
 
 def affines(draws: Tensor) -> Tensor:

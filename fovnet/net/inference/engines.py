@@ -200,6 +200,7 @@ def _refuse_different_outputs(engine: Engine, members: Sequence[nn.Module]) -> N
 
 
 def _import_package(package: str, engine: str) -> Any:
+    """The package, imported.  Raises ModelError "engine-missing" if it cannot be."""
     try:
         return import_module(package)
     # OSError: it is installed, and a library it needs is not

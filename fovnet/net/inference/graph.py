@@ -140,6 +140,7 @@ def _draw_sequence(drawing: GraphDrawing, layer: nn.Module, name: str, source: s
 def _draw_normalisation(
     drawing: GraphDrawing, layer: nn.BatchNorm2d, name: str, source: str
 ) -> str:
+    """Adds a normalisation with its running statistics; the name of its output."""
     parameters = {
         "weight": layer.weight,
         "bias": layer.bias,
@@ -157,6 +158,7 @@ def _draw_normalisation(
 
 
 def _draw_convolution(drawing: GraphDrawing, layer: nn.Conv2d, name: str, source: str) -> str:
+    """Adds a convolution; the name of its output."""
     if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
         raise _unknown_layer_error(layer, name)
     return drawing.add(
@@ -175,6 +177,7 @@ def _draw_dense(drawing: GraphDrawing, layer: nn.Linear, name: str, source: str)
 
 
 def _keep_weights(drawing: GraphDrawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
+    """Adds a layer's weights and biases; their names, without one of biases that it lacks."""
     bias: Tensor | None = layer.bias  # annotated as a Tensor by torch, but None with bias=False
     return [
         drawing.keep(f"{name}.{parameter}", values)
@@ -204,6 +207,7 @@ def _draw_deviation(drawing: GraphDrawing, pooled: str) -> str:
 
 
 def _draw_mean_pooling(drawing: GraphDrawing, layer: nn.AvgPool2d, name: str, source: str) -> str:
+    """Adds a mean pooling; the name of its output."""
     if layer.divisor_override is not None:
         raise _unknown_layer_error(layer, name)
     counts_padding = int(layer.count_include_pad)
@@ -213,6 +217,7 @@ def _draw_mean_pooling(drawing: GraphDrawing, layer: nn.AvgPool2d, name: str, so
 
 
 def _pooling_attributes(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
+    """The attributes that an ONNX pooling has of a layer."""
     return {
         "kernel_shape": _pair(layer.kernel_size),
         "strides": _pair(layer.stride),

@@ -91,6 +91,7 @@ class SingleTraining:
             return self._train(report)
 
     def _train(self, report: Callable[[Progress, int], None] | None) -> Outcome:
+        """The recorded outcome, or that of the training, recorded."""
         trial = self.read_record()
         if trial is not None:
             return trial.outcome

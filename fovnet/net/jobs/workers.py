@@ -134,6 +134,8 @@ class TrainingPool:
         return self._threads.submit(self._run_in_worker, replace(job, recipe=recipe), proposal)
 
     def _run_in_worker(self, job: TrainingJob, proposal: Proposal) -> Outcome:
+        """The outcome of a proposal trained by an idle worker, which is replaced if it died or
+        failed."""
         executor = self._idle.get()
         worker: BaseProcess | None = None
         try:
@@ -301,6 +303,7 @@ def _outcome_of_death(job: TrainingJob, proposal: Proposal, worker: BaseProcess 
 
 
 def _cause_of_death(worker: BaseProcess | None) -> str:
+    """How a worker ended, as the end of a sentence; waits five seconds for its exit code."""
     deadline = time.monotonic() + 5.0
     while worker is not None and worker.exitcode is None and time.monotonic() < deadline:
         # the executor also waits for the process, and may receive its status first

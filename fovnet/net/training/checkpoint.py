@@ -88,18 +88,18 @@ class Checkpoint:
         for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
             unfinished.unlink(missing_ok=True)  # left by a kill during writing
         try:
-            tensors, facts = load_tensors(self.path)
+            tensors, stored_facts = load_tensors(self.path)
         except ModelError:
-            facts = {}
-        is_same_training = facts.get("decides") == digest(self.deciding_facts)
+            stored_facts = {}
+        is_same_training = stored_facts.get("decides") == digest(self.deciding_facts)
         # the header may be so, and the tensors behind it damaged
         if (
             self.keep.exists()
             and is_same_training
-            and "epoch_seconds" in facts
-            and facts.get("crc32") == _crc32(tensors)
+            and "epoch_seconds" in stored_facts
+            and stored_facts.get("crc32") == _crc32(tensors)
         ):
-            _restore(fresh, tensors, facts)
+            _restore(fresh, tensors, stored_facts)
         else:
             self.keep.unlink(missing_ok=True)
             forget(self.keep)
@@ -118,15 +118,16 @@ def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is
     none that can be read."""
     try:
-        facts = load_facts(checkpoint_of(keep))
+        stored_facts = load_facts(checkpoint_of(keep))
     except ModelError:
         return (), ()
-    return tuple(facts["training_loss"]), tuple(facts["validation_loss"])
+    return tuple(stored_facts["training_loss"]), tuple(stored_facts["validation_loss"])
 
 
 def _restore(
-    fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]
+    fresh: Progress, tensors: Mapping[str, torch.Tensor], stored_facts: Mapping[str, Any]
 ) -> None:
+    """Sets a training that has not begun to the state of a checkpoint."""
     device = next(fresh.model.parameters()).device
     fresh.model.load_state_dict(
         {
@@ -145,7 +146,7 @@ def _restore(
     for name, average in zip(parameter_names, fresh.average, strict=bool(fresh.average)):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
-    fresh.step = facts["step"]
-    fresh.epoch_seconds[:] = facts["epoch_seconds"]
-    fresh.training_loss[:] = facts["training_loss"]
-    fresh.validation_loss[:] = facts["validation_loss"]
+    fresh.step = stored_facts["step"]
+    fresh.epoch_seconds[:] = stored_facts["epoch_seconds"]
+    fresh.training_loss[:] = stored_facts["training_loss"]
+    fresh.validation_loss[:] = stored_facts["validation_loss"]

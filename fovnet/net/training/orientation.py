@@ -142,8 +142,8 @@ def _crop_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
 
 def _fit_network(
     outline_copies: NDArray[np.float16],
-    mean: float,
-    deviation: float,
+    outline_mean: float,
+    outline_deviation: float,
     generator: torch.Generator,
     progress: ProgressCallback | None,
 ) -> nn.Sequential:
@@ -178,10 +178,10 @@ def _fit_network(
             copy_index[:, None], volume_index[:, None], PLANE_OF_VIEW[views]
         ]
         view_outlines = plane_outlines.float().gather(2, PERMUTATION_OF_VIEW[views])
-        scores = turn_scores(network((view_outlines - mean) / deviation))
-        loss = F.cross_entropy(scores, turn_index)
+        scores = turn_scores(network((view_outlines - outline_mean) / outline_deviation))
+        cross_entropy = F.cross_entropy(scores, turn_index)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        cross_entropy.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
         if progress and (step % 100 == 99 or step == step_count - 1):
@@ -202,7 +202,7 @@ def _outline_permutations() -> Tensor:
     rearranged to show it."""
     outline_indices = np.arange(np.prod(OUTLINE_SHAPE)).reshape(OUTLINE_SHAPE)
     permutations = [
-        move_histograms(outline_indices, MOVES[move]).reshape(-1) for _, move in SOURCES
+        move_histograms(outline_indices, MOVES[move_name]).reshape(-1) for _, move_name in SOURCES
     ]
     return torch.from_numpy(np.stack(permutations))
 

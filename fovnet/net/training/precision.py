@@ -51,15 +51,16 @@ def write_weights(
     return save_tensors(target, rounded_tensors, facts)
 
 
-def _round_tensor(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:
+def _round_tensor(weights_path: Path, tensor_name: str, tensor: Tensor, precision: str) -> Tensor:
+    """The tensor in a precision, if it is floating-point.  Raises ModelError "weights-overflow"."""
     if not tensor.is_floating_point():
         return tensor
-    rounded = tensor.to(PRECISIONS[precision])
-    if bool((tensor.isfinite() & ~rounded.isfinite()).any()):
+    rounded_tensor = tensor.to(PRECISIONS[precision])
+    if bool((tensor.isfinite() & ~rounded_tensor.isfinite()).any()):
         raise ModelError(
             "weights-overflow",
-            f"{source}: {name} holds {float(tensor.abs().max()):g}, {precision} at most "
-            f"{torch.finfo(rounded.dtype).max:g}; set ensemble.precision to float32, or leave "
+            f"{weights_path}: {tensor_name} holds {float(tensor.abs().max()):g}, {precision} at most "
+            f"{torch.finfo(rounded_tensor.dtype).max:g}; set ensemble.precision to float32, or leave "
             "this trial out",
         )
-    return rounded
+    return rounded_tensor

@@ -229,12 +229,12 @@ def train_network(
 
 
 def _deciding_facts(
-    net: Architecture,
+    architecture: Architecture,
     learning_rate: float,
     batch: int,
     seed: int,
     recipe: Recipe,
-    facts: Mapping[str, Any],
+    network_facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The facts that two trainings must share for one to resume the other's checkpoint: all except
     the number of epochs (unless there is a cooldown), the stopping rules (except the plateau), and
@@ -245,13 +245,13 @@ def _deciding_facts(
         if name != "ends" and (name != "epochs" or recipe.cooldown)
     }
     return {
-        "net": asdict(net),
+        "net": asdict(architecture),
         "rate": learning_rate,
         "batch": batch,
         "seed": seed,
         "plateau": asdict(recipe.ends)["plateau"],
         **recipe_facts,
-        "facts": {name: value for name, value in facts.items() if name != "slot"},
+        "facts": {name: value for name, value in network_facts.items() if name != "slot"},
     }
 
 
@@ -274,15 +274,15 @@ class _Epochs:
         once."""
         data = self.data
         row_frequencies = training_row_frequencies(data, self.recipe)
-        weights = class_weights(data.targets[data.train], row_frequencies)
+        weights_of_classes = class_weights(data.targets[data.train], row_frequencies)
         guessing_losses = Guess(
-            guessing_loss(data.targets[data.train], weights, row_frequencies),
-            guessing_loss(data.targets[data.validation], weights),
+            guessing_loss(data.targets[data.train], weights_of_classes, row_frequencies),
+            guessing_loss(data.targets[data.validation], weights_of_classes),
         )
         last_saved_at = -np.inf
         end = self._end_now(progress, guessing_losses)
         while end is None:
-            self._run_epoch(progress, weights)
+            self._run_epoch(progress, weights_of_classes)
             end = self._end_now(progress, guessing_losses)
             is_due = end is not None or time.monotonic() - last_saved_at >= CHECKPOINTS_APART
             last_losses = [progress.training_loss[-1], progress.validation_loss[-1]]
@@ -293,16 +293,17 @@ class _Epochs:
                 self.report(progress, self.recipe.epochs)
         return end
 
-    def _end_now(self, progress: Progress, guess: Guess) -> End | None:
+    def _end_now(self, progress: Progress, guessing_losses: Guess) -> End | None:
+        """The end of the training after its last epoch; None if it continues."""
         return self.recipe.ends.end(
             progress.training_loss,
             progress.validation_loss,
             epochs=self.recipe.epochs,
             seconds=progress.seconds,
-            guess=guess,
+            guess=guessing_losses,
         )
 
-    def _run_epoch(self, progress: Progress, weights: Tensor) -> None:
+    def _run_epoch(self, progress: Progress, weights_of_classes: Tensor) -> None:
         """Train and validate for one epoch, and keep its weights if they are the best so far."""
         start_seconds = self.now()
         learning_rate = (
@@ -310,16 +311,16 @@ class _Epochs:
             * self.recipe.ends.rate_factor(progress.validation_loss)
             * self.recipe.cooldown_factor(len(progress.validation_loss))
         )
-        train_epoch(progress, self.data, weights, self.recipe, learning_rate, self.batch)
+        train_epoch(progress, self.data, weights_of_classes, self.recipe, learning_rate, self.batch)
         with _averaged_weights(progress, self.recipe):
             validation_loss_now = validation_loss(
-                progress.model, self.data, weights, self.recipe.precision
+                progress.model, self.data, weights_of_classes, self.recipe.precision
             )
             progress.validation_loss.append(validation_loss_now)
             if progress.score == validation_loss_now and np.isfinite(validation_loss_now):
                 best_epoch_facts = {"epoch": len(progress.validation_loss), "score": progress.score}
-                facts = {**self.facts, **best_epoch_facts}
-                save_network(self.checkpoint.keep, progress.model, self.net, facts)
+                network_facts = {**self.facts, **best_epoch_facts}
+                save_network(self.checkpoint.keep, progress.model, self.net, network_facts)
         progress.epoch_seconds.append(self.now() - start_seconds)
 
 
@@ -400,10 +401,10 @@ def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
 
 
 @torch.no_grad()
-def _swap_in_place(weights: Iterable[Tensor], averages: Iterable[Tensor]) -> None:
+def _swap_in_place(model_weights: Iterable[Tensor], averages: Iterable[Tensor]) -> None:
     """Swap tensors in place, as a CUDA graph requires; a few rows at a time, as the predicted
     memory has no room for a whole copy."""
-    for weight, average in zip(weights, averages, strict=True):
+    for weight, average in zip(model_weights, averages, strict=True):
         for weight_rows, average_rows in zip(
             torch.split(weight, 64), torch.split(average, 64), strict=True
         ):
@@ -433,12 +434,12 @@ def train_epoch(
             precision=recipe.precision,
         )
     train_step = progress.train_step
-    draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
+    slice_draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
     make_batches: Callable[..., Iterator[Tensor]] = shuffled_batches
     if recipe.sampling != "slices" and data.volume is not None:
         make_batches = partial(volume_batches, volume=data.volume)
     batches = make_batches(data.train, recipe.slices_per_epoch, batch, progress.generator)
-    for rows, batch_draws in zip(batches, torch.split(draws, batch), strict=True):
+    for rows, batch_draws in zip(batches, torch.split(slice_draws, batch), strict=True):
         train_step.take(rows, batch_draws, learning_rate / (1 + RATE_DECAY * progress.step))
         progress.step += 1
         if recipe.averaging and progress.step % STEPS_PER_AVERAGE == 0:

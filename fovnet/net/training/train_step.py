@@ -163,7 +163,9 @@ def augmented_images(
     return inputs
 
 
-def _distortion_of_draws(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
+def _distortion_of_draws(
+    slice_draws: Tensor, ranges: Ranges
+) -> Callable[[Tensor, bool], Tensor] | None:
     """What distorts images as these draws say; None if the ranges have no distortion."""
     if not (ranges.bend or ranges.texture or ranges.tones or ranges.shading):
         return None
@@ -171,7 +173,7 @@ def _distortion_of_draws(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, boo
     def distort_images(images: Tensor, may_move: bool) -> Tensor:
         return distort(
             images,
-            distortions(draws),
+            distortions(slice_draws),
             bend=ranges.bend > 0 and may_move,
             texture=ranges.texture > 0,
             tones=ranges.tones > 0,

@@ -105,18 +105,22 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
 
 
 def _point_of_trial(
-    mesh: Mesh, trial: Trial, state: PollState | None, trial_number: int, step: str
+    mesh: Mesh, trial: Trial, poll_state: PollState | None, trial_number: int, step_name: str
 ) -> Point:
-    if state is None:
-        return Point(trial.proposal.slot, trial_number, step, trial.score, None, None, None, False)
-    mesh_rung = min(state.rung, mesh.last)
-    has_moved = state.centre is trial
+    """The point of a trial, the `trial_number`-th of its search, in the state of the poll after
+    it."""
+    if poll_state is None:
+        return Point(
+            trial.proposal.slot, trial_number, step_name, trial.score, None, None, None, False
+        )
+    mesh_rung = min(poll_state.rung, mesh.last)
+    has_moved = poll_state.centre is trial
     return Point(
         trial.proposal.slot,
         trial_number,
-        step,
+        step_name,
         trial.score,
-        state.centre.score,
+        poll_state.centre.score,
         mesh_rung,
         SIZES[mesh_rung],
         has_moved,
@@ -126,6 +130,7 @@ def _point_of_trial(
 def _certificate(
     search: Search, mesh: Mesh, best_trial: Trial, trials: Sequence[Trial]
 ) -> Certificate:
+    """How many feasible neighbours the best row has, and how many of them were tried."""
     best_row = best_trial.proposal.row
     is_any_row = np.ones(len(search.space), dtype=bool)
     neighbours = (

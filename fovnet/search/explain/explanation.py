@@ -305,6 +305,7 @@ def _steps_of_trials(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...
 
 
 def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
+    """The forecasts of all slots beside the scores that their rows ended with."""
     final_score_by_row = {
         trial.proposal.row: trial.score
         for trial in trials
@@ -339,22 +340,25 @@ def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
             for score, forecast in scored_forecasts
         ),
         trained=Share.of([has_trained for _, has_trained in chances_with_results]),
-        expected=float(sum(chance for chance, _ in chances_with_results)),
+        expected=float(sum(chance_to_train for chance_to_train, _ in chances_with_results)),
         slots=tuple(predictions),
     )
 
 
 def _pace_quartiles(scored_trials: Sequence[Trial]) -> tuple[float, float, float] | None:
-    ratios = [pace for trial in scored_trials if (pace := pace_of(trial)) is not None]
-    if not ratios:
+    """The quartiles of measured over predicted seconds; None if no trial has both."""
+    paces = [pace for trial in scored_trials if (pace := pace_of(trial)) is not None]
+    if not paces:
         return None
     lower_quartile, median, upper_quartile = (
-        float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75))
+        float(f"{quartile:.4g}") for quartile in np.quantile(paces, (0.25, 0.5, 0.75))
     )
     return lower_quartile, median, upper_quartile
 
 
 def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
+    """How near predictions were to the measured seconds, and the seconds still to come; None if no
+    training was timed."""
     unit_cube = search.space.unit_cube
     timed_trials = [trial for trial in trials if seconds_of(trial) is not None]
     if not timed_trials:
@@ -395,6 +399,7 @@ def _is_near(trial: Trial, seconds: float) -> bool:
 
 
 def _failure_of_trial(trial: Trial) -> Failure:
+    """The failure of a trial without a score."""
     proposal = trial.proposal
     outcome = trial.outcome
     chance_to_train = None if proposal.forecast is None else proposal.forecast.chance_to_train
@@ -410,21 +415,25 @@ def _failure_of_trial(trial: Trial) -> Failure:
 
 def _failure_groups(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     """The failures by status, the most frequent first."""
-    groups = []
-    for status, count in Counter(failure.status for failure in failures).most_common():
+    failure_groups = []
+    for status, failure_count in Counter(failure.status for failure in failures).most_common():
         failures_of_status = [failure for failure in failures if failure.status == status]
-        chances = [
+        chances_to_train = [
             failure.chance_to_train
             for failure in failures_of_status
             if failure.chance_to_train is not None
         ]
-        mean_chance = sum(chances) / len(chances) if chances else None
+        mean_chance = sum(chances_to_train) / len(chances_to_train) if chances_to_train else None
         example_message = next(
             (failure.message for failure in failures_of_status if failure.message), ""
         )
-        groups.append(
+        failure_groups.append(
             FailureGroup(
-                status, count, configuration_is_to_blame(status), mean_chance, example_message
+                status,
+                failure_count,
+                configuration_is_to_blame(status),
+                mean_chance,
+                example_message,
             )
         )
-    return tuple(groups)
+    return tuple(failure_groups)

@@ -168,6 +168,7 @@ def _view_at_the_end(search: Search, trials: Sequence[Trial]) -> View:
 def _axis_effects(
     view: View, belief: Belief, decomposition: Effects, has_full_grid: bool
 ) -> tuple[AxisEffect, ...]:
+    """The effect of each axis, with those of its levels, in the order of the axes."""
     space = view.space
     lengthscales = _lengthscales(space, belief)
     inverse_lengthscales = np.array(
@@ -268,7 +269,7 @@ def _pair_effects(space: Space, target: Target, decomposition: Effects) -> tuple
     """The pairs of axes, those of the largest share of variance first."""
     pair_effects = []
     for (axis_index, other_axis_index), pair_means in decomposition.pairs.items():
-        share = (
+        variance_share = (
             _share_of_variance(
                 decomposition.pair_variance[axis_index, other_axis_index], decomposition.variance
             )
@@ -279,7 +280,7 @@ def _pair_effects(space: Space, target: Target, decomposition: Effects) -> tuple
         pair_effects.append(
             PairEffect(
                 axis_names,
-                share,
+                variance_share,
                 tuple(tuple(_to_scores(target, means_of_level)) for means_of_level in pair_means),
             )
         )
@@ -322,6 +323,7 @@ def _noise_deviation(belief: Belief) -> float:
 
 
 def _count_as_good(search: Search, belief: Belief) -> int:
+    """The number of feasible rows whose mean is within the noise of the best known row's."""
     mean_by_row = belief.mean.mean(axis=0)
     return int(
         (

@@ -191,18 +191,18 @@ def _better_than_those_preferred(
     continuations_by_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # by slot
     preferred_rows_of_row: dict[int, set[int]] = defaultdict(set)
     for trial in trials:
-        continued = proposal_by_slot.get(
+        continued_proposal = proposal_by_slot.get(
             -1 if trial.proposal.continues is None else trial.proposal.continues
         )
-        if continued is None:
+        if continued_proposal is None:
             continue
-        continuations = continuations_by_rung[continued.bracket, continued.rung]
+        continuations = continuations_by_rung[continued_proposal.bracket, continued_proposal.rung]
         preferred_rows = {
             continuation.proposal.row
             for continuation in continuations
-            if continued.slot in continuation.proposal.seen
+            if continued_proposal.slot in continuation.proposal.seen
         }
-        preferred_rows_of_row[continued.row] |= preferred_rows & final_score_by_row.keys()
+        preferred_rows_of_row[continued_proposal.row] |= preferred_rows & final_score_by_row.keys()
         continuations.append(trial)
     return [
         final_score_by_row[row] < min(final_score_by_row[other_row] for other_row in other_rows)
@@ -235,21 +235,24 @@ def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
 
 
 def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
+    """The stretch of each slot on the virtual clock, in the order of the trials."""
     end_by_slot = virtual_ends(search, trials)
     place_by_row: dict[int, int] = {}
     stretches = []
     for trial in trials:
         slot = trial.proposal.slot
         row = trial.proposal.row
-        end = end_by_slot.get(slot)
-        begin = None if end is None else end - trial.proposal.predicted_seconds
+        end_seconds = end_by_slot.get(slot)
+        begin_seconds = (
+            None if end_seconds is None else end_seconds - trial.proposal.predicted_seconds
+        )
         stretches.append(
             Stretch(
                 slot,
                 place_by_row.setdefault(row, len(place_by_row)),
                 trial.proposal.rung,
-                begin,
-                end,
+                begin_seconds,
+                end_seconds,
                 trial.score,
             )
         )

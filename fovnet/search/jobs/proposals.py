@@ -45,26 +45,26 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
 
     Raises SearchError if it is missing or unreadable, or was made for another `source`.
     """
-    path = proposal_path(folder, slot)
+    file_path = proposal_path(folder, slot)
     try:
-        file_facts = read_json(path)
+        file_facts = read_json(file_path)
         proposal: Proposal | str = (
             str(file_facts["ends"]) if "ends" in file_facts else proposal_of(file_facts["proposal"])
         )
     except FileNotFoundError:
         raise SearchError(
             "proposal-missing",
-            f"{path}: does not exist; `fovnet slot propose --slot {slot}` makes it.",
+            f"{file_path}: does not exist; `fovnet slot propose --slot {slot}` makes it.",
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
             "proposal-missing",
-            f"{path}: not a readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it",
+            f"{file_path}: not a readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it",
         ) from fault
     if source is not None and file_facts.get("source") != source:
         raise SearchError(
             "proposal-of-another-search",
-            f"{path}: made for other settings or slices; `fovnet slot begin` clears it away",
+            f"{file_path}: made for other settings or slices; `fovnet slot begin` clears it away",
         )
     return proposal
 
@@ -86,6 +86,8 @@ def proposals_within(folder: Path, trials: int, source: str | None = None) -> li
 def _read_proposals_while(
     folder: Path, source: str | None, wants_more: Callable[[Sequence[Proposal]], bool]
 ) -> list[Proposal]:
+    """The proposals from slot 0 on, as long as `wants_more` of those read, and before the search
+    ends."""
     proposals: list[Proposal] = []
     while wants_more(proposals):
         proposal = read_proposal(folder, len(proposals), source)

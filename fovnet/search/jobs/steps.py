@@ -79,8 +79,8 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     search ended before.
     """
     search = read_search(folder)
-    source = source_of(folder)
-    earlier_proposals = read_proposals(folder, slot, source)
+    settings_hash = source_of(folder)
+    earlier_proposals = read_proposals(folder, slot, settings_hash)
     if len(earlier_proposals) < slot:
         raise SearchError(
             "search-ended",
@@ -98,7 +98,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
             too_little_gain(search, proposal_or_ending, trial_by_slot, stop_below_regret)
             or proposal_or_ending
         )
-    write_proposal(folder, slot, proposal_or_ending, source=source, seed=search.seed)
+    write_proposal(folder, slot, proposal_or_ending, source=settings_hash, seed=search.seed)
     return proposal_or_ending
 
 
@@ -171,41 +171,43 @@ def _propose_or_end(
 def _read_trial_of(folder: Path, proposal: Proposal) -> Trial:
     """The trial of a proposal.  Raises SearchError if it is missing, unreadable, or of another
     proposal."""
-    path = slot_path(folder, proposal.slot)
+    trial_path = slot_path(folder, proposal.slot)
     try:
-        trial = read_slot(path)
+        trial = read_slot(trial_path)
     except FileNotFoundError:
         raise SearchError(
             "slot-unfinished",
-            f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it",
+            f"{trial_path}: not finished; `fovnet slot train --slot {proposal.slot}` does it",
         ) from None
     except (ValueError, KeyError, TypeError) as fault:
         raise SearchError(
-            "slot-damaged", f"{path}: unreadable ({fault}); remove it to repeat the slot"
+            "slot-damaged", f"{trial_path}: unreadable ({fault}); remove it to repeat the slot"
         ) from fault
     if trial.proposal != proposal:
         raise SearchError(
             "slot-contradiction",
-            f"{path}: not the trial that was proposed; remove it to repeat the slot",
+            f"{trial_path}: not the trial that was proposed; remove it to repeat the slot",
         )
     return trial
 
 
 def _remove_outdated(folder: Path, source: str) -> None:
     """Removes the proposals of another source and every slot without a proposal."""
-    for path in folder.glob("proposal-*.json"):
+    for file_path in folder.glob("proposal-*.json"):
         try:
-            read_proposal(folder, _slot_of_file(path), source)
+            read_proposal(folder, _slot_of_file(file_path), source)
         except SearchError:
-            path.unlink()
-    for path in [*folder.glob("slot-*.json"), *folder.glob("networks/slot-*.safetensors")]:
-        if not proposal_path(folder, _slot_of_file(path)).exists():
-            path.unlink()
+            file_path.unlink()
+    for file_path in [*folder.glob("slot-*.json"), *folder.glob("networks/slot-*.safetensors")]:
+        if not proposal_path(folder, _slot_of_file(file_path)).exists():
+            file_path.unlink()
 
 
 def _refuse_other_predictions(folder: Path, search: Search) -> None:
-    for path in sorted(folder.glob("proposal-*.json")):
-        proposal = read_proposal(folder, _slot_of_file(path))
+    """Raises SearchError "journal-of-another-search" if a proposal was made from other predicted
+    seconds."""
+    for proposal_file in sorted(folder.glob("proposal-*.json")):
+        proposal = read_proposal(folder, _slot_of_file(proposal_file))
         if isinstance(proposal, str):
             continue
         if proposal.predicted_seconds != seconds_for(

@@ -86,25 +86,27 @@ def believe(view: View) -> Belief:
     Ginsbourger et al., *Kriging is well-suited to parallelize optimization* (2010), section 4.2.
     """
     scored_rows, latest_scores = view.scored
-    rows, rungs, scores = view.observations
+    observed_rows_of_rungs, rungs, scores = view.observations
     modelling = view.modelling
     space = view.space
     pending_rows = np.array(view.pending, dtype=np.int64)
     has_rung_axis = bool(view.rungs) and modelling.fidelity == "axis"
     if has_rung_axis:
         space = with_rungs(view.space, len(view.rungs))
-        rows = rows + len(view.space) * (len(view.rungs) - 1 - rungs)
+        observed_rows_of_rungs = observed_rows_of_rungs + len(view.space) * (
+            len(view.rungs) - 1 - rungs
+        )
     observed_rows, scores_of_observed = (
-        (rows, scores) if has_rung_axis else (scored_rows, latest_scores)
+        (observed_rows_of_rungs, scores) if has_rung_axis else (scored_rows, latest_scores)
     )
     target = TARGETS[modelling.targets](scores_of_observed)
     if modelling.hyperparameters == "sampled":
         thetas = fitting.sample_hyperparameters(
-            space, rows, scores, modelling.targets, modelling.kernel, view.seed
+            space, observed_rows_of_rungs, scores, modelling.targets, modelling.kernel, view.seed
         )
     else:
         thetas = fitting.fit_hyperparameters(
-            space, rows, scores, modelling.targets, modelling.kernel
+            space, observed_rows_of_rungs, scores, modelling.targets, modelling.kernel
         )[None]
     processes = _cached_processes(
         space, thetas, modelling.kernel, fitting.milestone(len(observed_rows)), len(view.space)
@@ -149,6 +151,7 @@ deleted before new ones are made."""
 def _cached_processes(
     space: Space, thetas: Floats, kernel: str, settled_count: int, row_count: int
 ) -> tuple[Growing, ...]:
+    """The processes of all thetas; those of the last call again if it was the same."""
     cache_key = (space, thetas.tobytes(), kernel, settled_count, row_count)
     if cache_key not in _PROCESSES_BY_KEY:
         _PROCESSES_BY_KEY.clear()

@@ -42,9 +42,9 @@ class GuardVerdict(NamedTuple):
 
 def judge(prior: Prior, view: View) -> GuardVerdict | None:
     """The verdict on the scores of a view; None of fewer than FEWEST_SCORES, or where all are equal."""
-    rows, losses = view.scored
-    row_count = len(rows)
-    points = view.space.unit_cube[rows]
+    scored_rows, losses = view.scored
+    row_count = len(scored_rows)
+    points = view.space.unit_cube[scored_rows]
     if row_count < FEWEST_SCORES or losses.min() == losses.max():
         return None
     prior_places = raw_places(prior, points)
@@ -59,12 +59,14 @@ def judge(prior: Prior, view: View) -> GuardVerdict | None:
 def left_out(view: View) -> Floats:
     """The warped score (n,) that a Gaussian process expects of each row with one, given the
     others."""
-    rows, losses = view.scored
+    scored_rows, losses = view.scored
     modelling = view.modelling
     space = view.space
-    hyperparameters = fit_hyperparameters(space, rows, losses, modelling.targets, modelling.kernel)
+    hyperparameters = fit_hyperparameters(
+        space, scored_rows, losses, modelling.targets, modelling.kernel
+    )
     cholesky_factor = factor(
-        space.unit_cube[rows], hyperparameters, space.scales, KERNELS[modelling.kernel]
+        space.unit_cube[scored_rows], hyperparameters, space.scales, KERNELS[modelling.kernel]
     )
     return leave_one_out(cholesky_factor, TARGETS[modelling.targets](losses).values)
 

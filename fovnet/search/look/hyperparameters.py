@@ -65,9 +65,11 @@ def fit_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str
 ) -> Floats:
     """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
-    m = milestone(len(rows))
+    fitted_count = milestone(len(rows))
     return np.frombuffer(
-        _fit_cached(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel)
+        _fit_cached(
+            space, rows[:fitted_count].tobytes(), values[:fitted_count].tobytes(), targets, kernel
+        )
     )
 
 
@@ -91,19 +93,19 @@ def sample_hyperparameters(
 
 @lru_cache(maxsize=32)
 def _fit_cached(
-    space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str
+    space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None, kernel: str
 ) -> bytes:
     """The fit, started from the optimum for the first half of the observations, which is mostly
     cached, else computed."""
-    X, y = _warped_observations(space, rows, values, targets)
-    half_count = len(rows) // BYTES_PER_NUMBER // 2
+    X, y = _warped_observations(space, row_bytes, value_bytes, targets)
+    half_count = len(row_bytes) // BYTES_PER_NUMBER // 2
     first_theta = None
     if half_count >= 8:
         first_theta = np.frombuffer(
             _fit_cached(
                 space,
-                rows[: half_count * BYTES_PER_NUMBER],
-                values[: half_count * BYTES_PER_NUMBER],
+                row_bytes[: half_count * BYTES_PER_NUMBER],
+                value_bytes[: half_count * BYTES_PER_NUMBER],
                 targets,
                 kernel,
             )
@@ -113,9 +115,10 @@ def _fit_cached(
 
 @lru_cache(maxsize=4)
 def _sample_cached(
-    space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int
+    space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None, kernel: str, seed: int
 ) -> bytes:
-    X, y = _warped_observations(space, rows, values, targets)
+    """The bytes of SAMPLES thetas (S, p+2), drawn from their posterior."""
+    X, y = _warped_observations(space, row_bytes, value_bytes, targets)
     squared_gaps = gp.squared_gaps(X)
     prior_mean, prior_width = gp.prior_of(space.scales)
 
@@ -128,7 +131,7 @@ def _sample_cached(
             # without noise, two rows that agree in all relevant axes make K singular
             return -np.inf
 
-    start_theta = np.frombuffer(_fit_cached(space, rows, values, targets, kernel))
+    start_theta = np.frombuffer(_fit_cached(space, row_bytes, value_bytes, targets, kernel))
     rng = np.random.default_rng([seed, len(y)])
     return elliptical_slices(
         log_likelihood, start_theta, prior_mean, prior_width, count=SAMPLES, thinning=4, rng=rng
@@ -136,12 +139,13 @@ def _sample_cached(
 
 
 def _warped_observations(
-    space: Space, rows: bytes, values: bytes, targets: str | None
+    space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None
 ) -> tuple[Floats, Floats]:
+    """The points (m, D) and warped values (m,) to fit to, of each row its latest value."""
     value_by_row = dict(
         zip(
-            np.frombuffer(rows, dtype=np.int64).tolist(),
-            np.frombuffer(values).tolist(),
+            np.frombuffer(row_bytes, dtype=np.int64).tolist(),
+            np.frombuffer(value_bytes).tolist(),
             strict=True,
         )
     )

@@ -95,22 +95,26 @@ def fold(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> PollState | N
 def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[PollState | None]:
     """As `fold`, before the first trial and after each one; those that the machine ended change
     nothing."""
-    state: PollState | None = None
-    yield state
+    poll_state: PollState | None = None
+    yield poll_state
     for trial in trials:
         if trial.outcome.status == "error":
             pass
         elif trial.outcome.status == "completed" and (
-            state is None or _is_lower(trial, state.centre)
+            poll_state is None or _is_lower(trial, poll_state.centre)
         ):
-            state = PollState(trial, mesh.first) if state is None else state.better(trial, mesh)
-        elif state is not None:
-            state = state.worse(mesh)
-        yield state
-    for _ in range(pending if state else 0):
-        assert state is not None
-        state = state.worse(mesh)
-        yield state
+            poll_state = (
+                PollState(trial, mesh.first)
+                if poll_state is None
+                else poll_state.better(trial, mesh)
+            )
+        elif poll_state is not None:
+            poll_state = poll_state.worse(mesh)
+        yield poll_state
+    for _ in range(pending if poll_state else 0):
+        assert poll_state is not None
+        poll_state = poll_state.worse(mesh)
+        yield poll_state
 
 
 def _is_lower(trial: Trial, other: Trial) -> bool:
@@ -162,33 +166,43 @@ class RankedTrials:
     @classmethod
     def of(cls, view: View) -> RankedTrials:
         """The ranks of the trials that the view has seen."""
-        rows, scores = view.losses
+        finished_rows, scores = view.losses
         ascending_order = np.argsort(scores, kind="stable")
         scored_count = int(np.isfinite(scores).sum())
         ranks = np.empty(len(scores))
         ranks[ascending_order] = np.minimum(np.arange(len(scores)), scored_count)
-        return cls(rows, ranks, rows[ascending_order[:scored_count]])
+        return cls(finished_rows, ranks, finished_rows[ascending_order[:scored_count]])
 
 
 def _poll_steps(
-    mesh: Mesh, state: PollState, ranked_trials: RankedTrials, is_free: Mask
+    mesh: Mesh, poll_state: PollState, ranked_trials: RankedTrials, is_free: Mask
 ) -> Iterator[tuple[str, Integers]]:
     """The steps of the search in their order, each with the rows that it may take; of most there
     are none."""
-    centre_row = state.centre.proposal.row
-    if mesh.polling.speculative and state.since == 0 and state.before is not None:
+    centre_row = poll_state.centre.proposal.row
+    if mesh.polling.speculative and poll_state.since == 0 and poll_state.before is not None:
         yield (
             "speculative",
-            mesh.land(mesh.step_beyond(state.before, centre_row), centre_row, state.rung, is_free),
+            mesh.land(
+                mesh.step_beyond(poll_state.before, centre_row),
+                centre_row,
+                poll_state.rung,
+                is_free,
+            ),
         )
-    if state.beside:
+    if poll_state.beside:
         close_row = _best_in_another_category(mesh, centre_row, ranked_trials)
         if close_row is not None:
             yield (
                 "extended poll",
-                mesh.land(mesh.poll(close_row, state.rung - 1), close_row, state.rung - 1, is_free),
+                mesh.land(
+                    mesh.poll(close_row, poll_state.rung - 1),
+                    close_row,
+                    poll_state.rung - 1,
+                    is_free,
+                ),
             )
-    for rung in range(state.rung, mesh.last + 1):
+    for rung in range(poll_state.rung, mesh.last + 1):
         poll_points = np.vstack([mesh.poll(centre_row, rung), mesh.neighbours(centre_row)])
         yield f"poll {rung}", mesh.land(poll_points, centre_row, rung, is_free)
     for row in ranked_trials.best.tolist():

@@ -164,13 +164,15 @@ class Mesh:
             self._row_by_place[np.ravel_multi_index(tuple(vectors.T), self._grid_shape)]
         )
 
-    def _nearest(self, vectors: Integers, centre: int, rung: int, is_free: Mask) -> Integers:
+    def _nearest(self, vectors: Integers, centre_row: int, rung: int, is_free: Mask) -> Integers:
         """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the
         same at each call, and of the numbers that `_poll` draws."""
         cube_points = self._cube_points(vectors)
         unit_cube = self.space.unit_cube
         free_rows = np.flatnonzero(is_free)
-        gaps_to_centre = np.round(cdist(cube_points, unit_cube[[centre]], "sqeuclidean")[:, 0], 12)
+        gaps_to_centre = np.round(
+            cdist(cube_points, unit_cube[[centre_row]], "sqeuclidean")[:, 0], 12
+        )
         gaps_to_rows = np.round(cdist(cube_points, unit_cube[free_rows], "sqeuclidean"), 12)
         nearest_rows = []
         for point_gaps, centre_gap in zip(gaps_to_rows, gaps_to_centre, strict=True):
@@ -180,7 +182,7 @@ class Mesh:
                 else []
             )
             nearest_rows.append(
-                int(np.random.default_rng([self.seed, centre, rung]).choice(tied_rows))
+                int(np.random.default_rng([self.seed, centre_row, rung]).choice(tied_rows))
                 if len(tied_rows)
                 else -1
             )
@@ -239,26 +241,26 @@ class Mesh:
             for axis, rule in self._rule_by_axis.items()
         }
 
-    def _moved_levels(self, centre: int, direction: Floats, size: float) -> Integers:
+    def _moved_levels(self, centre_row: int, direction: Floats, frame_size: float) -> Integers:
         """The levels (d,) of a row moved along a direction (n,) by the frame's size."""
-        levels = self.space.rows[centre].copy()
+        moved_levels = self.space.rows[centre_row].copy()
         for axis_index, component in zip(self.ordinal, direction.tolist(), strict=True):
             level_gap = self._level_gap_by_axis[axis_index]
             level_places = self.space.axes[axis_index].columns[:, 0]
-            wanted_step = component * max(size, level_gap)
+            wanted_step = component * max(frame_size, level_gap)
             if abs(component) < 1.0 and abs(wanted_step) < level_gap / 2:
                 continue
-            own_place = level_places[levels[axis_index]]
+            own_place = level_places[moved_levels[axis_index]]
             levels_beyond = np.flatnonzero(
                 level_places > own_place if component > 0 else level_places < own_place
             )
             if len(levels_beyond):  # else it is at an end
-                levels[axis_index] = levels_beyond[
+                moved_levels[axis_index] = levels_beyond[
                     np.argmin(
                         np.round(np.abs(level_places[levels_beyond] - own_place - wanted_step), 12)
                     )
                 ]
-        return np.asarray(levels)
+        return np.asarray(moved_levels)
 
 
 def refuse_neighbours(space: Space, polling: Polling) -> None:
@@ -295,30 +297,31 @@ def mesh_of(space: Space, polling: Polling, seed: int) -> Mesh:
 
 
 @lru_cache(maxsize=4096)
-def _poll(mesh: Mesh, centre: int, rung: int) -> Integers:
+def _poll(mesh: Mesh, centre_row: int, rung: int) -> Integers:
     """(m, d) the points about a row at a rung.  Its numbers are those of the lots of `_nearest`,
     and at rung 0 of `_near`, as a seed is padded with zeros; other ones would make other
     journals."""
-    rng = np.random.default_rng([mesh.seed, centre, rung])
+    rng = np.random.default_rng([mesh.seed, centre_row, rung])
     ordinal_count = len(mesh.ordinal)
     if not ordinal_count:
         return np.zeros((0, len(mesh.space.axes)), dtype=np.int64)
     normal_vector = rng.standard_normal(ordinal_count)
     basis = reflection(normal_vector) if rung < mesh.last else np.eye(ordinal_count)
     points = [
-        mesh._moved_levels(centre, direction, SIZES[rung]) for direction in directions(basis, rng)
+        mesh._moved_levels(centre_row, direction, SIZES[rung])
+        for direction in directions(basis, rng)
     ]
-    moved_points = [levels for levels in points if (levels != mesh.space.rows[centre]).any()]
+    moved_points = [levels for levels in points if (levels != mesh.space.rows[centre_row]).any()]
     return np.array(moved_points, dtype=np.int64).reshape(-1, len(mesh.space.axes))
 
 
 @lru_cache(maxsize=4096)
-def _near(mesh: Mesh, centre: int) -> Integers:
+def _near(mesh: Mesh, centre_row: int) -> Integers:
     """The 2n + aside rows nearest to a row, ties by lot, of the numbers of `_poll` at rung 0."""
     squared_gaps = np.round(
-        ((mesh.space.unit_cube - mesh.space.unit_cube[centre]) ** 2).sum(axis=1), 12
+        ((mesh.space.unit_cube - mesh.space.unit_cube[centre_row]) ** 2).sum(axis=1), 12
     )
-    tie_breaks = np.random.default_rng([mesh.seed, centre]).permutation(len(squared_gaps))
-    squared_gaps[centre] = np.inf
+    tie_breaks = np.random.default_rng([mesh.seed, centre_row]).permutation(len(squared_gaps))
+    squared_gaps[centre_row] = np.inf
     rows_by_gap = np.asarray(np.lexsort((tie_breaks, squared_gaps)), dtype=np.int64)
     return np.asarray(rows_by_gap[: min(len(squared_gaps) - 1, 2 * len(mesh.ordinal) + mesh.aside)])

@@ -135,15 +135,19 @@ def fit_ranker(
 ) -> Ranker:
     """The members, fitted to the list of a key: from starts that seed and slot determine, or from
     the prior's networks, which stay as they are while no two rows differ."""
-    rows, group_starts = (np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in key)
-    points = space.unit_cube[rows]
+    sorted_rows, group_starts = (np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in key)
+    points = space.unit_cube[sorted_rows]
     rng = np.random.default_rng([seed, slot])
     network_sizes = (points.shape[1], settings.hidden, settings.members)
     ranker = prior.ranker.copy() if prior else Ranker.draw(*network_sizes, rng)
-    all_places = np.arange(len(rows))
+    all_places = np.arange(len(sorted_rows))
 
     def draw_batch() -> Batch:
-        list_places = all_places if len(rows) <= LONGEST_LIST else _draw_list_places(len(rows), rng)
+        list_places = (
+            all_places
+            if len(sorted_rows) <= LONGEST_LIST
+            else _draw_list_places(len(sorted_rows), rng)
+        )
         support_places = (
             list_places if ranker.task is None else _draw_support_places(list_places, rng)
         )
@@ -156,7 +160,7 @@ def fit_ranker(
         )
 
     if len(np.unique(group_starts)) > 1:
-        train(ranker, draw_batch, *_epochs_and_rates(settings, len(rows), prior))
+        train(ranker, draw_batch, *_epochs_and_rates(settings, len(sorted_rows), prior))
     return ranker
 
 

@@ -51,22 +51,24 @@ def parzen(view: View) -> Choice:
     estimate_pairs = [axis_estimates(axis_index) for axis_index in axis_indices]
     if view.candidates == "all":
         likely_rows = chances.likely(np.flatnonzero(view.free))
-        levels = view.space.rows[likely_rows]
+        level_indices = view.space.rows[likely_rows]
         log_promise = np.sum(
             [
                 _log_mass_ratio(view, axis_index, *estimate_pairs[axis_index])[
-                    levels[:, axis_index]
+                    level_indices[:, axis_index]
                 ]
                 for axis_index in axis_indices
             ],
             axis=0,
         )
         return Choice(int(rng.choice(likely_rows[log_promise == log_promise.max()])))
-    point = np.array([_best_drawn_value(*estimate_pair, rng) for estimate_pair in estimate_pairs])
+    best_point = np.array(
+        [_best_drawn_value(*estimate_pair, rng) for estimate_pair in estimate_pairs]
+    )
     return Choice(
         int(
             rng.choice(
-                _nearest_likely_rows(view, chances, distances(view.space, level_places, point))
+                _nearest_likely_rows(view, chances, distances(view.space, level_places, best_point))
             )
         )
     )
@@ -113,14 +115,16 @@ def split(view: View) -> tuple[Integers, Integers]:
     Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
     """
     finished_rows, scores = view.losses
-    rows = np.append(finished_rows, np.array(view.pending, dtype=np.int64))
+    begun_rows = np.append(finished_rows, np.array(view.pending, dtype=np.int64))
     losses = np.pad(scores, (0, len(view.pending)), constant_values=np.inf)
     good_count = min(
-        int(np.ceil(0.25 * np.sqrt(len(rows)))), MOST_GOOD_TRIALS, int(np.isfinite(losses).sum())
+        int(np.ceil(0.25 * np.sqrt(len(begun_rows)))),
+        MOST_GOOD_TRIALS,
+        int(np.isfinite(losses).sum()),
     )
-    is_good = np.zeros(len(rows), dtype=bool)
+    is_good = np.zeros(len(begun_rows), dtype=bool)
     is_good[np.argsort(losses, kind="stable")[:good_count]] = True
-    return rows[is_good], rows[~is_good]
+    return begun_rows[is_good], begun_rows[~is_good]
 
 
 def _density_estimate(
@@ -147,6 +151,8 @@ def _log_mass_ratio(
 def _best_drawn_value(
     good_estimate: Estimate, other_estimate: Estimate, rng: np.random.Generator
 ) -> float:
+    """The value, of CANDIDATES drawn from the good trials' density, of greatest ratio of the two
+    densities."""
     drawn_values = good_estimate.draw(rng, CANDIDATES)
     return float(
         drawn_values[
