@@ -90,13 +90,13 @@ class Admission(Generic[Job]):
     def __init__(
         self,
         jobs: Iterator[Job],
-        most_jobs: int,
-        size_of_job: Callable[[Job], int] | None,
+        most: int,
+        size: Callable[[Job], int] | None,
         budget: int,
     ) -> None:
         self._jobs = jobs
-        self._most = most_jobs
-        self._size = size_of_job
+        self._most = most
+        self._size = size
         self._budget = budget
         self._inside: deque[int] = deque()  # the sizes of the jobs under way
         self._next: tuple[Job, int] | None = None
