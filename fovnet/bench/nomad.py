@@ -61,7 +61,7 @@ def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list
     is_row_free = np.ones(len(table.space), dtype=bool)
     drawn_rows: list[int] = []
 
-    def train(point: Any) -> int:
+    def train_nearest_row(point: Any) -> int:
         if len(drawn_rows) == min(draws, len(is_row_free)):
             return 0
         levels = table.space.rows[first_row].copy()
@@ -83,7 +83,7 @@ def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list
     highest_levels = [len(table.space.axes[axis_index].levels) - 1 for axis_index in free_axes]
     input_types = f"BB_INPUT_TYPE ( {' '.join('I' for _ in free_axes)} )"
     import_module("PyNomad").optimize(
-        train,
+        train_nearest_row,
         table.space.rows[first_row][free_axes].tolist(),
         [0] * len(free_axes),
         highest_levels,

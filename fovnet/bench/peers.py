@@ -72,11 +72,11 @@ def refuse_absent(*names: str) -> None:
                 library for name in lacking_names for library in _missing_distributions(PEERS[name])
             )
         )
-        pronoun = "it" if len(lacking_names) == 1 else "these"
+        pronoun_of_methods = "it" if len(lacking_names) == 1 else "these"
         raise SearchError(
             "peer-missing",
             f"--method {', '.join(lacking_names)}: needs {' and '.join(libraries)}, not installed here; "
-            f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun} out.",
+            f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun_of_methods} out.",
         )
 
 

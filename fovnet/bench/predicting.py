@@ -223,8 +223,8 @@ def measure(
 def _turns_without_and_with_neighbours(
     run_turn: Callable[[], Turn], repeats: int, neighbour_count: int
 ) -> Iterator[tuple[Turn, Turn]]:
-    """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice
-    the same one where there are none."""
+    """(turn without neighbours, turn with them) for each repeat, after one turn that fills what
+    `keep_freed_memory` keeps; the same turn twice where there are no neighbours."""
     run_turn()
     for _ in range(repeats):
         quiet_turn = run_turn()

@@ -374,8 +374,8 @@ def refuse_priors(
 def parse_contestant(
     contestant: str, spending: ReplaySpending = ITS_OWN
 ) -> tuple[str, ReplaySpending]:
-    """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as
-    `spending` says."""
+    """(method, spending) that a contestant names: "gp-ei+asha" says itself how it spends, others
+    spend as `spending` says."""
     if contestant in PEERS:
         return contestant, spending
     method, _, way = contestant.partition("+")
@@ -386,9 +386,11 @@ def refuse_spending(table: RecordedTable, entry: Entry) -> None:
     """Raise ConfigError "bench-spend" unless the table has what an entry spends by, or SearchError
     "search-schedule" for rungs that cannot be."""
     if entry.spends != "full" and table.epochs == 1:
-        fault = f"the table has no learning curves, and {entry.contestant} stops trainings early"
+        missing_curves = (
+            f"the table has no learning curves, and {entry.contestant} stops trainings early"
+        )
         advice = f"give curves in {table.name}.npz or {table.name}.curves.npy, or use --spend full"
-        raise ConfigError("bench-spend", f"{entry.table}: {fault}; {advice}.")
+        raise ConfigError("bench-spend", f"{entry.table}: {missing_curves}; {advice}.")
     if entry.cap(table) < table.epochs:
         raise ConfigError(
             "bench-spend",
@@ -494,9 +496,10 @@ def _standing(
     table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch], goal: str, loss: float
 ) -> Standing:
     """The standing for one goal, met by a loss this low."""
-    draws_to_goal = [run.draws_until(loss) for run in replays]
+    draws_to_goal = [replayed_run.draws_until(loss) for replayed_run in replays]
     most_draws_by_run = [
-        entry.draws if table.epochs == 1 else int(run.drawn[-1]) for run in replays
+        entry.draws if table.epochs == 1 else int(replayed_run.drawn[-1])
+        for replayed_run in replays
     ]
     draws_spread = spread_of(
         [
@@ -504,9 +507,11 @@ def _standing(
             for draws_needed, most_draws in zip(draws_to_goal, most_draws_by_run, strict=True)
         ]
     )
-    epochs_spread = spread_of([run.epochs_until(loss) or entry.cap(table) for run in replays])
-    times_to_goal = [run.time_until(loss) for run in replays]
-    end_times = [float(run.ends.max()) for run in replays]
+    epochs_spread = spread_of(
+        [replayed_run.epochs_until(loss) or entry.cap(table) for replayed_run in replays]
+    )
+    times_to_goal = [replayed_run.time_until(loss) for replayed_run in replays]
+    end_times = [float(replayed_run.ends.max()) for replayed_run in replays]
     return Standing(
         table=table.name,
         method=entry.contestant,
@@ -521,7 +526,9 @@ def _standing(
         sd=draws_spread.sd,
         worst=draws_spread.worst,
         misses=draws_to_goal.count(None),
-        seconds_per_draw=float(np.median(np.concatenate([run.seconds for run in replays]))),
+        seconds_per_draw=float(
+            np.median(np.concatenate([replayed_run.seconds for replayed_run in replays]))
+        ),
         time=float(
             np.mean(
                 [
@@ -536,7 +543,7 @@ def _standing(
         epochs_sd=epochs_spread.sd,
         epochs_worst=epochs_spread.worst,
         full_trainings=epochs_spread.mean / table.epochs,
-        idle=float(np.mean([run.idle for run in replays])),
+        idle=float(np.mean([replayed_run.idle for replayed_run in replays])),
     )
 
 
@@ -544,8 +551,8 @@ def curve(table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch])
     """The curve of a method on a table for its best row, from its runs; `entry` is that of any."""
     run_count = len(replays)
     found_count_by_epoch = np.zeros(entry.cap(table), dtype=np.int64)
-    for run in replays:
-        epochs_to_best = run.epochs_until(table.best)
+    for replayed_run in replays:
+        epochs_to_best = replayed_run.epochs_until(table.best)
         if epochs_to_best is not None:
             found_count_by_epoch[epochs_to_best - 1 :] += 1
     distinct_counts, index_of_distinct = np.unique(found_count_by_epoch, return_inverse=True)
@@ -592,7 +599,9 @@ def spread_of(counts: Sequence[int]) -> Spread:
     count_array = np.array(counts)
     sums_with_ones = np.column_stack([count_array, np.ones(len(count_array))])
     lower_end, upper_end = cluster_bootstrap(
-        sums_with_ones, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000
+        sums_with_ones,
+        lambda resampled_sums: np.asarray(resampled_sums[:, 0] / resampled_sums[:, 1]),
+        repeats=2000,
     )
     return Spread(
         float(count_array.mean()),

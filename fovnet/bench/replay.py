@@ -112,11 +112,11 @@ def replay_of(
 
 
 def in_succession(
-    table: RecordedTable, slots: Sequence[Slot], seconds: Sequence[float]
+    table: RecordedTable, slots: Sequence[Slot], proposal_seconds: Sequence[float]
 ) -> ReplayedSearch:
     """The run of these slots by one worker, which each cost their epochs' share of the row's full
     cost."""
-    run_without_ends = replay_of(table, slots, np.zeros(len(slots)), seconds)
+    run_without_ends = replay_of(table, slots, np.zeros(len(slots)), proposal_seconds)
     epochs_by_slot = np.diff(run_without_ends.spent, prepend=0)
     return replace(
         run_without_ends,

@@ -181,11 +181,14 @@ def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> Labelle
     """The volume in a coil that lies on one side: times
     exp(COIL_GAIN_EXPONENT · position), which runs from -1 to 1 along a direction across the
     body."""
-    angle = rng.uniform(0, 2 * np.pi)
+    direction_angle = rng.uniform(0, 2 * np.pi)
     right_positions, front_positions = (
         np.linspace(-1.0, 1.0, size) for size in labelled.volume.voxels.shape[:2]
     )
-    position_across = np.cos(angle) * right_positions[:, None] + np.sin(angle) * front_positions
+    position_across = (
+        np.cos(direction_angle) * right_positions[:, None]
+        + np.sin(direction_angle) * front_positions
+    )
     gain = np.exp(COIL_GAIN_EXPONENT * position_across).astype(np.float32)[..., None]
     return _with_voxels(labelled, labelled.volume.voxels * gain)
 
@@ -218,8 +221,8 @@ def surround_with_noise(labelled: LabelledScan, rng: np.random.Generator) -> Lab
     is_air = ndimage.uniform_filter(voxels, 3) < black_value + AIR_LEVEL * (
         white_value - black_value
     )
-    noise = rng.uniform(black_value, white_value, voxels.shape).astype(np.float32)
-    return _with_voxels(labelled, np.where(is_air, noise, voxels))
+    uniform_noise = rng.uniform(black_value, white_value, voxels.shape).astype(np.float32)
+    return _with_voxels(labelled, np.where(is_air, uniform_noise, voxels))
 
 
 def turn_upside_down(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
@@ -237,8 +240,8 @@ def swap_axes(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     voxels = volume.voxels.transpose(axis_order)[:, ::-1]  # a swap of two axes is a mirror image
     vox_to_ras = np.diag([*volume.spacing_mm[list(axis_order)], 1.0])
     vox_to_ras[:3, 3] = -vox_to_ras.diagonal()[:3] * (np.array(voxels.shape) - 1) / 2
-    turned = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
-    return replace(labelled, volume=turned, regions=None)
+    turned_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
+    return replace(labelled, volume=turned_volume, regions=None)
 
 
 def shuffle(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
@@ -336,8 +339,8 @@ def without_a_body(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
 def _tally_answer(
     tally: PersonTally, row_names: tuple[str, ...], labelled: LabelledScan, ensemble: Ensemble
 ) -> None:
-    """Counts what the ensemble answers on a volume under these names; one that cannot be cut is not
-    answered surely."""
+    """Adds the counts of COUNTED for the answer on one volume to rows with these names; one that
+    cannot be cut counts as not answered surely."""
 
     def add_to_all_rows(counted_name: str, count: int, total: int = 1) -> None:
         for name in row_names:
@@ -387,8 +390,8 @@ def _tally_answer(
 def _wrong_statements(
     statements: Sequence[Statement], regions: Sequence[RegionRow], stack: SliceStack
 ) -> tuple[int, int]:
-    """How many of the statements that are sure are wrong, and how many are sure, of regions of
-    which LEAST_SHOWN_MM are in the picture, or nothing."""
+    """(wrong, all) sure statements about regions of which LEAST_SHOWN_MM or nothing is in the
+    picture."""
     extents_mm = {row.region: row.last - row.first for row in inside(regions, stack)}
     clear_statements = [
         statement
@@ -429,8 +432,8 @@ def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceS
 def borders(
     regions: Sequence[RegionRow], stack: SliceStack, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, str, float]]:
-    """The regions below and above each border that has MARGIN_MM of picture on either side, and its
-    height in mm."""
+    """(region below, region above, height in mm) of each border that has MARGIN_MM of picture on
+    either side."""
     lowest_mm = stack.edges_mm[0] + MARGIN_MM
     highest_mm = stack.edges_mm[-1] - MARGIN_MM
     rows_of_chain = sorted(

@@ -136,8 +136,8 @@ def nothing_learned(table: RecordedTable) -> Mask:
 
 
 def _space_of_levels(path: Path, table: RecordedTable) -> tuple[Space, Integers]:
-    """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M,
-    d) of the rows."""
+    """(space, levels): the space of all combinations of the axes' levels, or of the table's rows
+    alone where these are too many, and the levels (M, d) of the rows."""
     arrays = read_npz(path)
     axes = table.space.axes
     levels = table.space.rows

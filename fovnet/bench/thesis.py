@@ -143,32 +143,36 @@ def run_once(folder: Path, stamp: str, entry: Entry) -> ReplayedSearch:
 
 def comparison(table: RecordedTable, contests: Sequence[Contest]) -> list[dict[str, Any]]:
     """The lines of COLUMNS: the thesis's numbers, what is known exactly, and the contests."""
-    lines = [*_published_lines(), *_chance_lines(table), *_grid_lines(table)]
+    comparison_lines = [*_published_lines(), *_chance_lines(table), *_grid_lines(table)]
     for contest in contests:
         for standing in standings(table, contest.entry, contest.replays):
-            line = asdict(standing)
-            line["good"] = good_rows(table, goal_losses(table)[standing.goal])
-            line["draws"] = standing.mean
+            comparison_line = asdict(standing)
+            comparison_line["good"] = good_rows(table, goal_losses(table)[standing.goal])
+            comparison_line["draws"] = standing.mean
             for statistic in ("low", "high", "sd", "worst"):
-                line[f"draws_{statistic}"] = line[statistic]
-                line[f"full_{statistic}"] = line[f"epochs_{statistic}"] / table.epochs
-            lines.append(line)
-    return lines
+                comparison_line[f"draws_{statistic}"] = comparison_line[statistic]
+                comparison_line[f"full_{statistic}"] = (
+                    comparison_line[f"epochs_{statistic}"] / table.epochs
+                )
+            comparison_lines.append(comparison_line)
+    return comparison_lines
 
 
 def _published_lines() -> Iterator[dict[str, Any]]:
     """A line of COLUMNS for each method and goal of the thesis."""
     for method, published_by_goal in PUBLISHED.items():
-        for goal, (mean, deviation, worst) in zip(GOALS, published_by_goal, strict=True):
+        for goal, (mean_draws, draws_deviation, worst_draws) in zip(
+            GOALS, published_by_goal, strict=True
+        ):
             yield {
                 "table": SOURCE,
                 "method": method,
                 "goal": goal,
                 "runs": 600,
                 "misses": 0,
-                "draws": float(mean),
-                "draws_sd": float(deviation),
-                "draws_worst": worst,
+                "draws": float(mean_draws),
+                "draws_sd": float(draws_deviation),
+                "draws_worst": worst_draws,
             }
 
 

@@ -98,8 +98,8 @@ def _mean_and_spread_cell(mean_column: str, column_prefix: str, line: Line) -> s
     """A mean, its standard deviation and the worst where these are known, and how often it was
     missed."""
     deviation = line.get(f"{column_prefix}_sd")
-    worst = line.get(f"{column_prefix}_worst")
-    spread_text = "" if deviation is None else f" ± {deviation:.0f} ({worst:.0f})"
+    worst_count = line.get(f"{column_prefix}_worst")
+    spread_text = "" if deviation is None else f" ± {deviation:.0f} ({worst_count:.0f})"
     misses_text = f", {line['misses']} missed" if line["misses"] else ""
     return f"{line[mean_column]:.1f}{spread_text}{misses_text}"
 
@@ -154,16 +154,16 @@ def _levels_table(lesson: Lesson) -> str:
     """Every level: its rows, what became of them, the loss expected there and the lowest found."""
     rows = [
         (
-            f"{line['axis']} {line['level']}",
-            f"{line['rows']}",
-            f"{line['diverged']}",
-            f"{line['nothing_learned']}",
-            _percent_text(line["learned"]),
-            _loss_text(line["loss"]),
-            _loss_text(line["best"]),
+            f"{level_line['axis']} {level_line['level']}",
+            f"{level_line['rows']}",
+            f"{level_line['diverged']}",
+            f"{level_line['nothing_learned']}",
+            _percent_text(level_line["learned"]),
+            _loss_text(level_line["loss"]),
+            _loss_text(level_line["best"]),
         )
-        for line in lesson.lines
-        if "level" in line
+        for level_line in lesson.lines
+        if "level" in level_line
     ]
     headings = [
         "level",

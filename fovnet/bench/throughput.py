@@ -127,18 +127,18 @@ class Throughput:
 COLUMNS = [field.name for field in fields(Throughput)]
 
 
-def draw_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def draw_slices(slice_count: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for
     timing, not for learning."""
     generator = np.random.default_rng(0)
     y, x = np.mgrid[-1:1:128j, -1:1:128j]
-    slices = np.empty((n, 128, 128), np.uint8)
+    slices = np.empty((slice_count, 128, 128), np.uint8)
     # one by one: memory freed before the timing would hide later growth
     for pixels in slices:
         width, height, brightness = generator.uniform(0.2, 0.9, 3)
         ellipse = 255 * brightness * (np.hypot(x / width, y / height) < 1)
         pixels[:] = np.clip(ellipse + generator.normal(12, 6, (128, 128)), 0, 255)
-    return slices, np.eye(CLASSES, dtype=np.float32)[generator.integers(0, CLASSES, n)]
+    return slices, np.eye(CLASSES, dtype=np.float32)[generator.integers(0, CLASSES, slice_count)]
 
 
 def throughputs(
@@ -150,14 +150,16 @@ def throughputs(
 ) -> Iterator[Throughput]:
     """The figures of every configuration, one process after the other; slices are those of an npy
     file, or `draw_slices`."""
-    rate = run_alone(matrix_rate, device)
-    for done, (net, batch) in enumerate(spread, start=1):
-        row = refuse(net, batch, rate, bounds)
-        yield row or run_alone(measure, net, batch, device, bounds, rate, pixels)
-        progress(done, len(spread))
+    device_rate = run_alone(matrix_rate, device)
+    for done_count, (architecture, batch_size) in enumerate(spread, start=1):
+        refused_row = refuse(architecture, batch_size, device_rate, bounds)
+        yield refused_row or run_alone(
+            measure, architecture, batch_size, device, bounds, device_rate, pixels
+        )
+        progress(done_count, len(spread))
 
 
-def refuse(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
+def refuse(net: Architecture, batch: int, device_rate: float, bounds: Bounds) -> Throughput | None:
     """The row of a configuration that exceeds the bounds, with the reason; None for one that does
     not.
 
@@ -165,13 +167,17 @@ def refuse(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throug
     rate.
     """
     cost = cost_of(net)
-    seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
+    shortest_seconds = (
+        2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (device_rate / 2)
+    )
     if training_bytes(cost, batch) > bounds.bytes:
-        note = f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
-        return _throughput_row(net, batch, note=note)
-    if seconds > bounds.seconds:
-        note = f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s"
-        return _throughput_row(net, batch, note=note)
+        reason = f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
+        return _throughput_row(net, batch, note=reason)
+    if shortest_seconds > bounds.seconds:
+        reason = (
+            f"left out: predicted to take {shortest_seconds:.0f} s, more than {bounds.seconds:g} s"
+        )
+        return _throughput_row(net, batch, note=reason)
     return None
 
 
@@ -184,15 +190,20 @@ def matrix_rate(device: str) -> float:
     torch.set_num_threads(1)
     matrix_side = 8192 if torch_device.type == "cuda" else 1536
     dtype = torch.bfloat16 if torch_device.type == "cuda" else torch.float32
-    matrix = torch.randn(matrix_side, matrix_side).to(torch_device, dtype)
+    square_matrix = torch.randn(matrix_side, matrix_side).to(torch_device, dtype)
     seconds_of_products = [
-        _seconds_with_device(lambda: matrix @ matrix, torch_device) for _ in range(12)
+        _seconds_with_device(lambda: square_matrix @ square_matrix, torch_device) for _ in range(12)
     ]
     return 2 * matrix_side**3 / min(seconds_of_products[2:])
 
 
 def measure(
-    net: Architecture, batch: int, device: str, bounds: Bounds, rate: float, pixels: Path | None
+    net: Architecture,
+    batch: int,
+    device: str,
+    bounds: Bounds,
+    device_rate: float,
+    pixels: Path | None,
 ) -> Throughput:
     """The figures of one configuration, in this process."""
     import torch
@@ -269,7 +280,7 @@ def measure(
         net,
         batch,
         images=image_count,
-        **_speed_figures(net, batch, rate, float(np.median(image_count / own_seconds))),
+        **_speed_figures(net, batch, device_rate, float(np.median(image_count / own_seconds))),
         handling_share=float(np.median(seconds_by_clock["handling"]) / np.median(own_seconds)),
         peak_mb=peak_memory / 1e6,
         device=device_text,

@@ -136,8 +136,8 @@ def _monai_loader(pipeline: Pipeline, device: device) -> Any:
             ]
         )
         labelled_samples = [
-            {"image": pixels[None], "label": target}
-            for pixels, target in zip(pipeline.slices, pipeline.targets, strict=True)
+            {"image": pixels[None], "label": one_hot_target}
+            for pixels, one_hot_target in zip(pipeline.slices, pipeline.targets, strict=True)
         ]
         return DataLoader(
             CacheDataset(labelled_samples, transforms, progress=False),

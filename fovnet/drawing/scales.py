@@ -28,7 +28,7 @@ def wide_scale(
 
 
 def unit_of_time(seconds: float) -> tuple[float, str]:
-    """The unit, in seconds and by its name, in which a time this long is readable."""
+    """(seconds of a unit, its name): the unit in which a time this long is readable."""
     if seconds < 300:
         return 1.0, "seconds"
     if seconds < 3 * 3600:

@@ -293,14 +293,16 @@ class Desk:
                 self.replaced.append(item.row.volume_id)
 
     def _note_file_checksum(self, volume_id: str, sheet: VolumeSheet) -> None:
-        """Takes in which file is there now."""
+        """Sets the checksum of the volume's file as it is now; labels of another file no longer
+        count."""
         record = self.book.record(volume_id)
         if not sheet.fault and record.checksum != sheet.checksum:
             record.checksum = sheet.checksum
             self._update_progress({volume_id})
 
     def _log_line_head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
-        """The beginning of a line of the log."""
+        """What every line of the log begins with: time, reader, session, mode, volume and
+        action."""
         return {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "reader": self.reader,
@@ -355,7 +357,8 @@ class Desk:
     def _log_line(
         self, session: str, volume_id: str, action: Action, sheet: VolumeSheet
     ) -> dict[str, Any]:
-        """The line of the log."""
+        """An action as a line of the log, with the slices that the reader saw and the lawful label.
+        Raises CollectionError "label-action" or "label-unlawful"."""
         _refuse_unknown_action(action)
         log_line = self._log_line_head(session, volume_id, action.act)
         if action.act in (LOOK, DONE) and not sheet.fault:
@@ -371,7 +374,7 @@ class Desk:
         return log_line if action.words is None else log_line | {"words": action.words}
 
     def _append_to_log(self, log_line: dict[str, Any], action: Action) -> None:
-        """Puts an action into the log and takes it in.  Raises Changed."""
+        """Puts an action into the log, and takes in what it changed.  Raises VolumeChanged."""
         if action.act != LOOK:
             self._refuse_changed_volume(log_line["volume_id"], action)
             self._last_line_by_volume_id[log_line["volume_id"]] = log_line
@@ -409,7 +412,8 @@ class Desk:
         return next(iter(self._waiting_indices(session, previous_index)), None)
 
     def _waiting_indices(self, session: str, previous_index: int | None) -> Iterable[int]:
-        """The volumes left, in order; those that the reader skipped come last."""
+        """The indices of the volumes left, in the order of the queue, without those that another
+        session holds; those that the reader skipped come last."""
         now_s = datetime.now(UTC).timestamp()
         held_ids = {
             hold.volume_id
@@ -437,7 +441,8 @@ class Desk:
         self.pictures.only_ahead(indices)
 
     def _unchanging_facts(self, index: int, item: LabelItem, sheet: VolumeSheet) -> dict[str, Any]:
-        """What stays the same of a volume while it is labelled."""
+        """What the page shows of a volume and labelling does not change: its attributes,
+        prediction, doubts, cuts and slices."""
         prediction = self._shown_prediction(item, sheet)
         message = self._doubt_sentences(item, sheet)
         return {
@@ -464,8 +469,8 @@ class Desk:
         return prediction
 
     def _is_unoffered(self, item: LabelItem, sheet: VolumeSheet) -> bool:
-        """Whether the reader begins with nothing as another file was predicted, and has not said
-        anything of this one: that is no label without regions."""
+        """Whether the reader begins with an empty label only because another file was predicted,
+        and has not said anything of this one: that is no label without regions."""
         if self.mode == BLIND or item.prediction is None or self._shown_prediction(item, sheet):
             return False
         record = self.book.record(item.row.volume_id)
@@ -498,7 +503,8 @@ class Desk:
         return "; ".join(doubt_sentences)
 
     def _changing_facts(self, index: int, sheet: VolumeSheet) -> dict[str, Any]:
-        """What changes."""
+        """What the page shows of a volume and labelling changes: the label, its mark and comment,
+        the revision, whether it can be undone, and what others read."""
         item = self.items[index]
         record = self.book.record(item.row.volume_id)
         reading = record.readings.get(self.reader, VolumeReading())
@@ -529,8 +535,8 @@ class Desk:
         }
 
     def _visible_readings(self, record: VolumeRecord) -> dict[str, LabelState]:
-        """The readings of others that this reader may see: none, those that are not blind, or the
-        two that differ, without names."""
+        """The states of other readers that this one may see, by name: none if blind, those that are
+        not blind if open, the two that differ, as "reading 1" and "reading 2", if third."""
         if self.mode == BLIND:
             return {}
         final_states_by_reader = record.final_states()
@@ -549,8 +555,8 @@ class Desk:
     def _offered_label(
         self, item: LabelItem, other_states: dict[str, LabelState], sheet: VolumeSheet
     ) -> Extents:
-        """The label to begin with: the latest that others read, else the prediction; blind,
-        none."""
+        """The extents to begin with: of the latest label that others finished, else of the
+        prediction; none if blind."""
         finished_states = [
             state
             for state in other_states.values()
@@ -564,7 +570,8 @@ class Desk:
         return mend_label(prediction.extents, sheet.grid.slices, self.vocabulary)
 
     def _progress_facts(self) -> dict[str, Any]:
-        """How far all volumes are, as the page is told."""
+        """How many volumes there are, are done and are left, who read how many, and the share of
+        wrongly predicted slices, as the page is told."""
         volumes_progress = [*self._progress_by_volume_id.values()]
         volume_count_by_reader: Counter[str] = Counter()
         if self.mode != BLIND:
@@ -629,7 +636,8 @@ def _slice_error(
 def _count_wrong_slices(
     item: LabelItem, record: VolumeRecord, vocabulary: Vocabulary
 ) -> tuple[int, int] | None:
-    """Wrong slices and slices of a volume that somebody labelled who saw the prediction."""
+    """(wrong slices, all slices) of the prediction by the latest finished label of a reader who saw
+    it; None where there is no such label."""
     informed_labels = [
         label
         for reader, label in record.final_states().items()

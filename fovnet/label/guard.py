@@ -95,7 +95,8 @@ class Guard:
         return None if scope["method"] in ("GET", "HEAD") else (405, "No such request.")
 
     def _refusal_of_post(self, headers: Headers) -> tuple[int, str] | None:
-        """Only the page's own script can post JSON from its own origin."""
+        """(status, sentence) of why a POST is turned away, None if it is not: only the page's own
+        script can post JSON from its own origin."""
         if headers.get("origin") is None:
             return 403, "Asked by no page."
         if headers.get("content-type", "").partition(";")[0] != "application/json":

@@ -139,7 +139,7 @@ def extents_of(
 
 
 def _slices_with_middle_in_row(row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
-    """The first and last slice whose middle lies in a row."""
+    """(first, last) slice whose middle lies in a row; first > last where there is none."""
     if not row.in_mm or grid is None:
         return int(row.first), int(row.last)
     lowest, highest = (

@@ -36,8 +36,8 @@ def by_teaching(
         group for index in done_indices for group in groups_by_item_index[index]
     )
     item_indices_by_group: dict[tuple[str, str], list[int]] = {}
-    for index, groups in enumerate(groups_by_item_index):
-        for group in groups:
+    for index, groups_of_item in enumerate(groups_by_item_index):
+        for group in groups_of_item:
             item_indices_by_group.setdefault(group, []).append(index)
     for group, done_count in done_count_by_group.items():
         teaching_values[item_indices_by_group[group]] *= REPEAT_FACTORS[group[0]] ** done_count
@@ -104,7 +104,8 @@ def teaching_value(item: LabelItem) -> float:
 
 
 def _groups_counted_as_alike(item: LabelItem) -> list[tuple[str, str]]:
-    """The groups a volume belongs to."""
+    """(kind of group, its value) of the three groups that a volume belongs to: its subject, its
+    kind of picture, its predicted regions."""
     kind_of_picture = "|".join(item.row.attributes.get(name, "") for name in KIND_ATTRIBUTES)
     predicted_regions = (
         "|".join(extent.region for extent in item.prediction.extents) if item.prediction else ""

@@ -151,15 +151,15 @@ def _full_volume(volume: Volume) -> FullVolume:
     """The volume windowed to 8 bits, with the plane that each counted slice lies in."""
     black_value, white_value = window(volume.voxels)
     with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white
-        grey = np.clip(
+        grey_voxels = np.clip(
             (volume.voxels - black_value) * np.float32(255 / (white_value - black_value)), 0, 255
         ).astype(np.uint8)
-    plane_of_slice = np.arange(grey.shape[2])
+    plane_of_slice = np.arange(grey_voxels.shape[2])
     counted_z_mm = volume.counted_z_mm
     if counted_z_mm is not None:
         plane_of_slice = np.abs(counted_z_mm[:, None] - volume.slice_heights_mm()).argmin(axis=1)
-    width_mm, height_mm = (volume.spacing_mm[:2] * grey.shape[:2]).tolist()
-    return FullVolume(grey, plane_of_slice, width_mm / height_mm)
+    width_mm, height_mm = (volume.spacing_mm[:2] * grey_voxels.shape[:2]).tolist()
+    return FullVolume(grey_voxels, plane_of_slice, width_mm / height_mm)
 
 
 def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
@@ -168,10 +168,10 @@ def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
     def read_sheet() -> VolumeSheet:
         try:
             return _sheet_of_stack(slice_volume(source_of(path)))
-        except FovnetError as fault:
-            return VolumeSheet(fault=str(fault))
-        except Exception as fault:
-            return VolumeSheet(fault=str(internal(path, fault)))
+        except FovnetError as refusal:
+            return VolumeSheet(fault=str(refusal))
+        except Exception as refusal:
+            return VolumeSheet(fault=str(internal(path, refusal)))
 
     return read_sheet
 

@@ -141,7 +141,7 @@ class ReadingBook:
         return {action["volume_id"] for action in actions if self._take_in_action(action)}
 
     def _take_in_action(self, action: Mapping[str, Any]) -> bool:
-        """Takes in one action; whether it changed a label."""
+        """Takes in one action; returns whether it changed a label."""
         volume_id = action["volume_id"]
         reader = action["reader"]
         session = action["session"]
@@ -256,15 +256,17 @@ def is_disputed(record: VolumeRecord) -> bool:
     return len(independent(record.final_states())) > 1 and final_label(record) is None
 
 
-def differences(first: LabelState, second: LabelState, grid: LabelGrid | None) -> list[str]:
+def differences(
+    first_state: LabelState, second_state: LabelState, grid: LabelGrid | None
+) -> list[str]:
     """What two readings differ on, in sentences: whether it can be labelled, a region, an end of
     one by more than AGREEMENT_MM."""
-    if first.mark != second.mark:
+    if first_state.mark != second_state.mark:
         return ["only one of the two holds that it can be labelled"]
-    if first.mark == ASIDE:
+    if first_state.mark == ASIDE:
         return []
-    first_extent_by_region = {extent.region: extent for extent in first.extents}
-    second_extent_by_region = {extent.region: extent for extent in second.extents}
+    first_extent_by_region = {extent.region: extent for extent in first_state.extents}
+    second_extent_by_region = {extent.region: extent for extent in second_state.extents}
     difference_sentences = [
         f"{region} in one reading only"
         for region in first_extent_by_region.keys() ^ second_extent_by_region.keys()
@@ -284,7 +286,7 @@ def differences(first: LabelState, second: LabelState, grid: LabelGrid | None) -
 
 
 def _slices_apart_by_end(first: RegionExtent, second: RegionExtent) -> Sequence[tuple[str, int]]:
-    """By how many slices each end differs."""
+    """(name of the end, slices apart) of the lower and of the upper end."""
     return (
         ("lower end", abs(first.first - second.first)),
         ("upper end", abs(first.last - second.last)),

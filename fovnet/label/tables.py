@@ -94,7 +94,7 @@ class TableLines:
 
 
 def lines_of(out: Path, item: LabelItem, book: ReadingBook) -> TableLines:
-    """The lines of a volume for the tables in `out`."""
+    """What each of the tables in `out` says of one volume."""
     record = book.record(item.row.volume_id)
     settled_label = final_label(record)
     reading_lines = tsv_lines(READING_COLUMNS, _reading_rows(item.row.volume_id, record))

@@ -211,7 +211,8 @@ def _draw_counts_to_goals(axis: Axes, view: RaceView, colour_by_label: Mapping[s
 
 
 def _mean_and_interval(view: RaceView, standing: Standing) -> tuple[float, float, float]:
-    """The mean of a standing in the view's unit, and the ends of its interval."""
+    """(mean, lower, upper end of its interval) of a standing, in draws or epochs as the view
+    counts."""
     if view.unit == "draws":
         return standing.mean, standing.low, standing.high
     return standing.epochs, standing.epochs_low, standing.epochs_high

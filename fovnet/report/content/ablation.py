@@ -63,9 +63,9 @@ def _measure_cells(step: AblationStep, measure_names: Sequence[str]) -> list[str
 def _gain_text(gain: Difference) -> str:
     """ "change −1.2 (−2.0 to −0.4) points"."""
     is_in_mm = gain.measure.endswith("_mm") and not gain.measure.startswith("border_within")
-    scale = 1.0 if is_in_mm else 100.0
+    shown_per_unit = 1.0 if is_in_mm else 100.0
     unit = "mm" if is_in_mm else "points"
-    change_text = f"change {gain.difference * scale:+.1f}"
+    change_text = f"change {gain.difference * shown_per_unit:+.1f}"
     if gain.low is not None and gain.high is not None:
-        change_text += f" ({gain.low * scale:+.1f} to {gain.high * scale:+.1f})"
+        change_text += f" ({gain.low * shown_per_unit:+.1f} to {gain.high * shown_per_unit:+.1f})"
     return minus(f"{change_text} {unit}")

@@ -53,19 +53,19 @@ def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> AnswerChapt
 def _result_sentences(evaluation: Evaluation, simulated: Collection[str]) -> str:
     """The result in a few sentences: one of them on regions predicted beside a spine if these
     change the error, one on the statements where answers are given region by region."""
-    everything = evaluation.everything
-    error_before_decision = measure_text(everything.find("slice_error", "raw"))
-    decided_error = measure_text(everything.find("slice_error", "decided"))
-    error_of_any_label = everything.find("slice_error_any_label", "decided")
-    exact_set_share = everything.find("exact_set", "decided")
-    border_error = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
-    volumes_phrase = several(everything.volumes, "labelled test volume")
+    all_volumes_group = evaluation.everything
+    error_before_decision = measure_text(all_volumes_group.find("slice_error", "raw"))
+    decided_error = measure_text(all_volumes_group.find("slice_error", "decided"))
+    error_of_any_label = all_volumes_group.find("slice_error_any_label", "decided")
+    exact_set_share = all_volumes_group.find("exact_set", "decided")
+    border_error = all_volumes_group.find("border_abs_mean_mm", "decided", REGION_BORDERS)
+    volumes_phrase = several(all_volumes_group.volumes, "labelled test volume")
     people_phrase = _people_phrase(
-        everything.subjects, {row.collection for row in evaluation.volumes}, simulated
+        all_volumes_group.subjects, {row.collection for row in evaluation.volumes}, simulated
     )
     sentences = [
         f"In {volumes_phrase} of {people_phrase} not seen in training, fovnet named a wrong region in "
-        f"{decided_error.value} of {everything.slices:,} slices ({_interval_text(decided_error)}); the networks "
+        f"{decided_error.value} of {all_volumes_group.slices:,} slices ({_interval_text(decided_error)}); the networks "
         f"alone, before the decision, in {error_before_decision.value}."
     ]
     if (
@@ -90,10 +90,12 @@ def _result_sentences(evaluation: Evaluation, simulated: Collection[str]) -> str
         sentences.append(
             f"It found exactly the regions shown in {exactly_right_phrase}{border_clause}."
         )
-    sentences += filter(None, [statements_sentence(everything)])
+    sentences += filter(None, [statements_sentence(all_volumes_group)])
     unsure_count = sum(row.extents == "unsure" for row in evaluation.volumes)
     unsure_phrase = several(unsure_count, "volume") if unsure_count else "no volume"
-    refused_phrase = several(everything.refused, "volume") if everything.refused else "none"
+    refused_phrase = (
+        several(all_volumes_group.refused, "volume") if all_volumes_group.refused else "none"
+    )
     sentences.append(
         f"It has doubts about {unsure_phrase} as a whole and refused {refused_phrase}."
     )
@@ -139,19 +141,19 @@ def _interval_text(rate: MeasuredText) -> str:
     return f"95 % interval {rate.interval}" if "–" in rate.interval else rate.interval
 
 
-def _headlines(everything: Group) -> tuple[Headline, ...]:
+def _headlines(all_volumes_group: Group) -> tuple[Headline, ...]:
     """The wrong slices, the exactly right volumes, and the distance of borders."""
-    error_before_decision = measure_text(everything.find("slice_error", "raw"))
-    border_error = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
+    error_before_decision = measure_text(all_volumes_group.find("slice_error", "raw"))
+    border_error = all_volumes_group.find("border_abs_mean_mm", "decided", REGION_BORDERS)
     return (
         Headline(
             "slices given a wrong region",
-            measure_text(everything.find("slice_error", "decided")),
+            measure_text(all_volumes_group.find("slice_error", "decided")),
             error_before_decision.value,
         ),
         Headline(
             "volumes with exactly the right regions",
-            measure_text(everything.find("exact_set", "decided")),
+            measure_text(all_volumes_group.find("exact_set", "decided")),
         ),
         Headline("mean distance of a found border from the true one", measure_text(border_error)),
     )

@@ -114,7 +114,7 @@ def reliability_points(
 
 def calibration_table(evaluation: Evaluation) -> ReportTable:
     """The measures of calibration, at every stage that has them."""
-    everything = evaluation.everything
+    all_volumes_group = evaluation.everything
     words_by_measure_name = {
         "expected_calibration_error": f"expected calibration error ({BINS} bins)",
         "brier": "Brier score (0 perfect, 2 worst)",
@@ -124,7 +124,7 @@ def calibration_table(evaluation: Evaluation) -> ReportTable:
     calibration_measures = [
         measure
         for name in words_by_measure_name
-        for measure in everything.measures
+        for measure in all_volumes_group.measures
         if measure.name == name and not measure.region
     ]
     rows = [
@@ -214,18 +214,18 @@ def _risk_table(
 def _set_and_slice_error(
     answered_volumes: Sequence[EvaluatedVolume], evaluation: Evaluation
 ) -> tuple[Measure, Measure]:
-    """Share of volumes whose set of regions is wrong, and of slices that are wrong, with intervals
-    over subjects."""
+    """(share of volumes with a wrong set of regions, share of wrong slices), with intervals over
+    subjects."""
     resampling = Resampling(
         [row.subject_id for row in answered_volumes],
         repeats=evaluation.bootstrap,
         seed=evaluation.seed,
     )
-    ones = np.ones((len(answered_volumes), 1), dtype=np.int64)
+    volume_counts = np.ones((len(answered_volumes), 1), dtype=np.int64)
     is_wrong_set = np.array([[not row.right] for row in answered_volumes], dtype=np.int64)
     wrong_slice_counts = np.array([[row.wrong] for row in answered_volumes])
     slice_counts = np.array([[row.slices] for row in answered_volumes])
-    (set_error,) = resampling.rates("wrong_set", is_wrong_set, ones, stage="decided")
+    (set_error,) = resampling.rates("wrong_set", is_wrong_set, volume_counts, stage="decided")
     (slice_error,) = resampling.rates(
         "slice_error", wrong_slice_counts, slice_counts, stage="decided"
     )

@@ -149,7 +149,7 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
 def regions_table(evaluation: Evaluation) -> ReportTable:
     """Sensitivity before and after the decision, specificity, PPV, F1, AUC and presence, one row
     per class; undefined values are dashes."""
-    everything = evaluation.everything
+    all_volumes_group = evaluation.everything
     vocabulary = evaluation.vocabulary
     column_titles = {
         ("sensitivity", "raw"): "sensitivity, networks alone",
@@ -161,13 +161,13 @@ def regions_table(evaluation: Evaluation) -> ReportTable:
         ("auroc", "smoothed"): "area under the ROC curve, smoothed",
         ("presence_f1", "decided"): "F1 of presence in volumes",
     }
-    measured_keys = {(measure.name, measure.stage) for measure in everything.measures}
+    measured_keys = {(measure.name, measure.stage) for measure in all_volumes_group.measures}
     measured_columns = [column for column in column_titles if column in measured_keys]
     rows: list[Row] = []
     for class_name in vocabulary.classes:
         cells = [
             (unitless_text if name == "auroc" else measure_text)(
-                everything.find(name, stage, class_name)
+                all_volumes_group.find(name, stage, class_name)
             )
             for name, stage in measured_columns
         ]
@@ -204,9 +204,11 @@ def stages_table(evaluation: Evaluation) -> ReportTable:
 def borders_table(evaluation: Evaluation) -> ReportTable:
     """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together,
     each kind, then ends."""
-    everything = evaluation.everything
+    all_volumes_group = evaluation.everything
     border_names = [
-        measure.region for measure in everything.measures if measure.name == "border_abs_median_mm"
+        measure.region
+        for measure in all_volumes_group.measures
+        if measure.name == "border_abs_median_mm"
     ]
     column_titles = {
         "border_signed_median_mm": "signed, median",
@@ -219,12 +221,13 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
         "border_interval_holds": "90 % intervals that contain the true height",
         "border_interval_median_mm": "width of these intervals, median",
     }
-    measured_names = {measure.name for measure in everything.measures}
+    measured_names = {measure.name for measure in all_volumes_group.measures}
     column_titles = {name: title for name, title in column_titles.items() if name in measured_names}
     rows: list[Row] = []
     for border_name in border_names:
         cells = [
-            measure_text(everything.find(name, "decided", border_name)) for name in column_titles
+            measure_text(all_volumes_group.find(name, "decided", border_name))
+            for name in column_titles
         ]
         rows.append((_border_title(border_name), *cells))
     return ReportTable(("border", *column_titles.values()), rows, name="borders")
@@ -269,7 +272,7 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
 
 def handling_table(evaluation: Evaluation) -> ReportTable:
     """Results by volume: right sets of regions, gross confusions, abstentions, refusals."""
-    everything = evaluation.everything
+    all_volumes_group = evaluation.everything
     exact_set_answered = None
     if evaluation.answered:
         exact_set_answered = evaluation.answered.find("exact_set", "decided")
@@ -277,14 +280,16 @@ def handling_table(evaluation: Evaluation) -> ReportTable:
     span_f1_title = "F1 of spans: the region found, in about the right place"
     any_label_title = "slices with any false label, also beside a spine"
     measure_by_title = {
-        "exactly the right regions": everything.find("exact_set", "decided"),
+        "exactly the right regions": all_volumes_group.find("exact_set", "decided"),
         "the same, volumes without a doubt only": exact_set_answered,
-        "F1 of presence, weighted by region": everything.find("presence_f1_weighted", "decided"),
-        span_f1_title: everything.find("span_f1", "decided"),
-        "a slice given a region not adjacent to the true one": everything.find(
+        "F1 of presence, weighted by region": all_volumes_group.find(
+            "presence_f1_weighted", "decided"
+        ),
+        span_f1_title: all_volumes_group.find("span_f1", "decided"),
+        "a slice given a region not adjacent to the true one": all_volumes_group.find(
             "far_confusion_volumes", "decided"
         ),
-        any_label_title: everything.find("slice_error_any_label", "decided"),
+        any_label_title: all_volumes_group.find("slice_error_any_label", "decided"),
         "with a doubt about the whole volume": handling_by_name["abstained"],
         "refused": handling_by_name["refused"],
     }

@@ -71,7 +71,7 @@ class DoubtGroup:
 
 
 def chips(statements: Sequence[Statement], vocabulary: Vocabulary) -> tuple[RegionChip, ...]:
-    """One for each statement."""
+    """A chip for each statement, in their order."""
     guessed_regions = best_guess(statements)
     return tuple(
         RegionChip(
@@ -88,7 +88,7 @@ def chips(statements: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Regi
 def chips_of_spans(
     regions: Sequence[str], status: str, vocabulary: Vocabulary
 ) -> tuple[RegionChip, ...]:
-    """One for each region that has a span, where nothing is said region by region."""
+    """A chip for each region that has a span, where nothing is said region by region."""
     answer = YES if status == "ok" else UNSURE
     return tuple(
         RegionChip(name, answer, percent=None, colour=vocabulary.colour(name), is_guess=True)
@@ -105,8 +105,8 @@ def answer_sentence(statements: Sequence[Statement], regions: Sequence[str], sta
         return statement_sentences(statements)
     if status == "refused":
         return ""
-    names = join_names(regions) or NO_REGION
-    return f"Shows {names}." if status == "ok" else f"Best guess: {names}."
+    region_names = join_names(regions) or NO_REGION
+    return f"Shows {region_names}." if status == "ok" else f"Best guess: {region_names}."
 
 
 def is_only_guess(statements: Sequence[Statement], status: str) -> bool:
@@ -126,7 +126,7 @@ def is_guess_unsure(statements: Sequence[Statement]) -> bool:
 def unsure_regions(
     statements: Sequence[Statement], regions: Sequence[str], status: str
 ) -> tuple[str, ...]:
-    """Those whose spans are drawn as guesses."""
+    """The regions whose spans are drawn as guesses."""
     if statements:
         return tuple(statement.region for statement in statements if statement.answer == UNSURE)
     return tuple(regions) if status == "uncertain" else ()
@@ -135,9 +135,9 @@ def unsure_regions(
 def doubt_groups(
     volume_json: Mapping[str, Any], statements: Sequence[Statement]
 ) -> tuple[DoubtGroup, ...]:
-    """The regions unsure by their probability alone, then the doubts in a volume's JSON, those
-    about its regions before those about their ends; the message of an uncertain or refused answer
-    that lists none."""
+    """What is unsure of a volume, each with its doubts: first the regions that are unsure by their
+    probability alone, then those that doubts in its JSON make unsure, last the ends of regions. An
+    uncertain or refused volume without a doubt has its message."""
     doubts_by_unsure_part: dict[str, list[Mapping[str, Any]]] = {}
     for doubt in volume_json.get("doubts") or ():
         if doubt.get("sentence") and doubt.get("code") != NONE:
@@ -151,23 +151,25 @@ def doubt_groups(
     ):
         doubts_by_unsure_part = {"": [{"sentence": volume_json["message"]}]}
     parts_with_doubts = sorted(
-        doubts_by_unsure_part.items(), key=lambda entry: entry[0] == ENDS_IN_WORDS
+        doubts_by_unsure_part.items(),
+        key=lambda part_and_doubts: part_and_doubts[0] == ENDS_IN_WORDS,
     )
-    doubt_groups_told = [_doubt_group(part, doubts) for part, doubts in parts_with_doubts]
+    ordered_groups = [_doubt_group(part, doubts) for part, doubts in parts_with_doubts]
     if sentence := unsure_sentence(statements):
         unsure_region_names = [
             statement.region
             for statement in statements
             if not (statement.is_sure or statement.doubts)
         ]
-        doubt_groups_told.insert(
+        ordered_groups.insert(
             0, DoubtGroup(_names_or_every_region(unsure_region_names, statements), (sentence,))
         )
-    return tuple(doubt_groups_told)
+    return tuple(ordered_groups)
 
 
 def _doubt_group(unsure_part: str, doubts: Sequence[Mapping[str, Any]]) -> DoubtGroup:
-    """Without a sentence that says of the ends what the heading says."""
+    """The doubts that make one part unsure, without sentences that only say that the ends are
+    unsure, as the heading of the group does."""
     sentences = [str(doubt["sentence"]) for doubt in doubts]
     figures_in_words = [
         (doubt_in_words(str(doubt.get("code"))), str(doubt["figures"]))

@@ -60,16 +60,16 @@ class StatementsView:
 
 def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> StatementsView | None:
     """The section; None unless every volume was answered region by region."""
-    everything = evaluation.everything
-    decided_share = everything.find("statements_decided")
+    all_volumes_group = evaluation.everything
+    decided_share = all_volumes_group.find("statements_decided")
     if decided_share is None or evaluation.statement_bins is None:
         return None
     return StatementsView(
-        sentence=statements_sentence(everything),
+        sentence=statements_sentence(all_volumes_group),
         promises=_bars_sentences(by_region) if by_region else "",
         table=_regions_table(evaluation),
         reliability=reliability_points({PRESENCE: evaluation.statement_bins}),
-        calibration=_calibration_sentence(everything),
+        calibration=_calibration_sentence(all_volumes_group),
         risk=tuple(
             StatementRisk(point["coverage"], point["risk"]) for point in evaluation.statement_curve
         ),
@@ -77,11 +77,12 @@ def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> State
     )
 
 
-def statements_sentence(everything: Group) -> str:
+def statements_sentence(all_volumes_group: Group) -> str:
     """How many statements are decided, how many of these wrong, and how many regions surely found;
     "" where nothing was said region by region."""
     decided_share, wrong_share, surely_found = (
-        everything.find(name) for name in ("statements_decided", "statements_wrong", "surely_found")
+        all_volumes_group.find(name)
+        for name in ("statements_decided", "statements_wrong", "surely_found")
     )
     if decided_share is None or decided_share.value is None:
         return ""
@@ -138,15 +139,17 @@ def _bar_sentence(answer: str, region_bar: RegionBar) -> str:
 def _regions_table(evaluation: Evaluation) -> ReportTable:
     """In all, then by region: volumes that show it, statements decided, wrong among yes and no,
     regions surely found."""
-    everything = evaluation.everything
+    all_volumes_group = evaluation.everything
     vocabulary = evaluation.vocabulary
     rows: list[Row] = []
     for region in ("", *vocabulary.classes[:-1]):
-        surely_found = everything.find("surely_found", "", region)
+        surely_found = all_volumes_group.find("surely_found", "", region)
         volumes_text = f"{surely_found.denominator:,}" if surely_found else "–"
         cells = (
             measure_text(measure) if measure and measure.denominator else ABSENT
-            for measure in (everything.find(name, "", region) for name in COLUMN_TITLE_BY_RATE)
+            for measure in (
+                all_volumes_group.find(name, "", region) for name in COLUMN_TITLE_BY_RATE
+            )
         )
         rows.append((region or "all regions", volumes_text, *cells))
     colours = ("transparent", *map(vocabulary.colour, vocabulary.classes[:-1]))
@@ -158,6 +161,6 @@ def _regions_table(evaluation: Evaluation) -> ReportTable:
     )
 
 
-def _calibration_sentence(everything: Group) -> str:
-    error = unitless_text(everything.find("statement_calibration_error"))
+def _calibration_sentence(all_volumes_group: Group) -> str:
+    error = unitless_text(all_volumes_group.find("statement_calibration_error"))
     return f"Expected calibration error {error.value} ({error.interval}; {error.count} statements)."

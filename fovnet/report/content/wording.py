@@ -66,11 +66,13 @@ def count_text(measure: Measure) -> str:
 def regions_text(names: Sequence[str], vocabulary: Vocabulary) -> str:
     """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none"
     for none."""
-    chain_indices = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
+    chain_indices = [
+        vocabulary.chain.index(region) for region in names if region in vocabulary.chain
+    ]
     chain_names = [vocabulary.chain[chain_index] for chain_index in sorted(chain_indices)]
     if len(chain_names) > 2 and max(chain_indices) - min(chain_indices) == len(chain_indices) - 1:
         chain_names = [f"{chain_names[0]} to {chain_names[-1]}"]
-    other_names = [name for name in names if name not in vocabulary.chain]
+    other_names = [region for region in names if region not in vocabulary.chain]
     return ", ".join([*chain_names, *other_names]) or "none"
 
 
@@ -120,8 +122,8 @@ def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str
     """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision
     uses."""
     known_heights = [
-        f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm"
-        for name, height in zip(names, heights, strict=False)
+        f"{region} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm"
+        for region, height in zip(names, heights, strict=False)
         if height
     ]
     return ", ".join(known_heights) or "not used"

@@ -188,7 +188,7 @@ class Copy:
         with despite_header(self.answer, "that cannot be copied"):
             dataset = read_dataset(self.source.item, with_pixels=True)
             set_transfer_syntax(dataset)
-            _relabel_dataset(dataset, self.anatomy, overruled=self.overruled)
+            _relabel_dataset(dataset, self.anatomy, is_header_overruled=self.overruled)
             return dataset
 
 
@@ -215,7 +215,9 @@ def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
     positions = [group.get("PlanePositionSequence") for group in frame_groups]
     place_by_frame = [_plane_position_mm(position) for position in positions]
     answered_places = {
-        place_by_frame[frame - 1] for frame in source.frames if frame <= len(place_by_frame)
+        place_by_frame[frame_number - 1]
+        for frame_number in source.frames
+        if frame_number <= len(place_by_frame)
     }
     other_places = [place_mm for place_mm in place_by_frame if place_mm not in answered_places]
     if other_places:
@@ -272,11 +274,11 @@ def _change_time(path: Path, uid: str) -> str:
     return datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
 
 
-def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None:
+def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: bool) -> None:
     """Changes the anatomy in place, and keeps the former values of what the copy changes, its UIDs
     included.
 
-    If `overruled`, as the header named another part of the body, laterality and structures are
+    If `is_header_overruled`, as the header named another part of the body, laterality and structures are
     removed too: a head has no left one.
     """
     concept_meanings = "".join(concept.meaning for concept in anatomy.concepts)
@@ -288,7 +290,7 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None
         dataset.decode()
         dataset.SpecificCharacterSet = UTF_8
     former_values = Dataset()
-    removed_names = (*SIDE_ATTRIBUTES, STRUCTURE_SEQUENCE) if overruled else ()
+    removed_names = (*SIDE_ATTRIBUTES, STRUCTURE_SEQUENCE) if is_header_overruled else ()
     for attribute_name in (*CHANGED_ATTRIBUTES, *removed_names, *_anatomy_groups(dataset)):
         if attribute_name in dataset:
             former_values.add(deepcopy(dataset[attribute_name]))
@@ -313,7 +315,7 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None
             dataset.Laterality = ""
     for frame_anatomy in _frame_anatomies(dataset):
         frame_anatomy.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
-        if overruled or "FrameLaterality" not in frame_anatomy:
+        if is_header_overruled or "FrameLaterality" not in frame_anatomy:
             frame_anatomy.FrameLaterality = "B" if is_paired else "U"
             frame_anatomy.pop(STRUCTURE_SEQUENCE, None)
 

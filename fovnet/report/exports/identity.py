@@ -61,4 +61,4 @@ def _identifying_value(dataset: Any, tag: Any) -> Any:
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
     element_values = value if isinstance(value, MultiValue | list) else [value]
-    return ["" if element is None else str(element) for element in element_values]
+    return ["" if part is None else str(part) for part in element_values]

@@ -251,7 +251,8 @@ def _tracking_identifier(name: str, *identity: object) -> TrackingIdentifier:
 
 
 def _finding_arguments(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[str, Any]:
-    """The region that a group is about.  Raises ModelError "export-no-code" if it has no code."""
+    """Keyword arguments for the region that a group is about: its category, its type and its site.
+    Raises ModelError "export-no-code" if the region has no code."""
     term = vocabulary.concept(region)
     if term is None:
         raise ModelError(

@@ -197,14 +197,16 @@ def search_figure(points: Sequence[CurvePoint], *, is_further: bool = False) -> 
         slots = [point.slot for point in scored_points]
         axis.scatter(slots, scores, s=14, color=FAINT, alpha=0.8, linewidths=0, label="a trial")
         if len(scores) and not is_further:
-            best = np.minimum.accumulate(scores)
-            axis.step(slots, best, where="post", color=ACCENT, linewidth=1.6, label="best so far")
-        starts = [point for point in scored_points if point.is_start and not is_further]
-        if starts:
-            heights = np.array([point.score for point in starts], dtype=np.float64)
-            start_slots = [point.slot for point in starts]
+            best_so_far = np.minimum.accumulate(scores)
+            axis.step(
+                slots, best_so_far, where="post", color=ACCENT, linewidth=1.6, label="best so far"
+            )
+        start_points = [point for point in scored_points if point.is_start and not is_further]
+        if start_points:
+            start_scores = np.array([point.score for point in start_points], dtype=np.float64)
+            start_slots = [point.slot for point in start_points]
             circles = axis.scatter(
-                start_slots, heights, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2
+                start_slots, start_scores, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2
             )
             circles.set_label("the start configuration")
         failed_slots = [point.slot for point in points if point.score is None]

@@ -61,9 +61,9 @@ def learning_figure(
         return figure
 
 
-def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
+def _mark_best(axis: Axes, validation_losses: Sequence[float]) -> None:
     """A circle around the epoch of the lowest validation loss, whose weights were kept."""
-    finite_losses = np.where(np.isfinite(validation), validation, np.inf)
+    finite_losses = np.where(np.isfinite(validation_losses), validation_losses, np.inf)
     if len(finite_losses) and np.isfinite(finite_losses.min()):
         best_index = int(finite_losses.argmin())
         axis.plot(

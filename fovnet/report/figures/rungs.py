@@ -75,10 +75,10 @@ def _draw_bars(
         )
     begin_seconds = np.array([stretch.begins for stretch in stretches], dtype=np.float64)
     end_seconds = np.array([stretch.ends for stretch in stretches], dtype=np.float64)
-    widths = np.maximum(end_seconds - begin_seconds, least_seconds)
+    bar_seconds = np.maximum(end_seconds - begin_seconds, least_seconds)
     axis.barh(
         [stretch.place for stretch in stretches],
-        widths / unit_seconds,
+        bar_seconds / unit_seconds,
         left=begin_seconds / unit_seconds,
         height=max(0.85, configuration_count / MOST_SEPARATE_LINES),
         color=[colour_by_rung[stretch.rung] for stretch in stretches],
@@ -148,7 +148,7 @@ def _draw_scores(
 
 
 def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:
-    """Each slot of a training with the next one of it."""
+    """(slot, the next slot) of the same training, for every slot that was gone on with."""
     last_stretch_by_place: dict[int, Stretch] = {}
     successive_pairs = []
     for stretch in sorted(stretches, key=lambda stretch: stretch.slot):

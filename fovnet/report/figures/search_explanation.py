@@ -172,7 +172,7 @@ def _forecast_points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dt
     return points
 
 
-def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
+def effects_figure(importance: Matter, axes: Sequence[AxisEffect]) -> Figure:
     """One panel per axis: the expected score at each level, averaged over the other axes; hollow if
     no trial of it has a score."""
     row_count = -(-len(axes) // PANELS_PER_ROW)
@@ -187,22 +187,22 @@ def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
         height = 0.25 + 2.15 * row_count
         figure = Figure(figsize=(9.6, height))
         for panel_index, effect in enumerate(axes):
-            row, column = divmod(panel_index, PANELS_PER_ROW)
+            panel_row, panel_column = divmod(panel_index, PANELS_PER_ROW)
             panel_box = (
-                0.07 + column * 0.235,
-                1 - (0.3 + 1.55 + 2.15 * row) / height,
+                0.07 + panel_column * 0.235,
+                1 - (0.3 + 1.55 + 2.15 * panel_row) / height,
                 0.2,
                 1.55 / height,
             )
             axis = figure.add_axes(panel_box)
-            axis.axhline(matter.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
+            axis.axhline(importance.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
             _draw_effect(axis, effect)
             wide_scale(axis, "y", np.array(all_level_scores), 5.0)
             axis.set_ylim(*_axis_limits(all_level_scores, axis.get_yscale()))
             share_in_title = "" if effect.share is None else f", {percent(effect.share)}"
             axis.set_title(f"{effect.name.replace('_', ' ')}{share_in_title}", fontsize=8.5)
-            axis.set_ylabel("score" if column == 0 else "")
-            axis.tick_params(labelleft=column == 0, which="both")
+            axis.set_ylabel("score" if panel_column == 0 else "")
+            axis.tick_params(labelleft=panel_column == 0, which="both")
         return figure
 
 
@@ -242,8 +242,8 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
 
 
 def _axis_limits(values: Any, scale: str) -> tuple[float, float]:
-    """Axis limits: the range of the values and 5 % of it at each end; on a linear scale at least 1
-    % of the highest value."""
+    """(lower, upper) limit of an axis: the range of the values and 5 % of it at each end; on a
+    linear scale at least 1 % of the highest value."""
     lowest = float(min(values))
     highest = float(max(values))
     if scale == "log":

@@ -42,22 +42,22 @@ def thumbnail(body: Body, unsure: Collection[str]) -> Bytes:
         for length_mm in (body.height_mm, body.side_mm)
     )
     view = on_even_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
-    grey = np.asarray(
+    grey_view = np.asarray(
         Image.fromarray(view[::-1]).resize((width, height), Image.Resampling.BILINEAR)
     )
     lanes = lanes_of(body.spans, body.vocabulary)
     picture = np.zeros(
         (height, width + lanes.lane_count * (LANE_GAP + LANE_WIDTH), 3), dtype=np.uint8
     )
-    picture[:, :width] = grey[:, :, None]
+    picture[:, :width] = grey_view[:, :, None]
     for span, lane_index in zip(body.spans, lanes.of_span, strict=True):
-        top, bottom = (
+        top_row, bottom_row = (
             round(height * (body.high_mm - length_mm) / body.height_mm)
             for length_mm in (span.to_mm, span.from_mm)
         )
-        span_rows = np.arange(top, max(bottom - 1, top + 1))
+        span_rows = np.arange(top_row, max(bottom_row - 1, top_row + 1))
         if span.region in unsure:
-            span_rows = span_rows[(span_rows - top) // DASH_LENGTH % 2 == 0]
+            span_rows = span_rows[(span_rows - top_row) // DASH_LENGTH % 2 == 0]
         bar_left = width + LANE_GAP + lane_index * (LANE_GAP + LANE_WIDTH)
         colour = bytes.fromhex(body.vocabulary.colour(span.region)[1:])
         picture[span_rows[span_rows < height], bar_left : bar_left + LANE_WIDTH] = list(colour)

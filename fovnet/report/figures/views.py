@@ -49,12 +49,14 @@ def _slab_mean(pixels: Bytes, axis: int) -> Bytes:
     if slab_brightness[middle_row - half_thickness] < LEAST_SLAB_BRIGHTNESS * slab_brightness.max():
         middle_row = half_thickness + int(slab_brightness.argmax())
     slab_rows = np.arange(middle_row - half_thickness, middle_row + half_thickness + 1)
-    slab = np.take(pixels, slab_rows, axis=axis).astype(np.float64).mean(axis=axis)
-    black_level, white_level = np.percentile(slab, [1.0, 99.5])
+    mean_slab = np.take(pixels, slab_rows, axis=axis).astype(np.float64).mean(axis=axis)
+    black_level, white_level = np.percentile(mean_slab, [1.0, 99.5])
     if white_level - black_level < 1.0:  # uniform, as when all slices are covered
-        return np.asarray(slab.round().astype(np.uint8))
+        return np.asarray(mean_slab.round().astype(np.uint8))
     return np.asarray(
-        np.clip((slab - black_level) / max(white_level - black_level, 1e-9) * 255, 0, 255).round(),
+        np.clip(
+            (mean_slab - black_level) / max(white_level - black_level, 1e-9) * 255, 0, 255
+        ).round(),
         dtype=np.uint8,
     )
 

@@ -69,8 +69,8 @@ def tables(value: Any) -> Iterator[ReportTable]:
 
 
 def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value,
-    interval and count."""
+    """(names of columns, rows as text by column) of a table: a column with measured cells becomes
+    three, for value, interval and count."""
     is_measured_column = [
         any(isinstance(row[column_index], MeasuredText) for row in table.rows)
         for column_index in range(len(table.header))

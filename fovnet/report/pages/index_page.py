@@ -119,7 +119,7 @@ def index_page(
     for volume in volumes:
         volume_doubts = _doubts_of(folder, volume)
         count_by_doubt.update({doubt_in_words(code) for code, _ in volume_doubts})
-        doubt_text = "; ".join(filter(None, (words for _, words in volume_doubts)))
+        doubt_text = "; ".join(filter(None, (doubt_words for _, doubt_words in volume_doubts)))
         index_row = _index_row(volume, doubt_text, present_files, vocabulary)
         if index_row.status == "refused":
             index_row = replace(index_row, doubt=doubt_text)
@@ -134,8 +134,8 @@ def index_page(
         statuses=_counts_table(
             "answer",
             {
-                words: count_by_status[key]
-                for key, words in STATUS_IN_WORDS.items()
+                doubt_words: count_by_status[key]
+                for key, doubt_words in STATUS_IN_WORDS.items()
                 if count_by_status[key]
             },
             len(index_rows),
@@ -206,7 +206,7 @@ def script_data(page: IndexPage) -> dict[str, Any]:
           it a thumbnail
     """
     sentences = list(dict.fromkeys(row.sentence for row in page.rows))
-    index_by_sentence = {words: index for index, words in enumerate(sentences)}
+    index_by_sentence = {sentence: index for index, sentence in enumerate(sentences)}
     row_lists = [
         [
             row.volume_id,

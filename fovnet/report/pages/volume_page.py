@@ -109,7 +109,7 @@ class VolumePage:
 
 
 def volume_page(
-    facts: Mapping[str, Any],
+    volume_json: Mapping[str, Any],
     pixels: NDArray[np.uint8],
     vocabulary: Vocabulary,
     *,
@@ -120,36 +120,38 @@ def volume_page(
 
     faces  False if slices that may show a face are covered in `pixels`; the page then states it
     """
-    z_mm = np.asarray(facts["z_mm"], dtype=np.float64)
-    smoothed = np.asarray(facts["smoothed"], dtype=np.float64)
-    span_facts = list(facts["spans"])
-    boundaries = list(facts.get("boundaries") or ())
-    statements = tuple(map(statement_in, facts.get("statements") or ()))
-    status = str(facts["status"])
+    z_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)
+    smoothed = np.asarray(volume_json["smoothed"], dtype=np.float64)
+    span_facts = list(volume_json["spans"])
+    boundaries = list(volume_json.get("boundaries") or ())
+    statements = tuple(map(statement_in, volume_json.get("statements") or ()))
+    status = str(volume_json["status"])
     is_only_a_guess = is_only_guess(statements, status)
-    groups_of_doubts = doubt_groups(facts, statements)
+    groups_of_doubts = doubt_groups(volume_json, statements)
     unsure_names = unsure_regions(statements, [str(span["region"]) for span in span_facts], status)
     shown_slices = np.unique(
         np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64)
     )
-    body = Body(pixels, z_mm, float(facts["side_mm"]), smoothed, spans_in(span_facts), vocabulary)
+    body = Body(
+        pixels, z_mm, float(volume_json["side_mm"]), smoothed, spans_in(span_facts), vocabulary
+    )
     drawing = body_drawing(body, borders_in(boundaries) or ())
     return VolumePage(
-        volume_id=str(facts["volume_id"]),
+        volume_id=str(volume_json["volume_id"]),
         status=STATUS_IN_WORDS[status],
         sentence=answer_sentence(statements, (), "")
         if statements
-        else _whole_volume_sentence(facts, vocabulary),
-        extent=_extent_text(facts, is_only_a_guess) if statements else "",
+        else _whole_volume_sentence(volume_json, vocabulary),
+        extent=_extent_text(volume_json, is_only_a_guess) if statements else "",
         guess_words=GUESS_EXPLANATION if is_guess_unsure(statements) else "",
-        least_mm=_mm_text(facts.get("min_extent_mm", 10.0)),
+        least_mm=_mm_text(volume_json.get("min_extent_mm", 10.0)),
         said=chips(statements, vocabulary),
         statements=_statements_table(statements, vocabulary),
         doubts=groups_of_doubts,
         spans=_spans_table(span_facts, unsure_names),
         boundaries=_borders_table(() if statements else boundaries),
-        measured=_origins_table(facts, z_mm),
-        figures=_figures_table(facts, groups_of_doubts),
+        measured=_origins_table(volume_json, z_mm),
+        figures=_figures_table(volume_json, groups_of_doubts),
         legend=tuple(
             sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
         ),
@@ -160,12 +162,12 @@ def volume_page(
             "head, in reading order"
         ),
         viewer=_slice_viewer(
-            facts, z_mm, shown_slices, drawing, vocabulary, is_only_a_guess, unsure_names
+            volume_json, z_mm, shown_slices, drawing, vocabulary, is_only_a_guess, unsure_names
         ),
         faces=faces,
         guessed=is_only_a_guess,
         unsure=unsure_names,
-        heights=heights_of(facts),
+        heights=heights_of(volume_json),
     )
 
 
@@ -179,32 +181,30 @@ def write_volume_page(path: Path, page: VolumePage) -> Path:
     return write_text(path, page_html, keep_same=True)
 
 
-def heights_of(facts: Mapping[str, Any]) -> str:
+def heights_of(volume_json: Mapping[str, Any]) -> str:
     """Whose millimetres an answer's heights are: the "scanner"'s, or a "template"'s."""
-    return "template" if "template" in str(facts.get("code", "")).split() else "scanner"
+    return "template" if "template" in str(volume_json.get("code", "")).split() else "scanner"
 
 
-def _whole_volume_sentence(facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+def _whole_volume_sentence(volume_json: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     """What a volume shows, where nothing is said region by region."""
-    is_unsure = facts["status"] == "uncertain"
-    if not facts["spans"] and is_unsure:
+    is_unsure = volume_json["status"] == "uncertain"
+    if not volume_json["spans"] and is_unsure:
         return f"Best guess: {NO_REGION}."
-    if not facts["spans"]:
-        return f"Shows {NO_REGION}{_confidence_clause(facts, vocabulary)}."
-    unique_regions = dict.fromkeys(span["region"] for span in facts["spans"])
+    if not volume_json["spans"]:
+        return f"Shows {NO_REGION}{_confidence_clause(volume_json, vocabulary)}."
+    unique_regions = dict.fromkeys(span["region"] for span in volume_json["spans"])
     regions_phrase = regions_text(tuple(unique_regions), vocabulary)
     if is_unsure:
-        return f"Best guess: {regions_phrase}, {_reach_text(facts)}."
-    sentence = (
-        f"Shows: {regions_phrase}, {_reach_text(facts)}{_confidence_clause(facts, vocabulary)}."
-    )
-    set_probability = facts.get("set_probability")
+        return f"Best guess: {regions_phrase}, {_reach_text(volume_json)}."
+    sentence = f"Shows: {regions_phrase}, {_reach_text(volume_json)}{_confidence_clause(volume_json, vocabulary)}."
+    set_probability = volume_json.get("set_probability")
     if set_probability is None:
         return sentence
     return f"{sentence} The probability of exactly these regions is {set_probability:.2f}."
 
 
-def _extent_text(facts: Mapping[str, Any], is_guess: bool) -> str:
+def _extent_text(volume_json: Mapping[str, Any], is_guess: bool) -> str:
     """From where to where the spans reach, and whether their ends are sure.
 
     Without the probability of exactly these regions: it counts a single slice of a region, a
@@ -212,19 +212,19 @@ def _extent_text(facts: Mapping[str, Any], is_guess: bool) -> str:
     one of its regions.
     """
     sentences = []
-    if facts["spans"]:
+    if volume_json["spans"]:
         reaching_phrase = "The best guess reaches" if is_guess else "Found"
-        sentences.append(f"{reaching_phrase} {_reach_text(facts)}.")
-    if not facts.get("extents_sure", True):
+        sentences.append(f"{reaching_phrase} {_reach_text(volume_json)}.")
+    if not volume_json.get("extents_sure", True):
         sentences.append("It is not sure where the regions begin and end.")
     return " ".join(sentences)
 
 
-def _reach_text(facts: Mapping[str, Any]) -> str:
+def _reach_text(volume_json: Mapping[str, Any]) -> str:
     """From where to where the spans reach together."""
-    low_mm = min(span["from_mm"] for span in facts["spans"])
-    high_mm = max(span["to_mm"] for span in facts["spans"])
-    return f"from {_mm_text(low_mm)} to {_mm_text(high_mm)} of {heights_of(facts)} height"
+    low_mm = min(span["from_mm"] for span in volume_json["spans"])
+    high_mm = max(span["to_mm"] for span in volume_json["spans"])
+    return f"from {_mm_text(low_mm)} to {_mm_text(high_mm)} of {heights_of(volume_json)} height"
 
 
 def _statements_table(statements: Sequence[Statement], vocabulary: Vocabulary) -> ReportTable:
@@ -264,25 +264,25 @@ def _doubts_text(statement: Statement) -> str:
     )
 
 
-def _confidence_clause(facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+def _confidence_clause(volume_json: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     """The volume's confidence; with regions beside a spine, each region's, since the volume's is
     then the spine's alone."""
     confidence_by_region = {
-        str(span["region"]): float(span["confidence"]) for span in facts["spans"]
+        str(span["region"]): float(span["confidence"]) for span in volume_json["spans"]
     }
     if set(vocabulary.side_regions) & set(confidence_by_region) and len(confidence_by_region) > 1:
         return ", confidence " + ", ".join(
             f"{confidence:.2f} in {region}" for region, confidence in confidence_by_region.items()
         )
-    if facts.get("confidence") is None:
+    if volume_json.get("confidence") is None:
         return ""
-    return f", confidence {facts['confidence']:.2f}"
+    return f", confidence {volume_json['confidence']:.2f}"
 
 
 def _classes_text(
     is_class: NDArray[np.bool_],
     slice_index: int,
-    facts: Mapping[str, Any],
+    volume_json: Mapping[str, Any],
     vocabulary: Vocabulary,
     unsure_regions_of_volume: Collection[str],
 ) -> str:
@@ -290,10 +290,10 @@ def _classes_text(
     since the slice's is the spine's, unless these are unsure."""
     class_names = [vocabulary.classes[class_index] for class_index in np.flatnonzero(is_class)]
     if len(class_names) > 1:
-        z_mm = float(facts["z_mm"][slice_index])
+        z_mm = float(volume_json["z_mm"][slice_index])
         confidence_by_region = {
             span["region"]: span["confidence"]
-            for span in facts["spans"]
+            for span in volume_json["spans"]
             if span["from_mm"] <= z_mm <= span["to_mm"]
             and span["region"] not in unsure_regions_of_volume
             and span["region"] not in vocabulary.side_regions
@@ -339,26 +339,32 @@ def _borders_table(borders: Sequence[Mapping[str, Any]]) -> ReportTable:
     return ReportTable(("border", "predicted at", "90 % interval"), rows)
 
 
-def _origins_table(facts: Mapping[str, Any], z_mm: NDArray[np.float64]) -> ReportTable:
+def _origins_table(volume_json: Mapping[str, Any], z_mm: NDArray[np.float64]) -> ReportTable:
     """The file, its cuts, what was done while reading, and by which program and networks it was
     answered."""
     rows = [
-        ("file", str(facts["path"])),
+        ("file", str(volume_json["path"])),
         ("cuts", f"{len(z_mm):,}, from {_mm_text(z_mm[0])} to {_mm_text(z_mm[-1])}"),
     ]
-    rows += [("note", str(note)) for note in facts.get("notes") or ()]
+    rows += [("note", str(note)) for note in volume_json.get("notes") or ()]
     rows += [("fovnet", __version__)]
-    rows += [(words, str(facts[key])) for key, words in WORDS_BY_ORIGIN.items() if facts.get(key)]
+    rows += [
+        (origin_in_words, str(volume_json[json_key]))
+        for json_key, origin_in_words in WORDS_BY_ORIGIN.items()
+        if volume_json.get(json_key)
+    ]
     return ReportTable(("what", "value"), rows)
 
 
-def _figures_table(facts: Mapping[str, Any], groups_of_doubts: Sequence[DoubtGroup]) -> ReportTable:
+def _figures_table(
+    volume_json: Mapping[str, Any], groups_of_doubts: Sequence[DoubtGroup]
+) -> ReportTable:
     """The figures behind the doubts, then what was measured besides."""
     rows = [figure for doubt in groups_of_doubts for figure in doubt.figures]
     rows += [
-        (meaning, f"{facts[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
-        for key, meaning in MEANING_BY_FIGURE.items()
-        if facts.get(key) is not None
+        (meaning, f"{volume_json[json_key]:.2f}".replace("-", "\N{MINUS SIGN}"))
+        for json_key, meaning in MEANING_BY_FIGURE.items()
+        if volume_json.get(json_key) is not None
     ]
     return ReportTable(("what", "figure"), rows)
 
@@ -381,7 +387,7 @@ MEANING_BY_FIGURE = {
 
 
 def _slice_viewer(
-    facts: Mapping[str, Any],
+    volume_json: Mapping[str, Any],
     z_mm: NDArray[np.float64],
     shown_slices: NDArray[np.int64],
     drawing: BodyDrawing,
@@ -390,20 +396,20 @@ def _slice_viewer(
     unsure_names: Collection[str],
 ) -> Viewer:
     """Of a volume of which all is a guess, or some regions are unsure."""
-    decided_classes = np.asarray(facts["decided"], dtype=bool)[shown_slices]
+    decided_classes = np.asarray(volume_json["decided"], dtype=bool)[shown_slices]
     predicted_texts = [
-        _classes_text(is_class, slice_index, facts, vocabulary, unsure_names)
+        _classes_text(is_class, slice_index, volume_json, vocabulary, unsure_names)
         for is_class, slice_index in zip(decided_classes, shown_slices.tolist(), strict=True)
     ]
     shows_unsure_region = decided_classes[:, np.isin(vocabulary.classes, list(unsure_names))].any(
         axis=1
     )
     is_unsure = np.logical_or(is_only_a_guess, shows_unsure_region)
-    confidences = np.round(np.asarray(facts["slice_confidence"])[shown_slices], 2).tolist()
+    confidences = np.round(np.asarray(volume_json["slice_confidence"])[shown_slices], 2).tolist()
     return Viewer(
         across=ACROSS,
         mm=np.round(z_mm[shown_slices], 1).tolist(),
-        slice=np.asarray(facts["counted"])[shown_slices].tolist(),
+        slice=np.asarray(volume_json["counted"])[shown_slices].tolist(),
         predicted=predicted_texts,
         sure=[
             None if is_unsure_slice else confidence

@@ -21,7 +21,7 @@ def forecasts_text(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
     if not forecasts.slots:
-        return _no_forecast(explanation)
+        return _why_no_forecast(explanation)
     sentences = []
     if forecasts.inside.total:
         inside_band = forecasts.inside
@@ -29,7 +29,7 @@ def forecasts_text(explanation: Explanation) -> str:
         sentences.append(
             f"{inside_band.count}/{inside_band.total} scores, {percent(inside_band.count / inside_band.total)} "
             f"({interval_text}), fell inside the 95 % band forecast before their training"
-            f"{_verdict(inside_band)}."
+            f"{_coverage_verdict(inside_band)}."
         )
     if forecasts.below or forecasts.above:
         sentences.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
@@ -42,7 +42,7 @@ def forecasts_text(explanation: Explanation) -> str:
     return " ".join(sentences)
 
 
-def _no_forecast(explanation: Explanation) -> str:
+def _why_no_forecast(explanation: Explanation) -> str:
     """Why no score was forecast."""
     is_gaussian_process = explanation.method.startswith("gp-")
     if not is_gaussian_process and explanation.method not in NETWORK_METHODS:
@@ -62,11 +62,14 @@ def _no_forecast(explanation: Explanation) -> str:
     )
 
 
-def _verdict(inside: Share) -> str:
-    """Whether the count inside the band is improbably small or large for a coverage of
+def _coverage_verdict(inside_band: Share) -> str:
+    """A clause on whether the count inside the band is improbably small or large for a coverage of
     BAND_COVERAGE: a one-sided binomial tail below REPORTED_TAIL_PROBABILITY."""
-    if binom.cdf(inside.count, inside.total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
+    if binom.cdf(inside_band.count, inside_band.total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
         return ": too few, the model was overconfident"
-    if binom.sf(inside.count - 1, inside.total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
+    if (
+        binom.sf(inside_band.count - 1, inside_band.total, BAND_COVERAGE)
+        < REPORTED_TAIL_PROBABILITY
+    ):
         return ": more than stated, the bands could be narrower"
     return ", which agrees with it"

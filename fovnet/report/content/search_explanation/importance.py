@@ -153,7 +153,7 @@ def pairs_table(importance: Matter | None) -> ReportTable:
 
 
 def _best_and_worst_cell(importance: Matter, pair: PairEffect) -> tuple[str, str]:
-    """The best and the worst cell of a pair's table."""
+    """(best, worst) cell of a pair's table, each as "level, level: score"."""
     first_axis, second_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
     scored_cells = [
         (

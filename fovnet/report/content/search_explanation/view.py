@@ -86,7 +86,7 @@ def paragraphs(explanation: Explanation) -> tuple[str, ...]:
     direct search, what was spent on what if not the same on all, whether its forecasts held, what
     mattered, what failed."""
     view = view_of_explanation(explanation)
-    texts = (
+    section_texts = (
         view.ending,
         view.teaching,
         view.convergence,
@@ -96,4 +96,4 @@ def paragraphs(explanation: Explanation) -> tuple[str, ...]:
         view.mattering,
         view.failing,
     )
-    return tuple(filter(None, texts))
+    return tuple(filter(None, section_texts))
