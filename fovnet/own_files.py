@@ -70,8 +70,8 @@ def path_answered_before(folder: Path, volume_id: str) -> str:
         if "fovnet" in answer:
             return str(answer.get("path", ""))
     except (OSError, ValueError):
-        content = path.read_bytes()
-        if not content or b'"fovnet"' in content:  # an answer damaged by a disk failure
+        damaged_bytes = path.read_bytes()
+        if not damaged_bytes or b'"fovnet"' in damaged_bytes:  # an answer damaged by a disk failure
             return ""
     raise _refusal_of_foreign(path)
 
@@ -124,6 +124,7 @@ def is_our_json(path: Path) -> bool:
 
 
 def _opening(path: Path) -> bytes:
+    """The first bytes of a file; empty if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(OPENING_BYTES)
@@ -132,6 +133,7 @@ def _opening(path: Path) -> bytes:
 
 
 def _refusal_of_foreign(path: Path) -> ConfigError:
+    """The refusal of a file in the way that fovnet did not write."""
     return ConfigError(
         "out-foreign",
         f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "

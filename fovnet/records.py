@@ -116,9 +116,9 @@ def write_together(texts: Mapping[Path, str]) -> None:
     those of before stay.  Raises OSError that names the file."""
     part_by_path = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}
     try:
-        for path, text in texts.items():
+        for path, file_text in texts.items():
             try:
-                write_text(part_by_path[path], text)
+                write_text(part_by_path[path], file_text)
             except OSError as fault:
                 fault.filename = str(path)
                 raise
@@ -152,12 +152,12 @@ def read_json(path: Path) -> dict[str, Any]:
     """The facts in a JSON file written by `write_json`, the "fovnet" entry included.  Raises
     OSError, and ValueError for anything else."""
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        json_facts = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise ValueError(f"{path}: nested too deeply to be read") from None
-    if not isinstance(facts, dict):
-        raise ValueError(f"{path}: a {type(facts).__name__} where an object was expected")
-    return facts
+    if not isinstance(json_facts, dict):
+        raise ValueError(f"{path}: a {type(json_facts).__name__} where an object was expected")
+    return json_facts
 
 
 def is_stamped(path: Path) -> bool:
@@ -204,12 +204,12 @@ def header_of(path: Path) -> list[str]:
     line end within MAX_LINE_BYTES."""
     try:
         with path.open("rb") as file:
-            line = file.readline(MAX_LINE_BYTES)
+            first_line = file.readline(MAX_LINE_BYTES)
     except OSError:
         return []
-    if not line.endswith(b"\n"):
+    if not first_line.endswith(b"\n"):
         return []
-    return line.decode(errors="replace").rstrip("\r\n").split("\t")
+    return first_line.decode(errors="replace").rstrip("\r\n").split("\t")
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
@@ -335,13 +335,16 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGN
 
 
 def _cell_text(value: Any) -> str:
+    """A value as a cell of a table: None empty, floats rounded, no tabs or line ends, no formula."""
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
         return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL_NUMBER else f"{value:.3f}"
-    text = str(value).translate(BLANKED)
+    cell_text = str(value).translate(BLANKED)
     return (
-        f"'{text}" if FORMULA.match(text.strip()) and not NUMBER.fullmatch(text.strip()) else text
+        f"'{cell_text}"
+        if FORMULA.match(cell_text.strip()) and not NUMBER.fullmatch(cell_text.strip())
+        else cell_text
     )
 
 

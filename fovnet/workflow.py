@@ -146,9 +146,9 @@ def sentence_on_changes(settings_file: Path, settings: Settings, *, recorded: bo
     ):
         return None
     changed_keys = [
-        key
-        for key, value in settings.model_dump(mode="json").items()
-        if key != "results" and earlier_settings.get(key, value) != value
+        setting
+        for setting, setting_value in settings.model_dump(mode="json").items()
+        if setting != "results" and earlier_settings.get(setting, setting_value) != setting_value
     ]
     if not changed_keys:
         return None

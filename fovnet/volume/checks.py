@@ -279,8 +279,8 @@ def _flatness(
     plane_slices = [slice(None)] * 3
     plane_slices[slow_axis] = slice(None, None, max(1, voxels.shape[slow_axis] // FLATNESS_PLANES))
     voxels_before, voxels_after = (
-        np.moveaxis(np.moveaxis(voxels, axis, 0)[part], 0, axis)[tuple(plane_slices)]
-        for part in (slice(None, -1), slice(1, None))
+        np.moveaxis(np.moveaxis(voxels, axis, 0)[range_along_axis], 0, axis)[tuple(plane_slices)]
+        for range_along_axis in (slice(None, -1), slice(1, None))
     )
     is_foreground: NDArray[np.bool_] = np.logical_and.reduce(
         [voxels_before != background_value for background_value in background_values]

@@ -239,17 +239,17 @@ def first_usable(
                 raise
             break  # damage after the chosen frame does not matter
         frame_brightness = brightness(lattice(frame, GLANCE_VOXELS)) if frame_count > 1 else 0.0
-        note = f"frame {frame_number} of {frame_count}, the first usable one"
+        choice_note = f"frame {frame_number} of {frame_count}, the first usable one"
         if chosen_frame is not None:
             if chosen_frame.brightness >= LEAST_BRIGHTNESS_RATIO * frame_brightness:
                 break
             ratio_to_next = chosen_frame.brightness / frame_brightness
-            note = (
+            choice_note = (
                 f"frame {frame_number} of {frame_count}; the one before is {ratio_to_next:.1%} as bright, "
                 "perhaps noise or nearly empty"
             )
         try:
-            voxels, notes = usable_voxels(str(path), frame)
+            voxels, voxel_notes = usable_voxels(str(path), frame)
         except VolumeError as fault:
             if chosen_frame is not None:
                 break
@@ -258,7 +258,9 @@ def first_usable(
                 break
         else:
             chosen_frame = UsableFrame(
-                voxels, (note, *notes) if frame_count > 1 else notes, frame_brightness
+                voxels,
+                (choice_note, *voxel_notes) if frame_count > 1 else voxel_notes,
+                frame_brightness,
             )
     if chosen_frame is None:
         assert first_fault is not None  # no size is 0, so there was a frame

@@ -49,15 +49,17 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
         tilt_phrase = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
         straightened = None if min(volume.voxels.shape) == 1 else _straighten(canonical)
         if straightened is None or np.ptp(straightened.voxels) <= LEAST_WINDOW_WIDTH:
-            note = f"{tilt_phrase}, and too thin to be resampled: cut along the volume's own slices"
-            return replace(canonical, notes=(*volume.notes, note))
-        note = f"{tilt_phrase}: resampled on a grid along the scanner axes"
-        return replace(straightened, notes=(*volume.notes, note))
+            tilt_note = (
+                f"{tilt_phrase}, and too thin to be resampled: cut along the volume's own slices"
+            )
+            return replace(canonical, notes=(*volume.notes, tilt_note))
+        tilt_note = f"{tilt_phrase}: resampled on a grid along the scanner axes"
+        return replace(straightened, notes=(*volume.notes, tilt_note))
     if tilt > TILT_WORTH_A_NOTE_DEG:
-        note = (
+        tilt_note = (
             f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
         )
-        return replace(canonical, notes=(*volume.notes, note))
+        return replace(canonical, notes=(*volume.notes, tilt_note))
     return canonical
 
 

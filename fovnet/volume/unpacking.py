@@ -53,7 +53,7 @@ def refuse_pipe(path: Path, mode: int) -> None:
     """Raises VolumeError "volume-unreadable" for the mode of a pipe, a socket or a device: opening
     one may block for ever."""
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        kind_of_file = next(name for is_of_kind, name in _FILE_KINDS if is_of_kind(mode))
+        kind_of_file = next(kind_name for is_of_kind, kind_name in _FILE_KINDS if is_of_kind(mode))
         raise VolumeError(
             "volume-unreadable",
             f"{path}: this is {kind_of_file}, not a file on disk. Copy its contents into a file.",
@@ -194,6 +194,8 @@ class _Zlib(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fills the beginning of a buffer; how many bytes of it, 0 at the end.  Raises EOFError for data
+        that stop in the middle."""
         while not self._decoder.eof:
             packed_bytes = self._decoder.unconsumed_tail or self._file.read(PIECE_BYTES)
             piece = self._decoder.decompress(packed_bytes, len(buffer))

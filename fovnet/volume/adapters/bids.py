@@ -94,14 +94,14 @@ def gather_bids(tree: Path) -> Gathering:
 def _add_folder(
     gathering: Gathering,
     tree: Path,
-    folder: Path,
+    anat_folder: Path,
     person: dict[str, str],
     unreadable_sidecars: dict[Path, AsideRow],
 ) -> None:
     """Adds the images of a folder, and to `unreadable_sidecars` their sidecars that cannot be read: one may
     be that of every image of a data set."""
     for path in sorted(
-        path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
+        path for path in anat_folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
     ):
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
         *entities, suffix = stem.split("_")
@@ -111,8 +111,8 @@ def _add_folder(
         )
         if suffix not in SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
-        elif not folder.is_relative_to(tree / subject):
-            reason = f"its name says {subject or 'no subject'}, but it is in {folder.relative_to(tree).parts[0]}"
+        elif not anat_folder.is_relative_to(tree / subject):
+            reason = f"its name says {subject or 'no subject'}, but it is in {anat_folder.relative_to(tree).parts[0]}"
         if reason:
             gathering.leave(path, reason)
             continue
@@ -133,8 +133,8 @@ def _sidecar(
     """(attributes from the sidecars, the sidecars that cannot be read)."""
     sidecar_fields: dict[str, Any] = {}
     aside_rows = []
-    folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
-    for folder in folders:
+    folders_downwards = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
+    for folder in folders_downwards:
         sidecars = []
         for sidecar in folder.glob(f"*{suffix}.json"):
             *sidecar_entities, sidecar_suffix = sidecar.stem.split("_")
@@ -148,9 +148,9 @@ def _sidecar(
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
                 aside_rows.append(AsideRow(sidecar, BROKEN, reason, "sidecar"))
     attributes = {
-        name: _text(sidecar_fields[key])
-        for key, name in ATTRIBUTE_BY_FIELD.items()
-        if sidecar_fields.get(key) not in (None, "")
+        attribute: _text(sidecar_fields[field_name])
+        for field_name, attribute in ATTRIBUTE_BY_FIELD.items()
+        if sidecar_fields.get(field_name) not in (None, "")
     }
     return attributes, aside_rows
 
@@ -169,8 +169,8 @@ def _read_participants(table: Path) -> dict[str, dict[str, str]]:
         if not participant.startswith("sub-"):
             participant = f"sub-{participant}"
         attributes_by_participant[participant] = {
-            name: row[name]
-            for name in PARTICIPANT_COLUMNS
-            if row.get(name) not in (None, "", "n/a")
+            column: row[column]
+            for column in PARTICIPANT_COLUMNS
+            if row.get(column) not in (None, "", "n/a")
         }
     return attributes_by_participant

@@ -38,21 +38,22 @@ def gather_chaos(tree: Path) -> Gathering:
 
 
 def _add_subject(gathering: Gathering, subject: Path) -> None:
-    for folder, sequence in SEQUENCE_BY_FOLDER.items():
-        series = subject / folder
+    """Adds the MR series of a subject's folder, unlabelled; a missing one is set aside."""
+    for series_folder, sequence in SEQUENCE_BY_FOLDER.items():
+        series = subject / series_folder
         images = []
         if series.is_dir():
             images = [path for path in series.glob("*") if path.suffix.lower() == ".dcm"]
         if not images:
             gathering.leave(series, "no DICOM files in it, though every subject has this series")
             continue
-        row = VolumeRow(
+        volume_row = VolumeRow(
             f"{subject.name}_{sequence}",
             subject.name,
             series,
             attributes={"sequence": sequence, "plane": "axial"},
         )
-        gathering.add(row)
+        gathering.add(volume_row)
         gathering.leave(
             series,
             f"{len(images)} DICOM files whose heights are unknown: the pictures in Ground do not say which "

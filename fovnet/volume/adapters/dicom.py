@@ -44,12 +44,12 @@ def gather_dicom(
     discovery = find([tree], include, progress=progress)
     volume_paths = {str(path) for path in discovery.volumes}
     rows_and_images: list[tuple[Mapping[str, Any], Frame]] = []
-    for row in discovery.series:
-        frame = _image_of(gathering, row, volume_paths)
-        if frame is not None:
-            rows_and_images.append((row, frame))
+    for series_row in discovery.series:
+        first_image = _image_of(gathering, series_row, volume_paths)
+        if first_image is not None:
+            rows_and_images.append((series_row, first_image))
     _add_volumes(gathering, rows_and_images)
-    series_paths = {row["path"] for row in discovery.series}
+    series_paths = {series_row["path"] for series_row in discovery.series}
     for path in discovery.volumes:
         if str(path) not in series_paths:
             _leave_non_dicom(gathering, path)
@@ -68,19 +68,24 @@ def _leave_non_dicom(gathering: Gathering, path: Path) -> None:
 
 
 def _image_of(
-    gathering: Gathering, row: Mapping[str, Any], volume_paths: Collection[str]
+    gathering: Gathering, series_row: Mapping[str, Any], volume_paths: Collection[str]
 ) -> Frame | None:
     """The first image of a series that is read; None for one that is set aside."""
-    path = Path(row["path"])
-    if row["kind"] == "unreadable":
+    path = Path(series_row["path"])
+    if series_row["kind"] == "unreadable":
         gathering.aside.append(
-            AsideRow(path, BROKEN, row["reason"].removesuffix(f" [{row['code']}]"), row["code"])
+            AsideRow(
+                path,
+                BROKEN,
+                series_row["reason"].removesuffix(f" [{series_row['code']}]"),
+                series_row["code"],
+            )
         )
-    elif row["path"] not in volume_paths:
-        gathering.leave(path, f"{row['kind']}: {row['reason']}")
+    elif series_row["path"] not in volume_paths:
+        gathering.leave(path, f"{series_row['kind']}: {series_row['reason']}")
     else:
         try:
-            return _first_image(path, row["series"])
+            return _first_image(path, series_row["series"])
         except VolumeError as fault:
             gathering.refuse(path, fault)
     return None
@@ -93,14 +98,17 @@ def _add_volumes(
     subjects = subjects_of(
         [
             PersonOfVolume(
-                row["patient"], row["study"], row["series"], Demographics.of(frame.facts)
+                series_row["patient"],
+                series_row["study"],
+                series_row["series"],
+                Demographics.of(first_image.facts),
             )
-            for row, frame in rows_and_images
+            for series_row, first_image in rows_and_images
         ]
     )
-    for row, frame in rows_and_images:
-        path = Path(row["path"])
-        series = row["series"]
+    for series_row, first_image in rows_and_images:
+        path = Path(series_row["path"])
+        series = series_row["series"]
         subject = subjects.subject_of.get(series)
         if series in subjects.notes:
             gathering.notes.append(AsideRow(path, NOTE, subjects.notes[series], "patient-id"))
@@ -111,7 +119,10 @@ def _add_volumes(
         else:
             gathering.add(
                 VolumeRow(
-                    f"{subject}-{series}", subject, path, attributes=_scanner_attributes(frame)
+                    f"{subject}-{series}",
+                    subject,
+                    path,
+                    attributes=_scanner_attributes(first_image),
                 )
             )
 

@@ -150,6 +150,7 @@ def write_tables(
 
 
 def _region_row(row: RegionRow) -> dict[str, Any]:
+    """A label as a row of regions.tsv, by column."""
     return {
         "volume_id": row.volume_id,
         "region": row.region,

@@ -55,20 +55,22 @@ def gather_ixi(tree: Path) -> Gathering:
 
 
 def _add(gathering: Gathering, path: Path, match: re.Match[str]) -> None:
+    """Adds an image of this file name, labelled head from its first to its last slice with tissue;
+    sets it aside if it cannot be read."""
     try:
         volume = read(path)
     except VolumeError as fault:
         gathering.refuse(path, fault)
         return
-    first, last = body_slices(volume)
+    first_slice, last_slice = body_slices(volume)
     attributes = {
         "site": match["site"],
         "sequence": match["sequence"],
         "plane": VolumeGrid(volume.voxels.shape, volume.vox_to_ras).plane,
         "field_strength": FIELD_STRENGTH.get(match["site"], ""),
     }
-    name = volume_name(path)
+    volume_id = volume_name(path)
     gathering.add(
-        VolumeRow(name, match["subject"], path, attributes=attributes),
-        [RegionRow(name, DEFAULT.chain[-1], first, last)],
+        VolumeRow(volume_id, match["subject"], path, attributes=attributes),
+        [RegionRow(volume_id, DEFAULT.chain[-1], first_slice, last_slice)],
     )

@@ -131,16 +131,18 @@ def add_case(
         )
     if reason:
         gathering.leave(volume.path, reason, NOT_LABELLED)
-    first, last = body_slices(image)
+    first_slice, last_slice = body_slices(image)
     # far from the coil the body is as dark as air, but may have a mask
     extents = [organ for organ in organs.values() if organ]
-    first = min([first, *(organ.first for organ in extents)])
-    last = max([last, *(organ.last for organ in extents)])
+    first_slice = min([first_slice, *(organ.first for organ in extents)])
+    last_slice = max([last_slice, *(organ.last for organ in extents)])
     region_rows = [
-        RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
+        RegionRow(
+            volume.volume_id, DEFAULT.chain[rung], max(first_slice, begin), min(last_slice, end)
+        )
         for rung in sorted(set(rungs.tolist()))
         for begin, end in runs_of(rungs == rung)
-        if max(first, begin) <= min(last, end)
+        if max(first_slice, begin) <= min(last_slice, end)
     ]
     gathering.add(volume, region_rows)
 
@@ -173,12 +175,12 @@ def _organ_extents(
         for path in sorted((case / FOLDER).iterdir()):
             if not _is_image(path):
                 continue
-            name = volume_name(path)
-            _leave_misspelt(gathering, path, name)
-            if organ := organ_called(name):
+            mask_name = volume_name(path)
+            _leave_misspelt(gathering, path, mask_name)
+            if organ := organ_called(mask_name):
                 paths_by_organ.setdefault(organ, []).append(path)
         return {organ: _extent_in(paths, grid) for organ, paths in paths_by_organ.items()}
-    path = next(case / name for name in NUMBERED_MASKS if (case / name).exists())
+    path = next(case / mask_name for mask_name in NUMBERED_MASKS if (case / mask_name).exists())
     if not name_by_label:
         raise CollectionError(
             "collect-labels",
@@ -187,8 +189,8 @@ def _organ_extents(
         )
     voxels, spacing_mm = mask_in_ras(path, grid)
     labels_by_organ: dict[str, list[int]] = {}
-    for label, name in name_by_label.items():
-        if organ := organ_called(name):
+    for label, mask_name in name_by_label.items():
+        if organ := organ_called(mask_name):
             labels_by_organ.setdefault(organ, []).append(label)
     return {
         organ: extent(np.isin(voxels, labels), spacing_mm)
@@ -240,16 +242,16 @@ def _label_names(table: Path) -> dict[int, str]:
     """{number: name} of a table; lines that do not begin with a number, such as a heading, are
     skipped."""
     try:
-        text = regular_path(table).read_text(encoding="utf-8-sig")
+        table_text = regular_path(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(
             "collect-labels",
             f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name.",
         ) from fault
     name_by_label = {}
-    for line in csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","):
-        if len(line) > 1 and line[0].strip().isdecimal():
-            name_by_label[int(line[0])] = line[1].strip()
+    for cells in csv.reader(table_text.splitlines(), delimiter="\t" if "\t" in table_text else ","):
+        if len(cells) > 1 and cells[0].strip().isdecimal():
+            name_by_label[int(cells[0])] = cells[1].strip()
     if not any(map(organ_called, name_by_label.values())):
         raise CollectionError(
             "collect-labels",

@@ -122,16 +122,16 @@ def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> OrganExt
         component
     ]
     organ_slices = np.flatnonzero(is_organ.any(axis=(0, 1)))
-    first = int(organ_slices[0])
-    last = int(organ_slices[-1])
+    first_slice = int(organ_slices[0])
+    last_slice = int(organ_slices[-1])
     end_slices = max(1, round(END_MM / float(spacing_mm[2])))
-    low_end = is_organ[:, :, first : first + end_slices]
-    high_end = is_organ[:, :, max(0, last - end_slices + 1) : last + 1]
+    low_end = is_organ[:, :, first_slice : first_slice + end_slices]
+    high_end = is_organ[:, :, max(0, last_slice - end_slices + 1) : last_slice + 1]
     return OrganExtent(
-        first,
-        last,
-        low_seen=first > 0 and not _touches_a_side(low_end),
-        high_seen=last < mask.shape[2] - 1 and not _touches_a_side(high_end),
+        first_slice,
+        last_slice,
+        low_seen=first_slice > 0 and not _touches_a_side(low_end),
+        high_seen=last_slice < mask.shape[2] - 1 and not _touches_a_side(high_end),
     )
 
 
@@ -157,8 +157,8 @@ def regions_of(
     is_decided = lowest_rungs == highest_rungs
     slice_index = np.arange(slices)
     witnesses = WITNESSES | (WITHOUT_LIVER if is_limit_absent[2] else {})
-    for name, (lowest_rung, highest_rung) in witnesses.items():
-        organ = organs.get(name)
+    for organ_name, (lowest_rung, highest_rung) in witnesses.items():
+        organ = organs.get(organ_name)
         if organ is not None:
             is_undecided = ~is_decided & (slice_index >= organ.first) & (slice_index <= organ.last)
             lowest_rungs[is_undecided] = np.maximum(lowest_rungs[is_undecided], lowest_rung)
@@ -183,12 +183,12 @@ def _organs_of(
 ) -> dict[str, OrganExtent | None]:
     """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches
     highest, has one."""
-    names = [name for name in limit.organs if name in organs]
-    upper_sides = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in names}
+    masked_organs = [organ_name for organ_name in limit.organs if organ_name in organs]
+    upper_sides = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in masked_organs}
     return {
-        name: organs[name]
-        for name in names
-        if "_lobe_" not in name or name.rpartition("_")[2] in upper_sides
+        organ_name: organs[organ_name]
+        for organ_name in masked_organs
+        if "_lobe_" not in organ_name or organ_name.rpartition("_")[2] in upper_sides
     }
 
 
@@ -214,9 +214,9 @@ def _bound_by_limit(
 ) -> None:
     """Rule 1, in place.
 
-    organs  those of the limit that have a mask
-    lowest_rungs     (slices,) the lowest rung still possible for each slice
-    highest_rungs    (slices,) the highest
+    organs         those of the limit that have a mask
+    lowest_rungs   (slices,) the lowest rung still possible for each slice
+    highest_rungs  (slices,) the highest
     """
     extent_by_name = {name: organ for name, organ in organs.items() if organ}
     extents = extent_by_name.values()

@@ -51,9 +51,11 @@ def gather_spider(tree: Path) -> Gathering:
             )
             continue
         attributes = {"sequence": match["sequence"], "plane": grid.plane}
-        rows = [
+        region_rows = [
             RegionRow(path.stem, side_region, 0, grid.slices - 1)
             for side_region in DEFAULT.side_regions
         ]
-        gathering.add(VolumeRow(path.stem, match["subject"], path, attributes=attributes), rows)
+        gathering.add(
+            VolumeRow(path.stem, match["subject"], path, attributes=attributes), region_rows
+        )
     return gathering

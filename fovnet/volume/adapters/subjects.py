@@ -147,30 +147,30 @@ def _note_on_patient_id(
     """What is odd about a PatientID, in a sentence; empty if nothing is."""
     study_count = len({volume.study for volume in volumes})
     first_volume = volumes[0]
-    label = "a missing PatientID"
+    which_patient_id = "a missing PatientID"
     if first_volume.patient:
-        label = f"the PatientID with the hash {first_volume.patient}"
+        which_patient_id = f"the PatientID with the hash {first_volume.patient}"
     if len(people) > 1 and len({volume.patient for volume in volumes}) < len(people):
         people_phrase = several(len(people), "person", "people")
         attributes = ", ".join(_contradictions(people))
-        note = f"{label} is that of {people_phrase}, by {attributes}: {len(people)} subjects"
+        note = f"{which_patient_id} is that of {people_phrase}, by {attributes}: {len(people)} subjects"
         return (
             f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
         )
     if len(people) > 1 and _contradictions(people) == ["PatientID"]:
         other_people = several(len(people) - 1, "other")
-        note = f"{label} is like that of {other_people}; they may be of one person"
+        note = f"{which_patient_id} is like that of {other_people}; they may be of one person"
         return f"{note}: {len(people)} subjects"
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
         ways = "leading zeros, case, blanks, punctuation"
-        return f"{label} is written in several ways ({ways}): one subject"
+        return f"{which_patient_id} is written in several ways ({ways}): one subject"
     if (
         len(people) == 1
         and first_volume.patient
         and first_volume.person.is_placeholder
         and study_count > 1
     ):
-        note = f"{label} stands for one that was removed"
+        note = f"{which_patient_id} stands for one that was removed"
         return f"{note}, in {study_count} studies that nothing tells apart: one subject"
     return ""
 

@@ -42,10 +42,10 @@ def gather_totalsegmentator(tree: Path) -> Gathering:
             ct_phrase = ": a CT" if (case / "ct.nii.gz").exists() else ""
             gathering.leave(case, f"no {IMAGE_NAME} beside its masks{ct_phrase}")
         else:
-            row = row_by_case.get(case.name, {})
+            case_row = row_by_case.get(case.name, {})
             attributes = {
-                name: (row.get(column) or "").strip()
-                for column, name in ATTRIBUTE_OF_COLUMN.items()
+                attribute: (case_row.get(column) or "").strip()
+                for column, attribute in ATTRIBUTE_OF_COLUMN.items()
             }
             add_case(
                 gathering,
@@ -62,9 +62,9 @@ def _read_rows(table: Path) -> dict[str, dict[str, str]]:
     """The row of each image_id; empty without the table."""
     if not table.is_file():
         return {}
-    lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    delimiter = ";" if lines and ";" in lines[0] else ","
+    table_lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    delimiter = ";" if table_lines and ";" in table_lines[0] else ","
     return {
         (row.get("image_id") or "").strip(): row
-        for row in csv.DictReader(lines, delimiter=delimiter)
+        for row in csv.DictReader(table_lines, delimiter=delimiter)
     }

@@ -59,14 +59,14 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReadi
         return BodyPartReading(None, is_whole=False)
     is_one_reading = _drop_organ_parts(phrases)
     meanings = [phrase.meaning for phrase in phrases if phrase.names_part]
-    for index in range(len(phrases)):
-        range_regions = _range_between(phrases, index, vocabulary)
+    for phrase_index in range(len(phrases)):
+        range_regions = _range_between(phrases, phrase_index, vocabulary)
         is_one_reading = is_one_reading and range_regions is not None
         meanings.append(range_regions or None)
     known_meanings = [meaning for meaning in meanings if meaning is not None]
     region_names = frozenset().union(*known_meanings)
     regions = (
-        tuple(name for name in vocabulary.classes if name in region_names)
+        tuple(region_name for region_name in vocabulary.classes if region_name in region_names)
         if known_meanings
         else None
     )
@@ -131,29 +131,29 @@ class Phrase:
         return self.meaning is not None and self.meaning != SAYS_NOTHING
 
 
-def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
+def _phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
     """The phrases of a text, the longest first."""
-    separated_words = re.findall(r"([\W\d_]*)([^\W\d_]+)", text.upper())
+    separated_words = re.findall(r"([\W\d_]*)([^\W\d_]+)", header_text.upper())
     words = [word for _, word in separated_words]
     range_end_by_term = _read_words(RANGE_END_TABLE, vocabulary)
     phrases = []
-    start = 0
-    while start < len(words):
-        for stop in range(min(start + LONGEST_PHRASE, len(words)), start, -1):
-            meaning = _meaning_of_term(words[start:stop], vocabulary)
+    first_word = 0
+    while first_word < len(words):
+        for word_after in range(min(first_word + LONGEST_PHRASE, len(words)), first_word, -1):
+            meaning = _meaning_of_term(words[first_word:word_after], vocabulary)
             if meaning is not None:
                 break
         else:
-            meaning = _meaning_of_compound(words[start], vocabulary)
-        term = "".join(words[start:stop])
+            meaning = _meaning_of_compound(words[first_word], vocabulary)
+        term = "".join(words[first_word:word_after])
         if term in RANGE_WORDS:
             meaning = SAYS_NOTHING
         range_end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
         if not meaning and term in range_end_by_term:  # a vocabulary may have a region of that name
             meaning = frozenset()
             range_end = range_end_by_term[term]
-        phrases.append(Phrase(term, separated_words[start][0], meaning, range_end))
-        start = stop
+        phrases.append(Phrase(term, separated_words[first_word][0], meaning, range_end))
+        first_word = word_after
     return phrases
 
 
@@ -161,27 +161,37 @@ def _drop_organ_parts(phrases: list[Phrase]) -> bool:
     """Empties the phrase before each OF, which names a part of an organ elsewhere: the neck of the
     femur. Returns whether there was none."""
     is_free = True
-    for index in range(1, len(phrases)):
-        organ = next((phrase for phrase in phrases[index:] if phrase.names_part), None)
-        if phrases[index].term == OF_WORD and organ is not None and phrases[index - 1].names_part:
-            phrases[index - 1] = replace(phrases[index - 1], meaning=SAYS_NOTHING, end=frozenset())
+    for phrase_index in range(1, len(phrases)):
+        organ = next((phrase for phrase in phrases[phrase_index:] if phrase.names_part), None)
+        if (
+            phrases[phrase_index].term == OF_WORD
+            and organ is not None
+            and phrases[phrase_index - 1].names_part
+        ):
+            phrases[phrase_index - 1] = replace(
+                phrases[phrase_index - 1], meaning=SAYS_NOTHING, end=frozenset()
+            )
             is_free = False
     return is_free
 
 
-def _range_between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) -> Meaning | None:
+def _range_between(
+    phrases: list[Phrase], phrase_index: int, vocabulary: Vocabulary
+) -> Meaning | None:
     """The regions of the range that the phrase, or the dash before it, may stand for: empty if it
     is none, None if it is not known whether or which.
 
     CHEST-THIGH may be a range or two parts; where other regions lie between, that is not known.
     """
-    phrase = phrases[index]
+    phrase = phrases[phrase_index]
     is_range_word = phrase.term in RANGE_WORDS
     dash_match = DASH.fullmatch(phrase.separator)
     if not is_range_word and dash_match is None:
         return frozenset()
-    ends_before = [phrase.end for phrase in phrases[:index] if phrase.meaning != SAYS_NOTHING]
-    ends_after = [phrase.end for phrase in phrases[index:] if phrase.meaning != SAYS_NOTHING]
+    ends_before = [
+        phrase.end for phrase in phrases[:phrase_index] if phrase.meaning != SAYS_NOTHING
+    ]
+    ends_after = [phrase.end for phrase in phrases[phrase_index:] if phrase.meaning != SAYS_NOTHING]
     if not ends_before and not ends_after:
         return frozenset()
     first_end = ends_before[-1] if ends_before else frozenset()
@@ -190,7 +200,9 @@ def _range_between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) ->
     if not first_end or not last_end or bool(first_end & chain) != bool(last_end & chain):
         return None if is_range_word else frozenset()
     end_regions = first_end | last_end
-    rungs = [rung for rung, name in enumerate(vocabulary.chain) if name in end_regions]
+    rungs = [
+        rung for rung, region_name in enumerate(vocabulary.chain) if region_name in end_regions
+    ]
     range_regions = end_regions.union(*(vocabulary.chain[rung : rungs[-1] + 1] for rung in rungs))
     if is_range_word or (dash_match is not None and dash_match["spaced"]):
         return range_regions
@@ -212,16 +224,16 @@ def _meaning_of_compound(word: str, vocabulary: Vocabulary) -> Meaning | None:
     A part of three letters counts only beside one of other regions, or one that says nothing:
     HIPPEL and CAPPEL are surnames.
     """
-    for stop in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
-        meaning = _meaning_of_term([word[:stop]], vocabulary)
+    for split_index in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
+        meaning = _meaning_of_term([word[:split_index]], vocabulary)
         if meaning is None:
             continue
-        rest_meaning = _meaning_of_term([word[stop:]], vocabulary) or _meaning_of_compound(
-            word[stop:], vocabulary
+        rest_meaning = _meaning_of_term([word[split_index:]], vocabulary) or _meaning_of_compound(
+            word[split_index:], vocabulary
         )
         if rest_meaning is None:
             continue
-        is_long = SHORTEST_PART < stop < len(word) - SHORTEST_PART
+        is_long = SHORTEST_PART < split_index < len(word) - SHORTEST_PART
         if is_long or (meaning and rest_meaning and not (meaning & rest_meaning) - SAYS_NOTHING):
             return (meaning | rest_meaning) - SAYS_NOTHING or SAYS_NOTHING
     return None
@@ -263,8 +275,10 @@ def _read_words(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
     code_by_name = {region.name: region.sct for region in DEFAULT.regions}
     meaning_by_word: dict[str, Meaning] = {}
     for row in read_tsv(table):
-        codes = [code_by_name[name] for name in row["regions"].split()]
-        names = frozenset(name_by_code[code] for code in codes if code in name_by_code)
-        if names or not codes:
-            meaning_by_word[row["word"]] = names or SAYS_NOTHING
+        codes = [code_by_name[region_name] for region_name in row["regions"].split()]
+        region_names = frozenset(
+            name_by_code[region_code] for region_code in codes if region_code in name_by_code
+        )
+        if region_names or not codes:
+            meaning_by_word[row["word"]] = region_names or SAYS_NOTHING
     return meaning_by_word

@@ -47,10 +47,10 @@ def read(path: Path) -> dict[str, Array]:
     """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal
     does not match."""
     sealed_bytes = path.read_bytes()
-    content = sealed_bytes[:-SEAL_BYTES]
-    if sealed_bytes[-SEAL_BYTES:] != _seal(path, content):
+    npz_bytes = sealed_bytes[:-SEAL_BYTES]
+    if sealed_bytes[-SEAL_BYTES:] != _seal(path, npz_bytes):
         raise ValueError(f"{path}: its checksum differs from when it was written")
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(npz_bytes), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 

@@ -62,11 +62,12 @@ def _checksum_or_empty(path: Path) -> str:
 
 
 def _paths_in_table(table: Path) -> list[Path]:
+    """The files and folders that a volumes.tsv names; none if it cannot be read."""
     try:
         return [
-            split_address(table.parent / row["path"])[0]
-            for row in read_tsv(table)
-            if row.get("path")
+            split_address(table.parent / volume_row["path"])[0]
+            for volume_row in read_tsv(table)
+            if volume_row.get("path")
         ]
     except (OSError, ValueError):
         return []
@@ -96,6 +97,8 @@ def _places_to_stamp(path: Path) -> Iterator[Path]:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
+    """(size, modification time in ns) of a file, `_stamp_of_files` of a folder; (-1, -1) if it cannot
+    be asked."""
     try:
         file_status = path.stat()
         if path.is_dir():

@@ -161,11 +161,11 @@ class Pack:
         record = self.records[index]
         if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
             raise VolumeError(record.code, record.message)
-        rows = slice(record.first_row, record.first_row + record.slices)
+        row_range = slice(record.first_row, record.first_row + record.slices)
         return SliceStack(
-            self.pixels[rows],
-            self.z_mm[rows],
-            self.covers[rows],
+            self.pixels[row_range],
+            self.z_mm[row_range],
+            self.covers[row_range],
             record.side_mm,
             np.asarray(record.vox_to_ras),
             record.path,
@@ -272,8 +272,8 @@ def _slice_all(
         size=_bytes_to_read,
         budget=BUDGET_BYTES,
     )
-    for (name, job), result in zip(jobs, results_in_order, strict=True):
-        results.append(replace(result, record=replace(result.record, collection=name)))
+    for (collection, job), result in zip(jobs, results_in_order, strict=True):
+        results.append(replace(result, record=replace(result.record, collection=collection)))
         if log and result.cache_use == "remade":
             log(
                 f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from "
@@ -311,6 +311,7 @@ def load_pack(folder: Path) -> Pack:
 
 
 def _read_pack(folder: Path) -> Pack:
+    """The pack in a folder, not checked.  Raises any exception for a missing or damaged file."""
     pack_json = read_json(folder / "volumes.json")
     arrays = read_npz(folder / "slices.npz")
     has_slices = len(arrays["volume"]) > 0
@@ -411,6 +412,7 @@ def _bytes_to_read(job: SlicingJob) -> int:
 
 
 def _begin_record(job: SlicingJob) -> VolumeRecord:
+    """The record of a volume before it is sliced: its row of the table, with status "ok"."""
     return VolumeRecord(
         volume_id=job.row.volume_id,
         subject_id=job.row.subject_id,
@@ -471,6 +473,7 @@ def _arrays_of(stack: SliceStack) -> dict[str, Any]:
 
 
 def _from_cache(cache_path: Path, path: Path, checksum: str) -> SliceStack:
+    """The slices in a cache entry of the volume at `path`.  Raises as `cache.read`."""
     arrays = cache.read(cache_path)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
     images = None
@@ -613,6 +616,7 @@ def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) 
     slice_truth = np.zeros((slice_count, class_count), dtype=bool)
 
     def write_pixels(file: BinaryIO) -> None:
+        """Writes pixels.npy, and fills the other arrays, volume by volume."""
         npy_header = {"descr": "|u1", "fortran_order": False, "shape": (slice_count, SIDE, SIDE)}
         np.lib.format.write_array_header_1_0(file, npy_header)
         for result in results:

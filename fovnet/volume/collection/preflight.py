@@ -49,17 +49,19 @@ def skipped_regions(collections: Mapping[str, Collection], vocabulary: Vocabular
     """The `unlabelled_regions` regions that some volume's labels skip: since the chain has no gaps,
     they are predicted although never learned."""
     unlabelled = unlabelled_regions(collections, vocabulary)
-    rung_by_name = {name: rung for rung, name in enumerate(vocabulary.chain)}
+    rung_by_name = {region_name: rung for rung, region_name in enumerate(vocabulary.chain)}
     skipped_names = set[str]()
     for table in collections.values():
-        for rows in table.regions.values():
-            rungs = sorted({rung_by_name[row.region] for row in rows if row.region in rung_by_name})
+        for label_rows in table.regions.values():
+            rungs = sorted(
+                {rung_by_name[row.region] for row in label_rows if row.region in rung_by_name}
+            )
             skipped_names |= {
                 vocabulary.chain[rung]
                 for below, above in pairwise(rungs)
                 for rung in range(below + 1, above)
             }
-    return [name for name in unlabelled if name in skipped_names]
+    return [region_name for region_name in unlabelled if region_name in skipped_names]
 
 
 def notes_on_skipped_regions(
@@ -70,11 +72,11 @@ def notes_on_skipped_regions(
     has_rows = any(table.regions for table in collections.values())
     if has_rows and len(unlabelled_regions(collections, vocabulary)) == len(vocabulary.classes) - 1:
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
-    names = skipped_regions(collections, vocabulary)
-    if not names:
+    skipped_names = skipped_regions(collections, vocabulary)
+    if not skipped_names:
         return []
     return [
-        f"no volume is labelled with {', '.join(names)}, which is between regions that one "
+        f"no volume is labelled with {', '.join(skipped_names)}, which is between regions that one "
         "volume shows: it is never learned, but still predicted wherever these touch; label "
         "it, or set `regions` to a file without it"
     ]
@@ -92,12 +94,12 @@ def notes_on_unlearned_regions(
     counts_by_region: dict[str, Counter[str]] = {
         region: Counter() for region in vocabulary.classes[:-1]
     }
-    for name, table in collections.items():
-        split_by_subject = _split_by_subject(table, name, seed, fractions)
+    for collection, table in collections.items():
+        split_by_subject = _split_by_subject(table, collection, seed, fractions)
         subject_by_volume = {row.volume_id: row.subject_id for row in table.volumes}
-        for volume_id, rows in table.regions.items():
+        for volume_id, label_rows in table.regions.items():
             split = split_by_subject[subject_by_volume[volume_id]]
-            for region in {row.region for row in rows} & counts_by_region.keys():
+            for region in {row.region for row in label_rows} & counts_by_region.keys():
                 counts_by_region[region][split] += 1
     consequences = {
         "train": "never learned",
@@ -132,21 +134,23 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
     there.  In slices, or in millimetres, then only gaps above THICKEST_MM."""
     gaps = []
     for table in collections.values():
-        for volume_id, rows in table.regions.items():
+        for volume_id, label_rows in table.regions.items():
             sorted_rows = sorted(
-                (row for row in rows if row.region in (*vocabulary.chain, NONE)),
+                (row for row in label_rows if row.region in (*vocabulary.chain, NONE)),
                 key=lambda row: row.first,
             )
             for below, above in pairwise(sorted_rows):
-                step = 0 if above.in_mm else 1
+                next_slice_step = 0 if above.in_mm else 1
                 widest_allowed = THICKEST_MM if above.in_mm else 0
-                first = below.last + step
-                last = above.first - step
+                first_between = below.last + next_slice_step
+                last_between = above.first - next_slice_step
                 if (
                     NONE not in (below.region, above.region)
-                    and last - first + step > widest_allowed
+                    and last_between - first_between + next_slice_step > widest_allowed
                 ):
-                    gaps.append(LabelGap(volume_id, below.region, above.region, first, last))
+                    gaps.append(
+                        LabelGap(volume_id, below.region, above.region, first_between, last_between)
+                    )
     return gaps
 
 
@@ -154,12 +158,12 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     """A sentence for each collection with missing files; none is opened, so volumes may still be
     refused when they are read."""
     sentences = []
-    for name, table in collections.items():
+    for collection, table in collections.items():
         paths = [row.path for row in table.volumes if is_missing(row)]
         if paths:
             verb = "is" if len(paths) == 1 else "are"
             sentences.append(
-                f"collection {name}: {len(paths):,} of its files {verb} missing, the first "
+                f"collection {collection}: {len(paths):,} of its files {verb} missing, the first "
                 f"{paths[0]}; add them, or remove their lines from {table.path}"
             )
     return sentences
@@ -169,12 +173,12 @@ def nearest_name(path: Path, *, folder: bool = False) -> str:
     """ "did you mean 'data/mine'?" for a missing path whose parent folder contains a similar name
     (with `folder`, that of a folder); else empty."""
     try:
-        names = sorted(
+        sibling_names = sorted(
             entry.name for entry in path.parent.iterdir() if not folder or entry.is_dir()
         )
     except OSError:
         return ""
-    spelling = near_spelling(path.name, names)
+    spelling = near_spelling(path.name, sibling_names)
     return f"did you mean '{path.with_name(spelling)}'?" if spelling else ""
 
 
@@ -190,20 +194,20 @@ def count_people(
     refused when they are read."""
     return Counter(
         split
-        for name, table in collections.items()
-        for split in _split_by_subject(table, name, seed, fractions).values()
+        for collection, table in collections.items()
+        for split in _split_by_subject(table, collection, seed, fractions).values()
     )
 
 
 def _split_by_subject(
-    table: Collection, name: str, seed: int, fractions: Sequence[float]
+    table: Collection, collection: str, seed: int, fractions: Sequence[float]
 ) -> Mapping[str, str]:
     """The split of every labelled subject, as `slice_collections` will draw it if no volume is
     refused."""
     labelled_rows = [row for row in table.volumes if table.regions.get(row.volume_id)]
     fixed_splits = {row.subject_id: row.split for row in table.volumes if row.split}
     subjects = [row.subject_id for row in labelled_rows]
-    return split_subjects(subjects, name, seed, fixed_splits, fractions)
+    return split_subjects(subjects, collection, seed, fixed_splits, fractions)
 
 
 def notes_on_empty_splits(
@@ -218,9 +222,9 @@ def notes_on_empty_splits(
     empty_splits = [split for split in SPLITS if not people_by_split[split]]
     if not empty_splits:
         return []
-    counts = ", ".join(f"{people_by_split[split]} {split}" for split in SPLITS)
+    counts_phrase = ", ".join(f"{people_by_split[split]} {split}" for split in SPLITS)
     return [
         f"no labelled subject for {' and '.join(empty_splits)}: the {people_by_split.total()} "
-        f"there are give {counts}; label volumes of more people, change prepare.split, or fill a "
+        f"there are give {counts_phrase}; label volumes of more people, change prepare.split, or fill a "
         "column split in volumes.tsv"
     ]

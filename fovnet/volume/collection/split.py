@@ -37,7 +37,10 @@ def split_subjects(
         if split and subject in set(all_subjects)
     }
     free_subjects = [subject for subject in all_subjects if subject not in fixed_splits]
-    fixed_counts = [sum(split == name for split in fixed_splits.values()) for name in SPLITS]
+    fixed_counts = [
+        sum(split == split_name_counted for split in fixed_splits.values())
+        for split_name_counted in SPLITS
+    ]
     name_seed = int.from_bytes(hashlib.sha256(collection.encode()).digest()[:8])
     shuffled_indices = np.random.default_rng([seed, name_seed]).permutation(len(free_subjects))
     split_names = np.repeat(SPLITS, split_sizes(len(free_subjects), fixed_counts, fractions))

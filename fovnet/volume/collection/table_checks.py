@@ -19,9 +19,9 @@ def repeated_names(lines: Sequence[Line]) -> Iterator[Fault]:
     which some file systems do not distinguish."""
     line_by_name: dict[str, int] = {}
     for line in lines:
-        name = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
-        if name and line_by_name.setdefault(name, line.number) != line.number:
-            earlier_number = line_by_name[name]
+        comparable_id = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
+        if comparable_id and line_by_name.setdefault(comparable_id, line.number) != line.number:
+            earlier_number = line_by_name[comparable_id]
             yield line.fault(
                 "volume_id", f"is in line {earlier_number} already; give every volume its own name"
             )

@@ -146,8 +146,10 @@ def _split_cells(line: str) -> list[str] | None:
 
 
 def _text_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 table without line ends.  Raises CollectionError "collection-missing" or
+    "collection-unreadable"."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        table_text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as fault:
         raise CollectionError(
             "collection-missing",
@@ -166,4 +168,4 @@ def _text_lines(path: Path) -> list[str]:
             "collection-unreadable",
             f"{path}: cannot be read ({fault.strerror}). Check it and its folder.",
         ) from fault
-    return [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
+    return [line.rstrip("\n") for line in io.StringIO(table_text, newline=None)]

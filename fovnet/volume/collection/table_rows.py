@@ -164,7 +164,12 @@ def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool]
         columns for columns in RANGE_COLUMNS if any(line.cells.get(column) for column in columns)
     ]
     if len(given_pairs) != 1:
-        columns = [column for pair in given_pairs for column in pair if line.cells.get(column)]
+        columns = [
+            column
+            for column_pair in given_pairs
+            for column in column_pair
+            if line.cells.get(column)
+        ]
         given_values = ", ".join(f"{column} {line.cells[column]!r}" for column in columns)
         sentence = "give first_slice and last_slice, or from_mm and to_mm"
         if given_pairs:
@@ -193,9 +198,9 @@ def _number_of_cell(line: Line, column: str, in_mm: bool, faults: list[Fault]) -
     pattern = (
         DECIMAL_NUMBER if in_mm else WHOLE_NUMBER
     )  # float() and int() also read 1_000, ٣ and nan
-    value = float(cell) if pattern.fullmatch(cell) else float("nan")
-    if np.isfinite(value):
-        return value
+    number = float(cell) if pattern.fullmatch(cell) else float("nan")
+    if np.isfinite(number):
+        return number
     quantity = "number of millimetres" if in_mm else "whole slice number from 0"
     sentence = f"a {quantity} is wanted"
     if "," in cell and DECIMAL_NUMBER.fullmatch(cell.replace(",", ".")):

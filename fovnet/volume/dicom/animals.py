@@ -86,7 +86,8 @@ def is_animal(get: Callable[[str], Any]) -> bool:
     if codes - CODES_OF_NOTHING:
         return True
     return any(
-        ANIMAL_WORDS.search(words) or STRAIN_WORDS.fullmatch(words) for words in _descriptions(get)
+        ANIMAL_WORDS.search(description) or STRAIN_WORDS.fullmatch(description)
+        for description in _descriptions(get)
     )
 
 
@@ -104,13 +105,14 @@ def _species_codes(get: Callable[[str], Any]) -> frozenset[str]:
 
 def _descriptions(get: Callable[[str], Any]) -> list[str]:
     """The words of species, breed and strain, as capitals; those that tell nothing are left out."""
-    values = [get(keyword) for keyword in DESCRIPTION_KEYWORDS]
-    values += [
+    raw_descriptions = [get(keyword) for keyword in DESCRIPTION_KEYWORDS]
+    raw_descriptions += [
         getter(item)("CodeMeaning")
         for keyword in SEQUENCE_KEYWORDS
         for item in values_of(get(keyword))
     ]
     descriptions = (
-        " ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split()) for value in values
+        " ".join(re.sub(r"[\W_]+", " ", text(raw_description)).upper().split())
+        for raw_description in raw_descriptions
     )
     return [description for description in descriptions if not UNKNOWN_WORDS.fullmatch(description)]

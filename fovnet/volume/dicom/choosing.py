@@ -79,28 +79,28 @@ def choose_series(path: Path) -> SeriesChoice:
         if series.kind and series.kind not in INCLUDABLE:
             raise VolumeError(_error_code(series), f"{path}: {series.reason}. Give an MR series.")
         return SeriesChoice(str(path), series, 0)
-    contents = survey(place)
-    if len(contents.readable) == 1:
-        return SeriesChoice(str(path), contents.readable[0], len(contents.unread))
-    if contents.readable:
+    dicom_survey = survey(place)
+    if len(dicom_survey.readable) == 1:
+        return SeriesChoice(str(path), dicom_survey.readable[0], len(dicom_survey.unread))
+    if dicom_survey.readable:
         raise VolumeError(
             "volume-several",
-            f"{path}: {len(contents.readable)} volumes. Name one of them. "
-            f"{_describe_series_listing(place, contents)}",
+            f"{path}: {len(dicom_survey.readable)} volumes. Name one of them. "
+            f"{_describe_series_listing(place, dicom_survey)}",
         )
-    raise _refusal_of_place(place, contents)
+    raise _refusal_of_place(place, dicom_survey)
 
 
-def _refusal_of_place(place: Path, contents: DicomSurvey) -> VolumeError:
+def _refusal_of_place(place: Path, dicom_survey: DicomSurvey) -> VolumeError:
     """The refusal of a place without a readable volume."""
-    if contents.series:
-        codes = {_error_code(series) for series in contents.series}
+    if dicom_survey.series:
+        codes = {_error_code(series) for series in dicom_survey.series}
         error_code = codes.pop() if len(codes) == 1 else "volume-set-aside"
-        remedy = _remedy_for_set_aside(place, contents.series)
-        listing = _describe_series_listing(place, contents)
+        remedy = _remedy_for_set_aside(place, dicom_survey.series)
+        listing = _describe_series_listing(place, dicom_survey)
         return VolumeError(error_code, f"{place}: nothing to read by default. {remedy} {listing}")
-    if contents.unread:
-        return _refusal_of_objects(place, contents.unread)
+    if dicom_survey.unread:
+        return _refusal_of_objects(place, dicom_survey.unread)
     return _refusal_without_dicom(place)
 
 
@@ -134,11 +134,11 @@ def _refusal_without_dicom(place: Path) -> VolumeError:
     )
 
 
-def _remedy_for_set_aside(place: Path, groups: Sequence[Series]) -> str:
+def _remedy_for_set_aside(place: Path, series_list: Sequence[Series]) -> str:
     """What to do where every group of images is set aside."""
-    codes = {_error_code(series) for series in groups}
+    codes = {_error_code(series) for series in series_list}
     if codes == {"volume-single"}:
-        first_frames = [series.frames[0] for series in groups]
+        first_frames = [series.frames[0] for series in series_list]
         uid_level = _level_of_own_uids(first_frames)
         if uid_level:
             return (
@@ -147,11 +147,11 @@ def _remedy_for_set_aside(place: Path, groups: Sequence[Series]) -> str:
                 "of what differs."
             )
         if not place.is_dir():
-            return _remedy_of_single_file(groups)
+            return _remedy_of_single_file(series_list)
     if codes <= {CODE_BY_KIND[kind] for kind in INCLUDABLE}:
         return (
             "Name a series after # to read it anyway (with predict also --include "
-            f"{groups[0].kind})."
+            f"{series_list[0].kind})."
         )
     return "Give an MR series of several images."
 
@@ -168,12 +168,12 @@ def _level_of_own_uids(first_frames: Sequence[Frame]) -> str:
     return ""
 
 
-def _remedy_of_single_file(groups: Sequence[Series]) -> str:
+def _remedy_of_single_file(series_list: Sequence[Series]) -> str:
     """What to do where a file or archive holds single images."""
-    if len(groups[0].items) != 1 or not groups[0].frames[0].number:
+    if len(series_list[0].items) != 1 or not series_list[0].frames[0].number:
         return "Name the folder that holds the whole series."
-    positions = {series.frames[0].position for series in groups} | {None}
-    if len(groups) > 1 and len(positions) == 2:
+    positions = {series.frames[0].position for series in series_list} | {None}
+    if len(series_list) > 1 and len(positions) == 2:
         return "Frames of one position over time are not a volume; give a stack of slices."
     return "None of its frames is a volume by itself; give a stack of slices."
 
@@ -195,20 +195,20 @@ def _error_code(series: Series) -> str:
     return CODE_BY_KIND[series.kind]
 
 
-def _describe_series_listing(place: Path, contents: DicomSurvey) -> str:
+def _describe_series_listing(place: Path, dicom_survey: DicomSurvey) -> str:
     """The series of a place, listed for a message, and the number of objects that could not be
     used."""
     series_phrases = []
-    for series in contents.series[:MAX_LISTED]:
+    for series in dicom_survey.series[:MAX_LISTED]:
         first_frame = series.frames[0]
-        size = (
+        size_phrase = (
             f"{several(len(series.frames), 'image')} of {first_frame.columns} × {first_frame.rows}"
         )
-        reason = f": {series.reason}" if series.kind else ""
-        series_phrases.append(f"{address(place, series.id)} ({size}{reason})")
+        reason_phrase = f": {series.reason}" if series.kind else ""
+        series_phrases.append(f"{address(place, series.id)} ({size_phrase}{reason_phrase})")
     listing = "There is none."
     if series_phrases:
-        listing = f"There are: {', '.join(series_phrases)}{_and_more(len(contents.series))}."
-    if contents.unread:
-        listing += f" {several(len(contents.unread), 'object')} could not be used."
+        listing = f"There are: {', '.join(series_phrases)}{_and_more(len(dicom_survey.series))}."
+    if dicom_survey.unread:
+        listing += f" {several(len(dicom_survey.unread), 'object')} could not be used."
     return listing

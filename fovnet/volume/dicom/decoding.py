@@ -106,9 +106,10 @@ class Decoder:
         return planes
 
     def _start_child(self) -> subprocess.Popen[bytes]:
+        """The child process, started with pipes for requests and responses."""
         # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be
         # installed in PYTHONPATH
-        folders = [
+        module_folders = [
             str(PACKAGE_PARENT),
             *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
         ]
@@ -117,7 +118,7 @@ class Decoder:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(module_folders)},
         )
         return self._child
 
@@ -158,14 +159,16 @@ def _decode_request(request: dict[str, Any], responses: IO[bytes]) -> None:
 
     add_plugins()
     dataset = None
-    for index in request["indices"]:
+    for frame_index in request["indices"]:
         stderr_start = os.fstat(2).st_size
         try:
             with without_warnings():
                 dataset = dataset or read_dataset(
                     DicomObject(Path(request["path"]), request["member"]), with_pixels=True
                 )
-                stored_values = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
+                stored_values = np.ascontiguousarray(
+                    pixel_array(dataset, index=frame_index, raw=True)
+                )
         except Exception as fault:  # decoders raise any exception for data they cannot decode
             reason = UNSUPPORTED_REASON if _is_unsupported(fault) else type(fault).__name__
             responses.write(_json_line({"why": reason}))
@@ -189,9 +192,10 @@ def _is_unsupported(fault: Exception) -> bool:
     """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises
     NotImplementedError where it knows of none."""
     # pydicom: "Unable to decode as ...:", then a line for each plugin
-    lines = str(fault).splitlines()[1:]
+    plugin_lines = str(fault).splitlines()[1:]
     return isinstance(fault, NotImplementedError) or (
-        bool(lines) and all(UNSUPPORTED_WORDS.fullmatch(line.strip()) for line in lines)
+        bool(plugin_lines)
+        and all(UNSUPPORTED_WORDS.fullmatch(plugin_line.strip()) for plugin_line in plugin_lines)
     )
 
 

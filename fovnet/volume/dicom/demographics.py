@@ -96,6 +96,7 @@ class Demographics:
         return differences
 
     def _ages_differ(self, other: Demographics) -> bool:
+        """Whether both years of birth, else both ages, are farther apart than one person's."""
         if self.birth_year is not None and other.birth_year is not None:
             return abs(self.birth_year - other.birth_year) > SAME_BIRTH_YEARS
         if self.age is None or other.age is None:

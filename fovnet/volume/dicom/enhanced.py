@@ -88,15 +88,17 @@ def enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list
     return frames
 
 
-def _flatten_groups(groups: Any) -> dict[str, Any]:
+def _flatten_groups(functional_groups: Any) -> dict[str, Any]:
     """The elements of the first item of each functional group, and of sequences nested in it, by
     keyword; later groups take precedence."""
     value_by_keyword: dict[str, Any] = {}
-    items = _first_items(groups, GROUP_KEYWORDS)
+    first_items = _first_items(functional_groups, GROUP_KEYWORDS)
     nested_items = [
-        nested_item for item in items for nested_item in _first_items(item, NESTED_GROUP_KEYWORDS)
+        nested_item
+        for item in first_items
+        for nested_item in _first_items(item, NESTED_GROUP_KEYWORDS)
     ]
-    for item in items + nested_items:
+    for item in first_items + nested_items:
         restore_types(item)
         get = getter(item)
         for keyword in (element.keyword for element in item):

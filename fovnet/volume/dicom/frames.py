@@ -63,8 +63,8 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `read_frames`."""
     with without_warnings():
         get = getter(dataset)
-        facts = _object_facts(get)
-        if not facts.has_pixels and facts.sop_class in MR_IMAGE_CLASSES:
+        object_facts = _object_facts(get)
+        if not object_facts.has_pixels and object_facts.sop_class in MR_IMAGE_CLASSES:
             raise VolumeError(
                 "volume-truncated",
                 f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it "
@@ -75,14 +75,14 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
             raise VolumeError(
                 "volume-corrupt", f"{item}: {frame_count} frames are impossible. Export it again."
             )
-        if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
-            return enhanced_frames(item, dataset, facts)
-        frame = make_frame(item, facts, get, 1 if frame_count > 1 else 0)
+        if dataset.get("PerFrameFunctionalGroupsSequence") and object_facts.has_pixels:
+            return enhanced_frames(item, dataset, object_facts)
+        frame = make_frame(item, object_facts, get, 1 if frame_count > 1 else 0)
         if is_mosaic(frame):
             return mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
             return grid_frames(frame, dataset)
-        if frame_count > 1 and facts.modality == "MR" and not facts.is_captured:
+        if frame_count > 1 and object_facts.modality == "MR" and not object_facts.is_captured:
             raise VolumeError(
                 "volume-geometry",
                 f"{item}: {frame_count} frames without functional groups that place each of them. "
@@ -92,6 +92,7 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
 
 
 def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
+    """The attributes of an object as a whole, from `get`, a look-up by keyword."""
     samples_per_pixel = whole_number(get("SamplesPerPixel"))
     photometric = text(get("PhotometricInterpretation")).upper()
     is_grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and samples_per_pixel in (0, 1)

@@ -102,14 +102,14 @@ def distinct_images(
     """
     kept_indices = [0]
     place_labels = position_labels(positions.along)
-    for index in range(1, len(planes)):
-        if place_labels[index] > place_labels[kept_indices[-1]]:
-            kept_indices.append(index)
-        elif not np.array_equal(planes[index], planes[kept_indices[-1]]):
+    for image_index in range(1, len(planes)):
+        if place_labels[image_index] > place_labels[kept_indices[-1]]:
+            kept_indices.append(image_index)
+        elif not np.array_equal(planes[image_index], planes[kept_indices[-1]]):
             raise VolumeError(
                 "volume-doubled",
                 f"{source}: {len(planes)} images at {place_labels.max() + 1} positions; those at "
-                f"{positions.along[index]:.2f} mm along the normal differ, and no attribute tells "
+                f"{positions.along[image_index]:.2f} mm along the normal differ, and no attribute tells "
                 "them apart. Separate the volumes into folders.",
             )
     return np.asarray(kept_indices)

@@ -218,12 +218,14 @@ def read_short_values(item: DicomObject) -> dict[int, bytes]:
     """The bytes of every element of an object, by tag, private ones included and long ones not;
     none if it cannot be read any more."""
     try:
-        values = [(element.tag, element.value) for element in read_whole_header(item).values()]
+        tags_and_values = [
+            (element.tag, element.value) for element in read_whole_header(item).values()
+        ]
     except (VolumeError, OSError):
         return {}
     return {
         int(tag): value
-        for tag, value in values
+        for tag, value in tags_and_values
         if isinstance(value, bytes) and len(value) <= MAX_SHORT_BYTES
     }
 
@@ -290,7 +292,7 @@ def make_frame(
 ) -> Frame:
     """The Frame built from `get`, a look-up by keyword."""
     image_type = tuple(
-        text(part).upper() for part in values_of(get("FrameType") or get("ImageType"))
+        text(type_part).upper() for type_part in values_of(get("FrameType") or get("ImageType"))
     )
     value_by_keyword = {
         "ComplexImageComponent": component_of(get, image_type),
@@ -314,8 +316,10 @@ def make_frame(
         position=vector(get("ImagePositionPatient"), 3),
         spacing_mm=vector(get("PixelSpacing"), 2),
         image_type=image_type,
-        volume_attributes=tuple((name, value_of(key)) for name, key in VOLUME_ATTRIBUTES),
-        doubtful_attributes=tuple((name, value_of(key)) for name, key in DOUBTFUL_ATTRIBUTES),
+        volume_attributes=tuple((attribute, value_of(key)) for attribute, key in VOLUME_ATTRIBUTES),
+        doubtful_attributes=tuple(
+            (attribute, value_of(key)) for attribute, key in DOUBTFUL_ATTRIBUTES
+        ),
         instance=whole_number(get("InstanceNumber")),
         slope=_scale_number(get("RescaleSlope"), 1.0),
         intercept=_scale_number(get("RescaleIntercept"), 0.0),
@@ -331,7 +335,10 @@ def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
     component_number = whole_number(get("ge_component"))
     if text(get("ge_component")) and 0 < component_number < 4:
         return GE_COMPONENTS[component_number]
-    return next((COMPONENTS[part] for part in image_type[2:] if part in COMPONENTS), "MAGNITUDE")
+    return next(
+        (COMPONENTS[type_part] for type_part in image_type[2:] if type_part in COMPONENTS),
+        "MAGNITUDE",
+    )
 
 
 def getter(*layers: Any) -> Callable[[str], Any]:
@@ -339,6 +346,7 @@ def getter(*layers: Any) -> Callable[[str], Any]:
     if there is none."""
 
     def get(keyword: str) -> Any:
+        """The first value found; None if there is none."""
         for layer in layers:
             try:
                 is_private = keyword in PRIVATE_ELEMENTS
@@ -417,10 +425,10 @@ def real_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _scale_number(value: Any, default: float) -> float:
+def _scale_number(element_value: Any, default: float) -> float:
     """The first value as a number, `default` if there is none, NaN if it is not a number: without it
     the intensities are not known."""
-    value_text = text(next(iter(values_of(value)), None))
+    value_text = text(next(iter(values_of(element_value)), None))
     try:
         return float(value_text) if value_text else default
     except ValueError:
@@ -439,17 +447,18 @@ def vector(value: Any, length: int) -> Vector | None:
     return numbers if len(numbers) == len(parts) == length else None
 
 
-def _comparable_value(value: Any) -> str:
+def _comparable_value(element_value: Any) -> str:
     """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one
     series."""
-    parts = values_of(value)
-    number = real_number(value) if len(parts) == 1 else None
+    element_values = values_of(element_value)
+    number = real_number(element_value) if len(element_values) == 1 else None
     if number is None:
-        return "\\".join(map(text, parts))
+        return "\\".join(map(text, element_values))
     return f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
 
 
 def _b_value(get: Callable[[str], Any]) -> str:
+    """The b-value as text, from the attribute of the standard or of a vendor; empty if there is none."""
     for keyword in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
         b_value = real_number(get(keyword))
         if b_value is not None:
@@ -468,10 +477,12 @@ def _tags_to_read() -> list[Any]:
         OBJECT_KEYWORDS + PROTOCOL_KEYWORDS + TIME_KEYWORDS + GEOMETRY_KEYWORDS
     )
     keywords += tuple(keyword for _, keyword in attributes)
-    tags: list[Any] = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
+    tags: list[Any] = [
+        tag for keyword_to_read in keywords if (tag := tag_for_keyword(keyword_to_read)) is not None
+    ]
     # pydicom finds VRs by the elements that name the creators of blocks
-    for group in {group for group, *_ in PRIVATE_ELEMENTS.values()}:
-        tags += [group << 16 | block for block in PRIVATE_BLOCKS]
-    for group, element, _ in PRIVATE_ELEMENTS.values():
-        tags += [group << 16 | block << 8 | element for block in PRIVATE_BLOCKS]
+    for group_number in {group_number for group_number, *_ in PRIVATE_ELEMENTS.values()}:
+        tags += [group_number << 16 | block for block in PRIVATE_BLOCKS]
+    for group_number, element, _ in PRIVATE_ELEMENTS.values():
+        tags += [group_number << 16 | block << 8 | element for block in PRIVATE_BLOCKS]
     return tags

@@ -44,10 +44,17 @@ def keys_of(frames: Sequence[Frame]) -> list[Key]:
     volume's own are blanked."""
     directions: list[Frame] = []
     keys = [_key_of_image(frame, directions) for frame in frames]
-    keys = [(*key, number) for key, number in zip(keys, _series_numbers(frames, keys), strict=True)]
-    for names in PACKAGE_ATTRIBUTES:
-        _blank_packages(frames, keys, [KEY_ATTRIBUTES.index(name) for name in names])
-    _blank_counts(frames, keys, [KEY_ATTRIBUTES.index(name) for name in COUNTING_ATTRIBUTES])
+    keys = [
+        (*key_without_number, number)
+        for key_without_number, number in zip(keys, _series_numbers(frames, keys), strict=True)
+    ]
+    for attribute_names in PACKAGE_ATTRIBUTES:
+        _blank_packages(
+            frames, keys, [KEY_ATTRIBUTES.index(attribute) for attribute in attribute_names]
+        )
+    _blank_counts(
+        frames, keys, [KEY_ATTRIBUTES.index(attribute) for attribute in COUNTING_ATTRIBUTES]
+    )
     return keys
 
 
@@ -98,16 +105,18 @@ def _direction_text(frame: Frame, directions: list[Frame]) -> str:
 def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
     """For each image the number of its series, if several series share its UID and place; else
     empty."""
-    numbers = [series_number(frame) for frame in frames]
+    series_numbers = [series_number(frame) for frame in frames]
     kept_numbers = [NO_NUMBER] * len(frames)
     for indices in _group_alike(
-        keys, [KEY_ATTRIBUTES.index(name) for name in ATTRIBUTES_OVER_TIME]
+        keys, [KEY_ATTRIBUTES.index(attribute) for attribute in ATTRIBUTES_OVER_TIME]
     ):
-        group = [frames[index] for index in indices]
-        frames_by_number = group_by_key(group, [numbers[index] for index in indices])
+        alike_frames = [frames[frame_index] for frame_index in indices]
+        frames_by_number = group_by_key(
+            alike_frames, [series_numbers[frame_index] for frame_index in indices]
+        )
         if len(frames_by_number) > 1 and _are_series(frames_by_number):
-            for index in indices:
-                kept_numbers[index] = numbers[index]
+            for frame_index in indices:
+                kept_numbers[frame_index] = series_numbers[frame_index]
     return kept_numbers
 
 
@@ -116,15 +125,17 @@ def _are_series(frames_by_number: dict[str, list[Frame]]) -> bool:
 
     Not if the numbers change within one volume: from slice to slice, or because some were removed.
     """
-    frames = [frame for part in frames_by_number.values() for frame in part]
-    if is_stack(frames):
+    all_frames = [
+        frame for frames_of_number in frames_by_number.values() for frame in frames_of_number
+    ]
+    if is_stack(all_frames):
         return NO_NUMBER not in frames_by_number and all(map(is_stack, frames_by_number.values()))
     if NO_NUMBER in frames_by_number:
-        most_images = most_at_one_place(frames)
+        most_images = most_at_one_place(all_frames)
         return all(
-            spans_places(part, evenly=True)
-            and (most_images == 1 or most_at_one_place(part) < most_images)
-            for part in frames_by_number.values()
+            spans_places(frames_of_number, evenly=True)
+            and (most_images == 1 or most_at_one_place(frames_of_number) < most_images)
+            for frames_of_number in frames_by_number.values()
         )
     return any(map(spans_places, frames_by_number.values()))
 
@@ -133,11 +144,13 @@ def _blank_packages(frames: Sequence[Frame], keys: list[Key], columns: Sequence[
     """Blanks in place the values by which only packages of slices differ that together make one
     evenly spaced stack."""
     for indices in _group_alike(keys, columns):
-        group = [frames[index] for index in indices]
-        packages = list(group_by_key(group, [keys[index] for index in indices]).values())
-        if len(packages) > 1 and is_even(group, missing=_are_packages_woven(packages)):
-            for index in indices:
-                keys[index] = _blank_columns(keys[index], columns)
+        alike_frames = [frames[frame_index] for frame_index in indices]
+        packages = list(
+            group_by_key(alike_frames, [keys[frame_index] for frame_index in indices]).values()
+        )
+        if len(packages) > 1 and is_even(alike_frames, missing=_are_packages_woven(packages)):
+            for frame_index in indices:
+                keys[frame_index] = _blank_columns(keys[frame_index], columns)
 
 
 def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
@@ -157,16 +170,18 @@ def _blank_counts(frames: Sequence[Frame], keys: list[Key], columns: Sequence[in
         counting_columns = [
             column
             for column in columns
-            if len({keys[index][column] for index in indices}) == len(indices)
+            if len({keys[frame_index][column] for frame_index in indices}) == len(indices)
         ]
-        if counting_columns and is_stack([frames[index] for index in indices]):
-            for index in indices:
-                keys[index] = _blank_columns(keys[index], counting_columns)
+        if counting_columns and is_stack([frames[frame_index] for frame_index in indices]):
+            for frame_index in indices:
+                keys[frame_index] = _blank_columns(keys[frame_index], counting_columns)
 
 
 def _group_alike(keys: Sequence[Key], columns: Collection[int]) -> Iterable[list[int]]:
     """The indices of the images that differ in none but these places of their keys, by group."""
-    return group_by_key(range(len(keys)), [_blank_columns(key, columns) for key in keys]).values()
+    return group_by_key(
+        range(len(keys)), [_blank_columns(image_key, columns) for image_key in keys]
+    ).values()
 
 
 def _blank_columns(key: Key, columns: Collection[int]) -> Key:

@@ -51,21 +51,25 @@ def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     if positions is None or len(frames) < 2 * LEAST_IMAGES:
         return unparted
     index_order = positions[:, 2].argsort(kind="stable")
-    numbers = [frames[index].instance for index in index_order]
-    ordered = [frames[index] for index in index_order]
+    image_numbers = [frames[frame_index].instance for frame_index in index_order]
+    ordered_frames = [frames[frame_index] for frame_index in index_order]
     if recurring_numbers(frames):
         what_differs = "image numbers that recur"
-        search = _StackSearch(ordered, positions[index_order], numbers, EVEN_SHARE, LEAST_IMAGES)
+        search = _StackSearch(
+            ordered_frames, positions[index_order], image_numbers, EVEN_SHARE, LEAST_IMAGES
+        )
         stacks = search.stacks(range(len(frames)), MOST_STACKS)
     else:
         what_differs = "grids of positions"
         depths_mm = positions[index_order, 2]
-        if is_even(frames, missing=True) or _lacks_images(depths_mm, numbers):
+        if is_even(frames, missing=True) or _lacks_images(depths_mm, image_numbers):
             return unparted
-        holds_two_at_most = _is_monotonic(numbers) and not _alternates(depths_mm, numbers)
+        holds_two_at_most = _is_monotonic(image_numbers) and not _alternates(
+            depths_mm, image_numbers
+        )
         ranks = list(range(len(frames)))
         search = _StackSearch(
-            ordered, positions[index_order], ranks, SAME_GRID_SHARE, LEAST_IMAGES_BY_PLACE
+            ordered_frames, positions[index_order], ranks, SAME_GRID_SHARE, LEAST_IMAGES_BY_PLACE
         )
         stacks = search.stacks(range(len(frames)), 2 if holds_two_at_most else MOST_STACKS)
         if stacks and not are_woven([positions[index_order[stack], 2] for stack in stacks]):
@@ -73,7 +77,7 @@ def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     if not stacks or _repeats_places(position_labels(positions[index_order, 2]), stacks):
         return unparted
     return what_differs, [
-        [frames[index] for index in np.sort(index_order[stack])] for stack in stacks
+        [frames[frame_index] for frame_index in np.sort(index_order[stack])] for stack in stacks
     ]
 
 
@@ -92,7 +96,9 @@ def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
     image_counts = Counter(
         (frame.instance, frame.volume_attributes) for frame in frames if frame.instance
     )
-    recurring = sorted({number for (number, _), count in image_counts.items() if count > 1})
+    recurring = sorted(
+        {image_number for (image_number, _), image_count in image_counts.items() if image_count > 1}
+    )
     if len(recurring) < LEAST_IMAGES or max(image_counts.values()) > MOST_STACKS:
         return []
     return recurring
@@ -113,7 +119,9 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     elif positions is not None and len(frames) >= 2 * LEAST_IMAGES:
         index_order = positions[:, 2].argsort(kind="stable")
         depths_mm = positions[index_order, 2]
-        if not _alternates(depths_mm, [frames[index].instance for index in index_order]):
+        if not _alternates(
+            depths_mm, [frames[frame_index].instance for frame_index in index_order]
+        ):
             return
         gaps_mm = np.diff(depths_mm)
         gap_range = f"{gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm"
@@ -127,19 +135,19 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     )
 
 
-def _is_monotonic(numbers: Sequence[int]) -> bool:
+def _is_monotonic(image_numbers: Sequence[int]) -> bool:
     """Whether the numbers rise or fall along the normal, or are all the same and tell nothing."""
-    steps = np.sign(np.diff(numbers))
+    steps = np.sign(np.diff(image_numbers))
     return bool((steps == steps[0]).all())
 
 
-def _lacks_images(depths_mm: NDArray[np.float64], numbers: Sequence[int]) -> bool:
+def _lacks_images(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) -> bool:
     """Whether every gap is one, two or three times the smallest, at no regular distance, and the
     numbers do not contradict that images are missing."""
     return (
         _gap_multiples(depths_mm) is not None
-        and _is_monotonic(numbers)
-        and not _alternates(depths_mm, numbers)
+        and _is_monotonic(image_numbers)
+        and not _alternates(depths_mm, image_numbers)
     )
 
 
@@ -156,11 +164,11 @@ def _gap_multiples(depths_mm: NDArray[np.float64]) -> NDArray[np.int64] | None:
     return np.rint(gap_ratios).astype(np.int64)
 
 
-def _alternates(depths_mm: NDArray[np.float64], numbers: Sequence[int]) -> bool:
+def _alternates(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) -> bool:
     """Whether multiples of the smallest gap recur with a period where two grids may overlap, from
     the first of the smallest gaps to the last; not if the image numbers are missing there too."""
     gap_multiples = _gap_multiples(depths_mm)
-    if gap_multiples is None or np.array_equal(np.abs(np.diff(numbers)), gap_multiples):
+    if gap_multiples is None or np.array_equal(np.abs(np.diff(image_numbers)), gap_multiples):
         return False
     smallest_gap_indices = np.flatnonzero(gap_multiples == 1)
     woven_multiples = gap_multiples[smallest_gap_indices[0] : smallest_gap_indices[-1] + 1]
@@ -226,20 +234,20 @@ class _StackSearch:
     def _progression(self, indices: Sequence[int], second: int, longest_step: int) -> list[int]:
         """The images at the distance of the first and `second` after each other."""
         stack = [indices[0], second]
-        step = self.placed[second] - self.placed[indices[0]]
-        numbers = {self.numbers[index] for index in stack}
+        step_mm = self.placed[second] - self.placed[indices[0]]
+        numbers_taken = {self.numbers[index] for index in stack}
         depths_mm = self.placed[np.asarray(indices), 2]
         next_index: int | None = second
         while next_index is not None:
             next_index = None
             for step_count in range(1, longest_step + 1):
-                expected_place = self.placed[stack[-1]] + step_count * step
+                expected_place = self.placed[stack[-1]] + step_count * step_mm
                 next_index = self._nearest(
-                    indices, depths_mm, expected_place, self.tolerance * step[2], numbers
+                    indices, depths_mm, expected_place, self.tolerance * step_mm[2], numbers_taken
                 )
                 if next_index is not None:
                     stack.append(next_index)
-                    numbers.add(self.numbers[next_index])
+                    numbers_taken.add(self.numbers[next_index])
                     break
         return stack
 
@@ -247,15 +255,19 @@ class _StackSearch:
         self,
         indices: Sequence[int],
         depths_mm: NDArray[np.float64],
-        place: NDArray[np.float64],
+        expected_place: NDArray[np.float64],
         within_mm: float,
-        numbers: set[int],
+        numbers_taken: set[int],
     ) -> int | None:
         """The image nearest to a place, of another number than these; None if none is so near."""
-        start, stop = np.searchsorted(depths_mm, [place[2] - within_mm, place[2] + within_mm])
-        candidates = [index for index in indices[start:stop] if self.numbers[index] not in numbers]
+        start, stop = np.searchsorted(
+            depths_mm, [expected_place[2] - within_mm, expected_place[2] + within_mm]
+        )
+        candidates = [
+            index for index in indices[start:stop] if self.numbers[index] not in numbers_taken
+        ]
         distance_mm_by_index = {
-            index: float(np.abs(self.placed[index] - place).max()) for index in candidates
+            index: float(np.abs(self.placed[index] - expected_place).max()) for index in candidates
         }
         nearest = min(candidates, key=lambda index: distance_mm_by_index[index], default=None)
         return (

@@ -60,21 +60,23 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
             "between slices. Export it again with its geometry.",
         )
     tiles_down = math.ceil(math.sqrt(slice_count))
-    rows, columns = _tile_size(frame, slice_count, tiles_down)
+    tile_rows, tile_columns = _tile_size(frame, slice_count, tiles_down)
     along_row = np.asarray(frame.orientation[:3])
     along_column = np.asarray(frame.orientation[3:])
-    margins_mm = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
+    margins_mm = (
+        np.asarray([frame.rows - tile_rows, frame.columns - tile_columns]) / 2 * frame.spacing_mm
+    )
     first_position = (
         np.asarray(frame.position) + along_row * margins_mm[1] + along_column * margins_mm[0]
     )
     note = f"mosaic of {slice_count} slices, {step_mm:g} mm apart as its header says: it holds one position"
     return _cut_tiles(
         frame,
-        rows,
-        columns,
+        tile_rows,
+        tile_columns,
         [
-            tuple(map(float, first_position + index * step_mm * normal))
-            for index in range(slice_count)
+            tuple(map(float, first_position + slice_index * step_mm * normal))
+            for slice_index in range(slice_count)
         ],
         note,
     )
@@ -94,7 +96,7 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     fit the image.
     """
     item_positions = [
-        vector(getter(item)("ImagePositionPatient"), 3) for item in _grid_items(dataset)
+        vector(getter(slice_item)("ImagePositionPatient"), 3) for slice_item in _grid_items(dataset)
     ]
     positions = [position for position in item_positions if position is not None]
     if not positions or len(positions) < len(item_positions):
@@ -104,13 +106,13 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
             "that places its slices. Export it with its private attributes, or convert the "
             "original with dcm2niix.",
         )
-    rows, columns = _tile_size(
+    tile_rows, tile_columns = _tile_size(
         frame, len(positions), math.ceil(len(positions) / math.ceil(math.sqrt(len(positions))))
     )
     return _cut_tiles(
         frame,
-        rows,
-        columns,
+        tile_rows,
+        tile_columns,
         positions,
         f"grid of {len(positions)} slices, placed by private attributes of United Imaging",
     )
@@ -139,27 +141,27 @@ def _tile_size(frame: Frame, slice_count: int, tiles_down: int) -> tuple[int, in
 
 
 def _cut_tiles(
-    frame: Frame, rows: int, columns: int, positions: Sequence[Vector], note: str
+    frame: Frame, tile_rows: int, tile_columns: int, slice_positions: Sequence[Vector], note: str
 ) -> list[Frame]:
     """A Frame for each tile, row by row."""
     # every mosaic is a volume of its own: a series of them is a time series
     attributes = tuple(
-        (name, frame.sop_uid if name == "temporal position" else value)
-        for name, value in frame.volume_attributes
+        (attribute, frame.sop_uid if attribute == "temporal position" else value)
+        for attribute, value in frame.volume_attributes
     )
-    tiles_across = frame.columns // columns
+    tiles_across = frame.columns // tile_columns
     return [
         replace(
             frame,
             volume_attributes=attributes,
-            rows=rows,
-            columns=columns,
+            rows=tile_rows,
+            columns=tile_columns,
             number=0,
-            position=position,
+            position=slice_position,
             notes=(note,),
-            tile=(index // tiles_across * rows, index % tiles_across * columns),
+            tile=(tile_index // tiles_across * tile_rows, tile_index % tiles_across * tile_columns),
         )
-        for index, position in enumerate(positions)
+        for tile_index, slice_position in enumerate(slice_positions)
     ]
 
 

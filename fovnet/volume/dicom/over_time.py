@@ -34,7 +34,10 @@ def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
     and count as of its family."""
     distinct_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
     whole_by_id: dict[str, Series] = {}  # by the id of a later time point
-    for series in sorted((group for group in groups if not group.kind), key=_first_moment):
+    for series in sorted(
+        (series_to_place for series_to_place in groups if not series_to_place.kind),
+        key=_first_moment,
+    ):
         distinct = distinct_by_acquisition.setdefault(_acquisition(series.frames[0]), [])
         earlier_repeats = [other for other in distinct if _is_repeat(series, other, same_slices)]
         if earlier_repeats:
@@ -47,7 +50,7 @@ def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
             longer_series = [other for other in distinct if _is_repeat(series, other, some_slices)]
             if longer_series:
                 whole_by_id[series.id] = max(longer_series, key=lambda other: len(other.frames))
-    repeat_counts = Counter(group.id for group in whole_by_id.values())
+    repeat_counts = Counter(whole.id for whole in whole_by_id.values())
     return [
         _describe_series(series, whole_by_id.get(series.id), repeat_counts[series.id])
         for series in groups
@@ -61,6 +64,7 @@ def _is_repeat(
 
 
 def _describe_series(series: Series, earlier: Series | None, repeat_count: int) -> Series:
+    """The series, as a repeat of the `earlier` one if there is one; else with a note if others repeat it."""
     if earlier is not None:
         return replace(
             series, kind="repeat", reason=REPEAT_REASON, family=earlier.family, whose=earlier.whose
@@ -71,21 +75,21 @@ def _describe_series(series: Series, earlier: Series | None, repeat_count: int) 
 
 def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     """What all time points of an acquisition have in common, besides their grid."""
-    facts = frame.facts
+    object_facts = frame.facts
     attributes = tuple(
-        pair
-        for pair in (*frame.volume_attributes, *frame.doubtful_attributes)
-        if pair[0] not in CHANGING_ATTRIBUTES
+        name_and_value
+        for name_and_value in (*frame.volume_attributes, *frame.doubtful_attributes)
+        if name_and_value[0] not in CHANGING_ATTRIBUTES
     )
     return (
-        facts.study_uid,
-        spelling_of(facts.patient_id),
-        facts.birthday,
-        facts.name,
+        object_facts.study_uid,
+        spelling_of(object_facts.patient_id),
+        object_facts.birthday,
+        object_facts.name,
         series_number(frame),
-        facts.sop_class,
-        facts.description,
-        facts.protocol,
+        object_facts.sop_class,
+        object_facts.description,
+        object_facts.protocol,
         attributes,
     )
 
@@ -106,7 +110,7 @@ def _first_moment(series: Series) -> Moment:
     return Moment(
         real_number(dict(first_frame.volume_attributes)["temporal position"]) or 0.0,
         first_frame.facts.acquisition_times,
-        tuple(value for name, value in attributes if name in CHANGING_ATTRIBUTES),
+        tuple(value for attribute, value in attributes if attribute in CHANGING_ATTRIBUTES),
         first_frame.instance,
     )
 

@@ -76,12 +76,12 @@ def _part_in_plane(frames: list[Frame]) -> list[Part]:
     row_clusters, column_clusters = (
         clusters(positions[:, axis], BESIDE_SHARE * field_size_mm[axis]).tolist() for axis in (0, 1)
     )
-    groups = group_by_key(frames, zip(row_clusters, column_clusters, strict=True))
-    if len(groups) == 1 or min(map(len, groups.values())) < LEAST_IMAGES:
+    frames_by_field = group_by_key(frames, zip(row_clusters, column_clusters, strict=True))
+    if len(frames_by_field) == 1 or min(map(len, frames_by_field.values())) < LEAST_IMAGES:
         return [Part((), (), frames)]
     return [
-        Part((f"field {row},{column}",), ("place in the plane",), group)
-        for (row, column), group in groups.items()
+        Part((f"field {row_cluster},{column_cluster}",), ("place in the plane",), frames_of_field)
+        for (row_cluster, column_cluster), frames_of_field in frames_by_field.items()
     ]
 
 
@@ -102,9 +102,9 @@ def _part_along_normal(frames: list[Frame]) -> list[Part]:
         [
             frame
             for frame, frame_label in zip(frames, stack_labels, strict=True)
-            if frame_label == label
+            if frame_label == stack_label
         ]
-        for label in range(stack_labels.max() + 1)
+        for stack_label in range(stack_labels.max() + 1)
     ]
     if (
         len(stacks) == 1
@@ -113,8 +113,8 @@ def _part_along_normal(frames: list[Frame]) -> list[Part]:
     ):
         return [Part((), (), frames)]
     return [
-        Part((f"stack {index}",), ("place along the normal",), stack)
-        for index, stack in enumerate(stacks)
+        Part((f"stack {stack_index}",), ("place along the normal",), stack)
+        for stack_index, stack in enumerate(stacks)
     ]
 
 
@@ -141,9 +141,9 @@ def _is_run(numbers: list[int]) -> bool:
 
 def _differ_in_one(stacks: list[list[Frame]]) -> bool:
     """Whether some attribute has one value in each stack, and a different one in every stack."""
-    for index in range(len(DOUBTFUL_ATTRIBUTES)):
+    for attribute_index in range(len(DOUBTFUL_ATTRIBUTES)):
         values_by_stack = [
-            {frame.doubtful_attributes[index][1] for frame in stack} for stack in stacks
+            {frame.doubtful_attributes[attribute_index][1] for frame in stack} for stack in stacks
         ]
         if max(map(len, values_by_stack)) == 1 and len(set.union(*values_by_stack)) == len(stacks):
             return True
@@ -160,9 +160,9 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
     if most_images == 1:
         yield Part((), names, frames)
         return
-    for index, (name, _) in enumerate(DOUBTFUL_ATTRIBUTES):
+    for attribute_index, (attribute_name, _) in enumerate(DOUBTFUL_ATTRIBUTES):
         frames_by_value = group_by_key(
-            frames, (frame.doubtful_attributes[index][1] for frame in frames)
+            frames, (frame.doubtful_attributes[attribute_index][1] for frame in frames)
         )
         # At most as many parts as images per position, or overlapping stations: an attribute may
         # differ from slice to slice of one volume.
@@ -173,11 +173,13 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
                 frames, list(frames_by_value.values())
             )
         if is_separating:
-            yield from _part_further(frames_by_value, (*names, name))
+            yield from _part_further(frames_by_value, (*names, attribute_name))
             return
     if runs := _split_into_runs(frames, most_images):
         run_names = (*names, "order of the image numbers")
-        yield from (Part((f"run {index}",), run_names, run) for index, run in enumerate(runs))
+        yield from (
+            Part((f"run {run_index}",), run_names, run) for run_index, run in enumerate(runs)
+        )
         return
     attribute, groups = _part_by_any_attribute(frames)
     if groups:
@@ -185,15 +187,19 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
         yield from _part_further(frames_by_value, (*names, attribute))
     elif turns := _split_into_turns(frames, most_images):
         turn_names = (*names, "order of the images at each position")
-        yield from (Part((f"turn {index}",), turn_names, turn) for index, turn in enumerate(turns))
+        yield from (
+            Part((f"turn {turn_index}",), turn_names, turn) for turn_index, turn in enumerate(turns)
+        )
     else:
         yield Part((), names, frames)
 
 
-def _part_further(groups: Mapping[str, list[Frame]], names: tuple[str, ...]) -> Iterator[Part]:
+def _part_further(
+    frames_by_value: Mapping[str, list[Frame]], names: tuple[str, ...]
+) -> Iterator[Part]:
     """The volumes in each part of a group, which has this value of the last of these attributes."""
-    for value, group in groups.items():
-        for part in _part_doubled(group, names):
+    for value, frames_of_value in frames_by_value.items():
+        for part in _part_doubled(frames_of_value, names):
             yield part._replace(values=(value, *part.values))
 
 
@@ -228,12 +234,15 @@ def _split_into_runs(frames: list[Frame], images_per_place: int) -> list[list[Fr
         sorted(run) == list(range(run_length))
         for run in place_labels.reshape(images_per_place, run_length).tolist()
     ):
-        return [frames[start : start + run_length] for start in range(0, len(frames), run_length)]
+        return [
+            frames[first_index : first_index + run_length]
+            for first_index in range(0, len(frames), run_length)
+        ]
     labels_by_place = place_labels.reshape(run_length, images_per_place)
     if (labels_by_place == labels_by_place[:, :1]).all() and len(
         np.unique(labels_by_place[:, 0])
     ) == run_length:
-        return [frames[start::images_per_place] for start in range(images_per_place)]
+        return [frames[first_index::images_per_place] for first_index in range(images_per_place)]
     return []
 
 
@@ -258,13 +267,16 @@ def _part_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]
         indices_by_value = group_by_key(range(len(frames)), (header[tag] for header in headers))
         if not 1 < len(indices_by_value) <= len(frames) // place_count:
             continue
-        groups = list(indices_by_value.values())
+        indices_of_parts = list(indices_by_value.values())
         counts_by_group = [
-            np.bincount(place_labels[indices], minlength=place_count) for indices in groups
+            np.bincount(place_labels[indices], minlength=place_count)
+            for indices in indices_of_parts
         ]
         if all(np.ptp(count_by_place) == 0 for count_by_place in counts_by_group):
-            name = f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})"
-            return name, [[frames[index] for index in indices] for indices in groups]
+            attribute_name = f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})"
+            return attribute_name, [
+                [frames[frame_index] for frame_index in indices] for indices in indices_of_parts
+            ]
     return "", []
 
 
@@ -287,13 +299,14 @@ def _split_into_turns(frames: list[Frame], images_per_place: int) -> list[list[F
             sorted_places = (sorted(images, key=sort_key) for images in images_by_place.values())
             turns = zip(*sorted_places, strict=True)
             return [
-                _with_turn_note(sorted(turn, key=SORT_KEYS[0]), number, images_per_place)
-                for number, turn in enumerate(turns, start=1)
+                _with_turn_note(sorted(turn, key=SORT_KEYS[0]), turn_number, images_per_place)
+                for turn_number, turn in enumerate(turns, start=1)
             ]
     return []
 
 
 def _with_turn_note(turn: list[Frame], turn_number: int, images_per_place: int) -> list[Frame]:
+    """The images of one turn, with a note on the first that no attribute tells the turns apart."""
     ordinal = "the first" if turn_number == 1 else f"number {turn_number}"
     note = (
         f"{ordinal} of {images_per_place} images at each position, by image number or time: no known "

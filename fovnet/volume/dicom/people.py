@@ -112,12 +112,12 @@ def shares_of(frames: Sequence[Frame]) -> list[PersonImages]:
     is given, folders in which image numbers recur are taken for different people (in one series
     split over several discs, the numbers continue).
     """
-    folders = [list(frames)] if frames[0].facts.series_uid else _group_by_folder(frames)
+    frames_by_folder = [list(frames)] if frames[0].facts.series_uid else _group_by_folder(frames)
     shares: list[PersonImages] = []
-    for folder in folders:
-        for person, images in people_of(folder):
-            groups = [images] if is_identified(person) else _join_folders(images)
-            shares += [(person, group) for group in groups]
+    for frames_of_folder in frames_by_folder:
+        for person, images in people_of(frames_of_folder):
+            image_groups = [images] if is_identified(person) else _join_folders(images)
+            shares += [(person, image_group) for image_group in image_groups]
     return shares
 
 
@@ -142,7 +142,9 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
     for spelling in sorted(images_by_spelling, key=_most_known_first):
         images = images_by_spelling[spelling]
         matches = [
-            index for index, (person, _) in enumerate(people) if _agrees_with(person, spelling)
+            person_index
+            for person_index, (person, _) in enumerate(people)
+            if _agrees_with(person, spelling)
         ]
         if _agrees_with_strangers(spelling, images_by_spelling):
             unclear.append((spelling, images))
@@ -225,22 +227,22 @@ def _group_by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
 def _join_folders(frames: Sequence[Frame]) -> list[list[Frame]]:
     """The images by groups of folders; folders are joined unless different images in them have the
     same number."""
-    groups: list[tuple[UidsByNumber, list[Frame]]] = []
-    for folder in _group_by_folder(frames):
-        numbers: UidsByNumber = {}
-        for frame in folder:
+    joined_groups: list[tuple[UidsByNumber, list[Frame]]] = []
+    for frames_of_folder in _group_by_folder(frames):
+        uids_by_number: UidsByNumber = {}
+        for frame in frames_of_folder:
             if frame.instance:
-                key = frame.instance, frame.volume_attributes
-                numbers.setdefault(key, set()).add(frame.sop_uid)
-        for group_numbers, images in groups:
-            if not _have_numbers_of_others(group_numbers, numbers):
-                for number, uids in numbers.items():
+                number_and_attributes = frame.instance, frame.volume_attributes
+                uids_by_number.setdefault(number_and_attributes, set()).add(frame.sop_uid)
+        for group_numbers, images in joined_groups:
+            if not _have_numbers_of_others(group_numbers, uids_by_number):
+                for number, uids in uids_by_number.items():
                     group_numbers.setdefault(number, set()).update(uids)
-                images.extend(folder)
+                images.extend(frames_of_folder)
                 break
         else:
-            groups.append((numbers, folder))
-    return [images for _, images in groups]
+            joined_groups.append((uids_by_number, frames_of_folder))
+    return [images for _, images in joined_groups]
 
 
 UidsByNumber = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]

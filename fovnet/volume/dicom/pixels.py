@@ -46,18 +46,18 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     is_inverted = np.zeros(len(frames), dtype=bool)
     is_padding = np.zeros(planes.shape, dtype=bool)
     with closing(Decoder()) as decoder:
-        for item, indices in indices_by_item.items():
+        for item, image_indices in indices_by_item.items():
             dataset = read_dataset(item, with_pixels=True)
             _refuse_pixels(item, dataset)
             photometric = text(getter(dataset)("PhotometricInterpretation")).upper()
-            is_inverted[indices] = photometric == "MONOCHROME1"
+            is_inverted[image_indices] = photometric == "MONOCHROME1"
             padding_limits = _padding_limits(dataset)
-            frames_of_item = [frames[index] for index in indices]
+            frames_of_item = [frames[image_index] for image_index in image_indices]
             stored_planes = _stored_planes(item, dataset, frames_of_item, decoder)
-            for index, stored_plane in zip(indices, stored_planes, strict=True):
-                planes[index] = _rescale(stored_plane, frames[index])
+            for image_index, stored_plane in zip(image_indices, stored_planes, strict=True):
+                planes[image_index] = _rescale(stored_plane, frames[image_index])
                 if padding_limits:
-                    is_padding[index] = (stored_plane >= padding_limits[0]) & (
+                    is_padding[image_index] = (stored_plane >= padding_limits[0]) & (
                         stored_plane <= padding_limits[1]
                     )
     _refuse_mixed_photometric(source, int(is_inverted.sum()), len(frames))
@@ -132,17 +132,17 @@ def _stored_planes(
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
-    indices = [frame.number - 1 if frame.number else None for frame in frames]
+    frame_indices = [frame.number - 1 if frame.number else None for frame in frames]
     is_mosaic = frames[0].tile is not None
     if is_mosaic:  # all tiles are cut from one large image
-        indices = [None]
+        frame_indices = [None]
     if "PixelData" in dataset:
         refuse_size = _refuse_unbelievable if syntax.is_compressed else _refuse_length
         refuse_size(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
-        planes = decoder.planes(item, indices)
+        planes = decoder.planes(item, frame_indices)
     else:
-        planes = [_decode_here(item, dataset, index) for index in indices]
+        planes = [_decode_here(item, dataset, frame_index) for frame_index in frame_indices]
     if is_mosaic:
         planes = [_cut_tile(planes[0], frame) for frame in frames]
     for plane, frame in zip(planes, frames, strict=True):
@@ -184,13 +184,13 @@ def _bytes_of_pixels(dataset: Any) -> int:
     return rows * columns * max(1, whole_number(get("NumberOfFrames"))) * bits // 8
 
 
-def _decode_here(item: DicomObject, dataset: Any, index: int | None) -> NDArray[Any]:
+def _decode_here(item: DicomObject, dataset: Any, frame_index: int | None) -> NDArray[Any]:
     """The stored values of one frame, decoded by pydicom in this process."""
     from pydicom.pixels.utils import pixel_array
 
     try:
         with without_warnings():
-            return pixel_array(dataset, index=index, raw=True)
+            return pixel_array(dataset, index=frame_index, raw=True)
     except MemoryError:
         raise
     except Exception as fault:  # damaged data: pydicom may raise any exception
@@ -241,6 +241,8 @@ def set_transfer_syntax(dataset: Any) -> None:
 
 
 def _refuse_length(item: DicomObject, dataset: Any) -> None:
+    """Raises VolumeError if there are fewer bytes of uncompressed pixels than the header needs, or many
+    more."""
     needed_bytes = _bytes_of_pixels(dataset)
     stored_bytes = len(dataset.PixelData or b"")
     fault = f"{item}: {stored_bytes:,} bytes of pixel data where its header needs {needed_bytes:,}"

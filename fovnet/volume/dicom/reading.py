@@ -72,7 +72,7 @@ def _stack_images(source: str, series: Series) -> Volume:
     refuse_size(source, shape)
     positions = stack_positions(source, frames)
     refuse_mixture(source, frames)
-    ordered_frames = [frames[index] for index in positions.order]
+    ordered_frames = [frames[image_index] for image_index in positions.order]
     planes = planes_of(source, ordered_frames)
     distinct_indices = distinct_images(source, planes, positions)
     notes = list(series.notes)
@@ -83,7 +83,7 @@ def _stack_images(source: str, series: Series) -> Volume:
         notes.append(f"{several(len(series.cut), 'doubled image')} left out: cut short")
     if len(distinct_indices) < len(frames):
         planes = planes[distinct_indices]
-        ordered_frames = [ordered_frames[index] for index in distinct_indices]
+        ordered_frames = [ordered_frames[image_index] for image_index in distinct_indices]
         positions = replace(
             positions,
             order=distinct_indices,
@@ -93,7 +93,7 @@ def _stack_images(source: str, series: Series) -> Volume:
     grid = regular_grid(source, planes, positions)
     refuse_affine(source, grid.vox_to_ras)
     voxels, intensity_notes = usable_voxels(source, grid.voxels)
-    nearest_frames = [ordered_frames[index] for index in grid.nearest]
+    nearest_frames = [ordered_frames[image_index] for image_index in grid.nearest]
     images = Images(
         2,
         tuple(frame.sop_uid for frame in nearest_frames),

@@ -54,6 +54,7 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
 
 
 def _look_alike(frame: Frame, other: Frame) -> bool:
+    """Whether two images agree in image type, component, size, pixel spacing and orientation."""
     looks = [
         tuple(value for name, value in image.volume_attributes if name in LOOK_ATTRIBUTES)
         for image in (frame, other)

@@ -79,9 +79,9 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
     their series UID; so are the images of each person if several share a series UID, or have none,
     as after careless pseudonymisation.
     """
-    groups = [series for images in by_series(frames) for series in _series_of_uid(images)]
+    series_list = [series for images in by_series(frames) for series in _series_of_uid(images)]
     return sorted(
-        groups,
+        series_list,
         key=lambda series: (
             int(_sortable_number(series.frames[0].facts.series_number)),
             series.frames[0].facts.series_uid,
@@ -101,26 +101,26 @@ UNIDENTIFIED_NOTE = (
 
 def _series_of_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
-    shares = shares_of(frames)
+    person_shares = shares_of(frames)
     notes: list[str] = []
-    if len(shares) > 1 and frames[0].facts.series_uid:
+    if len(person_shares) > 1 and frames[0].facts.series_uid:
         people_note = UNIDENTIFIED_NOTE
-        if any(is_identified(person) for person, _ in shares):
+        if any(is_identified(person) for person, _ in person_shares):
             people_note = f"{SHARED_UID_NOTE}, by {', '.join(differing_attributes(frames))}"
         notes.append(people_note)
     if joining_note := note_on_joining(frames):
         notes.append(joining_note)
     taken_ids: set[str] = set()
-    groups: list[Series] = []
-    images_with_digest = [(digest_of(person, images), images) for person, images in shares]
+    series_list: list[Series] = []
+    images_with_digest = [(digest_of(person, images), images) for person, images in person_shares]
     for digest, images in sorted(images_with_digest, key=lambda pair: pair[0]):
         spellings = {frame.facts.patient_id for frame in images} - {""}
         person_notes = list(notes)
         if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1:
             person_notes.append(SPELLINGS_NOTE)
-        share = PersonShare(digest, len(shares) > 1, tuple(person_notes))
-        groups += _series_of_person(images, share, taken_ids)
-    return groups
+        share = PersonShare(digest, len(person_shares) > 1, tuple(person_notes))
+        series_list += _series_of_person(images, share, taken_ids)
+    return series_list
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
     ]
     differing_names += sorted({name for _, part in keyed_parts for name in part.names})
     notes = [_species_note(frames[0]), *share.notes]
-    groups: list[Series] = []
+    series_list: list[Series] = []
     for part_number, (key, part) in enumerate(keyed_parts, start=1):
         images = tuple(part.frames)
         number_note = ""
@@ -162,7 +162,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
         kind, reason = kind_of(images)
         series_id, *other_ids = _possible_ids(images[0], key, part.values, share, taken_ids)
         taken_ids.add(series_id)
-        groups.append(
+        series_list.append(
             Series(
                 id=series_id,
                 frames=images,
@@ -179,10 +179,10 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
     for key, (_, *other_versions) in versions_by_key.items():
         family = _family(frames[0], key)
         for version in other_versions:
-            groups.append(_other_version(tuple(version), key, family, share, taken_ids))
-            taken_ids.add(groups[-1].id)
-    groups.sort(key=lambda series: series.frames[0].instance)
-    return _set_repeats_aside(groups, differing_names)
+            series_list.append(_other_version(tuple(version), key, family, share, taken_ids))
+            taken_ids.add(series_list[-1].id)
+    series_list.sort(key=lambda series: series.frames[0].instance)
+    return _set_repeats_aside(series_list, differing_names)
 
 
 def _species_note(frame: Frame) -> str:
@@ -208,8 +208,10 @@ def _other_version(
     return Series(series_id, images, kind, reason, whose=share.whose, family=family)
 
 
-def _family(first_frame: Frame, key: Key) -> str:
-    return "\n".join((first_frame.facts.series_uid or str(first_frame.item.path.parent), key[-1]))
+def _family(first_frame: Frame, image_key: Key) -> str:
+    return "\n".join(
+        (first_frame.facts.series_uid or str(first_frame.item.path.parent), image_key[-1])
+    )
 
 
 OTHER_VERSION_REASON = "another version of images that are read from another folder"
@@ -239,14 +241,16 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
     return [chosen_frames, *others_by_folder.values()]
 
 
-def _set_repeats_aside(groups: list[Series], differing_names: list[str]) -> list[Series]:
+def _set_repeats_aside(series_list: list[Series], differing_names: list[str]) -> list[Series]:
     """The groups; of those that show the same slices at another time, echo or b-value, all but the
     first get the kind "repeat", and those that show only some of them."""
     distinct_series: list[Series] = []
-    result = []
-    readable_series = [series for series in groups if not series.kind]
-    differing_phrase = " or ".join(name for name in differing_names if name not in LOOK_ATTRIBUTES)
-    for series in groups:
+    series_with_kinds = []
+    readable_series = [series for series in series_list if not series.kind]
+    differing_phrase = " or ".join(
+        attribute for attribute in differing_names if attribute not in LOOK_ATTRIBUTES
+    )
+    for series in series_list:
         reason = ""
         if not series.kind:
             if _repeats_any(series, distinct_series, same_slices):
@@ -257,8 +261,10 @@ def _set_repeats_aside(groups: list[Series], differing_names: list[str]) -> list
                 )
             else:
                 distinct_series.append(series)
-        result.append(replace(series, kind="repeat", reason=reason) if reason else series)
-    return result
+        series_with_kinds.append(
+            replace(series, kind="repeat", reason=reason) if reason else series
+        )
+    return series_with_kinds
 
 
 def _repeats_any(
@@ -339,12 +345,16 @@ def _byte_count(item: DicomObject) -> int:
 
 
 def _possible_ids(
-    first_frame: Frame, key: Key, part_values: Key, share: PersonShare, taken_ids: Collection[str]
+    first_frame: Frame,
+    image_key: Key,
+    part_values: Key,
+    share: PersonShare,
+    taken_ids: Collection[str],
 ) -> list[str]:
     """The id, then those that it has where images of another person, or of another series, lie
     under the same UID too."""
-    *key_values, number = key
-    number_choices = [[number]] if number else [[], [series_number(first_frame)]]
+    *key_values, own_number = image_key
+    number_choices = [[own_number]] if own_number else [[], [series_number(first_frame)]]
     digest_choices = [[share.whose]] if share.of_several else [[], [share.whose]]
     return [
         _new_id(first_frame, (*key_values, *part_values, *number_words, *digest_words), taken_ids)
@@ -356,8 +366,8 @@ def _new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> s
     """Twelve hex digits that are not in `taken_ids`."""
     attempt_count = 0
     while True:
-        words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(attempt_count)]
-        digits = hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
+        hashed_words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(attempt_count)]
+        digits = hashlib.sha256("\n".join(hashed_words).encode()).hexdigest()[:12]
         if digits not in taken_ids:
             return digits
         attempt_count += 1

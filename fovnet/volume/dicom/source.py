@@ -118,16 +118,18 @@ def files_under(
     Links to folders are not followed, as they may form a loop, but added to `links`; hidden files
     and folders are added to `hidden`.
     """
-    for parent, folders, names in os.walk(folder):
+    for parent, subfolders, file_names in os.walk(folder):
         if hidden is not None:
             hidden += [
-                Path(parent, name) for name in sorted([*folders, *names]) if name.startswith(".")
+                Path(parent, name)
+                for name in sorted([*subfolders, *file_names])
+                if name.startswith(".")
             ]
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         if links is not None:
-            links += [Path(parent, name) for name in folders if Path(parent, name).is_symlink()]
-        yield from (Path(parent, name) for name in folders if is_closed(Path(parent, name)))
-        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+            links += [Path(parent, name) for name in subfolders if Path(parent, name).is_symlink()]
+        yield from (Path(parent, name) for name in subfolders if is_closed(Path(parent, name)))
+        yield from (Path(parent, name) for name in sorted(file_names) if not name.startswith("."))
 
 
 def is_closed(folder: Path) -> bool:
@@ -252,6 +254,7 @@ def believable(packed_bytes: int) -> int:
 
 
 def _open_archive(path: Path) -> zipfile.ZipFile:
+    """An open zip archive.  Raises VolumeError for a damaged one, OSError for one that cannot be opened."""
     try:
         return zipfile.ZipFile(path)
     except OSError:
@@ -307,6 +310,8 @@ def kind_of_document(path: Path) -> str:
 
 
 def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
+    """The members of an archive that begin like DICOM, by name, and those that cannot be used, with the
+    reason.  Raises VolumeError as `_refuse_archive`."""
     with _open_archive(path) as archive:
         members = [
             member
@@ -315,12 +320,16 @@ def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
         ]
         _refuse_archive(path, members)
         count_by_name = Counter(member.filename for member in members)
-        for name in sorted(name for name, count in count_by_name.items() if count > 1):
+        for member_name in sorted(
+            member_name for member_name, member_count in count_by_name.items() if member_count > 1
+        ):
             sentence = (
-                f"{path}: {count_by_name[name]} members are called {name}, so the name does not "
+                f"{path}: {count_by_name[member_name]} members are called {member_name}, so the name does not "
                 "tell which is meant. Unpack them under different names."
             )
-            yield Unread(DicomObject(path, name), VolumeError("volume-archive-names", sentence))
+            yield Unread(
+                DicomObject(path, member_name), VolumeError("volume-archive-names", sentence)
+            )
         for member in sorted(members, key=lambda member: member.filename):
             if count_by_name[member.filename] > 1:
                 continue
@@ -334,8 +343,8 @@ def _identify_member(
 ) -> DicomObject | Unread | None:
     """A member of an archive by its name and first bytes; None for what is neither DICOM nor
     another volume."""
-    name = PurePosixPath(member.filename).name
-    if name.startswith(".") or member.filename.startswith("__MACOSX/"):
+    file_name = PurePosixPath(member.filename).name
+    if file_name.startswith(".") or member.filename.startswith("__MACOSX/"):
         return None
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         sentence = (
@@ -349,11 +358,11 @@ def _identify_member(
             opening = file.read(OPENING_BYTES)
     except Exception as fault:  # zipfile may raise any exception
         return Unread(item, _fault_of_unpacking(item, fault))
-    if begins_like_dicom(opening) or name.lower().endswith(DICOM_SUFFIXES):
+    if begins_like_dicom(opening) or file_name.lower().endswith(DICOM_SUFFIXES):
         return item
     if opening.startswith(b"PK\x03\x04"):
         sentence = "an archive in an archive. Unpack the outer one."
-        if is_document(name, opening):
+        if is_document(file_name, opening):
             return None
         return _unread_member(item, "volume-archive-nested", sentence)
     if packs_dicom(opening):
@@ -361,7 +370,7 @@ def _identify_member(
             "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
         )
         return _unread_member(item, "volume-archive-format", sentence)
-    if name.lower().endswith(OTHER_VOLUMES):
+    if file_name.lower().endswith(OTHER_VOLUMES):
         sentence = "only DICOM is read from archives. Unpack it, and name the folder."
         return _unread_member(item, "volume-archive-format", sentence)
     return None

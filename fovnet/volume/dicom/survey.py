@@ -84,8 +84,8 @@ def find_series(place: Path, digits: str) -> Series | None:
         paths = [*remembered.folders, *(str(item.path) for item in series.items)]
         if all(_stamp(path) == remembered.stamps.get(path) for path in paths):
             return series
-    contents = survey(place)
-    return next((series for series in contents.series if series.is_called(digits)), None)
+    dicom_survey = survey(place)
+    return next((series for series in dicom_survey.series if series.is_called(digits)), None)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -177,12 +177,12 @@ class _RememberedSurvey:
     def by_digits(self) -> dict[str, Series]:
         """The series by the digits of their addresses; as in a search, the first that is called
         so."""
-        pairs = [
+        digits_and_series = [
             (digits, series)
             for series in self.survey.series
             for digits in (series.id, *series.beside)
         ]
-        return dict(reversed(pairs))
+        return dict(reversed(digits_and_series))
 
 
 _REMEMBERED: OrderedDict[Path, _RememberedSurvey] = OrderedDict()
@@ -192,9 +192,9 @@ _LOCK = Lock()  # volumes are read by threads
 def _stamps_under(place: Path) -> dict[str, Stamp]:
     """The stamps of a place and of what `files_under` lists in it, by path."""
     stamps = {str(place): _stamp(str(place))}
-    for parent, folders, names in os.walk(place):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in (*folders, *(name for name in names if not name.startswith("."))):
+    for parent, subfolders, file_names in os.walk(place):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        for name in (*subfolders, *(name for name in file_names if not name.startswith("."))):
             path = os.path.join(parent, name)  # noqa: PTH118  (a Path takes ten times as long)
             stamps[path] = _stamp(path)
     return stamps

@@ -30,23 +30,25 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
     """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the
     number of copies left out."""
     first_frame = series.frames[0]
-    facts = first_frame.facts
+    object_facts = first_frame.facts
     row = {
-        "patient": short_hash(facts.patient_id),
-        "study": short_hash(facts.study_uid),
-        "series_number": facts.series_number if facts.series_number.isdigit() else "",
+        "patient": short_hash(object_facts.patient_id),
+        "study": short_hash(object_facts.study_uid),
+        "series_number": object_facts.series_number if object_facts.series_number.isdigit() else "",
         "series": series.id,
         "kind": series.kind or "volume",
         "images": len(series.frames),
         "copies": len(series.copies),
         "rows": first_frame.rows,
         "columns": first_frame.columns,
-        "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
+        "modality": object_facts.modality
+        if object_facts.modality in ("MR", *MODALITIES, *NO_IMAGES)
+        else "",
         "reason": series.reason or "; ".join(series.notes),
         "path": str(path),
     }
     if show_ids:
-        ids = (facts.patient_id, facts.study_uid, facts.series_uid)
+        ids = (object_facts.patient_id, object_facts.study_uid, object_facts.series_uid)
         row |= dict(zip(ID_COLUMNS, ids, strict=True))
     return row
 

@@ -68,18 +68,18 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE.
     """
     first_frame = frames[0]
-    facts = first_frame.facts
-    if kind_and_reason := _kind_without_mr_image(facts):
+    object_facts = first_frame.facts
+    if kind_and_reason := _kind_without_mr_image(object_facts):
         return kind_and_reason
     if (
         SCREEN_TYPES & set(first_frame.image_type)
-        or facts.is_captured
-        or facts.sop_class.startswith(CAPTURE_CLASSES)
+        or object_facts.is_captured
+        or object_facts.sop_class.startswith(CAPTURE_CLASSES)
     ):
         return "screenshot", "a secondary capture or a picture of a screen"
-    if facts.has_burned_in_text and first_frame.orientation is None:
+    if object_facts.has_burned_in_text and first_frame.orientation is None:
         return "screenshot", "a picture with writing burned in, without a place in the scanner"
-    description = " ".join(re.sub(r"[\W_]+", " ", facts.description).split())
+    description = " ".join(re.sub(r"[\W_]+", " ", object_facts.description).split())
     is_overview = len(frames) <= MAX_OVERVIEW_IMAGES and OVERVIEW_WORDS.search(description)
     if "LOCALIZER" in first_frame.image_type or LOCALISER_WORDS.search(description) or is_overview:
         return "localizer", "images for planning"
@@ -87,27 +87,32 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
         return kind_and_reason
     if len(frames) == 1:
         return "single", "a single image, no stack"
-    if facts.is_animal:
+    if object_facts.is_animal:
         return "animal", "an animal, by its header"
     return "", ""
 
 
-def _kind_without_mr_image(facts: ObjectFacts) -> tuple[str, str] | None:
-    if facts.sop_class == SPECTRA_CLASS:
+def _kind_without_mr_image(object_facts: ObjectFacts) -> tuple[str, str] | None:
+    """(kind, reason) of an object that holds no MR image; None for one that may."""
+    if object_facts.sop_class == SPECTRA_CLASS:
         return "no-pixels", "spectra without MR images in them"
-    if facts.modality in NO_IMAGES:
-        return "no-pixels", f"{facts.modality} without MR images in it"
-    if not facts.has_pixels:
+    if object_facts.modality in NO_IMAGES:
+        return "no-pixels", f"{object_facts.modality} without MR images in it"
+    if not object_facts.has_pixels:
         return "no-pixels", "an object without MR images in it"
-    if facts.modality in MODALITIES:
-        return "modality", f"modality {facts.modality}, not MR"
-    if facts.modality not in ("", "MR"):
+    if object_facts.modality in MODALITIES:
+        return "modality", f"modality {object_facts.modality}, not MR"
+    if object_facts.modality not in ("", "MR"):
         return "modality", "modality not known, not MR"
-    if not facts.modality and not facts.sop_class.startswith((MR_CLASSES, CAPTURE_CLASSES)):
+    if not object_facts.modality and not object_facts.sop_class.startswith(
+        (MR_CLASSES, CAPTURE_CLASSES)
+    ):
         return "modality", "modality not said, not MR"
-    if facts.colour:
+    if object_facts.colour:
         colour_name = (
-            facts.colour if facts.colour in COLOUR_INTERPRETATIONS else "several samples a pixel"
+            object_facts.colour
+            if object_facts.colour in COLOUR_INTERPRETATIONS
+            else "several samples a pixel"
         )
         return "colour", f"colours ({colour_name}), not MR intensities"
     return None

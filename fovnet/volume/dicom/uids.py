@@ -43,19 +43,19 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
         else:
             yield images
     groups_by_scattered_stack: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
-    for groups in groups_by_stack.values():
-        if _is_stack([images[0] for images in groups]):
-            yield [frame for images in groups for frame in images]
+    for groups_of_stack in groups_by_stack.values():
+        if _is_stack([images[0] for images in groups_of_stack]):
+            yield [frame for images in groups_of_stack for frame in images]
             continue
-        for images in groups:
+        for images in groups_of_stack:
             groups_by_scattered_stack.setdefault(_identity_without_uids(images[0]), []).append(
                 images
             )
-    for groups in groups_by_scattered_stack.values():
-        if _is_scattered_stack([images[0] for images in groups]):
-            yield [frame for images in groups for frame in images]
+    for groups_of_stack in groups_by_scattered_stack.values():
+        if _is_scattered_stack([images[0] for images in groups_of_stack]):
+            yield [frame for images in groups_of_stack for frame in images]
         else:
-            yield from groups
+            yield from groups_of_stack
 
 
 def note_on_joining(frames: Sequence[Frame]) -> str:
@@ -94,7 +94,7 @@ def difference(frames: Sequence[Frame]) -> str:
     }
     if positions_in_frame(frames) is None:
         return "some have no position or orientation"
-    differing = [name for name, values in values_by_attribute.items() if len(values) > 1]
+    differing = [attribute for attribute, values in values_by_attribute.items() if len(values) > 1]
     if differing:
         return f"they differ in {', '.join(differing)}"
     if not _is_stack(frames):
@@ -118,11 +118,12 @@ def _study_and_kind(frame: Frame) -> tuple[Hashable, ...]:
 
 
 def _image_kind(frame: Frame) -> tuple[Hashable, ...]:
-    facts = frame.facts
+    """(modality, whether it is a secondary capture, colour) of an image; other kinds are kept apart."""
+    object_facts = frame.facts
     return (
-        facts.modality,
-        facts.is_captured or facts.sop_class.startswith(CAPTURE_CLASSES),
-        facts.colour,
+        object_facts.modality,
+        object_facts.is_captured or object_facts.sop_class.startswith(CAPTURE_CLASSES),
+        object_facts.colour,
     )
 
 
@@ -134,15 +135,15 @@ def _stack_identity(frame: Frame) -> tuple[Hashable, ...]:
 def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
     """As `_stack_identity`, whatever the study and the frame of reference, the first of
     `header.PROTOCOL`."""
-    facts = frame.facts
+    object_facts = frame.facts
     return (
         *_image_kind(frame),
-        spelling_of(facts.patient_id),
-        facts.birthday,
-        facts.name,
+        spelling_of(object_facts.patient_id),
+        object_facts.birthday,
+        object_facts.name,
         series_number(frame),
-        facts.description,
-        facts.protocol[1:],
+        object_facts.description,
+        object_facts.protocol[1:],
         frame.rows,
         frame.columns,
         frame.spacing_mm,

@@ -40,6 +40,7 @@ def restore_types(dataset: Any) -> None:
 
 
 def _restore_element_type(dataset: Any, element: Any, dictionary_type: str) -> None:
+    """Gives an element of a dataset the dictionary's VR, where its own hides text or numbers."""
     is_text = element.VR in (*LONG_TEXT_TYPES, *WORD_TYPES, DECIMAL_TYPE, "IS")
     is_bytes = element.VR in BYTE_TYPES
     if dictionary_type in (DECIMAL_TYPE, "IS") and (is_text or is_bytes):
@@ -56,14 +57,18 @@ def _restore_element_type(dataset: Any, element: Any, dictionary_type: str) -> N
 def _set_binary_numbers(dataset: Any, element: Any, dictionary_type: str) -> None:
     """The numbers of a text as binary numbers; what is no number stays as it is, and counts as
     missing."""
-    words = element.value.decode("ascii", "replace").strip("\0 ").split("\\")
+    number_texts = element.value.decode("ascii", "replace").strip("\0 ").split("\\")
     try:
-        numbers = [float(word) for word in words]
-        values = (
+        numbers = [float(number_text) for number_text in number_texts]
+        stored_numbers = (
             [int(number) for number in numbers]
             if dictionary_type in WHOLE_NUMBER_TYPES
             else numbers
         )
-        dataset.add_new(element.tag, dictionary_type, values[0] if len(values) == 1 else values)
+        dataset.add_new(
+            element.tag,
+            dictionary_type,
+            stored_numbers[0] if len(stored_numbers) == 1 else stored_numbers,
+        )
     except (ValueError, OverflowError):
         return

@@ -88,6 +88,7 @@ def _header(path: Path, header_bytes: bytes) -> Any:
 
 
 def _grid(path: Path, header: Any) -> StoredGrid:
+    """The layout and scaling in a header.  Raises VolumeError for a type or number of axes that cannot be."""
     data_type = int(header["datatype"])
     axis_count = int(header["dim"][0])
     if data_type in REFUSED:
@@ -103,7 +104,7 @@ def _grid(path: Path, header: Any) -> StoredGrid:
             f"{path}: type {data_type} and {axis_count} axes in the header; one of "
             f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.",
         )
-    i, j, k, *frame_sizes = (int(size) for size in header["dim"][1 : axis_count + 1])
+    i, j, k, *frame_sizes = (int(axis_length) for axis_length in header["dim"][1 : axis_count + 1])
     frame_count = int(np.prod(frame_sizes, dtype=object)) if frame_sizes else 1
     slope, intercept = header.get_slope_inter()
     return StoredGrid(

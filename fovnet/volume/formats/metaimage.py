@@ -79,10 +79,12 @@ def read(path: Path) -> Volume:
         is_packed = _flag(path, fields, "compresseddata")
         is_local = fields["elementdatafile"].upper() == "LOCAL"
         data_path = path if is_local else _data_file(path, fields["elementdatafile"])
-        with nullcontext(file) if is_local else regular_path(data_path).open("rb") as data:
-            stored_bytes = None if is_packed else plain_bytes(data)
+        with nullcontext(file) if is_local else regular_path(data_path).open("rb") as data_stream:
+            stored_bytes = None if is_packed else plain_bytes(data_stream)
             refuse_grid(path, grid, stored_bytes)
-            stream = _voxel_stream(path, data, fields, grid, stored_bytes, is_packed=is_packed)
+            stream = _voxel_stream(
+                path, data_stream, fields, grid, stored_bytes, is_packed=is_packed
+            )
             return read_grid(path, stream, grid, vox_to_ras)
 
 
@@ -101,14 +103,15 @@ def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
     fields: dict[str, str] = {}
     while "elementdatafile" not in fields:
         line = header_line(path, file)
-        name, equals_sign, value = line.partition("=")
+        field_name, equals_sign, field_value = line.partition("=")
         if line and not equals_sign:
             raise corrupt_field(path, "line", line, "Field = value")
-        fields[name.strip().lower()] = value.strip()
+        fields[field_name.strip().lower()] = field_value.strip()
     return fields
 
 
 def _required_field(path: Path, fields: dict[str, str], name: str) -> str:
+    """The value of a field.  Raises VolumeError "volume-corrupt" without it."""
     if name.lower() not in fields:
         raise VolumeError(
             "volume-corrupt",
@@ -118,6 +121,8 @@ def _required_field(path: Path, fields: dict[str, str], name: str) -> str:
 
 
 def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
+    """The layout and scaling in a header.  Raises VolumeError unless it is one number at each voxel of
+    three axes or more."""
     axis_count = whole_number(path, "NDims", _required_field(path, fields, "NDims"))
     sizes = whole_numbers(path, "DimSize", _required_field(path, fields, "DimSize"))
     if axis_count != len(sizes):
@@ -141,10 +146,12 @@ def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
         )
     if element_type not in TYPES:
         raise corrupt_field(path, "ElementType", element_type, f"one of {', '.join(TYPES)}")
-    byte_order = ">" if any(_flag(path, fields, name) for name in BYTE_ORDER_FIELDS) else "<"
+    byte_order = (
+        ">" if any(_flag(path, fields, field_name) for field_name in BYTE_ORDER_FIELDS) else "<"
+    )
     slope, intercept = (
-        float(real_numbers(path, name, fields.get(name.lower(), default), 1)[0])
-        for name, default in DEFAULT_BY_SCALING_FIELD.items()
+        float(real_numbers(path, field_name, fields.get(field_name.lower(), default), 1)[0])
+        for field_name, default in DEFAULT_BY_SCALING_FIELD.items()
     )
     return StoredGrid(
         sizes, np.dtype(byte_order + TYPES[element_type]), slope=slope, intercept=intercept
@@ -153,8 +160,12 @@ def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
 
 def _affine(path: Path, fields: dict[str, str], axis_count: int) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres.  Row n of TransformMatrix is the direction of axis n."""
-    matrix = next((fields[name] for name in MATRIX_FIELDS if name in fields), None)
-    origin = next((fields[name] for name in ORIGIN_FIELDS if name in fields), None)
+    matrix = next(
+        (fields[field_name] for field_name in MATRIX_FIELDS if field_name in fields), None
+    )
+    origin = next(
+        (fields[field_name] for field_name in ORIGIN_FIELDS if field_name in fields), None
+    )
     spacing = fields.get("elementspacing", fields.get("elementsize"))
     if matrix is None:
         raise missing_directions(path, "TransformMatrix")

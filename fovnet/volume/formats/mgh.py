@@ -62,6 +62,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _header(path: Path, file: BinaryIO) -> Any:
+    """nibabel's fields of the header, in its own byte order.  Raises VolumeError if it is cut short."""
     from nibabel.freesurfer.mghformat import header_dtype
 
     header_bytes = file.read(header_dtype.itemsize)
@@ -77,6 +78,7 @@ def _header(path: Path, file: BinaryIO) -> Any:
 
 
 def _grid(path: Path, header: Any) -> StoredGrid:
+    """The layout in a header.  Raises VolumeError for a type that cannot be."""
     dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
     if header.dtype["version"].str.startswith("<"):
         dtype = dtype.newbyteorder("<")

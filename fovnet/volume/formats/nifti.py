@@ -171,16 +171,16 @@ def header_opening(path: Path, opening: bytes) -> bytes:
 
 def _partner(path: Path, suffix: str) -> Path:
     """The .hdr or .img of a pair, with .gz if `path` has it."""
-    name = path.name
+    stem = path.name
     gzip_suffix = ""
-    if name.lower().endswith(".gz"):
-        gzip_suffix = name[-3:]
-        name = name[:-3]
-    if name.lower().endswith(suffix):
+    if stem.lower().endswith(".gz"):
+        gzip_suffix = stem[-3:]
+        stem = stem[:-3]
+    if stem.lower().endswith(suffix):
         return path
-    if name[-4:].isupper():
+    if stem[-4:].isupper():
         suffix = suffix.upper()
-    return path.with_name(name[:-4] + suffix + gzip_suffix)
+    return path.with_name(stem[:-4] + suffix + gzip_suffix)
 
 
 def _header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
@@ -213,8 +213,10 @@ def _correct(stored_header: Any) -> Any:
     squared_length = float(bcd @ bcd)
     excess_length = squared_length - 1.0
     if abs(header.quaternion_threshold) < excess_length and squared_length <= LONGEST_QUATERNION**2:
-        for name, value in zip(QUATERNION, bcd / np.sqrt(squared_length), strict=True):
-            header[name] = value
+        for field_name, quaternion_part in zip(
+            QUATERNION, bcd / np.sqrt(squared_length), strict=True
+        ):
+            header[field_name] = quaternion_part
     return header
 
 
@@ -438,7 +440,7 @@ def _refuse_quaternion(path: Path, header: Any) -> None:
     if length > LONGEST_QUATERNION:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: the qform's quaternion ({', '.join(f'{value:.7g}' for value in bcd)}) has the length "
+            f"{path}: the qform's quaternion ({', '.join(f'{part:.7g}' for part in bcd)}) has the length "
             f"{length:.9g}, which is 1 at most, and by rounding up to {LONGEST_QUATERNION:g}. Convert the "
             "original series again (dcm2niix).",
         )
@@ -518,13 +520,13 @@ def _refuse_size(
     is_comparable = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & has_two_voxels
     factors = np.divide(pixdim_mm, spacing_mm, out=np.ones(3), where=is_comparable)
     largest_factor = float(np.maximum(factors, 1 / factors).max())
-    limit = 1 + SAME_SPACING_SHARE if _has_unit_voxels(header) else MAX_SIZE_RATIO
-    if largest_factor > limit:
+    factor_limit = 1 + SAME_SPACING_SHARE if _has_unit_voxels(header) else MAX_SIZE_RATIO
+    if largest_factor > factor_limit:
         raise VolumeError(
             "volume-geometry",
             f"{path}: voxels of {_millimetres(spacing_mm)} mm by the sform and "
             f"{_millimetres(pixdim_mm)} mm by {pixdim_owner}, {largest_factor:.3g} times apart "
-            f"(limit {limit:g}), so one of them is wrong. Convert the original series again.",
+            f"(limit {factor_limit:g}), so one of them is wrong. Convert the original series again.",
         )
 
 

@@ -119,10 +119,14 @@ def read(path: Path) -> Volume:
         grid = _grid(path, header, directions)
         vox_to_ras = _affine(path, header, directions)
         data_path = _data_file(path, header) if "data file" in header.fields else path
-        with regular_path(data_path).open("rb") if data_path != path else nullcontext(file) as data:
-            stored_bytes = plain_bytes(data) if encoding == "raw" else None
+        with (
+            regular_path(data_path).open("rb")
+            if data_path != path
+            else nullcontext(file) as data_stream
+        ):
+            stored_bytes = plain_bytes(data_stream) if encoding == "raw" else None
             refuse_grid(path, grid, stored_bytes)
-            stream = _voxel_stream(path, data, header, encoding, grid, stored_bytes)
+            stream = _voxel_stream(path, data_stream, header, encoding, grid, stored_bytes)
             return read_grid(path, stream, grid, vox_to_ras)
 
 
@@ -136,6 +140,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _header(path: Path, file: BinaryIO) -> Header:
+    """The header of an open file, which then stands at the first byte after it."""
     fields: dict[str, str] = {}
     key_values: dict[str, str] = {}
     header_line(path, file)  # the magic
@@ -143,11 +148,11 @@ def _header(path: Path, file: BinaryIO) -> Header:
         if line.startswith("#"):
             continue
         if ":=" in line:
-            name, _, value = line.partition(":=")
-            key_values[name.strip().lower()] = value
+            field_name, _, field_value = line.partition(":=")
+            key_values[field_name.strip().lower()] = field_value
         elif ":" in line:
-            name, _, value = line.partition(":")
-            fields[name.strip().lower()] = value.strip()
+            field_name, _, field_value = line.partition(":")
+            fields[field_name.strip().lower()] = field_value.strip()
         else:
             raise corrupt_field(path, "line", line, "field: value")
         if "data file" not in fields and "datafile" in fields:
@@ -171,8 +176,8 @@ def _next_line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
 
 def _refuse_key_values(path: Path, header: Header) -> None:
     """Raises VolumeError if the key/value pairs name another modality, or segments of 3D Slicer."""
-    for key in ("modality", "dicom_0008_0060", "dicom.modality"):
-        refuse_modality(str(path), header.key_values.get(key, "").strip())
+    for modality_key in ("modality", "dicom_0008_0060", "dicom.modality"):
+        refuse_modality(str(path), header.key_values.get(modality_key, "").strip())
     if "segment0_id" in header.key_values:
         raise VolumeError(
             "volume-labels",
@@ -182,6 +187,8 @@ def _refuse_key_values(path: Path, header: Header) -> None:
 
 
 def _required_field(path: Path, header: Header, *names: str) -> str:
+    """The value of the first of these fields that there is.  Raises VolumeError "volume-corrupt" without
+    any."""
     value = next((header.fields[name] for name in names if name in header.fields), None)
     if value is None:
         raise VolumeError(
@@ -206,15 +213,17 @@ def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | Non
     if len(sizes) != dimension:
         raise corrupt_field(path, "sizes", times(sizes), f"{dimension} of them (dimension)")
     spatial_axes = tuple(axis for axis, direction in enumerate(directions) if direction is not None)
-    kinds = header.fields.get("kinds", "").lower().split()
-    for axis, kind in enumerate(kinds[:dimension]):
+    axis_kinds = header.fields.get("kinds", "").lower().split()
+    for axis, axis_kind in enumerate(axis_kinds[:dimension]):
         if axis in spatial_axes or sizes[axis] == 1:
             continue
-        error_code = CODE_BY_AXIS_KIND.get(kind) or ("volume-shape" if "matrix" in kind else "")
+        error_code = CODE_BY_AXIS_KIND.get(axis_kind) or (
+            "volume-shape" if "matrix" in axis_kind else ""
+        )
         if error_code:
             raise VolumeError(
                 error_code,
-                f"{path}: an axis of kind {kind!r}, {sizes[axis]} numbers at each voxel, not MR intensities. "
+                f"{path}: an axis of kind {axis_kind!r}, {sizes[axis]} numbers at each voxel, not MR intensities. "
                 "Give the MR volume itself.",
             )
     if len(spatial_axes) != 3:
@@ -229,6 +238,7 @@ def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | Non
 
 
 def _dimension(path: Path, header: Header) -> int:
+    """The number of axes.  Raises VolumeError "volume-corrupt" unless it is 1 to 16."""
     dimension_text = _required_field(path, header, "dimension")
     dimension = whole_number(path, "dimension", dimension_text)
     if not 1 <= dimension <= MAX_AXES:
@@ -237,13 +247,15 @@ def _dimension(path: Path, header: Header) -> int:
 
 
 def _dtype(path: Path, header: Header) -> np.dtype[Any]:
+    """The type of a stored number, with its byte order.  Raises VolumeError for one that is none."""
     type_name = " ".join(_required_field(path, header, "type").lower().split())
     if type_name == "block":
         raise VolumeError(
             "volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again."
         )
     dtype = next(
-        (np.dtype(type_code) for type_code, names in TYPES.items() if type_name in names), None
+        (np.dtype(type_code) for type_code, type_names in TYPES.items() if type_name in type_names),
+        None,
     )
     if dtype is None:
         raise corrupt_field(path, "type", type_name, "a type of the NRRD format")
@@ -261,7 +273,12 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
             path, "space directions" if directions_text is None else "named space"
         )
     space = header.fields["space"]
-    if space.lower() in (*(f"{name}-time" for name in RAS_SIGNS_BY_SPACE), "rast", "last", "lpst"):
+    if space.lower() in (
+        *(f"{space_name}-time" for space_name in RAS_SIGNS_BY_SPACE),
+        "rast",
+        "last",
+        "lpst",
+    ):
         raise VolumeError(
             "volume-orientation",
             f"{path}: the header's space is {space!r}, which has four dimensions; it must have three, and "
@@ -273,14 +290,17 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
             f"{path}: the header's space is {space!r}, which says nothing about the patient; "
             "left-posterior-superior or a sibling of it is wanted. Convert the original series again.",
         )
-    steps = [
+    axis_steps = [
         None if match[1] is None else real_numbers(path, "space directions", match[1], 3, ",")
         for match in VECTOR_PATTERN.finditer(directions_text)
     ]
     dimension = _dimension(path, header)
-    if len(steps) != dimension or VECTOR_PATTERN.sub("", directions_text).strip():
+    if len(axis_steps) != dimension or VECTOR_PATTERN.sub("", directions_text).strip():
         raise corrupt_field(path, "space directions", directions_text, f"{dimension} vectors")
-    return [None if step is None or np.isnan(step).all() else step for step in steps]
+    return [
+        None if axis_step is None or np.isnan(axis_step).all() else axis_step
+        for axis_step in axis_steps
+    ]
 
 
 def _affine(
@@ -305,7 +325,9 @@ def _affine(
         )
     mm_per_unit = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
-    affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
+    affine[:3, :3] = np.stack(
+        [axis_step for axis_step in directions if axis_step is not None], axis=1
+    )
     coordinates = origin.strip().removeprefix("(").removesuffix(")")
     affine[:3, 3] = real_numbers(path, "space origin", coordinates, 3, ",")
     affine = (
@@ -337,8 +359,10 @@ def _voxel_stream(
     the data file."""
     fields = header.fields
     lines_before, bytes_before = (
-        whole_number(path, name, fields.get(name, fields.get(name.replace(" ", ""), "0")))
-        for name in ("line skip", "byte skip")
+        whole_number(
+            path, field_name, fields.get(field_name, fields.get(field_name.replace(" ", ""), "0"))
+        )
+        for field_name in ("line skip", "byte skip")
     )
     for _ in range(lines_before):
         header_line(path, file)  # raises at the end of the file, or at 1 MiB

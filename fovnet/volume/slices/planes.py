@@ -36,16 +36,18 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
         column_weights = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
         half_slab = max(1, round(SLAB_MM * SIDE / stack.side_mm / 2))
         axial = []
-        for row in _plane_indices(row_weights @ slices.mean(axis=(1, 2))):
-            slab = row_weights[max(0, row - 1) : row + 2].mean(axis=0)
+        for centre_row in _plane_indices(row_weights @ slices.mean(axis=(1, 2))):
+            slab = row_weights[max(0, centre_row - 1) : centre_row + 2].mean(axis=0)
             axial.append(column_weights @ np.tensordot(slab, slices, axes=1) @ column_weights.T)
         sagittal = []
         for column in _plane_indices(slices.mean(axis=(0, 1))):
             slab = slices[:, :, max(0, column - half_slab) : column + half_slab + 1].mean(axis=2)
             sagittal.append(_upright_picture(row_weights @ slab @ column_weights.T))
         coronal = []
-        for row in _plane_indices(slices.mean(axis=(0, 2))):
-            slab = slices[:, max(0, row - half_slab) : row + half_slab + 1].mean(axis=1)
+        for centre_row in _plane_indices(slices.mean(axis=(0, 2))):
+            slab = slices[:, max(0, centre_row - half_slab) : centre_row + half_slab + 1].mean(
+                axis=1
+            )
             coronal.append(_upright_picture(row_weights @ slab @ column_weights.T))
         nine_pictures = np.stack(
             [_centred_picture(picture) for picture in (*axial, *sagittal, *coronal)]

@@ -79,9 +79,11 @@ def _bands(weights: NDArray[np.float32]) -> list[Band]:
     """Every 16 rows; bands within the padding are left out."""
     bands = []
     for first_row in range(0, len(weights), BAND_ROWS):
-        rows = slice(first_row, first_row + BAND_ROWS)
-        non_zero_columns = np.flatnonzero(weights[rows].any(axis=0))
+        band_rows = slice(first_row, first_row + BAND_ROWS)
+        non_zero_columns = np.flatnonzero(weights[band_rows].any(axis=0))
         if len(non_zero_columns):
             columns = slice(int(non_zero_columns[0]), int(non_zero_columns[-1]) + 1)
-            bands.append(Band(rows, columns, np.ascontiguousarray(weights[rows, columns])))
+            bands.append(
+                Band(band_rows, columns, np.ascontiguousarray(weights[band_rows, columns]))
+            )
     return bands

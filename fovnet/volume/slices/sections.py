@@ -48,17 +48,23 @@ def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     slice_count = len(placing.volume)
     section_parts = [np.zeros((2, 0, SIDE), np.uint8)]
     row_count = 0
-    row, low, high = (np.zeros(slice_count, np.int64) for _ in range(3))
-    for first, end in placing.runs.tolist():
+    row_of_slice, first_row_of_volume, row_after_volume = (
+        np.zeros(slice_count, np.int64) for _ in range(3)
+    )
+    for first_row, row_after in placing.runs.tolist():
         volume_sections, rows_in_volume = _sections_of_volume(
-            pixels[first:end], placing.z_mm[first:end], float(placing.sides_mm[first])
+            pixels[first_row:row_after],
+            placing.z_mm[first_row:row_after],
+            float(placing.sides_mm[first_row]),
         )
         section_parts.append(volume_sections)
-        row[first:end] = row_count + rows_in_volume
-        low[first:end] = row_count
+        row_of_slice[first_row:row_after] = row_count + rows_in_volume
+        first_row_of_volume[first_row:row_after] = row_count
         row_count += volume_sections.shape[1]
-        high[first:end] = row_count
-    return Sections(np.concatenate(section_parts, axis=1), row, low, high)
+        row_after_volume[first_row:row_after] = row_count
+    return Sections(
+        np.concatenate(section_parts, axis=1), row_of_slice, first_row_of_volume, row_after_volume
+    )
 
 
 def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
@@ -66,7 +72,9 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
     slices; no other volume is read."""
     runs = placing.runs
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
-    volume_rows = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
+    volume_rows = np.concatenate(
+        [np.arange(first_row, row_after) for first_row, row_after in runs.tolist()]
+    )
     volume_sections = sections(
         pixels[volume_rows],
         Placing(

@@ -280,7 +280,8 @@ def count_endings(files: Sequence[Path]) -> str:
     ending"."""
     file_counts = Counter(_ending(path) for path in files)
     count_phrases = [
-        f"{count:,} {ending}" for ending, count in file_counts.most_common(MAX_ENDINGS_SHOWN)
+        f"{file_count:,} {ending}"
+        for ending, file_count in file_counts.most_common(MAX_ENDINGS_SHOWN)
     ]
     if len(file_counts) > MAX_ENDINGS_SHOWN:
         count_phrases.append("...")
@@ -302,7 +303,7 @@ def _hides_volumes(hidden: Path) -> bool:
         return False
     if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
         return hidden.name.lower().endswith(SUFFIXES)
-    files = (Path(parent, name) for parent, _, names in os.walk(hidden) for name in names)
+    files = (Path(parent, name) for parent, _, file_names in os.walk(hidden) for name in file_names)
     return any(_role(file_kind(path)) for path in islice(files, MAX_HIDDEN_FILES))
 
 

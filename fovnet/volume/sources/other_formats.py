@@ -64,21 +64,21 @@ def is_annexed(link: str) -> bool:
 def other_format(path: Path, opening: bytes) -> tuple[str, str]:
     """(kind of a file that no reader claims, one thing to try), from its name and first bytes,
     unpacked if they are gzip."""
-    name = path.name.lower()
-    if name.endswith(".rec"):
+    lower_name = path.name.lower()
+    if lower_name.endswith(".rec"):
         return PHILIPS
-    if name.endswith((".brik", ".brik.gz")) or AFNI_HEADER.match(opening):
+    if lower_name.endswith((".brik", ".brik.gz")) or AFNI_HEADER.match(opening):
         return AFNI
     if ANNEX_POINTER.match(opening):
         return ANNEX
-    is_export = name.endswith(BRUKER_EXPORT) and opening.startswith(ZIP_MAGIC)
+    is_export = lower_name.endswith(BRUKER_EXPORT) and opening.startswith(ZIP_MAGIC)
     if (
         is_export
         or opening.startswith(BRUKER_HEADER)
-        or (name in BRUKER_NAMES and _is_beside_bruker(path))
+        or (lower_name in BRUKER_NAMES and _is_beside_bruker(path))
     ):
         return BRUKER
-    if PACKED_TAR.fullmatch(name) and opening.startswith(PACKED_MAGICS):
+    if PACKED_TAR.fullmatch(lower_name) and opening.startswith(PACKED_MAGICS):
         return TAR
     for magic, kind, remedy in MAGICS:
         if opening.lstrip().startswith(magic):
@@ -87,9 +87,9 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         return PACKED_DICOM
     if opening[257:262] == b"ustar":
         return TAR
-    if name.endswith((".mgz", ".mgh")):
+    if lower_name.endswith((".mgz", ".mgh")):
         return "a damaged FreeSurfer MGH file", "Convert it again with: mri_convert IN OUT.nii.gz"
-    if name.endswith((".gipl", ".gipl.gz")):
+    if lower_name.endswith((".gipl", ".gipl.gz")):
         return "a damaged GIPL file", "Save it as NIfTI with ITK-SNAP."
     if all(byte in b"\t\n\r\f" or 32 <= byte < 127 or byte >= 128 for byte in opening):
         return "a text file", "Name the image itself."

@@ -119,13 +119,14 @@ def volume_name(path: Path) -> str:
     container, series = split_address(path)
     if series:
         return f"{volume_name(container)}-{series}"
-    name = container.name
-    if name in ("", "..") or os.path.isdir(container):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
+    container_name = container.name
+    if container_name in ("", "..") or os.path.isdir(container):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
         return container.resolve().name or "volume"
     suffix = next(
-        (suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix
+        (suffix for suffix in SUFFIXES if container_name.lower().endswith(suffix)),
+        Path(container_name).suffix,
     )
-    return name[: len(name) - len(suffix)] or name
+    return container_name[: len(container_name) - len(suffix)] or container_name
 
 
 def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:

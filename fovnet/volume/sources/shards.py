@@ -90,7 +90,7 @@ def read_list(folder: Path, number: int) -> list[ShardVolume]:
         header, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         if header["shard"] != number:
             raise ValueError("the list of another shard")
-        return [ShardVolume(**line) for line in lines]
+        return [ShardVolume(**volume_line) for volume_line in lines]
     except FileNotFoundError as fault:
         numbers = [str(shard) for shard in read_survey(folder).shards]
         raise ConfigError(
@@ -112,11 +112,11 @@ def read_survey(folder: Path) -> ShardSurvey:
     path = folder / SHARD_FOLDER / SURVEY_FILE
     try:
         stored_survey = read_json(path)
-        order = tuple((int(number), int(count)) for number, count in stored_survey["order"])
+        shard_order = tuple((int(number), int(count)) for number, count in stored_survey["order"])
         settings = ShardSettings.of(stored_survey["settings"])
         return ShardSurvey(
             tuple(stored_survey["shards"]),
-            order,
+            shard_order,
             stored_survey["volumes"],
             stored_survey["bytes"],
             settings,
