@@ -139,6 +139,8 @@ def _region_columns(region: str) -> list[str]:
 
 
 def _region_cells(statement: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells of answers.tsv, by column, of the statement on one region: its answer and
+    probability, and each end that it has, in mm."""
     region = statement["region"]
     cell_by_column = {
         region: statement["answer"],

@@ -84,6 +84,7 @@ class Judge:
         slice_count = len(probabilities)
 
         def decide_rows(rows: slice) -> Decision:
+            """The decision on the cuts of these rows alone."""
             turned_rows = None
             if turned_probabilities is not None:
                 turned_rows = turned_probabilities[

@@ -136,6 +136,7 @@ class Model:
         return self._predict_path(volume)
 
     def _predict_image(self, image: Any, affine: ArrayLike | None) -> Prediction:
+        """The answer on an image or array, without a path in it; `affine` as in `predict`."""
         try:
             with as_file(image, affine) as path:
                 prediction = self._predict_path(path)
@@ -148,6 +149,7 @@ class Model:
         return replace(prediction, path="", message=message, _facts=facts)
 
     def _predict_path(self, path: File) -> Prediction:
+        """The answer on the one volume at a path; refused if there are several."""
         checked_path = _nonempty_path(path)
         volumes = _volumes_at(checked_path)
         if len(volumes) > 1:
@@ -183,6 +185,8 @@ class Model:
         )
 
     def _answer_volumes(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
+        """The answers on these sources, in order; what nobody foresaw is refused, and the rest go
+        on."""
         names = name_volumes([source.path for source in volumes])
         for volume in predict(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
             try:
@@ -194,6 +198,7 @@ class Model:
             yield prediction
 
     def _build_prediction(self, volume: AnsweredVolume) -> Prediction:
+        """The prediction that shows an answer, with the facts of its JSON."""
         answer = volume.answer
         decision = answer.decision
         facts = answer_facts(answer, volume.stack, volume.raw, self._ensemble.vocabulary) | {

@@ -114,6 +114,7 @@ def _refuse_crash(source: Source) -> ReadVolume:
 def _answer_volume(
     volume_id: str, path: Path, volume: ReadVolume, ensemble: Ensemble
 ) -> AnsweredVolume:
+    """The answer on a volume as it was read; a refusal for what could not be read or computed."""
     stack = volume.result
     if isinstance(stack, FovnetError):
         return AnsweredVolume(refusal(volume_id, str(path), stack), source=volume.source)

@@ -159,6 +159,8 @@ def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
 
 
 def _example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Example:
+    """The labelled volume of an index, with the weighted mean of its members' outputs, for
+    tuning."""
     outputs = scored.of(pack, volume_index)
     member_weights = Rule(weights=scored.weights).member_weights(len(outputs.members))
     turned_probabilities = (

@@ -128,6 +128,8 @@ def _write_draft(results: Results, draft: Path) -> None:
 
 
 def _tuning_facts(path: Path) -> dict[str, Any]:
+    """The facts of a tuned rule's JSON.  Raises ModelError ("shipped-incomplete") if there is none
+    that can be read."""
     try:
         return read_json(path)
     except (OSError, ValueError):
@@ -157,6 +159,8 @@ def _private_names(results: Results) -> set[str]:
 
 
 def _refuse_names(draft: Path, names: Iterable[str]) -> None:
+    """Raise ModelError ("shipped-names") for the first text of the draft that contains one of the
+    names."""
     sorted_names = sorted(set(names))
     for path in sorted(draft.iterdir()):
         if path.suffix in (".json", ".md", ".yaml"):

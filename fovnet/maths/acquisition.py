@@ -34,13 +34,13 @@ def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Flo
     return np.asarray(log_h((best - mean) / deviation) + np.log(deviation))
 
 
-def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
+def log_probability_of_improvement(mean: Floats, variance: Floats, best_value: float) -> Floats:
     """log P(f < best), (m,): the probability of an improvement of any size.
 
     Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve*
     (1964).
     """
-    return np.asarray(log_ndtr((best - mean) / _standard_deviation(variance)))
+    return np.asarray(log_ndtr((best_value - mean) / _standard_deviation(variance)))
 
 
 def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:
@@ -53,9 +53,9 @@ def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -
 
 
 def expected_regret(
-    mean: Floats, variance: Floats, best: float, doubt: float = 0.0, nodes: int = 24
+    mean: Floats, variance: Floats, best: float, best_variance: float = 0.0, node_count: int = 24
 ) -> float:
-    """E[max(b - min f, 0)] over all m points, b normal about `best` with variance `doubt`: the
+    """E[max(b - min f, 0)] over all m points, b normal about `best` with `best_variance`: the
     expected gain from knowing them all.
 
     The integral over y of P(min f < y) P(b > y), with the points taken as independent.  For
@@ -63,7 +63,7 @@ def expected_regret(
     stops by it stops late rather than early.  Gauss-Legendre quadrature.
     """
     deviation = _standard_deviation(variance)
-    best_deviation = float(np.sqrt(doubt))
+    best_deviation = float(np.sqrt(best_variance))
     # min f never lies below the least level, nor b above the greatest
     greatest_level = best + 6.0 * best_deviation
     least_level = float((mean - 6.0 * deviation).min())
@@ -76,7 +76,7 @@ def expected_regret(
     return sum(
         (
             _integrate_regret(
-                lower_limit, upper_limit, mean, deviation, best, best_deviation, nodes
+                lower_limit, upper_limit, mean, deviation, best, best_deviation, node_count
             )
             for lower_limit, upper_limit in pairwise(integration_limits)
         ),

@@ -26,22 +26,25 @@ from numpy.typing import NDArray
 GREATEST_STAKE_SHARE = 0.99
 
 
-def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.1) -> float:
-    """The p-value, in (0, 1], of "the mean of `x` (n,) is `limit` or more".
+def chance_of_reaching(
+    limit: float, observations: NDArray[np.float64], at_risk: float = 0.1
+) -> float:
+    """The p-value, in (0, 1], of "the mean of the `observations` (n,) is `limit` or
+    more".
 
     at_risk  the error level that the stakes are optimised for; the p-value is valid for any, and
              best near it
     """
-    if not len(x):
+    if not len(observations):
         return 1.0
-    stake_scale = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(x))
+    stake_scale = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(observations))
     greatest_stake = GREATEST_STAKE_SHARE / (1.0 - limit)
     # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
     log_wealth = 0.0
     highest_log_wealth = 0.0
     value_sum = 0.5
     squared_deviation_sum = 0.25
-    for observation_count, observation in enumerate(map(float, x), start=1):
+    for observation_count, observation in enumerate(map(float, observations), start=1):
         log_wealth += math.log1p(
             min(greatest_stake, stake_scale / math.sqrt(squared_deviation_sum / observation_count))
             * (limit - observation)

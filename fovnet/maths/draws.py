@@ -17,36 +17,40 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def chance_found(rows: int, good: int, draws: int) -> Floats:
-    """P(a good row is among the first n draws without replacement), (draws,), for n = 1 .. draws.
-    Raises ValueError unless 1 <= good <= rows."""
-    refuse_counts(rows, good)
-    remaining_rows = np.arange(rows, rows - min(draws, rows), -1)
-    success_chances = 1.0 - np.cumprod(np.maximum(remaining_rows - good, 0) / remaining_rows)
-    return np.concatenate([success_chances, np.ones(draws - len(success_chances))])
+def chance_found(row_count: int, good_count: int, draw_count: int) -> Floats:
+    """P(a good row is among the first n draws without replacement), (draw_count,), for n = 1 ..
+    draw_count.  Raises ValueError unless 1 <= good_count <= row_count."""
+    refuse_counts(row_count, good_count)
+    remaining_rows = np.arange(row_count, row_count - min(draw_count, row_count), -1)
+    chance_by_draw = 1.0 - np.cumprod(np.maximum(remaining_rows - good_count, 0) / remaining_rows)
+    return np.concatenate([chance_by_draw, np.ones(draw_count - len(chance_by_draw))])
 
 
-def expected_draws(rows: int, good: int, most: int | None = None) -> float:
-    """Mean draws without replacement until the first good row, (M + 1) / (g + 1); a run of `most`
-    draws without one counts as `most`.
+def expected_draws(row_count: int, good_count: int, greatest_draws: int | None = None) -> float:
+    """Mean draws without replacement until the first good row, (M + 1) / (g + 1) with M rows,
+    g of them good; a run of `greatest_draws` without one counts as `greatest_draws`.
 
-    Raises ValueError unless 1 <= good <= rows.
+    Raises ValueError unless 1 <= good_count <= row_count.
     """
-    refuse_counts(rows, good)
-    if most is None or most >= rows:
-        return (rows + 1) / (good + 1)
+    refuse_counts(row_count, good_count)
+    if greatest_draws is None or greatest_draws >= row_count:
+        return (row_count + 1) / (good_count + 1)
     # E min(T, m) = Σ P(T > n) over n < m
-    return 1.0 + float((1.0 - chance_found(rows, good, most - 1)).sum())
+    return 1.0 + float((1.0 - chance_found(row_count, good_count, greatest_draws - 1)).sum())
 
 
-def deviation_of_draws(rows: int, good: int) -> float:
+def deviation_of_draws(row_count: int, good_count: int) -> float:
     """Standard deviation of the same, √(g (M + 1) (M - g) / (g + 2)) / (g + 1).  Raises ValueError
     as `expected_draws`."""
-    refuse_counts(rows, good)
-    return sqrt(good * (rows + 1) * (rows - good) / (good + 2)) / (good + 1)
+    refuse_counts(row_count, good_count)
+    return sqrt(good_count * (row_count + 1) * (row_count - good_count) / (good_count + 2)) / (
+        good_count + 1
+    )
 
 
-def refuse_counts(rows: int, good: int) -> None:
-    """Raise ValueError unless 1 <= good <= rows."""
-    if not 1 <= good <= rows:
-        raise ValueError(f"{good} good rows among {rows}: must be at least one and at most all")
+def refuse_counts(row_count: int, good_count: int) -> None:
+    """Raise ValueError unless 1 <= good_count <= row_count."""
+    if not 1 <= good_count <= row_count:
+        raise ValueError(
+            f"{good_count} good rows among {row_count}: must be at least one and at most all"
+        )

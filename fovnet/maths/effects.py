@@ -52,13 +52,16 @@ class Effects:
     pair_variance: dict[tuple[int, int], float]
 
 
-def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
-    """Main and pairwise effects of `f` over its table."""
-    mean = float(f.mean())
-    axis_count = len(counts)
-    main_effects = tuple(_mean_by_levels(f, rows[:, [j]], [counts[j]]) for j in range(axis_count))
+def effects(values: Floats, rows: Integers, level_counts: Sequence[int]) -> Effects:
+    """Main and pairwise effects of the values (M,) of a table, whose rows (M, d)
+    have so many levels an axis."""
+    mean = float(values.mean())
+    axis_count = len(level_counts)
+    main_effects = tuple(
+        _mean_by_levels(values, rows[:, [j]], [level_counts[j]]) for j in range(axis_count)
+    )
     pair_effects = {
-        (j, k): _mean_by_levels(f, rows[:, [j, k]], [counts[j], counts[k]])
+        (j, k): _mean_by_levels(values, rows[:, [j, k]], [level_counts[j], level_counts[k]])
         for j, k in combinations(range(axis_count), 2)
     }
     main_variances = [
@@ -66,7 +69,7 @@ def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
         for j, main_effect in enumerate(main_effects)
     ]
     pair_variances = {}
-    if is_full_grid(rows, counts):
+    if is_full_grid(rows, level_counts):
         pair_variances = {
             (j, k): float(
                 ((pair_effect - main_effects[j][:, None] - main_effects[k] + mean) ** 2).mean()
@@ -74,17 +77,22 @@ def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
             for (j, k), pair_effect in pair_effects.items()
         }
     return Effects(
-        mean, float(f.var()), main_effects, pair_effects, np.array(main_variances), pair_variances
+        mean,
+        float(values.var()),
+        main_effects,
+        pair_effects,
+        np.array(main_variances),
+        pair_variances,
     )
 
 
-def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
+def is_full_grid(rows: Integers, level_counts: Sequence[int]) -> bool:
     """Whether every combination of levels is a row, once."""
-    return len(rows) == math.prod(counts) == len(np.unique(rows, axis=0))
+    return len(rows) == math.prod(level_counts) == len(np.unique(rows, axis=0))
 
 
 def deviations_of_level_means(
-    process: Growing, observed_rows: Integers, rows: Integers, counts: Sequence[int]
+    process: Growing, observed_rows: Integers, rows: Integers, level_counts: Sequence[int]
 ) -> tuple[Floats, ...]:
     """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at
     `observed_rows`. Full grids only.
@@ -93,7 +101,7 @@ def deviations_of_level_means(
     K(observed, ·) w|², where w spreads 1 over these rows.  On a full grid wᵀKw is a sum over the
     gaps that occur along each other axis.
     """
-    first_columns = np.concatenate([[0], np.cumsum(counts)])
+    first_columns = np.concatenate([[0], np.cumsum(level_counts)])
     # K(observed, ·) w, a column for each level
     weighted_covariance = np.zeros((len(observed_rows), first_columns[-1]))
     for first_row in range(0, len(rows), CHUNK):
@@ -105,10 +113,10 @@ def deviations_of_level_means(
             )[0]
         )
         level_weights = np.zeros((covariance.shape[1], first_columns[-1]))
-        for j, first_column in enumerate(first_columns[:-1]):
-            level_weights[np.arange(len(level_weights)), first_column + rows[chunk_rows, j]] = (
-                counts[j] / len(rows)
-            )
+        for axis_index, first_column in enumerate(first_columns[:-1]):
+            level_weights[
+                np.arange(len(level_weights)), first_column + rows[chunk_rows, axis_index]
+            ] = level_counts[axis_index] / len(rows)
         weighted_covariance += covariance @ level_weights
     explained_variance = (
         solve_triangular(
@@ -117,44 +125,53 @@ def deviations_of_level_means(
         ** 2
     ).sum(axis=0)
     gaps_by_axis = [
-        _distinct_gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], level_count)
-        for j, level_count in enumerate(counts)
+        _distinct_gaps(
+            process.scaled[:, process.scales.share[:, axis_index] > 0],
+            rows[:, axis_index],
+            level_count,
+        )
+        for axis_index, level_count in enumerate(level_counts)
     ]
     prior_variances = [
         _mean_covariance(
             process,
-            [axis_gaps for other_axis, axis_gaps in enumerate(gaps_by_axis) if other_axis != j],
+            [
+                axis_gaps
+                for other_axis, axis_gaps in enumerate(gaps_by_axis)
+                if other_axis != axis_index
+            ],
         )
-        for j in range(len(counts))
+        for axis_index in range(len(level_counts))
     ]
     return tuple(
         np.sqrt(
             np.maximum(
-                prior_variances[j] - explained_variance[first_column : first_column + level_count],
+                prior_variances[axis_index]
+                - explained_variance[first_column : first_column + level_count],
                 0.0,
             )
         )
-        for j, (first_column, level_count) in enumerate(
-            zip(first_columns[:-1], counts, strict=True)
+        for axis_index, (first_column, level_count) in enumerate(
+            zip(first_columns[:-1], level_counts, strict=True)
         )
     )
 
 
-def _mean_by_levels(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
-    """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there
-    is no row."""
-    cell_of_row = np.ravel_multi_index(tuple(levels.T), tuple(counts))
-    cell_count = int(np.prod(counts))
-    sum_by_cell = np.bincount(cell_of_row, f, cell_count)
+def _mean_by_levels(values: Floats, levels: Integers, level_counts: Sequence[int]) -> Floats:
+    """The mean of the values (M,) at each combination of levels (M, k), of shape `level_counts`;
+    NaN where there is no row."""
+    cell_of_row = np.ravel_multi_index(tuple(levels.T), tuple(level_counts))
+    cell_count = int(np.prod(level_counts))
+    sum_by_cell = np.bincount(cell_of_row, values, cell_count)
     row_count_by_cell = np.bincount(cell_of_row, minlength=cell_count)
     return np.where(
         row_count_by_cell > 0, sum_by_cell / np.maximum(row_count_by_cell, 1), np.nan
-    ).reshape(counts)
+    ).reshape(level_counts)
 
 
 def _distinct_gaps(columns: Floats, levels: Integers, level_count: int) -> tuple[Floats, Floats]:
-    """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of
-    levels that has each."""
+    """The distinct squared gaps (g,) between levels of one axis, ascending, and the share (g,) of
+    all pairs of levels that has each."""
     _, first_row_of_level = np.unique(levels, return_index=True)
     pair_distances = cdist(
         columns[first_row_of_level], columns[first_row_of_level], "sqeuclidean"

@@ -51,12 +51,15 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
 
     # nearly a straight line in the level: secants find its root
     def log_ratio_to_share(level: float, share: float) -> float:
+        """Log of -log P(no point is below the level) over -log(1 - share): 0 at the
+        quantile of that share."""
         return float(
             np.log(-(log_ndtr((mean - level) / deviation) @ point_counts))
             - np.log(-np.log1p(-share))
         )
 
     def level_at_share(share: float) -> float:
+        """The level below which the minimum lies with this probability."""
         return float(
             brentq(
                 log_ratio_to_share,
@@ -71,8 +74,8 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
 
 
 def _group_points_by_cell(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, deviation and number of the points in each cell of a grid of 256 means by 64
-    deviations; empty cells are left out."""
+    """Mean, deviation and number, (c,) each, of the points in each cell of a grid of 256 means by
+    64 deviations; empty cells are left out."""
     cell_of_point = 64 * _grid_index(mean, 256) + _grid_index(deviation, 64)
     count_by_cell = np.bincount(cell_of_point, minlength=64 * 256)
     is_occupied = count_by_cell > 0
@@ -153,13 +156,13 @@ def information_on_the_place(
     mean: Floats,
     covariance: Floats,
     noise: float,
-    asked: Integers,
+    query_points: Integers,
     rng: np.random.Generator,
     draws: int,
-    nodes: int = 21,
+    node_count: int = 21,
 ) -> Floats:
     """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy
-    value at each of the points `asked` (k,).
+    value at each of the `query_points` (k,).
 
     mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about
         the function
@@ -178,24 +181,24 @@ def information_on_the_place(
     noise_draws = (np.sqrt(noise) * rng.standard_normal(draws)).astype(np.float32)
     lowest_shares = _shares_of_the_lowest(joint_draws)
     is_contender = lowest_shares > 0.0
-    abscissas, node_weights = np.polynomial.hermite_e.hermegauss(nodes)
+    abscissas, node_weights = np.polynomial.hermite_e.hermegauss(node_count)
     node_weights = node_weights / node_weights.sum()
     is_heavy_node = node_weights > 1e-4
     deviation = np.sqrt(np.maximum(np.diag(covariance) + noise, LEAST_VARIANCE))
-    remaining_entropies = np.zeros(len(asked))
-    for asked_index, point in enumerate(asked.tolist()):
+    remaining_entropies = np.zeros(len(query_points))
+    for query_index, point in enumerate(query_points.tolist()):
         update_slope = (covariance[is_contender, point] / deviation[point] ** 2).astype(np.float32)[
             :, None
         ]
         draws_at_zero = joint_draws[is_contender] - update_slope * (
             joint_draws[point] + noise_draws
         )
-        values = (mean[point] + deviation[point] * abscissas[is_heavy_node]).astype(np.float32)
+        node_values = (mean[point] + deviation[point] * abscissas[is_heavy_node]).astype(np.float32)
         entropies = [
             entr(_shares_of_the_lowest(draws_at_zero + value * update_slope)).sum()
-            for value in values
+            for value in node_values
         ]
-        remaining_entropies[asked_index] = (
+        remaining_entropies[query_index] = (
             node_weights[is_heavy_node] @ entropies / node_weights[is_heavy_node].sum()
         )
     return np.asarray(entr(lowest_shares).sum() - remaining_entropies)

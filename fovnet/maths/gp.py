@@ -116,6 +116,7 @@ def fit(
     ]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
+        """Minus the log of the posterior density of theta, and its gradient (p+2,)."""
         log_likelihood, likelihood_gradient = log_marginal_likelihood(
             theta, gaps, y, scales, kernel
         )

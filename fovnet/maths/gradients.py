@@ -81,13 +81,15 @@ def _normalise_votes(votes: Floats32) -> Floats32:
     return np.asarray(votes / np.sqrt(mean_energy + NOISE_ENERGY)[..., None], np.float32)
 
 
-def move_histograms(grids: NDArray[Number], move: Move) -> NDArray[Number]:
+def move_histograms(histogram_grids: NDArray[Number], move: Move) -> NDArray[Number]:
     """The histograms (..., rows, columns, BINS) of the moved pictures, from those of the original
     ones."""
     transposed, are_rows_reversed, are_columns_reversed = move
     if transposed:
-        grids = grids.swapaxes(-3, -2)[..., (BINS // 2 - np.arange(BINS)) % BINS]
+        histogram_grids = histogram_grids.swapaxes(-3, -2)[
+            ..., (BINS // 2 - np.arange(BINS)) % BINS
+        ]
     for is_reversed, axis in ((are_rows_reversed, -3), (are_columns_reversed, -2)):
         if is_reversed:
-            grids = np.flip(grids, axis)[..., -np.arange(BINS) % BINS]
-    return grids
+            histogram_grids = np.flip(histogram_grids, axis)[..., -np.arange(BINS) % BINS]
+    return histogram_grids

@@ -41,10 +41,10 @@ class RunsBetweenCrossings:
         self, rung: int, first_weights: Floats, inner_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        sums, _ = self.plain.sum_to_ends(
+        end_weights, _ = self.plain.sum_to_ends(
             rung, _mask(first_weights, self.begins[rung]), inner_weights, add
         )
-        return _mask(sums, self.ends[rung]), _mask(sums, self.leaves[rung])
+        return _mask(end_weights, self.ends[rung]), _mask(end_weights, self.leaves[rung])
 
     def sum_from_begins(
         self, rung: int, last_weights: Floats, onward_weights: Floats, add: np.ufunc

@@ -40,45 +40,47 @@ RELATIVE_ROUNDING = 1e-4
 1e-8, difference quotients to 7e-5."""
 
 
-def wilson_interval(right: float, total: float) -> tuple[float, float]:
-    """Lower and upper end of Wilson's 95 % score interval for `right` out of `total` independent
-    trials.
+def wilson_interval(right_count: float, trial_count: float) -> tuple[float, float]:
+    """Lower and upper end of Wilson's 95 % score interval for `right_count` out of
+    `trial_count` independent trials.
 
     It stays within [0, 1] and keeps a width at 0 and at 100 %, where the textbook interval
-    collapses to a point. Nothing seen (total 0) gives (0, 1): nothing is known. Raises ValueError
-    unless 0 <= right <= total.  Brown et al. (2001), eq. 4.
+    collapses to a point. Nothing seen (no trial) gives (0, 1): nothing is known. Raises ValueError
+    unless 0 <= right_count <= trial_count.  Brown et al. (2001), eq. 4.
     """
-    if not 0 <= right <= total:
-        raise ValueError(f"{right} right out of {total}: must be a count between 0 and the total")
-    if total == 0:
+    if not 0 <= right_count <= trial_count:
+        raise ValueError(
+            f"{right_count} right out of {trial_count}: must be a count between 0 and the total"
+        )
+    if trial_count == 0:
         return 0.0, 1.0
     normal_quantile = float(ndtri(TAIL_PROBABILITIES[1]))
-    success_share = right / total
-    spread = normal_quantile * normal_quantile / total
+    success_share = right_count / trial_count
+    spread = normal_quantile * normal_quantile / trial_count
     centre = (success_share + spread / 2) / (1 + spread)
     half_width = np.sqrt(success_share * (1 - success_share) * spread + spread * spread / 4) / (
         1 + spread
     )
     low = (
-        0.0 if right == 0 else float(centre - half_width)
+        0.0 if right_count == 0 else float(centre - half_width)
     )  # exact at the ends, where rounding leaves 1e-17
-    high = 1.0 if right == total else float(centre + half_width)
+    high = 1.0 if right_count == trial_count else float(centre + half_width)
     return low, high
 
 
-def cluster_weights(clusters: int, repeats: int, seed: int) -> Floats:
+def cluster_weights(cluster_count: int, resample_count: int, seed: int) -> Floats:
     """How often each cluster is drawn in each resample, (B, n): n draws with replacement, so every
     row sums to n.
 
     Drawn once and shared by all statistics of one evaluation, which keeps them comparable. 1000
     resamples of 1000 clusters: 8 MB.
     """
-    rng = np.random.default_rng([seed, clusters])
-    drawn_clusters = rng.integers(0, clusters, size=(repeats, clusters))
-    flat_indices = (drawn_clusters + clusters * np.arange(repeats)[:, None]).ravel()
+    rng = np.random.default_rng([seed, cluster_count])
+    drawn_clusters = rng.integers(0, cluster_count, size=(resample_count, cluster_count))
+    flat_indices = (drawn_clusters + cluster_count * np.arange(resample_count)[:, None]).ravel()
     return (
-        np.bincount(flat_indices, minlength=repeats * clusters)
-        .reshape(repeats, clusters)
+        np.bincount(flat_indices, minlength=resample_count * cluster_count)
+        .reshape(resample_count, cluster_count)
         .astype(np.float64)
     )
 
@@ -114,17 +116,21 @@ def _resample(
     return statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
 
 
-def widened_level(clusters: int) -> float:
+def widened_level(cluster_count: int) -> float:
     """The nominal level at which a percentile interval of few clusters covers LEVEL: Student's t in
     place of the normal.
 
     With 20 clusters 0.968; with one there is none, and NaN.  Hesterberg, *Am. Statistician* 69
     (2015) 371-386, section 4.3.
     """
-    if clusters < 2:
+    if cluster_count < 2:
         return np.nan
     return float(
-        2 * ndtr(np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, TAIL_PROBABILITIES[1]))
+        2
+        * ndtr(
+            np.sqrt(cluster_count / (cluster_count - 1))
+            * stdtrit(cluster_count - 1, TAIL_PROBABILITIES[1])
+        )
         - 1
     )
 
@@ -249,6 +255,8 @@ def ratio_interval(
     whole_totals = np.asarray(wholes, dtype=np.float64)
 
     def ratio_and_error(resample_weights: Floats) -> tuple[Floats, Floats]:
+        """The ratios and their standard errors, (B, q) each, in resamples of these weights (B,
+        n)."""
         part_sums = resample_weights @ part_totals
         whole_sums = resample_weights @ whole_totals
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -285,6 +293,8 @@ def studentised_interval(
     flat_totals = np.asarray(totals, dtype=np.float64).reshape(cluster_count, -1)
 
     def value_and_error(resample_weights: Floats) -> tuple[Floats, Floats]:
+        """The statistic and its standard error, (B, 1) each, in resamples of these weights (B,
+        n)."""
         weighted_sums = resample_weights @ flat_totals
         values = statistic(weighted_sums.reshape(-1, *total_shape))
         influence = np.zeros((len(resample_weights), cluster_count))

@@ -26,14 +26,14 @@ def moments(outputs: Floats) -> tuple[Floats, Floats]:
     return outputs[..., 0], LEAST_VARIANCE + np.logaddexp(0.0, outputs[..., 1])
 
 
-def negative_log_likelihood(outputs: Floats, y: Floats) -> tuple[Floats, Floats]:
+def negative_log_likelihood(outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
     """Loss (M,), the rows' mean of ½ log s² + (y - μ)²/2s², and its gradient (M, n, 2) in the
     outputs."""
     mean, variance = moments(outputs)
-    residual = mean - y
+    residual = mean - targets
     loss = 0.5 * (np.log(variance) + residual**2 / variance).mean(axis=1)
     scale_gradient = 0.5 * (1.0 - residual**2 / variance) / variance * expit(outputs[..., 1])
-    return loss, np.stack([residual / variance, scale_gradient], axis=-1) / len(y)
+    return loss, np.stack([residual / variance, scale_gradient], axis=-1) / len(targets)
 
 
 def mixture_moments(mean: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:

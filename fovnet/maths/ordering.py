@@ -25,9 +25,9 @@ slices or more, simulated and real, none in correct order fell below 0.97 (noise
 2.1 on), and of the same in two passes 95 % fell to 0.6 or lower."""
 
 
-def neighbour_ratio(x: NDArray[np.floating]) -> float:
+def neighbour_ratio(measurements: NDArray[np.floating]) -> float:
     """The ratio; 0, in favour of the order, for fewer than three items or if all are equal."""
-    items = np.asarray(x, dtype=np.float64)
+    items = np.asarray(measurements, dtype=np.float64)
     if len(items) < 3:
         return 0.0
     squared_spread = float(((items - items.mean(axis=0)) ** 2).sum())
@@ -35,24 +35,26 @@ def neighbour_ratio(x: NDArray[np.floating]) -> float:
     return squared_steps / squared_spread if squared_spread > 1e-12 else 0.0
 
 
-def passes(x: NDArray[np.floating]) -> int:
+def passes(measurements: NDArray[np.floating]) -> int:
     """In how many passes items (s, d) seem to be stored, one pass after the other; 1 if in none, or
     for fewer than LEAST_ITEM_COUNT items."""
-    if len(x) < LEAST_ITEM_COUNT:
+    if len(measurements) < LEAST_ITEM_COUNT:
         return 1
     ratio_by_pass_order = {}
     for pass_count in PASS_COUNTS:
         for first_pass in range(pass_count):
             storage_order = np.concatenate(
                 [
-                    np.arange((first_pass + pass_offset) % pass_count, len(x), pass_count)
+                    np.arange(
+                        (first_pass + pass_offset) % pass_count, len(measurements), pass_count
+                    )
                     for pass_offset in range(pass_count)
                 ]
             )
             ratio_by_pass_order[pass_count, first_pass] = neighbour_ratio(
-                x[np.argsort(storage_order)]
+                measurements[np.argsort(storage_order)]
             )
     (pass_count, _), least_ratio = min(
         ratio_by_pass_order.items(), key=lambda order_and_ratio: order_and_ratio[1]
     )
-    return pass_count if least_ratio < GREATEST_RATIO_SHARE * neighbour_ratio(x) else 1
+    return pass_count if least_ratio < GREATEST_RATIO_SHARE * neighbour_ratio(measurements) else 1

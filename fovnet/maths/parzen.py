@@ -128,15 +128,22 @@ def mixture(places: Floats) -> Mixture:
     return Mixture(weights / weights.sum(), means, deviations)
 
 
-def shares(levels: Integers, count: int) -> Shares:
-    """The share of each of `count` categories among the observations, PRIOR_WEIGHT added to
-    each."""
-    weights = np.bincount(levels, weights=forgetting(len(levels)), minlength=count) + PRIOR_WEIGHT
+def shares(levels: Integers, category_count: int) -> Shares:
+    """The share of each of `category_count` categories among the observations, PRIOR_WEIGHT added
+    to each."""
+    weights = (
+        np.bincount(levels, weights=forgetting(len(levels)), minlength=category_count)
+        + PRIOR_WEIGHT
+    )
     return Shares(weights / weights.sum())
 
 
-def forgetting(n: int) -> Floats:
+def forgetting(observation_count: int) -> Floats:
     """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for
     the oldest."""
-    ramp = np.linspace(1.0 / n, 1.0, n - REMEMBERED_COUNT) if n > REMEMBERED_COUNT else np.zeros(0)
-    return np.concatenate([ramp, np.ones(n - len(ramp))])
+    ramp = (
+        np.linspace(1.0 / observation_count, 1.0, observation_count - REMEMBERED_COUNT)
+        if observation_count > REMEMBERED_COUNT
+        else np.zeros(0)
+    )
+    return np.concatenate([ramp, np.ones(observation_count - len(ramp))])

@@ -24,7 +24,7 @@ from fovnet.maths.scorers import Adam, Layers, backward, cosine, forward, scores
 Floats = NDArray[np.float64]
 LATENT = 32
 CODE = 16
-SPREAD = 2.0 * 3.0**0.5
+INPUT_SCALE = 2.0 * 3.0**0.5
 """Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each
 other's reverse, a code of numbers as they are told nothing after 4,000 steps, of these all after
 1,000."""
@@ -47,16 +47,16 @@ class DeepSet:
     whole: Layers
 
     @classmethod
-    def draw(cls, inputs: int, rng: np.random.Generator) -> DeepSet:
+    def draw(cls, input_count: int, rng: np.random.Generator) -> DeepSet:
         """New networks for supports of so many columns."""
-        each = Layers.draw((inputs, LATENT, LATENT, LATENT), 1, rng)
-        return cls(each, Layers.draw((LATENT, LATENT, LATENT, CODE), 1, rng))
+        row_layers = Layers.draw((input_count, LATENT, LATENT, LATENT), 1, rng)
+        return cls(row_layers, Layers.draw((LATENT, LATENT, LATENT, CODE), 1, rng))
 
     def forward(self, support: Floats) -> tuple[list[Floats], list[Floats]]:
         """The values of both networks' layers; the last of the second are the code (1, 1, C)."""
-        latent = forward(self.each, SPREAD * (support - 0.5))
-        pooled = latent[-1].sum(axis=1, keepdims=True) / max(1, len(support))
-        return latent, forward(self.whole, pooled)
+        row_values = forward(self.each, INPUT_SCALE * (support - 0.5))
+        pooled_values = row_values[-1].sum(axis=1, keepdims=True) / max(1, len(support))
+        return row_values, forward(self.whole, pooled_values)
 
     def backward(
         self, values: tuple[list[Floats], list[Floats]], gradient: Floats
@@ -81,7 +81,7 @@ class Ranker:
     @classmethod
     def draw(
         cls,
-        inputs: int,
+        input_count: int,
         hidden: tuple[int, ...],
         members: int,
         rng: np.random.Generator,
@@ -89,9 +89,9 @@ class Ranker:
         knows: bool = False,
     ) -> Ranker:
         """New networks for points of so many columns; `knows` whether they know the task."""
-        widths = (inputs + CODE * knows, *hidden, 1)
+        widths = (input_count + CODE * knows, *hidden, 1)
         return cls(
-            Layers.draw(widths, members, rng), DeepSet.draw(inputs + 1, rng) if knows else None
+            Layers.draw(widths, members, rng), DeepSet.draw(input_count + 1, rng) if knows else None
         )
 
     @property
@@ -105,7 +105,7 @@ class Ranker:
 
     def copy(self) -> Ranker:
         """The same networks, to be trained further."""
-        members, *task_layers = (Layers(part.widths, part.flat.copy()) for part in self.parts)
+        members, *task_layers = (Layers(layers.widths, layers.flat.copy()) for layers in self.parts)
         return Ranker(members, DeepSet(*task_layers) if task_layers else None)
 
     def scores(self, x: Floats, support: Floats) -> Floats:
@@ -138,7 +138,11 @@ def _with_code(code: Floats | None, x: Floats) -> Floats:
 
 
 def train(
-    ranker: Ranker, batch: Callable[[], Batch], epochs: int, rate: float, rate_end: float
+    ranker: Ranker,
+    batch: Callable[[], Batch],
+    epoch_count: int,
+    first_rate: float,
+    last_rate: float,
 ) -> None:
     """Trains the networks in place, one step an epoch; members know of one another only through the
     code.
@@ -147,7 +151,7 @@ def train(
     the scores of 40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
     """
     optimisers = [Adam(network.flat) for network in ranker.parts]
-    for epoch in range(epochs):
-        current_rate = cosine(epoch, epochs, rate, rate_end)
+    for epoch in range(epoch_count):
+        current_rate = cosine(epoch, epoch_count, first_rate, last_rate)
         for optimiser, gradient in zip(optimisers, ranker.gradients(batch()), strict=True):
             optimiser.step(gradient, current_rate)

@@ -117,10 +117,13 @@ class Adam:
         self.parameters -= rate / (1.0 - mean_decay**self.steps) * self.mean / deviation
 
 
-def cosine(step: int, steps: int, begin: float, end: float) -> float:
-    """The rate of a step counted from 0: from `begin` along half a cosine, to `end` at `steps`.
+def cosine(step_index: int, step_count: int, first_rate: float, last_rate: float) -> float:
+    """The rate of a step counted from 0: from `first_rate` along half a
+    cosine, to `last_rate` at `step_count`.
 
     Source: Loshchilov & Hutter, *SGDR: stochastic gradient descent with warm restarts* (2017), eq.
     5.
     """
-    return float(end + 0.5 * (begin - end) * (1.0 + np.cos(np.pi * step / steps)))
+    return float(
+        last_rate + 0.5 * (first_rate - last_rate) * (1.0 + np.cos(np.pi * step_index / step_count))
+    )

@@ -48,10 +48,11 @@ def _draw_on_ellipse(
     width: Floats,
     rng: np.random.Generator,
 ) -> tuple[Floats, float]:
-    """The next point and its log likelihood: on an ellipse through x and a draw from the prior,
-    above a level drawn below x.
+    """The next point (D,) and its log likelihood: on an ellipse through the current point and a
+    draw from the prior, above a level drawn below the current likelihood.
 
-    The bracket of angles shrinks towards x itself, which lies above the level, so the loop ends.
+    The bracket of angles shrinks towards the current point, which lies above the level, so the loop
+    ends.
     """
     prior_draw = width * rng.standard_normal(len(current_point))
     least_log_likelihood = current_log_likelihood + np.log1p(

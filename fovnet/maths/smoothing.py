@@ -46,11 +46,11 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     Guo et al. (2017), On calibration of modern neural networks, eq. 9, applied to the ensemble's
     mean.
     """
-    powered = np.power(np.maximum(probabilities, 1e-12), 1.0 / temperature)
-    return np.asarray(powered / powered.sum(axis=-1, keepdims=True))
+    tempered = np.power(np.maximum(probabilities, 1e-12), 1.0 / temperature)
+    return np.asarray(tempered / tempered.sum(axis=-1, keepdims=True))
 
 
-def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
+def best_stretch(gains: NDArray[np.float64]) -> tuple[int, int, float]:
     """First and last index of the contiguous run with the largest sum, and that sum; (0, -1, 0.0)
     where no run is positive.
 
@@ -58,12 +58,12 @@ def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
     """
     best_run = (0, -1, 0.0)
     running_sum = 0.0
-    start = 0
-    for index, value in enumerate(gain):
+    first_index = 0
+    for slice_index, slice_gain in enumerate(gains):
         if running_sum <= 0:
             running_sum = 0.0
-            start = index
-        running_sum += float(value)
+            first_index = slice_index
+        running_sum += float(slice_gain)
         if running_sum > best_run[2]:
-            best_run = (start, index, running_sum)
+            best_run = (first_index, slice_index, running_sum)
     return best_run

@@ -50,6 +50,8 @@ def refit(
     class_count = len(initial_layer[1])
 
     def loss(weight_changes: Floats) -> tuple[float, Floats]:
+        """The loss, and its gradient (k f' + k,), of changes of the weights of varying features and
+        of the biases."""
         feature_changes = weight_changes[:-class_count].reshape(class_count, -1)
         bias_changes = weight_changes[-class_count:]
         log_p = log_softmax(

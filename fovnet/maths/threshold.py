@@ -28,14 +28,17 @@ CURVE_POINTS = 161
 """Points at which the curve is computed; it is linear between them."""
 
 
-def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> Floats:
-    """P(fits), (m,), in (0, 1], never rising with the estimate, from outcomes at `tried` (n,).
+def chance_to_fit(
+    estimates: Floats, tried_estimates: Floats, fit_outcomes: NDArray[np.bool_]
+) -> Floats:
+    """P(fits), (m,), in (0, 1], never rising with the estimate, from outcomes at
+    `tried_estimates` (n,).
 
     Prior: the limit lies above all estimates with probability 1/2, otherwise uniformly between
     them.
     """
-    least_estimate = float(estimate.min())
-    greatest_estimate = float(estimate.max())
+    least_estimate = float(estimates.min())
+    greatest_estimate = float(estimates.max())
     limits = np.linspace(
         least_estimate - SIGMAS[-1], greatest_estimate + 3.0 * SIGMAS[-1], LIMIT_COUNT
     )[:, None]
@@ -44,9 +47,13 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
         np.log(0.5 / (limits <= greatest_estimate).sum()),
         np.log(0.5 / (limits > greatest_estimate).sum()),
     )
-    outcome_sign = np.where(fits, 1.0, -1.0)
+    outcome_sign = np.where(fit_outcomes, 1.0, -1.0)
     log_likelihood = np.stack(
-        [log_ndtr(outcome_sign * (limits - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1
+        [
+            log_ndtr(outcome_sign * (limits - tried_estimates) / sigma).sum(axis=1)
+            for sigma in SIGMAS
+        ],
+        axis=1,
     )
     log_weight = prior + log_likelihood  # (LIMIT_COUNT, SIGMAS)
     weights = np.exp(log_weight - logsumexp(log_weight))
@@ -56,5 +63,5 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
         for sigma_index, sigma in enumerate(SIGMAS)
     )
     return np.asarray(
-        np.clip(np.interp(estimate, curve_estimates, np.minimum.accumulate(curve)), 1e-12, 1.0)
+        np.clip(np.interp(estimates, curve_estimates, np.minimum.accumulate(curve)), 1e-12, 1.0)
     )

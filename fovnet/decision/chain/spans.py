@@ -441,6 +441,8 @@ def _spans_of_labels(
     edges_mm: Floats,
     vocabulary: Vocabulary,
 ) -> list[Span]:
+    """The spans of all regions, class after class and from feet to head: each run of neighbouring
+    slices that `decided_labels` (s, k) give a region."""
     spans = []
     for class_index, region in enumerate(vocabulary.classes[:-1]):
         decided_rows = np.flatnonzero(decided_labels[:, class_index])

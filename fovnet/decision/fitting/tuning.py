@@ -195,6 +195,7 @@ class TuningVolumes:
         )
 
     def _decide_labels(self, rule: Rule) -> list[NDArray[np.bool_]]:
+        """The labels (s, k) that a rule decides for each volume."""
         return [
             outline(
                 example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm
@@ -203,11 +204,14 @@ class TuningVolumes:
         ]
 
     def _loss_of_labels(self, labels_by_volume: Sequence[NDArray[np.bool_]]) -> float:
+        """The loss of labels decided for these volumes, (s, k) each, against their truth."""
         edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in self.examples]
         truths = [example.truth for example in self.examples]
         return loss(labels_by_volume, truths, edges_mm, len(self.vocabulary.chain))
 
     def _slice_error_of_labels(self, labels_by_volume: Sequence[NDArray[np.bool_]]) -> float:
+        """Share of all slices whose predicted class, of labels decided for these volumes, is
+        wrong."""
         chain_region_count = len(self.vocabulary.chain)
         is_right_by_example = [
             are_right(predicted_class(labels, chain_region_count), example.truth)
@@ -216,6 +220,7 @@ class TuningVolumes:
         return float(1.0 - np.concatenate(is_right_by_example).mean())
 
     def _decide(self, example: Example, rule: Rule) -> Decision:
+        """The decision on one labelled volume by a rule."""
         return decide(
             example.probabilities,
             example.z_mm,
@@ -292,6 +297,8 @@ def usual_heights(
 
 
 def _height_of_new_body(heights_mm: Sequence[float]) -> Height | None:
+    """The height of a region in a new body, from its heights in mm in others; None if these are too
+    few."""
     if len(heights_mm) < LEAST_WHOLE_VOLUMES:
         return None
     return Height(
