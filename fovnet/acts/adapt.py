@@ -69,7 +69,7 @@ GAINS_TABLE = "gains.tsv"
 FACTS_FILE = "adapted.json"
 USERS_IN_WORDS = "your subjects, left out in turn"
 SIMULATED_IN_WORDS = "simulated people, not learned from"
-CLOSE_MM = 260.0  # sides of the square cuts below which a picture is of a part of the body
+CLOSE_SIDE_MM = 260.0  # sides of the square cuts below which a picture is of a part of the body
 
 
 @dataclass(frozen=True)
@@ -149,10 +149,10 @@ def refuse_few(subjects: int, condition: str, sentences: Sequence[str] = ()) -> 
     """
     if subjects >= FEWEST_SUBJECTS:
         return
-    reasons = "".join(f"{sentence}. " for sentence in sentences)
+    sentences_in_words = "".join(f"{sentence}. " for sentence in sentences)
     raise CollectionError(
         "adapt-few",
-        f"{reasons}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST_SUBJECTS} are "
+        f"{sentences_in_words}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST_SUBJECTS} are "
         "wanted: with fewer nobody could tell whether networks trained on them got better or "
         f"worse at other people. Label volumes of {FEWEST_SUBJECTS - subjects} more; those there are can "
         "tell how right the networks are (`fovnet examine ANSWERS --truth TABLES --out "
@@ -183,22 +183,27 @@ def _refuse_unfit(run: Run) -> list[str]:
             "new ones (configs/README.md)",
         )
     tables_by_collection = {
-        name: read_collection(Path(collection), run.vocabulary)
-        for name, collection in run.settings.collections.items()
+        collection_name: read_collection(Path(tables_folder), run.vocabulary)
+        for collection_name, tables_folder in run.settings.collections.items()
     }
     labelled_rows = [
-        (name, row)
-        for name, table in tables_by_collection.items()
+        (collection_name, row)
+        for collection_name, table in tables_by_collection.items()
         for row in table.volumes
         if table.regions.get(row.volume_id)
     ]
-    refuse_few(len({(name, row.subject_id) for name, row in labelled_rows}), "in the tables")
-    sentences = notes_on_missing_files(tables_by_collection)
+    refuse_few(
+        len({(collection_name, row.subject_id) for collection_name, row in labelled_rows}),
+        "in the tables",
+    )
+    missing_files = notes_on_missing_files(tables_by_collection)
     readable_subjects = {
-        (name, row.subject_id) for name, row in labelled_rows if not is_missing(row)
+        (collection_name, row.subject_id)
+        for collection_name, row in labelled_rows
+        if not is_missing(row)
     }
-    refuse_few(len(readable_subjects), "with a file", sentences)
-    return sentences
+    refuse_few(len(readable_subjects), "with a file", missing_files)
+    return missing_files
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +230,7 @@ class _Folds:
         self.seed = adaptation.run.settings.seed
         self.folds = folds_of(adaptation.regions_by_user, self.seed, MOST_FOLDS)
         self.subjects = sorted(adaptation.regions_by_user)
-        self.outputs = [self._score_fold(number) for number in range(len(self.folds))]
+        self.outputs = [self._score_fold(fold_index) for fold_index in range(len(self.folds))]
         self.losses = self._left_out_losses()
 
     def _score_fold(self, fold_index: int) -> list[ScoredSlices]:
@@ -238,8 +243,10 @@ class _Folds:
         layers = adaptation.fit_last_layers(learned_subjects)
         scored_by_share = [adaptation.user_scores_before]
         for share in SHARES[1:]:
-            with TemporaryDirectory() as folder:
-                model = adaptation.blend_ensemble(layers, share, Path(folder), learned_subjects)
+            with TemporaryDirectory() as temporary_folder:
+                model = adaptation.blend_ensemble(
+                    layers, share, Path(temporary_folder), learned_subjects
+                )
                 scored = adaptation.score_subjects(
                     model, left_out_subjects, f"{progress_title}, share {share:g}"
                 )
@@ -249,16 +256,18 @@ class _Folds:
     def _left_out_losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
         judge = self.adaptation.judge_before
-        losses = np.zeros((len(SHARES), len(self.subjects)))
+        loss_by_share_and_subject = np.zeros((len(SHARES), len(self.subjects)))
         for fold, scored_by_share in zip(self.folds, self.outputs, strict=True):
             for share_index, scored in enumerate(scored_by_share):
                 for subject in fold:
                     subject_volumes = self.adaptation.labelled_volumes(scored, {subject})
-                    losses[share_index, self.subjects.index(subject)] = subject_loss(
-                        [judge.probabilities(volume.outputs) for volume in subject_volumes],
-                        [volume.truth for volume in subject_volumes],
+                    loss_by_share_and_subject[share_index, self.subjects.index(subject)] = (
+                        subject_loss(
+                            [judge.probabilities(volume.outputs) for volume in subject_volumes],
+                            [volume.truth for volume in subject_volumes],
+                        )
                     )
-        return losses
+        return loss_by_share_and_subject
 
     def _scores_of_fold(self, fold_index: int, largest_share_index: int) -> ScoredSlices:
         """What networks say of a fold that did not see it; their share, at most the one of this
@@ -272,12 +281,12 @@ class _Folds:
     ) -> list[LabelledVolume]:
         """The users' volumes with the outputs of the networks that did not see them, those of some
         folds left out."""
-        volumes: list[LabelledVolume] = []
+        left_out_volumes: list[LabelledVolume] = []
         for fold_index, fold in enumerate(self.folds):
             if fold_index not in folds_left_out:
                 scored = self._scores_of_fold(fold_index, largest_share)
-                volumes += self.adaptation.labelled_volumes(scored, fold)
-        return volumes
+                left_out_volumes += self.adaptation.labelled_volumes(scored, fold)
+        return left_out_volumes
 
     def conclude(self) -> AdaptationOutcome:
         """The outcome, the ensemble in its place: the networks before where the new ones are
@@ -436,13 +445,13 @@ class _Folds:
             seal(candidate.folder)
         _move_ensemble(results.folder / "candidate", results.ensemble)
         gain_rows = [
-            row
+            gain_row
             for people, people_gains in gains_by_people.items()
-            for row in rows_of(people, people_gains)
+            for gain_row in rows_of(people, people_gains)
         ]
         gains_table = write_tsv(results.folder / GAINS_TABLE, COLUMNS, gain_rows)
         user_slices = adaptation.view(test=adaptation.regions_by_user).rows("test")
-        facts = {
+        adaptation_facts = {
             "share": share,
             "kept_because": reason,
             "subjects": len(self.subjects),
@@ -454,7 +463,7 @@ class _Folds:
         }
         write_json(
             results.folder / FACTS_FILE,
-            facts,
+            adaptation_facts,
             settings=settings.model_dump(mode="json"),
             seed=self.seed,
         )
@@ -479,7 +488,7 @@ def _picture_kind(tally: Tally) -> str:
     """The kind of picture a volume is: its plane, and whether it shows a part of the body
     closely."""
     plane = tally.case.attributes.get("plane") or "isotropic"
-    return f"{plane}, close" if tally.case.side_mm < CLOSE_MM else plane
+    return f"{plane}, close" if tally.case.side_mm < CLOSE_SIDE_MM else plane
 
 
 def _losses_in_words(people_gains: Sequence[Gain], people_in_words: str) -> list[str]:

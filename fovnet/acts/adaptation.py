@@ -273,14 +273,14 @@ class Adaptation:
         learned_view = self.view(
             train={*users, *self.replay_subjects}, validation=self.check_subjects
         )
-        with TemporaryDirectory() as temporary:
+        with TemporaryDirectory() as temporary_folder:
             blended_members = []
             for member, weight_file, layer_before, fitted_layer in zip(
                 ensemble_facts["members"], self.weight_files, self.last_layers, layers, strict=True
             ):
                 blended_layer = interpolate_layers(layer_before, fitted_layer, share)
                 blended_file = with_last_layer(
-                    weight_file, Path(temporary) / weight_file.name, blended_layer
+                    weight_file, Path(temporary_folder) / weight_file.name, blended_layer
                 )
                 blended_members.append({**member, "weights": str(blended_file)})
             assemble(
@@ -312,7 +312,10 @@ class Adaptation:
         volume_id."""
         subject_view = self.view(test=subjects)
         vocabulary = self.run.vocabulary
-        index_by_id = {record.volume_id: index for index, record in enumerate(subject_view.records)}
+        index_by_id = {
+            record.volume_id: record_index
+            for record_index, record in enumerate(subject_view.records)
+        }
         tallies = []
         for volume in decisions(subject_view, scored, "test", judge):
             answer = answer_facts(volume.answer, volume.stack, volume.raw, vocabulary)

@@ -39,17 +39,17 @@ def decide(run: Run) -> Decisions:
     judge = ModelFolder(results.ensemble).judge(vocabulary=run.vocabulary)
     begin_decisions(results)
     span_rows: list[dict[str, Any]] = []
-    answers: list[TableRows] = []
+    answer_rows: list[TableRows] = []
     for volume in decisions(pack, run.scored, "test", judge):
         volume_facts = answer_facts(volume.answer, volume.stack, volume.raw, run.vocabulary)
         volume_rows = table_rows(volume.answer, volume.stack)
-        answers.append(TableRows.of(volume_facts | {"rows": volume_rows}))
+        answer_rows.append(TableRows.of(volume_facts | {"rows": volume_rows}))
         span_rows += volume_rows
         decision_file = results.decisions / f"{volume.answer.volume_id}.json"
         write_json(decision_file, volume_facts, settings=decision_settings, seed=seed)
     if judge.rule.by_region:
-        write_answers(results.decisions, run.vocabulary.classes[:-1], answers)
-    table = write_tsv(results.decisions / TABLE, COLUMNS, span_rows)
-    volume_ids = {row["volume_id"] for row in span_rows}
+        write_answers(results.decisions, run.vocabulary.classes[:-1], answer_rows)
+    spans_table = write_tsv(results.decisions / TABLE, COLUMNS, span_rows)
+    volume_ids = {span_row["volume_id"] for span_row in span_rows}
     conclude_decisions(results, volume_ids, settings=decision_settings, seed=seed)
-    return Decisions(table, span_rows, frozenset(volume_ids))
+    return Decisions(spans_table, span_rows, frozenset(volume_ids))

@@ -55,7 +55,8 @@ def _gather_records(run: Run) -> RunRecord:
     member_facts = model.facts["members"]
     mixing_weights = model.rule.member_weights(len(member_facts), results.ensemble / RULE)
     agreement_by_collection = {
-        name: read_agreement(folder) for name, folder in folder_by_collection.items()
+        collection_name: read_agreement(folder)
+        for collection_name, folder in folder_by_collection.items()
     }
     _, explanation = explain_search(journal, trials)
     return RunRecord(
@@ -72,7 +73,9 @@ def _gather_records(run: Run) -> RunRecord:
         by_region=by_region_in(model.tuning),
         ablation=current_ablation(results),
         readers={
-            name: agreement for name, agreement in agreement_by_collection.items() if agreement
+            collection_name: agreement
+            for collection_name, agreement in agreement_by_collection.items()
+            if agreement
         },
     )
 

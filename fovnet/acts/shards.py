@@ -131,12 +131,12 @@ def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
     `read_survey`.
     """
     survey_settings = read_survey(folder).settings
-    for name, survey_value, told_value in survey_settings.contradictions(options):
+    for setting_name, survey_value, told_value in survey_settings.contradictions(options):
         raise ConfigError(
             "shard-settings",
-            f"{folder}: {option(name, told_value)} given, but the survey was told "
-            f"{option(name, survey_value)}, which holds for all shards; leave it out, or give "
-            f"`fovnet shard survey` again with {option(name, told_value)}, and then answer all shards.",
+            f"{folder}: {option(setting_name, told_value)} given, but the survey was told "
+            f"{option(setting_name, survey_value)}, which holds for all shards; leave it out, or give "
+            f"`fovnet shard survey` again with {option(setting_name, told_value)}, and then answer all shards.",
         )
     return replace(DEFAULTS, faces=None).updated(options).updated(survey_settings)
 
@@ -200,10 +200,12 @@ def write_shard_rows(
         "shard": number,
         "model": identity,
         "list": checksum(shard_list(folder, number)),
-        "settings": {name: settings.facts[name] for name in SETTINGS_IN_ROWS},
+        "settings": {
+            setting_name: settings.facts[setting_name] for setting_name in SETTINGS_IN_ROWS
+        },
     }
-    lines = [json.dumps(first_line), *(rows.line for rows in volumes)]
-    return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in lines))
+    file_lines = [json.dumps(first_line), *(rows.line for rows in volumes)]
+    return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in file_lines))
 
 
 def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> MergeOutcome:
@@ -275,9 +277,11 @@ def _refuse_unanswered(
 ) -> None:
     if not unanswered_shards:
         return
-    told_by_name = {name: settings.facts[name] for name in SETTINGS_IN_ROWS}
+    told_by_name = {setting_name: settings.facts[setting_name] for setting_name in SETTINGS_IN_ROWS}
     options_in_words = "".join(
-        f", {option(name, value)}" for name, value in told_by_name.items() if value is not None
+        f", {option(setting_name, value)}"
+        for setting_name, value in told_by_name.items()
+        if value is not None
     )
     answer_command = [
         "fovnet",
@@ -301,9 +305,9 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
         return
     first_settings = next(iter(shards_by_settings))
     differing_names = {
-        name
+        setting_name
         for settings in shards_by_settings
-        for name, _, _ in first_settings.contradictions(settings)
+        for setting_name, _, _ in first_settings.contradictions(settings)
     }
     shards_in_words = [
         f"{_told_in_words(settings, differing_names)} in {first_few(shard_numbers, MOST_SHARDS_NAMED)}"
@@ -323,18 +327,21 @@ def _told_in_words(settings: ShardSettings, names: Collection[str]) -> str:
     )
 
 
-def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings | None:
+def _settings_in_rows(folder: Path, shard_number: int, identity: str) -> ShardSettings | None:
     """The settings that a shard was answered with; None unless it has rows of its list as it is
     now, by these networks and this version."""
     try:
-        with shard_rows(folder, number).open(encoding="utf-8") as rows_file:
+        with shard_rows(folder, shard_number).open(encoding="utf-8") as rows_file:
             first_line = json.loads(rows_file.readline())
         stated_origin = (first_line["fovnet"]["version"], first_line["model"], first_line["list"])
-        if stated_origin != (__version__, identity, checksum(shard_list(folder, number))):
+        if stated_origin != (__version__, identity, checksum(shard_list(folder, shard_number))):
             return None
         return ShardSettings.of(
             dict.fromkeys(SETTING_NAMES)
-            | {name: first_line["settings"][name] for name in SETTINGS_IN_ROWS}
+            | {
+                setting_name: first_line["settings"][setting_name]
+                for setting_name in SETTINGS_IN_ROWS
+            }
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

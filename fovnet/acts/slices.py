@@ -28,14 +28,17 @@ def load_slices(settings: Settings) -> Pack:
 def _refuse_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
     configured_value_by_name = {
         "classes": ", ".join(vocabulary(settings.regions).classes),
-        **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")},
+        **{
+            setting: settings.prepare.slicing[setting]
+            for setting in ("target_spacing_mm", "max_tilt_deg")
+        },
     }
     pack_value_by_name = {"classes": ", ".join(pack.classes), **pack.slice_format}
-    for name, value in configured_value_by_name.items():
-        if pack_value_by_name.get(name, value) != value:
+    for setting, value in configured_value_by_name.items():
+        if pack_value_by_name.get(setting, value) != value:
             raise ConfigError(
                 "slices-other-settings",
-                f"{results.slices}: made with {name} = {pack_value_by_name[name]}, but the configuration "
+                f"{results.slices}: made with {setting} = {pack_value_by_name[setting]}, but the configuration "
                 f"says {value}; use the configuration that made them, set another `results`, or "
                 "run `fovnet slice` again",
             )

@@ -311,13 +311,13 @@ def _draws_table(view: RaceView) -> Table:
         f"{view.name}: draws until the best row, and mean draws until the good ones",
         *("best", "worst", "missed"),
     )
-    for best, standings in _standings_by_method(view):
+    for best_standing, other_standings in _standings_by_method(view):
         table.add_row(
-            best.label,
-            f"{best.mean:.1f}±{best.sd:.0f}",
-            f"{best.worst}",
-            f"{best.misses}/{best.runs}",
-            *(f"{standing.mean:.1f}" for standing in standings),
+            best_standing.label,
+            f"{best_standing.mean:.1f}±{best_standing.sd:.0f}",
+            f"{best_standing.worst}",
+            f"{best_standing.misses}/{best_standing.runs}",
+            *(f"{other_standing.mean:.1f}" for other_standing in other_standings),
         )
     chance_of_best, *chances_of_others = [
         f"{exact.chance:.1f}" for exact in view.standings[: len(GOALS)]
@@ -332,22 +332,22 @@ def _epochs_table(view: RaceView) -> Table:
     Beside them those as trainings of full length, and draws, which are rows begun; of several
     workers instead their virtual time, and the share of it that they waited.
     """
-    has_workers = any(best.workers > 1 for best, _ in _standings_by_method(view))
-    headings = ("virtual time", "idle") if has_workers else ("full length", "draws")
+    has_workers = any(best_standing.workers > 1 for best_standing, _ in _standings_by_method(view))
+    time_headings = ("virtual time", "idle") if has_workers else ("full length", "draws")
     title = "epochs until the best row is trained to the end, and mean epochs until the good ones"
-    table = _goals_table(f"{view.name}: {title}", "best", "worst", "missed", *headings)
-    for best, standings in _standings_by_method(view):
+    table = _goals_table(f"{view.name}: {title}", "best", "worst", "missed", *time_headings)
+    for best_standing, other_standings in _standings_by_method(view):
         if has_workers:
-            cells = [f"{best.time:,.4g}", f"{best.idle:.0%}"]
+            time_cells = [f"{best_standing.time:,.4g}", f"{best_standing.idle:.0%}"]
         else:
-            cells = [f"{best.full_trainings:.1f}", f"{best.mean:.0f}"]
+            time_cells = [f"{best_standing.full_trainings:.1f}", f"{best_standing.mean:.0f}"]
         table.add_row(
-            best.label,
-            f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}",
-            f"{best.epochs_worst:,}",
-            f"{best.misses}/{best.runs}",
-            *cells,
-            *(f"{standing.epochs:,.0f}" for standing in standings),
+            best_standing.label,
+            f"{best_standing.epochs:,.0f}±{best_standing.epochs_sd:,.0f}",
+            f"{best_standing.epochs_worst:,}",
+            f"{best_standing.misses}/{best_standing.runs}",
+            *time_cells,
+            *(f"{other_standing.epochs:,.0f}" for other_standing in other_standings),
         )
     return table
 

@@ -58,14 +58,14 @@ def check(config: ConfigFile) -> None:
     }
     collection_by_name = {name: table for name, table in tables_by_collection.items() if table}
     refuse_shared_names(collection_by_name)
-    faults = [
+    fault_sentences = [
         f"collection {name}: {folder_by_collection[name] / 'volumes.tsv'} does not exist yet"
         for name, table in tables_by_collection.items()
         if table is None
     ]
-    faults += _collection_faults(settings, collection_by_name, vocabulary)
-    faults += _simulation_faults(settings, vocabulary)
-    validity = "valid, but see below" if faults else "valid"
+    fault_sentences += _collection_faults(settings, collection_by_name, vocabulary)
+    fault_sentences += _simulation_faults(settings, vocabulary)
+    validity = "valid, but see below" if fault_sentences else "valid"
     exhaustive_in_words = (
         ", all of which will be tried" if fitting_count <= settings.search.trials else ""
     )
@@ -85,9 +85,9 @@ def check(config: ConfigFile) -> None:
     for sentence in _sentences_on_label_gaps(settings, collection_by_name, vocabulary):
         out.print(sentence)
     _show_too_few_subjects(settings, collection_by_name)
-    for sentence in faults:
+    for sentence in fault_sentences:
         err.print(sentence)
-    if faults:
+    if fault_sentences:
         raise typer.Exit(3)
 
 
@@ -95,14 +95,14 @@ def _collection_faults(
     settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> list[str]:
     """A sentence for each thing that the collections lack: files, people in a split, labels."""
-    faults = notes_on_missing_files(collections)
+    fault_sentences = notes_on_missing_files(collections)
     # simulated subjects fill every split, with labels of every region
     if collections and not settings.phantom.subjects:
-        faults += notes_on_empty_splits(
+        fault_sentences += notes_on_empty_splits(
             collections, seed=settings.seed, fractions=settings.prepare.split
         )
-        faults += notes_on_skipped_regions(collections, vocabulary)
-    return faults
+        fault_sentences += notes_on_skipped_regions(collections, vocabulary)
+    return fault_sentences
 
 
 def _simulation_faults(settings: Settings, vocabulary: Vocabulary) -> list[str]:
@@ -111,17 +111,19 @@ def _simulation_faults(settings: Settings, vocabulary: Vocabulary) -> list[str]:
     simulated_count = settings.phantom.subjects
     if not simulated_count:
         return []
-    faults = []
+    fault_sentences = []
     if 0 in split_sizes(simulated_count, fractions=settings.prepare.split):
-        faults.append(f"phantom.subjects: {simulated_count} leave a split empty; give at least 8")
+        fault_sentences.append(
+            f"phantom.subjects: {simulated_count} leave a split empty; give at least 8"
+        )
     if missing_regions := [
         region for region in DEFAULT.classes if region not in vocabulary.classes
     ]:
-        faults.append(
+        fault_sentences.append(
             f"phantom.subjects: simulated people are labelled {', '.join(missing_regions)} too, which "
             f"{settings.regions} does not have; subjects: 0 leaves them out"
         )
-    return faults
+    return fault_sentences
 
 
 def _sentences_on_label_gaps(
@@ -203,14 +205,14 @@ def _prior_in_words(settings: Settings, space: Space) -> str:
         search_prior(settings, space) if source_files and Path(source_files[0]).exists() else None
     )
     if trained_prior is not None:
-        sources = ", ".join(
+        sources_in_words = ", ".join(
             f"{source.name} ({several(source.scored, 'configuration')})"
             for source in trained_prior.sources
         )
-        return f"the search begins with a prior from earlier searches, {source_files[0]}: {sources}"
+        return f"the search begins with a prior from earlier searches, {source_files[0]}: {sources_in_words}"
     if files_to_learn_from:
-        searches = ", ".join(settings.search.learn_from)
-        return f"search.learn_from: `fovnet search learn` will learn from {searches}"
+        searches_in_words = ", ".join(settings.search.learn_from)
+        return f"search.learn_from: `fovnet search learn` will learn from {searches_in_words}"
     return ""
 
 
@@ -234,8 +236,8 @@ def _tables_if_written(
 def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str:
     """How many subjects a run simulates; beside collections also that it trains on both, and the
     setting that prevents this."""
-    subjects = several(settings.phantom.subjects, "simulated subject")
-    sentence = f"phantom: {subjects}, {settings.phantom.volumes_per_subject} volumes each"
+    subjects_in_words = several(settings.phantom.subjects, "simulated subject")
+    sentence = f"phantom: {subjects_in_words}, {settings.phantom.volumes_per_subject} volumes each"
     if not beside_collections:
         return sentence
     return f"{sentence}, which are trained on together with the collections; phantom.subjects: 0 leaves them out"

@@ -42,8 +42,8 @@ verbs = typer.Typer()
 @verbs.command()
 def evaluate(config: ConfigFile) -> None:
     """Compare the decisions on the test split with the truth."""
-    evaluation, paths = evaluate_run(open_run(config))
-    out.print(f"{several(len(evaluation.volumes), 'volume')} evaluated: {paths[0]}")
+    evaluation, written_files = evaluate_run(open_run(config))
+    out.print(f"{several(len(evaluation.volumes), 'volume')} evaluated: {written_files[0]}")
 
 
 @verbs.command()
@@ -55,7 +55,7 @@ def ablate(config: ConfigFile) -> None:
     run.refuse_other_rule()
     finished_run.evaluation_of(run.settings, run.results, pack)  # raises as `evaluate` does
     ablation = _measure_ablation(run)
-    paths = write_ablation(
+    written_files = write_ablation(
         run.results.evaluation,
         ablation,
         made_from=made_from(run.results),
@@ -64,7 +64,7 @@ def ablate(config: ConfigFile) -> None:
     _show_ablation(ablation)
     for ladder, arm, reason in ablation.left_out:
         out.print(f"left out of {ladder}: {arm}; {reason}")
-    out.print(f"{paths[0]}  {paths[1]}")
+    out.print(f"{written_files[0]}  {written_files[1]}")
 
 
 def _measure_ablation(run: Run) -> Ablation:
@@ -150,13 +150,13 @@ def compare(
     of both together."""
     comparison = compared_runs(first, second, bootstrap=bootstrap, seed=seed)
     # written before anything is printed, since a closed pipe ends the command
-    paths = [] if out_folder is None else write_comparison(out_folder, comparison)
+    written_files = [] if out_folder is None else write_comparison(out_folder, comparison)
     _show_differences(comparison)
     out.print(
         f"fewer wrong slices in the second: {comparison.better} volumes, more: {comparison.worse}"
     )
-    if paths:
-        out.print("  ".join(map(str, paths)))
+    if written_files:
+        out.print("  ".join(map(str, written_files)))
 
 
 def _show_differences(comparison: Comparison) -> None:
@@ -185,11 +185,11 @@ def _show_differences(comparison: Comparison) -> None:
 def report(config: ConfigFile) -> None:
     """Write the report: one self-contained page."""
     run = open_run(config)
-    page = run.report()
+    page_file = run.report()
     ablation_path = run.results.evaluation / "ablation.json"
     if ablation_path.exists() and current_ablation(run.results) is None:
         out.print(
             "the ablation is left out: it was made with other networks, another rule or other labels; "
             "`fovnet ablate` makes it again"
         )
-    out.print(f"report: {page}")
+    out.print(f"report: {page_file}")

@@ -20,7 +20,7 @@ from fovnet.evaluate.answers import (
 )
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import Evaluation, evaluate
-from fovnet.evaluate.matching import CONTENT, NAME, PATH_END
+from fovnet.evaluate.matching import BY_CONTENT, BY_NAME, BY_PATH_END
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.tables import read_collection
@@ -28,7 +28,7 @@ from fovnet.words import several
 
 verbs = typer.Typer()
 
-EXAMINED = (
+MEASURES_PRINTED = (
     ("slice_error", "raw"),
     ("slice_error", "decided"),
     ("slice_error_not_dark", "decided"),
@@ -47,7 +47,7 @@ EXAMINED = (
 """The measures that `examine` prints, those of statements where answers are given region by region;
 the tables have all."""
 
-MEASURES = (
+EXAMINE_HELP = (
     "Volumes are matched by path, else by the content of their files, else by the end of their paths, else "
     "by a volume_id that is not one of several (T1, T1-2); all but the first are named.\n\n"
     "Measures: slice_error is the share of slices given a "
@@ -67,15 +67,15 @@ MEASURES = (
 )
 """What the help of `examine` ends with."""
 
-OTHERWISE = {
-    CONTENT: "matched by content, a copy of the labelled file at another path",
-    PATH_END: "matched by the end of the path, as in an archive that was moved; the files were not compared",
-    NAME: "matched by name alone, answered from another file than the labelled one, perhaps another "
+SENTENCE_BY_MATCH_KIND = {
+    BY_CONTENT: "matched by content, a copy of the labelled file at another path",
+    BY_PATH_END: "matched by the end of the path, as in an archive that was moved; the files were not compared",
+    BY_NAME: "matched by name alone, answered from another file than the labelled one, perhaps another "
     "person's; look whether they belong together",
 }
 
 
-@verbs.command(epilog=MEASURES)
+@verbs.command(epilog=EXAMINE_HELP)
 def examine(
     answers: Annotated[Path, PathArgument(help="A folder that `predict --out` wrote.")],
     truth: Annotated[
@@ -102,59 +102,59 @@ def examine(
     region_vocabulary = vocabulary(regions)
     refuse_other_regions(answers, region_vocabulary)
     matching = Matching.of(answers, read_collection(truth, region_vocabulary))
-    cases, unanswered, unlabelled = cases_of_answers(matching, region_vocabulary)
+    cases, unanswered_ids, unlabelled_ids = cases_of_answers(matching, region_vocabulary)
     evaluation = evaluate(cases, region_vocabulary, bootstrap=bootstrap, seed=seed)
     # written before anything is printed, since a closed pipe ends the command
-    paths = write_evaluation(
+    written_files = write_evaluation(
         out_folder, evaluation, settings={"regions": regions, "bootstrap": bootstrap}
     )
-    _show_unmatched(unanswered, unlabelled)
+    _show_unmatched(unanswered_ids, unlabelled_ids)
     _show_matched_otherwise(matching)
     _show_volumes(cases, region_vocabulary)
     _show_rates(evaluation)
-    out.print("  ".join(map(str, paths)))
-    if unanswered:
+    out.print("  ".join(map(str, written_files)))
+    if unanswered_ids:
         raise typer.Exit(3)
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
     """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be
     written among the answers."""
-    labels = truth.parent if truth.suffix == ".tsv" else truth
-    for what, folder in (("labels", labels), ("answers", answers)):
+    labels_folder = truth.parent if truth.suffix == ".tsv" else truth
+    for contents, folder in (("labels", labels_folder), ("answers", answers)):
         if out_folder.resolve() == folder.resolve():
             raise ConfigError(
                 "out-in-inputs",
-                f"--out {out_folder}: holds the {what}, which would be overwritten or mixed up; give "
+                f"--out {out_folder}: holds the {contents}, which would be overwritten or mixed up; give "
                 "another folder",
             )
 
 
-def _show_unmatched(unanswered: Sequence[str], unlabelled: Sequence[str]) -> None:
+def _show_unmatched(unanswered_ids: Sequence[str], unlabelled_ids: Sequence[str]) -> None:
     """Prints labelled volumes without an answer, and answers without a labelled volume."""
-    if unanswered:
-        volumes = several(len(unanswered), "labelled volume")
+    if unanswered_ids:
+        volumes_in_words = several(len(unanswered_ids), "labelled volume")
         out.print(
-            f"{volumes} without an answer (set aside, not given, or only one of the same name on another "
-            f"file): {', '.join(unanswered)}"
+            f"{volumes_in_words} without an answer (set aside, not given, or only one of the same name on another "
+            f"file): {', '.join(unanswered_ids)}"
         )
-    if unlabelled:
-        answers = several(len(unlabelled), "answer")
-        out.print(f"{answers} for no labelled volume: {', '.join(unlabelled)}")
+    if unlabelled_ids:
+        answers_in_words = several(len(unlabelled_ids), "answer")
+        out.print(f"{answers_in_words} for no labelled volume: {', '.join(unlabelled_ids)}")
 
 
 def _show_matched_otherwise(matching: Matching) -> None:
     """Prints the volumes that are not matched by path: those by content by name, others with both
     paths."""
-    for kind, sentence in OTHERWISE.items():
-        matches = [match for match in matching.matches if match.by == kind]
-        if not matches:
+    for match_kind, sentence in SENTENCE_BY_MATCH_KIND.items():
+        matches_of_kind = [match for match in matching.matches if match.by == match_kind]
+        if not matches_of_kind:
             continue
-        if kind == CONTENT:
-            names = ", ".join(match.volume_id for match in matches)
+        if match_kind == BY_CONTENT:
+            volumes_in_words = ", ".join(match.volume_id for match in matches_of_kind)
         else:
-            names = "; ".join(match.paths for match in matches)
-        out.print(f"{several(len(matches), 'volume')} {sentence}: {names}")
+            volumes_in_words = "; ".join(match.paths for match in matches_of_kind)
+        out.print(f"{several(len(matches_of_kind), 'volume')} {sentence}: {volumes_in_words}")
 
 
 def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
@@ -182,17 +182,17 @@ def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
 
 
 def _show_rates(evaluation: Evaluation) -> None:
-    """Prints the measures in EXAMINED, of all volumes and of those answered without a doubt."""
+    """Prints the measures in MEASURES_PRINTED, of all volumes and of those answered without a doubt."""
     table = empty_table(
         "with 95 % intervals over subjects", "measure", "all read", "without a doubt"
     )
-    for name, stage in EXAMINED:
-        region = "regions" if name.startswith("border") else ""
-        measures = [
-            group.find(name, stage, region) if group else None
+    for name, stage in MEASURES_PRINTED:
+        border_region = "regions" if name.startswith("border") else ""
+        measure_by_group = [
+            group.find(name, stage, border_region) if group else None
             for group in (evaluation.everything, evaluation.answered)
         ]
-        if stage or measures[0] is not None:
-            words = " ".join(filter(None, [name.replace("_", " "), stage]))
-            table.add_row(words, *map(measure_text, measures))
+        if stage or measure_by_group[0] is not None:
+            measure_in_words = " ".join(filter(None, [name.replace("_", " "), stage]))
+            table.add_row(measure_in_words, *map(measure_text, measure_by_group))
     show_table(table)

@@ -39,7 +39,7 @@ export = typer.Typer(
 )
 verbs.add_typer(export, name="export")
 
-EXPECTED = {
+EXPECTED_REASON_BY_CODE = {
     "export-no-images": "not from DICOM",
     "export-refused": "refused by predict",
     "export-unsure": "without a sure answer",
@@ -67,7 +67,7 @@ def export_sr(
     from fovnet.report.exports.structured import write_report  # imports highdicom
 
     refuse_beside_sources(answers, folder)
-    _export(answers, "SR", write_report, folder, regions)
+    _export_answers(answers, "SR", write_report, folder, regions)
 
 
 @export.command("copies")
@@ -87,7 +87,7 @@ def export_copies(
     have new UIDs and keep the original attributes.
     """
     refuse_beside_sources(answers, folder)
-    _export(answers, "copies", write_copies, folder, regions)
+    _export_answers(answers, "copies", write_copies, folder, regions)
 
 
 @export.command("bids")
@@ -106,11 +106,11 @@ def export_bids(
     region_vocabulary = vocabulary(regions)
     stored_answers = read_answers(answers, region_vocabulary)
     paths = write_bids(stored_answers, region_vocabulary, folder)
-    sidecars = several(len(paths) - 1, "sidecar")
-    refused = sum(answer.status == "refused" for answer in stored_answers)
-    if refused:
-        sidecars += f", {refused} of refused volumes"
-    out.print(f"{sidecars}: {folder}")
+    sidecars_in_words = several(len(paths) - 1, "sidecar")
+    refused_count = sum(answer.status == "refused" for answer in stored_answers)
+    if refused_count:
+        sidecars_in_words += f", {refused_count} of refused volumes"
+    out.print(f"{sidecars_in_words}: {folder}")
 
 
 @export.command("headers")
@@ -140,17 +140,20 @@ def export_headers(
     region_vocabulary = vocabulary(regions)
     stored_answers = read_answers(answers, region_vocabulary)
     comparisons = compare(stored_answers, region_vocabulary)
-    counts = Counter(comparison.verdict for comparison in comparisons)
-    counts["refused"] = sum(answer.status == "refused" for answer in stored_answers)
-    counts["not from DICOM"] = len(stored_answers) - len(comparisons) - counts["refused"]
-    faults = [comparison.gone for comparison in comparisons if comparison.gone]
-    if faults:
-        err.print(faults[0])
-    verdicts = ", ".join(
-        f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM")
+    count_by_verdict = Counter(comparison.verdict for comparison in comparisons)
+    count_by_verdict["refused"] = sum(answer.status == "refused" for answer in stored_answers)
+    count_by_verdict["not from DICOM"] = (
+        len(stored_answers) - len(comparisons) - count_by_verdict["refused"]
     )
-    out.print(f"{verdicts}: {write_headers(comparisons, table, region_vocabulary)}")
-    if faults:
+    missing_sources = [comparison.gone for comparison in comparisons if comparison.gone]
+    if missing_sources:
+        err.print(missing_sources[0])
+    verdicts_in_words = ", ".join(
+        f"{count_by_verdict[verdict]} {verdict}"
+        for verdict in (*VERDICTS, "refused", "not from DICOM")
+    )
+    out.print(f"{verdicts_in_words}: {write_headers(comparisons, table, region_vocabulary)}")
+    if missing_sources:
         raise typer.Exit(3)
 
 
@@ -181,37 +184,41 @@ def export_shipped(
     out.print(f"{shipment.members} members, {shipment.bytes / 1e6:.2f} MB: {shipment.folder}")
 
 
-def _export(
+def _export_answers(
     answers: Path,
-    what: str,
-    write: Callable[[StoredAnswer, Vocabulary, Path, Callable[[str], None]], Any],
+    export_name: str,
+    write_export: Callable[[StoredAnswer, Vocabulary, Path, Callable[[str], None]], Any],
     folder: Path,
     regions: str,
 ) -> None:
-    """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others
+    """Exports every answer; for those that cannot be exported, expected reasons are counted, others
     printed, and the status is 3.  What was left out of those that can be is told once, with the
     number of volumes."""
     _refuse_in_answers(answers, folder)
     region_vocabulary = vocabulary(regions)
-    failures = Counter[str]()
-    notes = Counter[str]()
+    count_by_reason = Counter[str]()
+    count_by_note = Counter[str]()
     stored_answers = read_answers(answers, region_vocabulary)
     for answer in stored_answers:
         try:
-            write(answer, region_vocabulary, folder, lambda note: notes.update([note]))
+            write_export(
+                answer, region_vocabulary, folder, lambda note: count_by_note.update([note])
+            )
         except FovnetError as fault:
-            failures[EXPECTED.get(fault.code, "named above")] += 1
-            if fault.code not in EXPECTED:
-                err.print(f"no {what}: {fault.sentence} [{fault.code}]")
-    for note, count in notes.most_common():
+            count_by_reason[EXPECTED_REASON_BY_CODE.get(fault.code, "named above")] += 1
+            if fault.code not in EXPECTED_REASON_BY_CODE:
+                err.print(f"no {export_name}: {fault.sentence} [{fault.code}]")
+    for note, count in count_by_note.most_common():
         err.print(f"{several(count, 'volume')} {note}")
-    exports = len(stored_answers) - failures.total()
-    result = str(folder) if exports else "nothing written"
-    if failures:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in failures.most_common())
-        result += f" ({reasons})"
-    out.print(f"{exports} of {several(len(stored_answers), 'volume')}: {result}")
-    if failures:
+    export_count = len(stored_answers) - count_by_reason.total()
+    result_in_words = str(folder) if export_count else "nothing written"
+    if count_by_reason:
+        reasons_in_words = ", ".join(
+            f"{count} {reason}" for reason, count in count_by_reason.most_common()
+        )
+        result_in_words += f" ({reasons_in_words})"
+    out.print(f"{export_count} of {several(len(stored_answers), 'volume')}: {result_in_words}")
+    if count_by_reason:
         raise typer.Exit(3)
 
 

@@ -29,7 +29,7 @@ from fovnet.node.tls import client_context, server_context
 
 verbs = typer.Typer()
 
-DURABILITY = (
+DURABILITY_HELP = (
     "Stopped by Ctrl-C, SIGTERM or SIGKILL, the same command goes on where it was: an instance that was "
     "acknowledged is kept, and no series is answered twice. Instances that come after the answer are "
     "answered with the earlier ones, as a new version.\n\n"
@@ -91,7 +91,7 @@ Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
 Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
 
 
-@verbs.command(epilog=DURABILITY)
+@verbs.command(epilog=DURABILITY_HELP)
 def node(
     out_folder: Folder,
     aet: Title = "FOVNET",

@@ -50,7 +50,7 @@ from fovnet.words import several
 
 verbs = typer.Typer()
 
-PATHS_AND_ANSWERS = (
+PREDICT_HELP = (
     "Give volumes as files, folders, trees or zip archives. If one of these holds several volumes, "
     "PLACE#DIGITS names one (see found.tsv).\n\n"
     "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the "
@@ -65,7 +65,7 @@ PATHS_AND_ANSWERS = (
 """What the help of `predict` ends with."""
 
 
-@verbs.command(epilog=PATHS_AND_ANSWERS)
+@verbs.command(epilog=PREDICT_HELP)
 def predict(
     paths: Annotated[list[Path], PathArgument(help="Volumes, or folders of volumes.")],
     out_folder: Annotated[
@@ -292,8 +292,8 @@ def show_skipped(paths: Iterable[Path]) -> None:
         example = f"the first {skipped_files[0]}" if skipped_files[1:] else str(skipped_files[0])
         number, endings = count_endings(skipped_files).split(": ", 1)
         err.print(f"{number} skipped, not volumes by name or content: {endings}; {example}")
-    for (kind, remedy), images in skipped.unread_images.items():
-        err.print(f"of these {len(images):,}: {kind}. {remedy}")
+    for (kind, kind_remedy), images in skipped.unread_images.items():
+        err.print(f"of these {len(images):,}: {kind}. {kind_remedy}")
 
 
 def _first_in_words(paths: Sequence[Path]) -> str:
@@ -327,8 +327,8 @@ def show_failures(
     """The numbers of `answers_folder.failures`; prints the reason of each."""
     refused_rows, unread_objects = answers_folder.failures(span_rows, series)
     for row in refused_rows:
-        message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
-        err.print(message.translate(BLANKED))
+        refusal_in_words = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
+        err.print(refusal_in_words.translate(BLANKED))
     for row in unread_objects:
         err.print(f"not read: {row['reason']}".translate(BLANKED))
     return len(refused_rows), len(unread_objects)
@@ -356,11 +356,11 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: lis
     out.print(f"{sentence}: {folder / 'found.tsv'}")
 
 
-def _write_answers(folder: Path, volumes: list[TableRows], networks: Ensemble) -> bool:
+def _write_answers(folder: Path, rows_of_volumes: list[TableRows], networks: Ensemble) -> bool:
     """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region,
     prints so instead."""
     if networks.rule.by_region:
-        answers_table.write_answers(folder, networks.vocabulary.classes[:-1], volumes)
+        answers_table.write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
     else:
         err.print(
             "these networks were tuned by an earlier fovnet and give no answers by region; run `fovnet "

@@ -89,8 +89,8 @@ def _show_quantiles(prices: Prices) -> None:
     quantile_table = empty_table(
         "of those that fit", "", "least", "a quarter", "half", "three quarters", "most"
     )
-    for name, values in quantiles(prices).items():
-        quantile_table.add_row(name, *map(_number_text, values))
+    for cost_name, cost_quantiles in quantiles(prices).items():
+        quantile_table.add_row(cost_name, *map(_number_text, cost_quantiles))
     show_table(quantile_table)
 
 
@@ -236,8 +236,8 @@ def _check_predictions(
             write_tsv(table_file, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))
             advance(len(comparisons), len(networks))
     for quantity, tolerance in TOLERANCE_BY_QUANTITY.items():
-        verdicts = [comparison.is_within(quantity) for comparison in comparisons]
-        is_within = [verdict for verdict in verdicts if verdict is not None]
+        verdict_by_comparison = [comparison.is_within(quantity) for comparison in comparisons]
+        is_within = [verdict for verdict in verdict_by_comparison if verdict is not None]
         if not is_within:
             out.print(f"{quantity}: cannot be measured here")
             continue

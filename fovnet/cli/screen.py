@@ -157,7 +157,7 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
     if not err.is_terminal:
         yield _log_of_tenths(what, pace)
         return
-    columns = (
+    bar_columns = (
         SpinnerColumn(),
         TextColumn(what, markup=False),
         BarColumn(),
@@ -166,7 +166,7 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),  # the rate
     )
-    with Progress(*columns, console=err) as progress:
+    with Progress(*bar_columns, console=err) as progress:
         progress_task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(
             progress_task,
@@ -180,14 +180,14 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
 def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], None]]:
     """As `progress_bar`, which appears once the total is no less than this: most folders are read
     at once."""
-    with ExitStack() as stack:
+    with ExitStack() as open_contexts:
         open_bars: list[Callable[[int, int], None]] = []
 
         def advance(done: int, total: int) -> None:
             if total < least:
                 return
             if not open_bars:
-                open_bars.append(stack.enter_context(progress_bar(what)))
+                open_bars.append(open_contexts.enter_context(progress_bar(what)))
             open_bars[0](done, total)
 
         yield advance
@@ -213,7 +213,7 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
             f"epoch {len(training.validation_loss)} of {epochs}: {epoch_text(training, epochs)}"
         )
         return
-    columns = (
+    bar_columns = (
         SpinnerColumn(),
         TextColumn("epochs"),
         BarColumn(),
@@ -221,7 +221,7 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
         TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),
     )
-    with Progress(*columns, console=err) as progress:
+    with Progress(*bar_columns, console=err) as progress:
         progress_task = progress.add_task("", total=None)
         yield lambda training, epochs: progress.update(
             progress_task,

@@ -91,10 +91,10 @@ def explain(
     )
     for paragraph in paragraphs(explanation):
         out.print(paragraph)
-    for content in (brief_table(explanation.matter), pairs_table(explanation.matter)):
-        if content.rows:
-            table = Table(*content.header)
-            for row in content.rows:
+    for content_table in (brief_table(explanation.matter), pairs_table(explanation.matter)):
+        if content_table.rows:
+            table = Table(*content_table.header)
+            for row in content_table.rows:
                 table.add_row(*map(str, row))
             out.print(table)
     out.print(f"explained: {path}")

@@ -191,9 +191,9 @@ def _show_inherited_options(
 ) -> None:
     """Prints what an earlier survey was told and this one was not."""
     inherited_options = [
-        option(name, value)
-        for name, value in settings.facts.items()
-        if value is not None and getattr(told_settings, name) is None
+        option(setting_name, value)
+        for setting_name, value in settings.facts.items()
+        if value is not None and getattr(told_settings, setting_name) is None
     ]
     if inherited_options:
         err.print(f"{folder}: kept from the survey before: {' '.join(inherited_options)}")

@@ -60,9 +60,9 @@ def train(
     if training.read_record() is None:
         epochs_in_words = several(training.job.recipe.epochs, "epoch")
         slices_in_words = several(settings.training.slices_per_epoch, "slice")
-        scored = several(len(training.validation_rows), "slice")
+        scored_slices = several(len(training.validation_rows), "slice")
         err.print(
-            f"{configuration_text(configuration)}: {epochs_in_words} of {slices_in_words}, validated on {scored}"
+            f"{configuration_text(configuration)}: {epochs_in_words} of {slices_in_words}, validated on {scored_slices}"
         )
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
         outcome = training.outcome(show_epoch)

@@ -237,41 +237,50 @@ def made_from(results: Results) -> dict[str, str]:
 def current_ablation(results: Results) -> Ablation | None:
     """The ablation of these results; None if there is none, or its files have changed since."""
     try:
-        facts = read_json(results.evaluation / FACTS_FILE)
-        return _ablation_from_facts(facts) if facts.get("made_from") == made_from(results) else None
+        ablation_facts = read_json(results.evaluation / FACTS_FILE)
+        return (
+            _ablation_from_facts(ablation_facts)
+            if ablation_facts.get("made_from") == made_from(results)
+            else None
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _ablation_from_facts(facts: Mapping[str, Any]) -> Ablation:
+def _ablation_from_facts(ablation_facts: Mapping[str, Any]) -> Ablation:
     """The ablation from the facts that `write_ablation` wrote."""
     record_class_by_field = {"measures": Measure, "gains": Difference, "since_first": Difference}
     steps = []
-    for step_facts in facts["steps"]:
+    for step_facts in ablation_facts["steps"]:
         records_by_field = {
-            field_name: tuple(record_class(**values) for values in step_facts[field_name])
+            field_name: tuple(
+                record_class(**field_values) for field_values in step_facts[field_name]
+            )
             for field_name, record_class in record_class_by_field.items()
         }
         steps.append(AblationStep(**{**step_facts, **records_by_field}))
-    left_out = ((arm["ladder"], arm["arm"], arm["why"]) for arm in facts["left_out"])
-    return Ablation(tuple(steps), tuple(left_out), facts["bootstrap"], facts["fovnet"]["seed"])
+    left_out = ((arm["ladder"], arm["arm"], arm["why"]) for arm in ablation_facts["left_out"])
+    return Ablation(
+        tuple(steps), tuple(left_out), ablation_facts["bootstrap"], ablation_facts["fovnet"]["seed"]
+    )
 
 
 def write_ablation(
     folder: Path, ablation: Ablation, *, made_from: Mapping[str, str], settings: Any = None
 ) -> list[Path]:
     """ablation.json and ablation.tsv in `folder`."""
-    facts = {
+    ablation_facts = {
         "level": 0.95,
         "bootstrap": ablation.bootstrap,
         "made_from": dict(made_from),
         "steps": [asdict(step) for step in ablation.steps],
         "left_out": [
-            {"ladder": ladder, "arm": arm, "why": why} for ladder, arm, why in ablation.left_out
+            {"ladder": ladder, "arm": arm, "why": reason}
+            for ladder, arm, reason in ablation.left_out
         ],
     }
     return [
-        write_json(folder / FACTS_FILE, facts, settings=settings, seed=ablation.seed),
+        write_json(folder / FACTS_FILE, ablation_facts, settings=settings, seed=ablation.seed),
         write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(ablation)),
     ]
 
@@ -283,7 +292,9 @@ def _decided_differences(
     return tuple(difference for difference in all_differences if difference.stage == "decided")
 
 
-def _labelled_volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVolume]:
+def _labelled_volumes(
+    pack: Pack, scored_rows: NDArray[np.int64], split: str
+) -> list[AblationVolume]:
     """The labelled volumes of a split.  Raises ModelError where not all their slices were
     scored."""
     volumes = []
@@ -292,12 +303,12 @@ def _labelled_volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[A
             continue
         rows_of_volume = slice(record.first_row, record.first_row + record.slices)
         places_among_scored = np.searchsorted(
-            rows, np.arange(rows_of_volume.start, rows_of_volume.stop)
+            scored_rows, np.arange(rows_of_volume.start, rows_of_volume.stop)
         )
         if (
-            places_among_scored[-1] >= len(rows)
-            or rows[places_among_scored[0]] != rows_of_volume.start
-            or rows[places_among_scored[-1]] != rows_of_volume.stop - 1
+            places_among_scored[-1] >= len(scored_rows)
+            or scored_rows[places_among_scored[0]] != rows_of_volume.start
+            or scored_rows[places_among_scored[-1]] != rows_of_volume.stop - 1
         ):
             raise ModelError(
                 "probabilities-stale",

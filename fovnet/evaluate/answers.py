@@ -18,7 +18,7 @@ from fovnet.decision.earlier_answers import is_unchanged
 from fovnet.decision.fitting.tuning import are_right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, case_of_refusal
-from fovnet.evaluate.matching import PATH, Match, is_there, match_answers
+from fovnet.evaluate.matching import BY_PATH, Match, is_there, match_answers
 from fovnet.evaluate.reading import fields_of
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
@@ -73,7 +73,7 @@ def cases_of_answers(
         )
     cases = []
     for match in matches:
-        if match.by == PATH:
+        if match.by == BY_PATH:
             _refuse_changed_file(match.row, match.answer)
         if match.answer:
             cases.append(
@@ -117,13 +117,13 @@ def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapp
             file_read = answers / f"{volume_id}.json"
             if Path(volume_id).name != volume_id:
                 raise ValueError("a name that leads elsewhere")
-            facts = read_json(file_read)
-            if facts.get("volume_id") != volume_id:
-                raise ValueError(f"it is about {facts.get('volume_id')!r}")
-            missing_keys = [key for key in keys if key not in facts]
+            answer_facts = read_json(file_read)
+            if answer_facts.get("volume_id") != volume_id:
+                raise ValueError(f"it is about {answer_facts.get('volume_id')!r}")
+            missing_keys = [key for key in keys if key not in answer_facts]
             if missing_keys:
                 raise ValueError(f"{missing_keys[0]} is not in it")
-            yield facts
+            yield answer_facts
     except (OSError, ValueError, KeyError, TypeError) as fault:
         fault_in_words = getattr(fault, "strerror", None) or fault
         raise CollectionError(
@@ -152,11 +152,11 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
         _refuse_other_classes(first_facts, vocabulary)
 
 
-def _refuse_other_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
-    if tuple(facts["classes"]) != vocabulary.classes:
+def _refuse_other_classes(answer_facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+    if tuple(answer_facts["classes"]) != vocabulary.classes:
         raise CollectionError(
             "answers-other-regions",
-            f"{facts['volume_id']}: answered with the classes {', '.join(facts['classes'])}, "
+            f"{answer_facts['volume_id']}: answered with the classes {', '.join(answer_facts['classes'])}, "
             f"wanted {', '.join(vocabulary.classes)}. Give its networks' --regions FILE.",
         )
 
@@ -179,7 +179,10 @@ def _refuse_changed_file(row: VolumeRow, answer: Mapping[str, Any] | None) -> No
 
 
 def _case_of_answer(
-    row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
+    row: VolumeRow,
+    answer: Mapping[str, Any],
+    region_rows: Sequence[RegionRow],
+    vocabulary: Vocabulary,
 ) -> Case:
     if "raw" not in answer:
         return case_of_refusal(
@@ -192,7 +195,7 @@ def _case_of_answer(
         )
     _refuse_other_classes(answer, vocabulary)
     z_mm, covered_slices, vox_to_ras, counted_heights = (
-        np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras", "counted")
+        np.array(answer[field_name]) for field_name in ("z_mm", "covers", "vox_to_ras", "counted")
     )
     slice_count = answer.get("counted_slices") or int(covered_slices[-1, 1]) + 1
     return Case(
@@ -202,7 +205,7 @@ def _case_of_answer(
         attributes=row.attributes,
         z_mm=z_mm.astype(float),
         edges_mm=edges_of(z_mm, covered_slices, vox_to_ras),
-        truth=truth_at(z_mm, counted_heights, slice_count, labels, vocabulary),
+        truth=truth_at(z_mm, counted_heights, slice_count, region_rows, vocabulary),
         pixels=None,
         **fields_of(answer),
     )

@@ -28,7 +28,7 @@ AGREEMENT_MM = 10.0
 """People who draw the same border differ by about this much."""
 ROUNDING_MM = 1e-6
 """Heights halfway between slices are exact only to rounding."""
-SAME_MM = 0.01
+SAME_HEIGHT_MM = 0.01
 """Heights that differ by no more are the same one: tables hold them with three decimals."""
 
 
@@ -101,8 +101,8 @@ def borders_between(
     for sides in sorted(true_heights.keys() | predicted_heights.keys()):
         height_pairs = _pair_heights(true_heights.get(sides, []), predicted_heights.get(sides, []))
         for true_mm, predicted_mm in height_pairs:
-            interval = _interval_of_border(*sides, predicted_mm, intervals)
-            borders.append(Border(volume_id, *sides, true_mm, predicted_mm, *interval))
+            interval_ends = _interval_of_border(*sides, predicted_mm, intervals)
+            borders.append(Border(volume_id, *sides, true_mm, predicted_mm, *interval_ends))
     return tuple(borders)
 
 
@@ -118,7 +118,7 @@ def _interval_of_border(
         if (
             height_mm is not None
             and (border.below, border.above) == (below, above)
-            and abs(border.mm - height_mm) <= SAME_MM
+            and abs(border.mm - height_mm) <= SAME_HEIGHT_MM
         ):
             return border.low_mm, border.high_mm
     return None, None
@@ -131,16 +131,16 @@ def _heights_by_kind(
     vocabulary: Vocabulary,
 ) -> dict[tuple[str, str], list[float]]:
     """Heights in mm of every change of chain label, by (below, above)."""
-    names_with_none = (*vocabulary.chain, NONE)
+    chain_and_none = (*vocabulary.chain, NONE)
     chain_labels = labels[:, : len(vocabulary.chain)]
     chain_index = np.where(
-        chain_labels.any(axis=1), chain_labels.argmax(axis=1), len(names_with_none) - 1
+        chain_labels.any(axis=1), chain_labels.argmax(axis=1), len(chain_and_none) - 1
     )
     heights_by_kind: dict[tuple[str, str], list[float]] = {}
     for slice_index in np.flatnonzero((np.diff(chain_index) != 0) & is_judged):
         sides = (
-            names_with_none[chain_index[slice_index]],
-            names_with_none[chain_index[slice_index + 1]],
+            chain_and_none[chain_index[slice_index]],
+            chain_and_none[chain_index[slice_index + 1]],
         )
         heights_by_kind.setdefault(sides, []).append(float(edges_mm[slice_index + 1]))
     return heights_by_kind
@@ -151,21 +151,25 @@ def _pair_heights(
 ) -> list[tuple[float | None, float | None]]:
     """Pairs (true, predicted) of least total distance; a height without a partner is paired with
     None."""
-    distances = np.abs(np.subtract.outer(np.asarray(true_heights), np.asarray(predicted_heights)))
-    paired_true, paired_predicted = linear_sum_assignment(distances)
+    distances_mm = np.abs(
+        np.subtract.outer(np.asarray(true_heights), np.asarray(predicted_heights))
+    )
+    paired_true, paired_predicted = linear_sum_assignment(distances_mm)
     predicted_index_by_true = dict(
         zip(paired_true.tolist(), paired_predicted.tolist(), strict=True)
     )
-    pairs: list[tuple[float | None, float | None]] = [
+    height_pairs: list[tuple[float | None, float | None]] = [
         (
-            height,
+            height_mm,
             predicted_heights[predicted_index_by_true[height_index]]
             if height_index in predicted_index_by_true
             else None,
         )
-        for height_index, height in enumerate(true_heights)
+        for height_index, height_mm in enumerate(true_heights)
     ]
     unpaired_predicted = sorted(
         set(range(len(predicted_heights))) - set(predicted_index_by_true.values())
     )
-    return pairs + [(None, predicted_heights[height_index]) for height_index in unpaired_predicted]
+    return height_pairs + [
+        (None, predicted_heights[height_index]) for height_index in unpaired_predicted
+    ]

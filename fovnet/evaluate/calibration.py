@@ -45,9 +45,9 @@ def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:
     slice_count = totals[..., 0].sum(axis=-1)
     # each bin's gap times its slices, so the weights cancel
     gap_in_slices = np.abs(totals[..., 2] - totals[..., 1]).sum(axis=-1)
-    error = np.full(np.shape(slice_count), np.nan)
-    np.divide(gap_in_slices, slice_count, out=error, where=np.asarray(slice_count) > 0)
-    return error
+    calibration_error = np.full(np.shape(slice_count), np.nan)
+    np.divide(gap_in_slices, slice_count, out=calibration_error, where=np.asarray(slice_count) > 0)
+    return calibration_error
 
 
 def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:

@@ -212,7 +212,7 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
                 f"{case.volume_id}: refused, yet it has {slice_count} slices. Predict it again.",
             )
         return
-    for name, array, expected_shape in (
+    for array_name, array, expected_shape in (
         ("truth", case.truth, (slice_count, class_count)),
         ("raw probabilities", case.raw, (slice_count, class_count)),
         ("smoothed probabilities", case.smoothed, (slice_count, class_count)),
@@ -222,7 +222,7 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
         if np.shape(array) != expected_shape:
             raise CollectionError(
                 "evaluate-lengths",
-                f"{case.volume_id}: {name} has shape {np.shape(array)}, not {expected_shape} (its slices, "
+                f"{case.volume_id}: {array_name} has shape {np.shape(array)}, not {expected_shape} (its slices, "
                 "the vocabulary's classes). Prepare and predict this volume again, with one "
                 "vocabulary.",
             )
@@ -246,7 +246,7 @@ def _check_values(case: Case) -> None:
             f"{case.volume_id}: slice {slice_index} is labelled {labels_in_words}, either is wanted. Correct its "
             "rows in regions.tsv.",
         )
-    for name, array in (
+    for array_name, array in (
         ("raw", case.raw),
         ("smoothed", case.smoothed),
         ("confidence", case.confidence),
@@ -254,7 +254,7 @@ def _check_values(case: Case) -> None:
         if not np.isfinite(array).all():
             raise CollectionError(
                 "evaluate-not-finite",
-                f"{case.volume_id}: {name} holds a value that is not a number from 0 to 1. Predict "
+                f"{case.volume_id}: {array_name} holds a value that is not a number from 0 to 1. Predict "
                 "it again.",
             )
     if not (np.diff(case.z_mm) > 0).all():

@@ -93,19 +93,19 @@ def verdict(difference: Difference) -> str:
 
 def write_comparison(folder: Path, comparison: Comparison) -> list[Path]:
     """comparison.json and comparison.tsv in `folder`."""
-    rows = [
+    difference_rows = [
         {**asdict(difference), "better": verdict(difference)}
         for difference in comparison.differences
     ]
-    facts = {**asdict(comparison), "level": 0.95, "differences": rows}
+    comparison_facts = {**asdict(comparison), "level": 0.95, "differences": difference_rows}
     return [
         write_json(
             folder / "comparison.json",
-            facts,
+            comparison_facts,
             settings={"bootstrap": comparison.bootstrap},
             seed=comparison.seed,
         ),
-        write_tsv(folder / "comparison.tsv", COLUMNS, rows),
+        write_tsv(folder / "comparison.tsv", COLUMNS, difference_rows),
     ]
 
 
@@ -116,33 +116,39 @@ class VolumeFacts(NamedTuple):
     borders: list[Mapping[str, Any]]
 
 
-def _volumes_by_id(path: Path) -> dict[str, VolumeFacts]:
+def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
     """Each volume that was not refused, with its borders, by volume_id."""
-    candidate_files = [path, path / EVALUATION_FILE, path / "evaluation" / EVALUATION_FILE]
-    file = next((candidate for candidate in candidate_files if candidate.is_file()), None)
+    candidate_files = [
+        given_path,
+        given_path / EVALUATION_FILE,
+        given_path / "evaluation" / EVALUATION_FILE,
+    ]
+    evaluation_file = next(
+        (candidate_file for candidate_file in candidate_files if candidate_file.is_file()), None
+    )
     try:
-        if file is None:
+        if evaluation_file is None:
             raise FileNotFoundError
-        facts = read_json(file)
+        evaluation_facts = read_json(evaluation_file)
         borders_by_id: dict[str, list[Mapping[str, Any]]] = {}
-        for border in facts["borders"]:
+        for border in evaluation_facts["borders"]:
             borders_by_id.setdefault(border["volume_id"], []).append(border)
         return {
             row["volume_id"]: VolumeFacts(row, borders_by_id.get(row["volume_id"], []))
-            for row in facts["volumes"]
+            for row in evaluation_facts["volumes"]
             if row["slices"]
         }
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{path}: has no readable {EVALUATION_FILE}; give the folder `evaluation` of a workflow run, its "
+            f"{given_path}: has no readable {EVALUATION_FILE}; give the folder `evaluation` of a workflow run, its "
             "results folder, or the folder that `fovnet examine --out` wrote",
         ) from None
 
 
 def _refuse_other_volumes(
-    first: Path,
-    second: Path,
+    first_path: Path,
+    second_path: Path,
     first_volumes: Mapping[str, VolumeFacts],
     second_volumes: Mapping[str, VolumeFacts],
 ) -> None:
@@ -151,10 +157,10 @@ def _refuse_other_volumes(
     ids_in_one_alone = sorted(first_volumes.keys() ^ second_volumes.keys())
     if ids_in_one_alone:
         volume_id = ids_in_one_alone[0]
-        run_with_volume = first if volume_id in first_volumes else second
+        run_with_volume = first_path if volume_id in first_volumes else second_path
         count_in_first = sum(volume_id in first_volumes for volume_id in ids_in_one_alone)
         count_in_second = sum(volume_id in second_volumes for volume_id in ids_in_one_alone)
-        counts_in_words = f"{count_in_first} in {first}, {count_in_second} in {second}"
+        counts_in_words = f"{count_in_first} in {first_path}, {count_in_second} in {second_path}"
         raise CollectionError(
             "compare-volumes",
             f"{volume_id}: evaluated in {run_with_volume} alone (so are {counts_in_words}); both must have the same "
@@ -163,7 +169,7 @@ def _refuse_other_volumes(
     if not first_volumes:
         raise CollectionError(
             "compare-volumes",
-            f"{first}: no volume was answered. Evaluate another split.",
+            f"{first_path}: no volume was answered. Evaluate another split.",
         )
     for volume_id in sorted(first_volumes):
         first_row, _ = first_volumes[volume_id]
@@ -171,8 +177,8 @@ def _refuse_other_volumes(
         if first_row["subject_id"] != second_row["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
-                f"{volume_id}: of subject {first_row['subject_id']} in {first}, of {second_row['subject_id']} "
-                f"in {second}. Evaluate both with the same tables and `identifiers`.",
+                f"{volume_id}: of subject {first_row['subject_id']} in {first_path}, of {second_row['subject_id']} "
+                f"in {second_path}. Evaluate both with the same tables and `identifiers`.",
             )
         is_same_truth = _truth_of_volume(*first_volumes[volume_id]) == _truth_of_volume(
             *second_volumes[volume_id]
@@ -180,7 +186,7 @@ def _refuse_other_volumes(
         if first_row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
             raise CollectionError(
                 "compare-truth",
-                f"{volume_id}: its truth differs between {first} and {second}. Slice and evaluate both "
+                f"{volume_id}: its truth differs between {first_path} and {second_path}. Slice and evaluate both "
                 "with the same tables and the same `prepare`.",
             )
 

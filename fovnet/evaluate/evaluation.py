@@ -144,10 +144,10 @@ class Evaluation:
     def promise_met(self) -> bool | None:
         """Whether `stated_error` is not below the interval of `answered_risk`, or below its value
         without an interval; None where either is None."""
-        risk = self.answered_risk
-        if self.stated_error is None or not risk or risk.value is None:
+        measured_risk = self.answered_risk
+        if self.stated_error is None or not measured_risk or measured_risk.value is None:
             return None
-        lower_bound = risk.value if risk.low is None else risk.low
+        lower_bound = measured_risk.value if measured_risk.low is None else measured_risk.low
         return lower_bound <= self.stated_error
 
     @property
@@ -285,11 +285,13 @@ def _groups_by_value(
 
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
-    confidence = column_of(tallies, "confidence")
+    confidence_by_volume = column_of(tallies, "confidence")
     ranked_by_slices = rank_volumes(
-        confidence, column_of(tallies, "wrong"), column_of(tallies, "slices")
+        confidence_by_volume, column_of(tallies, "wrong"), column_of(tallies, "slices")
     )
-    ranked_by_sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
+    ranked_by_sets = rank_volumes(
+        confidence_by_volume, ~column_of(tallies, "exact"), np.ones(len(tallies))
+    )
     _, _, wrong_sets = ranked_by_sets.curve()
     return RiskCurve(*ranked_by_slices.curve(), wrong_sets)
 
@@ -299,7 +301,7 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
     for volume_tally in tallies:
         for code in dict.fromkeys(volume_tally.case.doubts):
             tallies_by_code.setdefault(code, []).append(volume_tally)
-    rows = [
+    doubt_rows = [
         DoubtRow(
             code=code,
             volumes=len(doubted_tallies),
@@ -309,14 +311,14 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
         )
         for code, doubted_tallies in tallies_by_code.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (-row.volumes, row.code)))
+    return tuple(sorted(doubt_rows, key=lambda row: (-row.volumes, row.code)))
 
 
 def _row_of_volume(
     case: Case, volume_tally: Tally | None, vocabulary: Vocabulary
 ) -> EvaluatedVolume:
     """The row of a volume from its counts, which a refused one does not have."""
-    row = EvaluatedVolume(
+    undecided_row = EvaluatedVolume(
         case.volume_id,
         case.subject_id,
         case.collection,
@@ -328,13 +330,13 @@ def _row_of_volume(
         unsure=_regions_answered(case, UNSURE),
     )
     if volume_tally is None:
-        return row
-    names = np.array(vocabulary.classes[:-1])
-    predicted = case.decided[:, :-1].any(axis=0)
+        return undecided_row
+    region_names = np.array(vocabulary.classes[:-1])
+    is_predicted = case.decided[:, :-1].any(axis=0)
     return replace(
-        row,
-        truth=tuple(names[volume_tally.true_regions].tolist()),
-        predicted=tuple(names[predicted].tolist()),
+        undecided_row,
+        truth=tuple(region_names[volume_tally.true_regions].tolist()),
+        predicted=tuple(region_names[is_predicted].tolist()),
         right=volume_tally.exact,
         slices=volume_tally.slices,
         wrong_raw=volume_tally.slices - int(volume_tally.right[0]),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.comparison import verdict
 from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.paired import Difference, rate_difference
-from fovnet.evaluate.statements import RATES
+from fovnet.evaluate.statements import COUNTED_BY_RATE
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
 
@@ -107,7 +107,7 @@ def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
     Of HEADLINES those whose interval leaves out 0, by the name of the volumes that they are of.
     """
     changes_by_better_run: dict[str, list[str]] = {"first": [], "second": []}
-    for volumes, measured_gains in gains_on.items():
+    for volumes_in_words, measured_gains in gains_on.items():
         for gain in measured_gains:
             difference = gain.difference
             better_run = verdict(difference)
@@ -119,7 +119,7 @@ def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
                     f"{gain.measure.replace('_', ' ')} {100 * difference.difference:+.1f} points"
                 )
                 changes_by_better_run[better_run].append(
-                    f"{points_in_words} ({interval_in_words}; {volumes})"
+                    f"{points_in_words} ({interval_in_words}; {volumes_in_words})"
                 )
     gains_in_words = _changes_in_words("gain", "gains", changes_by_better_run["second"])
     losses_in_words = _changes_in_words("loss", "losses", changes_by_better_run["first"])
@@ -142,9 +142,9 @@ def _counted_measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]
     for class_index, region in enumerate(vocabulary.classes):
         yield SLICES_WRONG, region, partial(_count_missed, class_index=class_index)
     yield "exactly_right_regions", "", lambda tally: (tally.exact, 1)
-    for name, numerator_and_denominator in RATES.items():
+    for rate_name, numerator_and_denominator in COUNTED_BY_RATE.items():
         yield (
-            name,
+            rate_name,
             "",
             partial(
                 _count_statements,
@@ -154,7 +154,7 @@ def _counted_measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]
         )
         for class_index, region in enumerate(vocabulary.classes[:-1]):
             yield (
-                name,
+                rate_name,
                 region,
                 partial(
                     _count_statements,
@@ -175,12 +175,13 @@ def _count_missed(tally: Tally, class_index: int) -> tuple[float, float]:
 def _count_statements(
     tally: Tally, attribute_names: tuple[str, str], region_slice: slice
 ) -> tuple[float, float]:
-    """Of the statements on these regions, a part and the whole that RATES names; none where nothing
+    """Of the statements on these regions, a part and the whole that COUNTED_BY_RATE names; none where nothing
     is said region by region."""
     if tally.statements is None:
         return 0.0, 0.0
     numerator, denominator = (
-        float(getattr(tally.statements, name)[region_slice].sum()) for name in attribute_names
+        float(getattr(tally.statements, attribute_name)[region_slice].sum())
+        for attribute_name in attribute_names
     )
     return numerator, denominator
 
@@ -197,8 +198,8 @@ def _gain_if_counted(
     total_before = int(counts_before[:, 1].sum())
     total_after = int(counts_after[:, 1].sum())
     if total_before and total_after:
-        change = rate_difference(measure, "decided", counts_before, counts_after, resampling)
-        yield Gain(measure, region, kind, total_before, total_after, change)
+        difference = rate_difference(measure, "decided", counts_before, counts_after, resampling)
+        yield Gain(measure, region, kind, total_before, total_after, difference)
 
 
 def rows_of(on: str, gains_on: Sequence[Gain]) -> list[dict[str, object]]:

@@ -165,21 +165,21 @@ def _class_measures(
     tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     measures: list[Measure] = []
-    negatives = column_of(tallies, "negatives")
+    negative_counts = column_of(tallies, "negatives")
     for stage_index, stage in enumerate(STAGES):
         confusions = column_of(tallies, "matrices")[:, stage_index]  # (c, k, k)
-        hits = np.einsum("ckk->ck", confusions)
+        hit_counts = np.einsum("ckk->ck", confusions)
         true_counts = confusions.sum(axis=2)
         predicted_counts = confusions.sum(axis=1)
         counts_by_measure = {
-            "sensitivity": (hits, true_counts),
-            "specificity": (negatives - (predicted_counts - hits), negatives),
-            "ppv": (hits, predicted_counts),
-            "f1": (2 * hits, true_counts + predicted_counts),
+            "sensitivity": (hit_counts, true_counts),
+            "specificity": (negative_counts - (predicted_counts - hit_counts), negative_counts),
+            "ppv": (hit_counts, predicted_counts),
+            "f1": (2 * hit_counts, true_counts + predicted_counts),
         }
-        for name, numerators_and_denominators in counts_by_measure.items():
+        for measure_name, numerators_and_denominators in counts_by_measure.items():
             measures += resampling.rates(
-                name, *numerators_and_denominators, stage=stage, regions=vocabulary.classes
+                measure_name, *numerators_and_denominators, stage=stage, regions=vocabulary.classes
             )
         slice_count = int(confusions.sum())
         measures.append(
@@ -217,18 +217,18 @@ def _roc_measures(
 
 
 def _volume_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
-    ones = np.ones(len(tallies))
+    one_by_volume = np.ones(len(tallies))
     far_slices = column_of(tallies, "far_slices")
     right_spans, true_spans, predicted_spans = column_of(tallies, "spans").T
     counts_by_measure = {
-        "exact_set": (column_of(tallies, "exact"), ones),
+        "exact_set": (column_of(tallies, "exact"), one_by_volume),
         "span_f1": (2 * right_spans, true_spans + predicted_spans),
-        "far_confusion_volumes": (far_slices > 0, ones),
+        "far_confusion_volumes": (far_slices > 0, one_by_volume),
         "far_confusion_slices": (far_slices, column_of(tallies, "slices")),
     }
     return [
-        resampling.rate(name, *numerators_and_denominators, stage="decided")
-        for name, numerators_and_denominators in counts_by_measure.items()
+        resampling.rate(measure_name, *numerators_and_denominators, stage="decided")
+        for measure_name, numerators_and_denominators in counts_by_measure.items()
     ]
 
 
@@ -256,14 +256,20 @@ def _presence_measures(
 def _weighted_mean_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k -
     1) of hits, true, predicted."""
-    hits, true, predicted = np.moveaxis(totals, -2, 0)
+    hit_counts, true_counts, predicted_counts = np.moveaxis(totals, -2, 0)
     f1_by_region = np.divide(
-        2 * hits, true + predicted, out=np.zeros_like(hits), where=(true + predicted) > 0
+        2 * hit_counts,
+        true_counts + predicted_counts,
+        out=np.zeros_like(hit_counts),
+        where=(true_counts + predicted_counts) > 0,
     )
-    true_volumes = true.sum(axis=-1)
+    true_volumes = true_counts.sum(axis=-1)
     weighted_mean = np.full_like(true_volumes, np.nan)
     np.divide(
-        (f1_by_region * true).sum(axis=-1), true_volumes, out=weighted_mean, where=true_volumes > 0
+        (f1_by_region * true_counts).sum(axis=-1),
+        true_volumes,
+        out=weighted_mean,
+        where=true_volumes > 0,
     )
     return np.asarray(weighted_mean)
 
@@ -281,27 +287,27 @@ def _border_measures(
     tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     numbered_borders = _borders_with_volume_index(tallies)
-    kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
+    border_kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
     # of regions that are no neighbours
-    kinds += sorted(
-        {border.kind for _, border in numbered_borders if not border.is_end} - set(kinds)
+    border_kinds += sorted(
+        {border.kind for _, border in numbered_borders if not border.is_end} - set(border_kinds)
     )
     borders_by_name: dict[str, list[tuple[int, Border]]] = {
-        name: [] for name in (REGION_BORDERS, *kinds, BODY_ENDS)
+        kind_or_group: [] for kind_or_group in (REGION_BORDERS, *border_kinds, BODY_ENDS)
     }
     for volume_index, border in numbered_borders:
-        names = (BODY_ENDS,) if border.is_end else (REGION_BORDERS, border.kind)
-        for name in names:
-            borders_by_name[name].append((volume_index, border))
+        kinds_of_border = (BODY_ENDS,) if border.is_end else (REGION_BORDERS, border.kind)
+        for kind_or_group in kinds_of_border:
+            borders_by_name[kind_or_group].append((volume_index, border))
     return [
         measure
-        for name, named_borders in borders_by_name.items()
-        for measure in _measures_of_borders(name, named_borders, resampling)
+        for kind_or_group, named_borders in borders_by_name.items()
+        for measure in _measures_of_borders(kind_or_group, named_borders, resampling)
     ]
 
 
 def _measures_of_borders(
-    name: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
+    kind_or_group: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
 ) -> list[Measure]:
     """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and
     of the predicted ones invented."""
@@ -326,31 +332,39 @@ def _measures_of_borders(
         volume_index_by_error, absolute_errors_mm, minlength=volume_count
     )
     found_by_volume = np.bincount(volume_index_by_error, minlength=volume_count)
-    stage_and_region: dict[str, Any] = {"stage": "decided", "region": name}
+    stage_and_region: dict[str, Any] = {"stage": "decided", "region": kind_or_group}
     return [
         resampling.quantile(
-            "border_signed_median_mm", errors_mm, volume_index_by_error, 0.5, region=name
+            "border_signed_median_mm", errors_mm, volume_index_by_error, 0.5, region=kind_or_group
         ),
         resampling.quantile(
-            "border_abs_median_mm", absolute_errors_mm, volume_index_by_error, 0.5, region=name
+            "border_abs_median_mm",
+            absolute_errors_mm,
+            volume_index_by_error,
+            0.5,
+            region=kind_or_group,
         ),
         resampling.mean(
             "border_abs_mean_mm", error_sum_by_volume, found_by_volume, **stage_and_region
         ),
         resampling.quantile(
-            "border_abs_p95_mm", absolute_errors_mm, volume_index_by_error, 0.95, region=name
+            "border_abs_p95_mm",
+            absolute_errors_mm,
+            volume_index_by_error,
+            0.95,
+            region=kind_or_group,
         ),
         resampling.rate("border_within_10_mm", near_by_volume, true_by_volume, **stage_and_region),
         resampling.rate("border_missed", missed_by_volume, true_by_volume, **stage_and_region),
         resampling.rate(
             "border_invented", invented_by_volume, predicted_by_volume, **stage_and_region
         ),
-        *_interval_measures(name, borders, resampling),
+        *_interval_measures(kind_or_group, borders, resampling),
     ]
 
 
 def _interval_measures(
-    name: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
+    kind_or_group: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
 ) -> list[Measure]:
     """How often the 90 % intervals of the borders found hold the true height, and their median
     width; empty without intervals."""
@@ -375,10 +389,13 @@ def _interval_measures(
             holding_by_volume,
             interval_count_by_volume,
             stage="decided",
-            region=name,
+            region=kind_or_group,
         ),
         resampling.quantile(
-            "border_interval_median_mm", *values_by_case(widths_with_volume_index), 0.5, region=name
+            "border_interval_median_mm",
+            *values_by_case(widths_with_volume_index),
+            0.5,
+            region=kind_or_group,
         ),
     ]
 
@@ -392,12 +409,12 @@ def _calibration_measures(
     measures: list[Measure] = []
     for stage in CALIBRATION_STAGES:
         if all(stage in tally.bins for tally in tallies):
-            for suffix, bins_attribute in (("", "bins"), ("_one_class", "plain_bins")):
+            for name_suffix, bins_attribute in (("", "bins"), ("_one_class", "plain_bins")):
                 bins_by_volume = np.stack(
                     [getattr(tally, bins_attribute)[stage] for tally in tallies]
                 )  # (c, b, 3)
                 error_measure = resampling.statistic(
-                    f"expected_calibration_error{suffix}",
+                    f"expected_calibration_error{name_suffix}",
                     bins_by_volume,
                     expected_calibration_error,
                     int(bins_by_volume[..., 0].sum()),
@@ -448,21 +465,25 @@ def _set_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Meas
         return []
     set_probability = np.array(stated_probabilities, dtype=np.float64)
     squared_errors = (set_probability - column_of(tallies, "exact")) ** 2
-    ones = np.ones(len(tallies))
+    one_by_volume = np.ones(len(tallies))
     return [
-        resampling.mean("set_probability", set_probability, ones, stage="decided", most=1.0),
-        resampling.mean("set_brier", squared_errors, ones, stage="decided", most=1.0),
+        resampling.mean(
+            "set_probability", set_probability, one_by_volume, stage="decided", most=1.0
+        ),
+        resampling.mean("set_brier", squared_errors, one_by_volume, stage="decided", most=1.0),
     ]
 
 
 def _risk_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set,
     among the surest volumes."""
-    confidence = column_of(tallies, "confidence")
+    confidence_by_volume = column_of(tallies, "confidence")
     ranked_by_slices = rank_volumes(
-        confidence, column_of(tallies, "wrong"), column_of(tallies, "slices")
+        confidence_by_volume, column_of(tallies, "wrong"), column_of(tallies, "slices")
     )
-    ranked_by_sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
+    ranked_by_sets = rank_volumes(
+        confidence_by_volume, ~column_of(tallies, "exact"), np.ones(len(tallies))
+    )
     return [
         resampling.share_by_weights("risk_coverage_slices", ranked_by_slices.area),
         resampling.share_by_weights("risk_coverage_sets", ranked_by_sets.area),

@@ -66,8 +66,8 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
                without marks, are not checked
     """
     subject_by_mark = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
-    for file, facts in made_from.items():
-        for split, marks in (facts.get("subjects") or {}).items():
+    for file, file_facts in made_from.items():
+        for split, marks in (file_facts.get("subjects") or {}).items():
             leaked_subjects = sorted(
                 subject_by_mark[subject_mark]
                 for subject_mark in subject_by_mark.keys() & set(marks)
@@ -88,12 +88,16 @@ def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabu
     Raises CollectionError "evaluate-truth-changed" naming the first volume whose labels differ, and
     as `read_collection`.
     """
-    for name, folder in collections.items():
+    for collection_name, folder in collections.items():
         if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():
             continue
         tables_now = read_collection(folder, vocabulary)
         for record_index, record in enumerate(pack.records):
-            if record.collection != name or record.split != TEST_SPLIT or record.status != "ok":
+            if (
+                record.collection != collection_name
+                or record.split != TEST_SPLIT
+                or record.status != "ok"
+            ):
                 continue
             cut_labels = pack.truth[record.first_row : record.first_row + record.slices]
             labels_now = truth(

@@ -21,7 +21,7 @@ from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.body_part import regions_named
 
-COLUMN = "body_part_examined"
+BODY_PART_COLUMN = "body_part_examined"
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,16 @@ def header_rows(tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[Heade
     most_frequent_first = sorted(
         volumes_by_combination.items(), key=lambda item: (-item[1], item[0])
     )
-    return tuple(HeaderRow(*combination, volumes) for combination, volumes in most_frequent_first)
+    return tuple(
+        HeaderRow(*combination, volume_count) for combination, volume_count in most_frequent_first
+    )
 
 
 def header_measures(
     tallies: Sequence[Tally], vocabulary: Vocabulary, resampling: Resampling
 ) -> list[Measure]:
     """Rates of header and prediction over the same volumes; empty if no volume has the column."""
-    if not any(tally.case.attributes.get(COLUMN, "").strip() for tally in tallies):
+    if not any(tally.case.attributes.get(BODY_PART_COLUMN, "").strip() for tally in tallies):
         return []
     header_regions_by_volume_id = {
         header.tally.case.volume_id: set(header.regions)
@@ -133,10 +135,10 @@ class _Header(NamedTuple):
 def _read_headers(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[_Header]:
     headers = []
     for tally in tallies:
-        text = tally.case.attributes.get(COLUMN, "").strip()
-        header_regions = regions_named(text, vocabulary)
+        header_text = tally.case.attributes.get(BODY_PART_COLUMN, "").strip()
+        header_regions = regions_named(header_text, vocabulary)
         if header_regions is not None:
-            headers.append(_Header(tally, text, header_regions))
+            headers.append(_Header(tally, header_text, header_regions))
     return headers
 
 

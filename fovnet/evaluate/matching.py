@@ -25,10 +25,10 @@ from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import source_of
 
 Answer = Mapping[str, Any]
-PATH = "path"
-CONTENT = "content"
-PATH_END = "end of path"
-NAME = "name"
+BY_PATH = "path"
+BY_CONTENT = "content"
+BY_PATH_END = "end of path"
+BY_NAME = "name"
 NUMBER_SUFFIX = re.compile(r"-\d+")
 BIDS_PARTICIPANT = re.compile(r"(?<![A-Za-z0-9])sub-[A-Za-z0-9]+")
 FEWEST_PARTS_OF_PATH_END = 2  # of a common end of two paths: a folder and a name
@@ -38,7 +38,7 @@ FEWEST_PARTS_OF_PATH_END = 2  # of a common end of two paths: a folder and a nam
 class Match:
     """A labelled volume, and the answer on it: None if there is none.
 
-    by  PATH, CONTENT, PATH_END or NAME; "" without an answer
+    by  BY_PATH, BY_CONTENT, BY_PATH_END or BY_NAME; "" without an answer
     """
 
     row: VolumeRow
@@ -65,7 +65,7 @@ def match_answers(collection: Collection, answers: Sequence[Answer]) -> list[Mat
     for row in labelled_rows:
         answer = answer_by_path.get(real_path(row.path))
         if answer is not None:
-            match_by_id[row.volume_id] = Match(row, answer, PATH)
+            match_by_id[row.volume_id] = Match(row, answer, BY_PATH)
     table_paths = {real_path(row.path) for row in collection.volumes}
     answers_on_other_files = [
         answer for answer in answers if real_path(Path(answer["path"])) not in table_paths
@@ -113,7 +113,7 @@ def _match_by_content(
         )
         if matching_answer is not None:
             answers_of_same_size.remove(matching_answer)
-            yield Match(row, matching_answer, CONTENT)
+            yield Match(row, matching_answer, BY_CONTENT)
 
 
 def _match_by_path_end(
@@ -144,7 +144,7 @@ def _match_by_path_end(
             continue
         answer = answers_by_path_end[longest_shared_end][0]
         if answer["volume_id"] in unused_ids and _names_person(longest_shared_end, row):
-            yield Match(row, answer, PATH_END)
+            yield Match(row, answer, BY_PATH_END)
 
 
 def _match_by_name(
@@ -165,7 +165,7 @@ def _match_by_name(
             continue
         people_in_answer_path = _people_named_in(Path(answer["path"]), subject_ids)
         if people_in_answer_path <= _people_named_in(row.path, subject_ids) | {row.subject_id}:
-            yield Match(row, answer, NAME)
+            yield Match(row, answer, BY_NAME)
 
 
 def _file_sizes(places: Iterable[Sequence[int]]) -> tuple[int, ...]:
@@ -202,13 +202,13 @@ def _numbered_ids(volumes: Iterable[tuple[str, Path]]) -> set[str]:
     """The volume_ids, of these pairs (volume_id, path), that were made by numbering files of one
     name: of several such files, or of one that has a number although it now is the only one."""
     ids_with_file_name = [(volume_id, volume_name(path)) for volume_id, path in volumes]
-    file_count_by_name = Counter(name.casefold() for _, name in ids_with_file_name)
+    file_count_by_name = Counter(file_name.casefold() for _, file_name in ids_with_file_name)
     numbered_ids = set()
-    for volume_id, name in ids_with_file_name:
-        number_suffix = volume_id[len(name) :]
-        begins_with_file_name = volume_id[: len(name)].casefold() == name.casefold()
+    for volume_id, file_name in ids_with_file_name:
+        number_suffix = volume_id[len(file_name) :]
+        begins_with_file_name = volume_id[: len(file_name)].casefold() == file_name.casefold()
         is_numbered = bool(NUMBER_SUFFIX.fullmatch(number_suffix))
-        has_namesakes = not number_suffix and file_count_by_name[name.casefold()] > 1
+        has_namesakes = not number_suffix and file_count_by_name[file_name.casefold()] > 1
         if begins_with_file_name and (is_numbered or has_namesakes):
             numbered_ids.add(volume_id)
     return numbered_ids

@@ -202,13 +202,15 @@ class Resampling:
     ) -> Measure:
         """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k,
         k); subjects whose totals are all 0 are not counted in `subjects`."""
-        totals = self.by_subject(per_case)
-        subject_count = int(totals.reshape(len(totals), -1).any(axis=1).sum())
-        value = _number_or_none(value_of(totals.sum(axis=0)[None])[0])
+        totals_by_subject = self.by_subject(per_case)
+        subject_count = int(totals_by_subject.reshape(len(totals_by_subject), -1).any(axis=1).sum())
+        value = _number_or_none(value_of(totals_by_subject.sum(axis=0)[None])[0])
         measure = _bare_measure(name, stage, region, denominator, value, subject_count)
         if value in (0.0, 1.0) and subject_count > 1:
             return _with_wilson_interval(measure)
-        return _with_interval(measure, studentised_interval(totals, value_of, self.weights))
+        return _with_interval(
+            measure, studentised_interval(totals_by_subject, value_of, self.weights)
+        )
 
     def mean(
         self,
@@ -225,12 +227,12 @@ class Resampling:
 
         most  upper bound of a single value, to which the interval is clipped
         """
-        totals = self.by_subject(per_case[:, None])
+        totals_by_subject = self.by_subject(per_case[:, None])
         numbers = self.by_subject(numbers[:, None])
-        low, high = ratio_interval(totals, numbers, self.weights, share=False)
+        low, high = ratio_interval(totals_by_subject, numbers, self.weights, share=False)
         observation_count = int(numbers.sum())
         subject_count = int((numbers > 0).sum())
-        value = float(totals.sum() / observation_count) if observation_count else None
+        value = float(totals_by_subject.sum() / observation_count) if observation_count else None
         interval_ends = np.maximum(low[0], 0.0), np.minimum(high[0], most)
         return _with_interval(
             _bare_measure(name, stage, region, observation_count, value, subject_count),
@@ -250,13 +252,13 @@ class Resampling:
         """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its
         denominator is the positive slices."""
         subject_index_by_slice = self.of_case[cases]
-        pairs = pairs_of(scores, positive, subject_index_by_slice, self.subjects)
+        ranked_pairs = pairs_of(scores, positive, subject_index_by_slice, self.subjects)
         value = _number_or_none(roc_area(scores, positive))
         subject_count = len(np.unique(subject_index_by_slice[positive]))
         measure = _bare_measure(name, stage, region, int(positive.sum()), value, subject_count)
         if value == 1.0 and subject_count > 1:
             return _with_wilson_interval(measure)
-        low, high = t_interval(pairs.area_and_error, self.weights)
+        low, high = t_interval(ranked_pairs.area_and_error, self.weights)
         return _with_interval(measure, (low[0], high[0]))
 
     def share_by_weights(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
@@ -294,8 +296,10 @@ class Resampling:
             )
         if subject_count < 2 or not np.ptp(values) > 0:  # resamples of equal values do not vary
             return measure
-        resamples = resampled_quantile(values, self.weights[:, subject_index_by_value], share)
-        interval_ends = percentile_interval(resamples, widened_level(subject_count))
+        resampled_quantiles = resampled_quantile(
+            values, self.weights[:, subject_index_by_value], share
+        )
+        interval_ends = percentile_interval(resampled_quantiles, widened_level(subject_count))
         return _with_interval(measure, interval_ends, PERCENTILE)
 
 

@@ -49,13 +49,13 @@ def networks_of(
     if start_trial is not None and start_trial.proposal.slot in member_slots:
         start_probabilities = member_probabilities[member_slots.index(start_trial.proposal.slot)]
     elif start_trial is not None:
-        path = weights / f"slot-{start_trial.proposal.slot:04d}.safetensors"
-        if path.exists():
-            start_probabilities = _compute_probabilities(pack, rows, path, device, progress)
+        weights_file = weights / f"slot-{start_trial.proposal.slot:04d}.safetensors"
+        if weights_file.exists():
+            start_probabilities = _compute_probabilities(pack, rows, weights_file, device, progress)
     if start_probabilities is not None:
         start_probabilities = np.asarray(start_probabilities, dtype=np.float64)
-    subjects = [record.subject for record in pack.records]
-    subject_of_volume = np.unique(subjects, return_inverse=True)[1]
+    subject_by_record = [record.subject for record in pack.records]
+    subject_of_volume = np.unique(subject_by_record, return_inverse=True)[1]
     return Networks(
         shipped=np.asarray(scored["raw"], dtype=np.float64),
         members=np.asarray(member_probabilities, dtype=np.float32),

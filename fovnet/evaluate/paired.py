@@ -92,7 +92,7 @@ def _near_border_count(outcome: VolumeOutcome) -> int:
 
 
 MEAN_BORDER_ERROR = "border_abs_mean_mm"
-RATES: Mapping[tuple[str, str], Part] = {
+COUNTS_BY_MEASURE: Mapping[tuple[str, str], Part] = {
     ("slice_error", "raw"): lambda volume: (volume.wrong_raw, volume.slices),
     ("slice_error", "decided"): lambda volume: (volume.wrong, volume.slices),
     ("span_f1", "decided"): lambda volume: (
@@ -114,7 +114,7 @@ RATES: Mapping[tuple[str, str], Part] = {
         len(volume.errors_mm),
     ),
 }
-QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
+QUANTILE_BY_MEASURE = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
 HIGHER_IS_BETTER = frozenset(
     {
         "span_f1",
@@ -141,20 +141,20 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
         far_slices=tally.far_slices,
         spans=tally.spans,
         true_borders=sum(border.true_mm is not None for border in inner_borders),
-        errors_mm=tuple(error for error in errors_mm if error is not None),
+        errors_mm=tuple(error_mm for error_mm in errors_mm if error_mm is not None),
     )
 
 
 def run_measures(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[Measure]:
     """The measures of one run that `differences` compares."""
     measures: list[Measure] = []
-    for (name, stage), counts_of_volume in RATES.items():
+    for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():
         counts = _numerators_and_denominators(run, counts_of_volume)
         make_measure = resampling.mean if name == MEAN_BORDER_ERROR else resampling.rate
         measures.append(make_measure(name, *counts.T, stage=stage))
     border_errors = _border_errors(run)
-    for name, share in QUANTILES.items():
-        measures.append(resampling.quantile(name, border_errors.mm, border_errors.volume, share))
+    for name, quantile in QUANTILE_BY_MEASURE.items():
+        measures.append(resampling.quantile(name, border_errors.mm, border_errors.volume, quantile))
     return measures
 
 
@@ -164,7 +164,7 @@ def differences(
     """Second minus first in every measure that both runs have; outcomes and `resampling` are of the same
     volumes in the same order."""
     measured_differences = []
-    for (name, stage), counts_of_volume in RATES.items():
+    for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():
         first_counts = _numerators_and_denominators(first, counts_of_volume)
         second_counts = _numerators_and_denominators(second, counts_of_volume)
         if first_counts[:, 1].any() and second_counts[:, 1].any():
@@ -174,27 +174,31 @@ def differences(
     first_errors = _border_errors(first)
     second_errors = _border_errors(second)
     if len(first_errors.mm) and len(second_errors.mm):
-        for name, share in QUANTILES.items():
+        for name, quantile in QUANTILE_BY_MEASURE.items():
             measured_differences.append(
-                _quantile_difference(name, share, first_errors, second_errors, resampling)
+                _quantile_difference(name, quantile, first_errors, second_errors, resampling)
             )
     return measured_differences
 
 
 def _quantile_difference(
-    name: str, share: float, first: BorderErrors, second: BorderErrors, resampling: Resampling
+    name: str, quantile: float, first: BorderErrors, second: BorderErrors, resampling: Resampling
 ) -> Difference:
     resampled_quantiles = [
         resampled_quantile(
-            errors.mm, resampling.weights[:, resampling.of_case[errors.volume]], share
+            border_errors.mm,
+            resampling.weights[:, resampling.of_case[border_errors.volume]],
+            quantile,
         )
-        for errors in (first, second)
+        for border_errors in (first, second)
     ]
     volume_indices = np.concatenate([first.volume, second.volume])
     return _difference_of_values(
         name,
         "decided",
-        values_of_both=[float(np.quantile(errors.mm, share)) for errors in (first, second)],
+        values_of_both=[
+            float(np.quantile(border_errors.mm, quantile)) for border_errors in (first, second)
+        ],
         interval_ends=quantile_difference_interval(
             resampled_quantiles[1] - resampled_quantiles[0], resampling.subjects
         ),
@@ -230,11 +234,11 @@ def _numerators_and_denominators(run: Sequence[VolumeOutcome], counts_of_volume:
     return np.array([counts_of_volume(outcome) for outcome in run], dtype=np.float64)
 
 
-def _border_errors(run: Sequence[VolumeOutcome]) -> BorderErrors:
+def _border_errors(outcomes: Sequence[VolumeOutcome]) -> BorderErrors:
     return BorderErrors(
         *values_by_case(
             (volume_index, abs(error_mm))
-            for volume_index, outcome in enumerate(run)
+            for volume_index, outcome in enumerate(outcomes)
             for error_mm in outcome.errors_mm
         )
     )

@@ -24,9 +24,9 @@ from fovnet.evaluate.slices import confusion, foremost_class
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
 
-TABLE = "agreement.tsv"
-MEASURES = tuple(field.name for field in fields(Measure) if field.name != "stage")
-COLUMNS = ("first", "second", *MEASURES)
+AGREEMENT_TABLE = "agreement.tsv"
+MEASURE_COLUMNS = tuple(field.name for field in fields(Measure) if field.name != "stage")
+COLUMNS = ("first", "second", *MEASURE_COLUMNS)
 Agreements = Mapping[tuple[str, str], Sequence[Measure]]
 """The measures of each pair of readers."""
 BORDER_NEAR = f"border_within_{AGREEMENT_MM:.0f}mm"
@@ -172,21 +172,21 @@ def _measures_of_border_kind(
 
 def write_agreement(folder: Path, pairs: Agreements) -> Path:
     """Writes agreement.tsv: the measures of each pair of readers."""
-    rows = [
+    measure_rows = [
         {"first": first, "second": second} | asdict(measure)
         for (first, second), measures in pairs.items()
         for measure in measures
     ]
-    return write_tsv(folder / TABLE, COLUMNS, rows)
+    return write_tsv(folder / AGREEMENT_TABLE, COLUMNS, measure_rows)
 
 
 def read_agreement(folder: Path) -> Agreements:
     """What `write_agreement` wrote beside the tables of a collection; empty where there is no such
     table."""
     try:
-        rows = read_tsv(folder / TABLE)
+        measure_rows = read_tsv(folder / AGREEMENT_TABLE)
         measures_by_readers: dict[tuple[str, str], list[Measure]] = {}
-        for row in rows:
+        for row in measure_rows:
             measures_by_readers.setdefault((row["first"], row["second"]), []).append(
                 _measure_in_row(row)
             )
@@ -197,8 +197,8 @@ def read_agreement(folder: Path) -> Agreements:
 
 def _measure_in_row(row: Mapping[str, str]) -> Measure:
     value_by_name = {
-        name: float(row[name]) if row[name] else None
-        for name in ("numerator", "value", "low", "high")
+        column: float(row[column]) if row[column] else None
+        for column in ("numerator", "value", "low", "high")
     }
     return Measure(
         name=row["name"],

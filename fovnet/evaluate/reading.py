@@ -168,7 +168,9 @@ def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder,
         return None
     return tuple(
         DecidedBorder(
-            row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))
+            row["below"],
+            row["above"],
+            *(float(row[column]) for column in ("mm", "low_mm", "high_mm")),
         )
         for row in rows
     )

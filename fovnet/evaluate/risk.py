@@ -39,14 +39,14 @@ class RankedVolumes:
     def curve(self) -> tuple[Floats, Floats, Floats]:
         """Confidence, coverage and risk (v',) at every distinct confidence."""
         last_of_each_confidence = np.unique(self.last)
-        risk = (
+        risk_by_confidence = (
             np.cumsum(self.wrong)[last_of_each_confidence]
             / np.cumsum(self.total)[last_of_each_confidence]
         )
         return (
             self.confidence[last_of_each_confidence],
             (last_of_each_confidence + 1) / len(self.last),
-            risk,
+            risk_by_confidence,
         )
 
     def area(self, weights: Floats) -> Floats:
@@ -71,15 +71,15 @@ class RankedVolumes:
 def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolumes:
     """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1
     of 1 for whole volumes."""
-    order = np.argsort(-confidence, kind="stable")
-    falling_confidence = confidence[order]
+    falling_order = np.argsort(-confidence, kind="stable")
+    falling_confidence = confidence[falling_order]
     last_of_equal_confidence = (
         np.searchsorted(-falling_confidence, -falling_confidence, side="right") - 1
     )
     return RankedVolumes(
-        order=order,
+        order=falling_order,
         confidence=falling_confidence,
-        wrong=np.asarray(wrong, dtype=np.float64)[order],
-        total=np.asarray(total, dtype=np.float64)[order],
+        wrong=np.asarray(wrong, dtype=np.float64)[falling_order],
+        total=np.asarray(total, dtype=np.float64)[falling_order],
         last=last_of_equal_confidence,
     )

@@ -25,7 +25,7 @@ from fovnet.evaluate.risk import rank_volumes
 from fovnet.regions import Vocabulary
 
 Bools = NDArray[np.bool_]
-RATES = {
+COUNTED_BY_RATE = {
     "statements_decided": ("decided", "is_known"),
     "statements_wrong": ("wrong", "decided"),
     "yes_wrong": ("wrong_yes", "yes"),
@@ -92,12 +92,12 @@ def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
     truth_by_region = region_labels(
         case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm
     )
-    answers = np.array([statement.answer for statement in case.statements])
+    stated_answers = np.array([statement.answer for statement in case.statements])
     return StatementTally(
         is_known=truth_by_region.is_known,
         is_shown=truth_by_region.is_shown & truth_by_region.is_known,
-        yes=truth_by_region.is_known & (answers == YES),
-        no=truth_by_region.is_known & (answers == NO),
+        yes=truth_by_region.is_known & (stated_answers == YES),
+        no=truth_by_region.is_known & (stated_answers == NO),
         probability=np.array([statement.probability for statement in case.statements]),
     )
 
@@ -105,20 +105,22 @@ def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
 def statement_measures(
     tallies: Sequence[StatementTally | None], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    """The rates of RATES, in all and of each region, and the calibration error of the
+    """The rates of COUNTED_BY_RATE, in all and of each region, and the calibration error of the
     probabilities; none unless every volume was answered region by region."""
     known_tallies = [tally for tally in tallies if tally is not None]
     if len(known_tallies) != len(tallies) or not tallies:
         return []
     measures = []
-    for name, attribute_names in RATES.items():
+    for rate_name, attribute_names in COUNTED_BY_RATE.items():
         numerators, denominators = (
             np.stack([getattr(tally, attribute_name) for tally in known_tallies]).astype(np.int64)
             for attribute_name in attribute_names
         )
-        measures.append(resampling.rate(name, numerators.sum(axis=1), denominators.sum(axis=1)))
+        measures.append(
+            resampling.rate(rate_name, numerators.sum(axis=1), denominators.sum(axis=1))
+        )
         measures += resampling.rates(
-            name, numerators, denominators, regions=vocabulary.classes[:-1]
+            rate_name, numerators, denominators, regions=vocabulary.classes[:-1]
         )
     bins_by_volume = np.stack([tally.bins for tally in known_tallies])
     error_measure = resampling.statistic(

@@ -119,17 +119,20 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     named_groups = [
         ("volumes", "", evaluation.handling),
         ("header", "", evaluation.header_rates),
-        *((group.name, _yes_or_no(group.too_few), group.measures) for group in evaluation.groups),
+        *(
+            (group_name.name, _yes_or_no(group_name.too_few), group_name.measures)
+            for group_name in evaluation.groups
+        ),
     ]
     return [
         {
             **asdict(measure),
-            "group": group,
+            "group": group_name,
             "measure": measure.name,
             "too_few": too_few,
             "numerator": _without_decimals(measure.numerator),
         }
-        for group, too_few, measures in named_groups
+        for group_name, too_few, measures in named_groups
         for measure in measures
     ]
 
@@ -180,9 +183,9 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
 def refuse_others(out: Path) -> None:
     """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a
     folder."""
-    for name, columns in COLUMNS_BY_TABLE.items():
+    for table_name, columns in COLUMNS_BY_TABLE.items():
         # columns were added at the end
-        refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))
+        refuse_foreign(out / f"{table_name}.tsv", partial(begins_with, columns=columns[:3]))
     refuse_foreign(out / "evaluation.json", is_our_json)
 
 

@@ -68,17 +68,19 @@ class Answering:
 
         Raises OSError if the disk is full, and then nothing is answered: to be called again.
         """
-        attempts = count_attempts(self.places, series_folder)
+        attempt_count = count_attempts(self.places, series_folder)
         attempts_path = self.places.begun / series_folder.name
-        write_text(attempts_path, str(attempts + 1))
+        write_text(attempts_path, str(attempt_count + 1))
         try:
-            sources_by_name = self._name_volumes(series_folder) if attempts < MOST_ATTEMPTS else []
+            sources_by_name = (
+                self._name_volumes(series_folder) if attempt_count < MOST_ATTEMPTS else []
+            )
             if sources_by_name:
                 for prediction in self._predict_unanswered(sources_by_name):
                     self._write_answer(prediction)
-                answers = [self._write_report(name) for name, _ in sources_by_name]
+                answers = [self._write_report(volume_id) for volume_id, _ in sources_by_name]
             else:
-                self._write_answer(_refusal_after_crashes(series_folder, attempts))
+                self._write_answer(_refusal_after_crashes(series_folder, attempt_count))
                 answers = [self._write_report(series_folder.name)]
             self._record_instances(series_folder, answers)
             self.table.add(*split_name(series_folder.name))
@@ -92,11 +94,14 @@ class Answering:
         read."""
         try:
             sources = sorted(
-                find([series_folder], self.included).sources, key=lambda source: source.path
+                find([series_folder], self.included).sources,
+                key=lambda found_source: found_source.path,
             )
         except Exception:
             sources = [source_of(series_folder)]
-        return list(zip(name_volumes([source.path for source in sources]), sources, strict=True))
+        return list(
+            zip(name_volumes([found_source.path for found_source in sources]), sources, strict=True)
+        )
 
     def _predict_unanswered(
         self, sources_by_name: list[tuple[str, Source]]
@@ -104,12 +109,12 @@ class Answering:
         """The answers that are not there yet."""
         answers_folder = self.places.answers
         identity = self.ensemble.identity
-        unanswered = [
-            (name, source)
-            for name, source in sources_by_name
-            if earlier_rows(answers_folder, name, source, identity) is None
+        unanswered_sources = [
+            (volume_id, source)
+            for volume_id, source in sources_by_name
+            if earlier_rows(answers_folder, volume_id, source, identity) is None
         ]
-        yield from predict(unanswered, self.ensemble)
+        yield from predict(unanswered_sources, self.ensemble)
 
     def _write_answer(self, prediction: AnsweredVolume) -> None:
         ensemble = self.ensemble
@@ -125,14 +130,14 @@ class Answering:
             model_name=ensemble.name,
         )
 
-    def _write_report(self, name: str) -> VolumeAnswer:
+    def _write_report(self, volume_id: str) -> VolumeAnswer:
         """What is said of a volume, and its report on the way to the peer, unless it was
         refused."""
-        answer_facts = read_json(self.places.answers / f"{name}.json")
+        answer_facts = read_json(self.places.answers / f"{volume_id}.json")
         no_report_code = ""
         report_folders = map(self.places.reports, STATES)
         is_report_made = any(
-            (report_folder / f"{name}.dcm").exists() for report_folder in report_folders
+            (report_folder / f"{volume_id}.dcm").exists() for report_folder in report_folders
         )
         if answer_facts["status"] != "refused" and not is_report_made:
             try:
@@ -143,13 +148,13 @@ class Answering:
                 )
             except ModelError as fault:
                 no_report_code = fault.code
-        return VolumeAnswer(name, answer_facts["status"], answer_facts["code"], no_report_code)
+        return VolumeAnswer(volume_id, answer_facts["status"], answer_facts["code"], no_report_code)
 
     def _record_instances(self, series_folder: Path, answers: list[VolumeAnswer]) -> None:
         series_key, version = split_name(series_folder.name)
         checksum_by_name = {path.name: checksum(path) for path in sorted(series_folder.iterdir())}
         answer_rows = [asdict(answer) for answer in answers]
-        header = dcmread(
+        series_header = dcmread(
             series_folder / next(iter(checksum_by_name)),
             specific_tags=UID_TAGS,
             stop_before_pixels=True,
@@ -158,20 +163,22 @@ class Answering:
             self.places.answer_record_path(series_key),
             {
                 "version": version,
-                "study_uid": str(header.StudyInstanceUID),
-                "series_uid": str(header.SeriesInstanceUID),
+                "study_uid": str(series_header.StudyInstanceUID),
+                "series_uid": str(series_header.SeriesInstanceUID),
                 "volumes": answer_rows,
                 "instances": checksum_by_name,
             },
         )
 
 
-def _refusal_after_crashes(series_folder: Path, attempts: int) -> AnsweredVolume:
+def _refusal_after_crashes(series_folder: Path, attempt_count: int) -> AnsweredVolume:
     """The refusal of a series that ended so many processes."""
-    sentence = (
-        f"{series_folder}: {attempts} processes ended while they read it (by a crash, for want of memory, "
+    refusal_sentence = (
+        f"{series_folder}: {attempt_count} processes ended while they read it (by a crash, for want of memory, "
         "or killed). Read it with `fovnet predict`, which tells more."
     )
     return AnsweredVolume(
-        refusal(series_folder.name, str(series_folder), VolumeError("volume-crash", sentence))
+        refusal(
+            series_folder.name, str(series_folder), VolumeError("volume-crash", refusal_sentence)
+        )
     )

@@ -174,38 +174,44 @@ class Courier:
         return association, bool(connection_events)
 
     def _send_reports(
-        self, association: Association, paths: list[Path], peer_offers_commitment: bool
+        self, association: Association, report_paths: list[Path], peer_offers_commitment: bool
     ) -> list[Path]:
         """The reports that the peer has stored, of these; they are moved."""
         sent_paths: list[Path] = []
         failed_paths_by_cause: dict[str, list[Path]] = {}
-        for path in paths:
+        for report_path in report_paths:
             if not association.is_established:
                 break
-            report = dcmread(path)
-            status = association.send_c_store(report).get("Status")
-            if status == 0 or (status is not None and status >> 12 == STATUS_DIGIT_WARNING):
-                self.outbox.mark_sent(path, str(report.SOPInstanceUID), peer_offers_commitment)
-                self.say(f"report {path.stem}: stored by {self.peer.title}")
-                sent_paths.append(path)
+            report = dcmread(report_path)
+            store_status = association.send_c_store(report).get("Status")
+            if store_status == 0 or (
+                store_status is not None and store_status >> 12 == STATUS_DIGIT_WARNING
+            ):
+                self.outbox.mark_sent(
+                    report_path, str(report.SOPInstanceUID), peer_offers_commitment
+                )
+                self.say(f"report {report_path.stem}: stored by {self.peer.title}")
+                sent_paths.append(report_path)
                 continue
             failure_cause = (
-                "gave no answer" if status is None else f"refused it, status {status:04X}"
+                "gave no answer"
+                if store_status is None
+                else f"refused it, status {store_status:04X}"
             )
-            failed_paths_by_cause.setdefault(failure_cause, []).append(path)
-            if status is None:
+            failed_paths_by_cause.setdefault(failure_cause, []).append(report_path)
+            if store_status is None:
                 association.abort()
         for failure_cause, failed_paths in failed_paths_by_cause.items():
             self._put_off_reports(failed_paths, failure_cause)
         return sent_paths
 
-    def _put_off_reports(self, paths: list[Path], cause: str) -> None:
+    def _put_off_reports(self, report_paths: list[Path], cause: str) -> None:
         """Tells of reports that failed at one cause, in a line, and puts them off."""
-        for path in paths:
-            self.outbox.mark_failed(path, f"{self.peer.title} {cause}")
-        others_in_words = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        for report_path in report_paths:
+            self.outbox.mark_failed(report_path, f"{self.peer.title} {cause}")
+        others_in_words = f" and {len(report_paths) - 1} more" if len(report_paths) > 1 else ""
         self.say(
-            f"report {paths[0].stem}{others_in_words}: {self.peer.title} {cause}; tried again later"
+            f"report {report_paths[0].stem}{others_in_words}: {self.peer.title} {cause}; tried again later"
         )
 
     def _request_commitment(self, association: Association, paths: list[Path]) -> None:
@@ -213,16 +219,16 @@ class Courier:
         paths = [path for path in paths if path.exists()]  # the others are committed meanwhile
         if not paths or not association.is_established:
             return
-        request = Dataset()
-        request.TransactionUID = generate_uid(prefix=None)
-        request.ReferencedSOPSequence = [_referenced_report(path) for path in paths]
-        status, _ = association.send_n_action(
-            request,
+        commitment_request = Dataset()
+        commitment_request.TransactionUID = generate_uid(prefix=None)
+        commitment_request.ReferencedSOPSequence = [_referenced_report(path) for path in paths]
+        response, _ = association.send_n_action(
+            commitment_request,
             REQUEST_COMMITMENT,
             StorageCommitmentPushModel,
             StorageCommitmentPushModelInstance,
         )
-        status_code = status.get("Status")
+        status_code = response.get("Status")
         if status_code == 0:
             for path in paths:
                 self.outbox.mark_asked(
@@ -258,8 +264,8 @@ class Courier:
             self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), "")
         report_count_by_cause: dict[str, int] = {}
         for reference in commitment_result.get("FailedSOPSequence") or ():
-            reason = f"{reference.get('FailureReason', 0):04X}"
-            cause = f"{self.peer.title} does not keep what it stored, reason {reason}"
+            reason_code = f"{reference.get('FailureReason', 0):04X}"
+            cause = f"{self.peer.title} does not keep what it stored, reason {reason_code}"
             if self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), cause):
                 report_count_by_cause[cause] = report_count_by_cause.get(cause, 0) + 1
         for cause, report_count in report_count_by_cause.items():
@@ -274,17 +280,17 @@ def give_up(outbox: Outbox, trouble: str, say: Callable[[str], None], figures: F
              them
     """
     age_limit_in_words = f"{outbox.pauses.give_up_s / 3600:g} h (--give-up)"
-    for path, cause in outbox.overdue_reports(UNSENT, trouble):
-        outbox.give_up(path, UNSENT)
+    for report_path, cause in outbox.overdue_reports(UNSENT, trouble):
+        outbox.give_up(report_path, UNSENT)
         figures.count("given_up")
         say(
-            f"report {path.stem}: given up after {age_limit_in_words} and removed, its answer stays; {cause}"
+            f"report {report_path.stem}: given up after {age_limit_in_words} and removed, its answer stays; {cause}"
         )
-    for path, cause in outbox.overdue_reports(STORED, trouble):
-        outbox.give_up(path, STORED)
+    for report_path, cause in outbox.overdue_reports(STORED, trouble):
+        outbox.give_up(report_path, STORED)
         figures.count("uncommitted")
         say(
-            f"report {path.stem}: stored, not asked for any more after {age_limit_in_words}; {cause}"
+            f"report {report_path.stem}: stored, not asked for any more after {age_limit_in_words}; {cause}"
         )
 
 

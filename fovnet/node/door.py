@@ -134,17 +134,17 @@ class Door:
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
         _config.LOG_HANDLER_LEVEL = "none"  # its log names patients, and nobody reads it
-        ae = AE(title)
-        ae.require_called_aet = True
+        application_entity = AE(title)
+        application_entity.require_called_aet = True
         # the library counts connections, silent ones too; `Lobby` counts associations
-        ae.maximum_associations = 2**31
-        ae.maximum_pdu_size = LARGEST_PDU_RECEIVED
-        ae.acse_timeout = self.limits.request_s
-        ae.dimse_timeout = ae.network_timeout = self.limits.idle_s
-        ae.add_supported_context(Verification)
+        application_entity.maximum_associations = 2**31
+        application_entity.maximum_pdu_size = LARGEST_PDU_RECEIVED
+        application_entity.acse_timeout = self.limits.request_s
+        application_entity.dimse_timeout = application_entity.network_timeout = self.limits.idle_s
+        application_entity.add_supported_context(Verification)
         for sop_class in MR_IMAGE_CLASSES:
-            ae.add_supported_context(sop_class, decodable_syntaxes())
-        handlers: list[Any] = [
+            application_entity.add_supported_context(sop_class, decodable_syntaxes())
+        event_handlers: list[Any] = [
             (evt.EVT_CONN_OPEN, self._on_open),
             (evt.EVT_CONN_CLOSE, self._on_close),
             (evt.EVT_REQUESTED, self._on_request),
@@ -154,9 +154,13 @@ class Door:
             (evt.EVT_C_STORE, self._store),
         ]
         if self.on_commitment:
-            ae.add_supported_context(StorageCommitmentPushModel, scu_role=False, scp_role=True)
-            handlers.append((evt.EVT_N_EVENT_REPORT, self.on_commitment))
-        server = ae.make_server((host, port), evt_handlers=handlers, server_class=DoorServer)
+            application_entity.add_supported_context(
+                StorageCommitmentPushModel, scu_role=False, scp_role=True
+            )
+            event_handlers.append((evt.EVT_N_EVENT_REPORT, self.on_commitment))
+        server = application_entity.make_server(
+            (host, port), evt_handlers=event_handlers, server_class=DoorServer
+        )
         assert isinstance(server, DoorServer)
         server.callers = self.callers
         server.tls = tls
@@ -291,8 +295,8 @@ class Door:
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""
-        request: Any = event.request
-        data_set_bytes = request.DataSet
+        store_request: Any = event.request
+        data_set_bytes = store_request.DataSet
         byte_count = data_set_bytes.getbuffer().nbytes
         if not self._has_room(byte_count):
             return self._refuse_for_want_of_room(byte_count)
@@ -304,7 +308,9 @@ class Door:
         try:
             self.inbox.keep(
                 write_instance,
-                lambda path: _series_key_and_file_name(path, str(request.AffectedSOPInstanceUID)),
+                lambda path: _series_key_and_file_name(
+                    path, str(store_request.AffectedSOPInstanceUID)
+                ),
             )
         except InstanceMismatch:
             cause = (
@@ -383,12 +389,12 @@ def _reject_and_close(association: Any, result_source_reason: tuple[int, int, in
 def _file_header(event: evt.Event) -> bytes:
     """Preamble and file meta information: the same for the same instance, whatever versions wrote
     them."""
-    request: Any = event.request
+    store_request: Any = event.request
     header_file = DicomBytesIO()
     header_file.write(bytes(128) + b"DICM")
     file_meta = create_file_meta(
-        sop_class_uid=request.AffectedSOPClassUID,
-        sop_instance_uid=request.AffectedSOPInstanceUID,
+        sop_class_uid=store_request.AffectedSOPClassUID,
+        sop_instance_uid=store_request.AffectedSOPInstanceUID,
         transfer_syntax=event.context.transfer_syntax,
         implementation_uid=OUR_IMPLEMENTATION_UID,
         implementation_version="FOVNET",
@@ -397,13 +403,15 @@ def _file_header(event: evt.Event) -> bytes:
     return header_file.getvalue()
 
 
-def _series_key_and_file_name(path: Path, announced_uid: str) -> tuple[str, str]:
+def _series_key_and_file_name(instance_path: Path, announced_uid: str) -> tuple[str, str]:
     """(key of the instance's series, name of its file).
 
     Raises InstanceMismatch where a UID is missing or another than announced; anything for an
     unreadable data set.
     """
-    data_set_header = dcmread(path, specific_tags=IDENTIFYING_TAGS, stop_before_pixels=True)
+    data_set_header = dcmread(
+        instance_path, specific_tags=IDENTIFYING_TAGS, stop_before_pixels=True
+    )
     study_uid = str(data_set_header.get("StudyInstanceUID", ""))
     series_uid = str(data_set_header.get("SeriesInstanceUID", ""))
     if (

@@ -112,12 +112,12 @@ class Inbox:
                     self._has_room = None
                 return []
             begin_and_key = [
-                (arrival.first_s, key)
-                for key, arrival in self.arrivals.items()
+                (arrival.first_s, series_key)
+                for series_key, arrival in self.arrivals.items()
                 if now_s - arrival.last_s >= self.rest_s
                 or now_s - arrival.first_s >= self.longest_s
             ]
-        return [key for _, key in sorted(begin_and_key)]
+        return [series_key for _, series_key in sorted(begin_and_key)]
 
     def take(self, key: str) -> Path | None:
         """`series/KEY-N`, which nothing is added to any more; None where it held nothing new and
@@ -150,15 +150,15 @@ class Inbox:
         sync(self.places.incoming)
         return series_folder if has_new_instance else None
 
-    def _add_earlier_instances(self, folder: Path, earlier_folder: Path) -> None:
+    def _add_earlier_instances(self, series_folder: Path, earlier_folder: Path) -> None:
         """Adds the instances of the earlier version that did not come again, where they are still
         there."""
-        for path in earlier_folder.iterdir() if earlier_folder.exists() else ():
-            if not (folder / path.name).exists():
+        for earlier_path in earlier_folder.iterdir() if earlier_folder.exists() else ():
+            if not (series_folder / earlier_path.name).exists():
                 try:
-                    os.link(path, folder / path.name)
+                    os.link(earlier_path, series_folder / earlier_path.name)
                 except OSError:  # a file system without hard links
-                    copy(path, folder / path.name)
+                    copy(earlier_path, series_folder / earlier_path.name)
 
 
 def series_to_answer(places: Places) -> list[Path]:
@@ -166,8 +166,8 @@ def series_to_answer(places: Places) -> list[Path]:
     over."""
     unanswered_folders = []
     for series_folder in places.series.iterdir():
-        key, version = split_name(series_folder.name)
-        if int(str(places.record(key)["version"])) < version:
+        series_key, version = split_name(series_folder.name)
+        if int(str(places.record(series_key)["version"])) < version:
             unanswered_folders.append(series_folder)
     return sorted(
         unanswered_folders,

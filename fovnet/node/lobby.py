@@ -75,10 +75,10 @@ class Lobby:
     def associations(self) -> int:
         """How many there are now."""
         with self._lock:
-            count = self._count_associated()
-            if count < self.most:
+            association_count = self._count_associated()
+            if association_count < self.most:
                 self.turned_away = False
-            return count
+            return association_count
 
     def _count_associated(self) -> int:
         self._associated = [

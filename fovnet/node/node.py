@@ -114,11 +114,13 @@ class Node:
             lambda: self._door.open(settings.title, settings.host, settings.port, settings.tls_in),
         )
         page_port = settings.page
-        page = None
+        page_server = None
         page_address = ""
         if page_port is not None:
-            page = _open_port(page_port, lambda: serve(page_port, settings.title, self.status))
-            page_address = f"; page http://127.0.0.1:{page.server_address[1]}/"
+            page_server = _open_port(
+                page_port, lambda: serve(page_port, settings.title, self.status)
+            )
+            page_address = f"; page http://127.0.0.1:{page_server.server_address[1]}/"
         waiting_in_words = f"{len(self._waiting)} series wait for answers"
         self.say(f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}")
         if self._courier is None:
@@ -140,8 +142,8 @@ class Node:
         self._door.abort()
         for thread in threads:
             thread.join()
-        if page:
-            page.shutdown()
+        if page_server:
+            page_server.shutdown()
         self.say("stopped; the same command goes on from here")
 
     @property
@@ -169,21 +171,21 @@ class Node:
             **self.figures.now(),
         }
 
-    def _repeat_step(self, name: str, step: Callable[[], float]) -> None:
+    def _repeat_step(self, step_name: str, step: Callable[[], float]) -> None:
         """Takes a step again and again, each so many seconds after the last; one that fails is told
         of on the page and in the log, and tried again."""
         while not self.stopped.is_set():
             try:
                 pause_s = step()
-                self._trouble.pop(name, None)
+                self._trouble.pop(step_name, None)
             except Exception as fault:
                 pause_s = PAUSE_BEFORE_RETRY_S
-                reason = (
+                fault_in_words = (
                     getattr(fault, "strerror", None)
                     or f"{type(fault).__name__}, see {log_of(fault)}"
                 )
-                self._trouble[name] = f"{name}: {reason}; tried again"
-                self.say(self._trouble[name])
+                self._trouble[step_name] = f"{step_name}: {fault_in_words}; tried again"
+                self.say(self._trouble[step_name])
             self.stopped.wait(pause_s)
 
     def _answer_next(self) -> float:
@@ -204,20 +206,24 @@ class Node:
             " ".join(filter(None, (answer.status, answer.code, answer.unreported)))
             for answer in answers
         )
-        summary = ", ".join(f"{count} {status}" for status, count in count_by_status.items())
-        self.say(f"series {series_folder.name}: {summary}; {time.monotonic() - start_s:.1f} s")
+        statuses_in_words = ", ".join(
+            f"{answer_count} {status}" for status, answer_count in count_by_status.items()
+        )
+        self.say(
+            f"series {series_folder.name}: {statuses_in_words}; {time.monotonic() - start_s:.1f} s"
+        )
         return 0.0
 
     def _take_series_at_rest(self) -> None:
         """Series at rest wait for their answers from now on, but for those whose earlier version
         does."""
         waiting_keys = {split_name(series_folder.name)[0] for series_folder in self._waiting}
-        for key in self._inbox.keys_at_rest():
-            if key in waiting_keys:
+        for series_key in self._inbox.keys_at_rest():
+            if series_key in waiting_keys:
                 continue
-            if (series_folder := self._inbox.take(key)) is not None:
+            if (series_folder := self._inbox.take(series_key)) is not None:
                 self._waiting.append(series_folder)
-            elif key not in self._inbox.arrivals:
+            elif series_key not in self._inbox.arrivals:
                 self.figures.count("unchanged")
 
     def _deliver_reports(self) -> float:

@@ -70,23 +70,23 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
         def _send_head(self) -> bytes:
             """Sends the status and the headers; the body."""
-            path = urlsplit(self.path).path
+            url_path = urlsplit(self.path).path
             figures_now = figures()
             body_by_path = {
                 "/": _page_html(title, figures_now),
                 "/health": json.dumps(figures_now, indent=1) + "\n",
             }
-            status = 200 if path in body_by_path else 404
-            if path == "/health" and figures_now["trouble"]:
-                status = 503
-            body = body_by_path.get(path, "").encode()
-            self.send_response(status)
+            status_code = 200 if url_path in body_by_path else 404
+            if url_path == "/health" and figures_now["trouble"]:
+                status_code = 503
+            body_bytes = body_by_path.get(url_path, "").encode()
+            self.send_response(status_code)
             self.send_header(
-                "Content-Type", "application/json" if path == "/health" else "text/html"
+                "Content-Type", "application/json" if url_path == "/health" else "text/html"
             )
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body_bytes)))
             self.end_headers()
-            return body
+            return body_bytes
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: a monitor asks every few seconds."""
@@ -99,9 +99,9 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
 def _page_html(title: str, figures: Mapping[str, Any]) -> str:
     table_rows = "".join(
-        f"<tr><td>{escape(WORDS_BY_FIGURE.get(name, name))}</td><td>{_format_figure(name, value)}</td></tr>"
-        for name, value in figures.items()
-        if name != "trouble"
+        f"<tr><td>{escape(WORDS_BY_FIGURE.get(figure, figure))}</td><td>{_format_figure(figure, value)}</td></tr>"
+        for figure, value in figures.items()
+        if figure != "trouble"
     )
     return PAGE_TEMPLATE.format(
         title=escape(title), state=escape(figures["trouble"] or "All is well."), rows=table_rows

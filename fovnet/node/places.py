@@ -30,7 +30,7 @@ from fovnet.errors import ConfigError
 from fovnet.machine.locks import lock_folder
 from fovnet.records import is_stamped, read_json, write_json
 
-STAMP = "node.json"
+STAMP_FILE = "node.json"
 STATES = UNSENT, STORED, DELIVERED = "unsent", "stored", "delivered"
 
 
@@ -114,7 +114,7 @@ def lock_places(folder: Path) -> Iterator[Places]:
     folder = folder.resolve()
     if not folder.exists():
         folder.mkdir(parents=True, mode=0o700)
-    if any(folder.iterdir()) and not is_stamped(folder / STAMP):
+    if any(folder.iterdir()) and not is_stamped(folder / STAMP_FILE):
         raise ConfigError(
             "out-foreign",
             f"--out {folder}: is not empty, and was not filled by a node; give a folder of its own",
@@ -127,7 +127,7 @@ def lock_places(folder: Path) -> Iterator[Places]:
             f"--out {folder}: another node is at work there; give each a folder of its own",
         ) from fault
     try:
-        write_json(folder / STAMP, {"what": "the folder of a DICOM node"}, keep_same=True)
+        write_json(folder / STAMP_FILE, {"what": "the folder of a DICOM node"}, keep_same=True)
         places = Places(folder)
         shutil.rmtree(places.unfinished, ignore_errors=True)
         for subfolder in (

@@ -20,7 +20,9 @@ from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 
 UID_COLUMNS = ("study_uid", "series_uid")
-VOLUME_ID = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")  # KEY-N; of several volumes in it KEY-N-DIGITS
+VOLUME_ID_PATTERN = re.compile(
+    r"([0-9a-f]+)-(\d+)(-.+)?"
+)  # KEY-N; of several volumes in it KEY-N-DIGITS
 
 
 @dataclass
@@ -44,8 +46,8 @@ class AnswersTable:
             self.mend()
             return
         self._is_right = False
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in self._newest_lines(key)))
+        with self.path.open("a", encoding="utf-8") as table_file:
+            table_file.write("".join(f"{line}\n" for line in self._newest_lines(key)))
         self._is_right = True
 
     def mend(self) -> None:
@@ -54,12 +56,20 @@ class AnswersTable:
             return
         written_lines_by_key = self._lines_by_key()
         newest_ids_by_key = newest_answers(path.stem for path in self.places.answers.glob("*.json"))
-        lines: list[str] = []
-        for key in dict.fromkeys([*written_lines_by_key, *newest_ids_by_key]):
-            is_same = written_lines_by_key.get(key, {}).keys() == newest_ids_by_key.get(key, set())
-            lines += written_lines_by_key[key].values() if is_same else self._newest_lines(key)
+        table_lines: list[str] = []
+        for series_key in dict.fromkeys([*written_lines_by_key, *newest_ids_by_key]):
+            is_same = written_lines_by_key.get(series_key, {}).keys() == newest_ids_by_key.get(
+                series_key, set()
+            )
+            table_lines += (
+                written_lines_by_key[series_key].values()
+                if is_same
+                else self._newest_lines(series_key)
+            )
         header_line = tsv_text(self._columns, [])
-        write_text(self.path, header_line + "".join(f"{line}\n" for line in lines), keep_same=True)
+        write_text(
+            self.path, header_line + "".join(f"{line}\n" for line in table_lines), keep_same=True
+        )
         self._is_right = True
 
     @property
@@ -69,47 +79,49 @@ class AnswersTable:
     def _lines_by_key(self) -> dict[str, dict[str, str]]:
         """The whole lines in the file, by key and volume_id; none where it has other columns."""
         try:
-            text = self.path.read_text(encoding="utf-8", errors="replace")
+            table_text = self.path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return {}
-        header_line, *lines = text.split("\n")[:-1] or [""]  # what no line end follows was cut off
+        header_line, *written_lines = table_text.split("\n")[:-1] or [
+            ""
+        ]  # what no line end follows was cut off
         lines_by_key: dict[str, dict[str, str]] = {}
         if f"{header_line}\n" != tsv_text(self._columns, []):
             return lines_by_key
-        for line in lines:
+        for line in written_lines:
             volume_id = line.partition("\t")[0]
-            if (match := VOLUME_ID.fullmatch(volume_id)) and line.count("\t") == header_line.count(
+            if (volume_id_match := VOLUME_ID_PATTERN.fullmatch(volume_id)) and line.count(
                 "\t"
-            ):
-                lines_by_key.setdefault(match[1], {})[volume_id] = line
+            ) == header_line.count("\t"):
+                lines_by_key.setdefault(volume_id_match[1], {})[volume_id] = line
         return lines_by_key
 
-    def _newest_lines(self, key: str) -> list[str]:
+    def _newest_lines(self, series_key: str) -> list[str]:
         """The rows of the newest answer of a series, as lines."""
-        record = self.places.record(key)
-        uid_by_column = {name: record.get(name) for name in UID_COLUMNS}
-        volume_facts: Any = record.get("volumes", [])
+        answer_record = self.places.record(series_key)
+        uid_by_column = {column: answer_record.get(column) for column in UID_COLUMNS}
+        volume_facts: Any = answer_record.get("volumes", [])
         answer_paths = [
             self.places.answers / f"{facts['volume_id']}.json" for facts in volume_facts
         ]
-        rows = [
+        answer_table_rows = [
             answer_row(read_json(path)) | uid_by_column for path in answer_paths if path.exists()
         ]
-        return tsv_text(self._columns, rows).splitlines()[1:]
+        return tsv_text(self._columns, answer_table_rows).splitlines()[1:]
 
 
 def newest_answers(all_ids: Iterable[str]) -> dict[str, Collection[str]]:
     """The volume_ids of the highest version of each series, by the series' key."""
     newest_by_key: dict[str, tuple[int, set[str]]] = {}
     for volume_id in all_ids:
-        match = VOLUME_ID.fullmatch(volume_id)
-        if match is None:
+        volume_id_match = VOLUME_ID_PATTERN.fullmatch(volume_id)
+        if volume_id_match is None:
             continue
-        key = match[1]
-        version = int(match[2])
-        newest_version, _ = newest_by_key.get(key, (-1, set()))
+        series_key = volume_id_match[1]
+        version = int(volume_id_match[2])
+        newest_version, _ = newest_by_key.get(series_key, (-1, set()))
         if version > newest_version:
-            newest_by_key[key] = version, {volume_id}
+            newest_by_key[series_key] = version, {volume_id}
         elif version == newest_version:
-            newest_by_key[key][1].add(volume_id)
-    return {key: volume_ids for key, (_, volume_ids) in newest_by_key.items()}
+            newest_by_key[series_key][1].add(volume_id)
+    return {series_key: volume_ids for series_key, (_, volume_ids) in newest_by_key.items()}

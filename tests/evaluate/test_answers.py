@@ -21,7 +21,7 @@ from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.evaluate.answers import Matching, cases_of_answers, volume_outcomes
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.matching import CONTENT, NAME
+from fovnet.evaluate.matching import BY_CONTENT, BY_NAME
 from fovnet.evaluate.tallies import tally
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
@@ -209,11 +209,11 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
         tmp_path / "elsewhere" / "right.nii.gz",
     )
     write_json(answers / "renamed-right.json", {**stored, "file": file_record(source_of(file))})
-    assert [match.by for match in Matching.of(answers, labelled).matches] == [NAME]
+    assert [match.by for match in Matching.of(answers, labelled).matches] == [BY_NAME]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
-    assert [match.by for match in Matching.of(answers, labelled).matches] == [CONTENT]
+    assert [match.by for match in Matching.of(answers, labelled).matches] == [BY_CONTENT]
     (tmp_path / "right.nii.gz").unlink()
-    assert [match.by for match in Matching.of(answers, labelled).matches] == [NAME]
+    assert [match.by for match in Matching.of(answers, labelled).matches] == [BY_NAME]
     line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined")]
     told = CliRunner().invoke(app, [*line, "--bootstrap", "100"]).output
     assert "1 volume matched by name alone" in told and "elsewhere/right.nii.gz" in told

@@ -8,7 +8,7 @@ import pytest
 from fovnet.errors import CollectionError
 from fovnet.evaluate.comparison import compare, verdict, write_comparison
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.paired import HIGHER_IS_BETTER, RATES, Difference
+from fovnet.evaluate.paired import COUNTS_BY_MEASURE, HIGHER_IS_BETTER, Difference
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
@@ -236,7 +236,7 @@ class TestWhatIsNoComparison:
             compare(written(base, tmp_path / "a"), tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(("measure", "stage"), RATES)
+@pytest.mark.parametrize(("measure", "stage"), COUNTS_BY_MEASURE)
 def test_more_of_what_is_good_and_less_of_what_is_bad_is_better(measure, stage):
     """Errors and misses are good where they are few, agreement where there is much of it."""
     good = measure in ("span_f1", "exact_set", "border_within_10_mm")
