@@ -23,7 +23,7 @@ from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
 from fovnet.cli.verbs import VERBS, Verb
 from fovnet.errors import ConfigError
-from fovnet.net.cost.prices import HEADER
+from fovnet.net.cost.prices import COST_COLUMNS
 from fovnet.records import replace_with, unwritable, write_json, write_tsv
 
 
@@ -181,7 +181,7 @@ def test_prices_are_written_anew_whatever_space_they_were_of(tmp_path: Path) -> 
         str(tmp_path / "prices.tsv"),
     ]
     assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
-    write_tsv(tmp_path / "prices.tsv", ("row", "patient", *HEADER), [])
+    write_tsv(tmp_path / "prices.tsv", ("row", "patient", *COST_COLUMNS), [])
     assert not CliRunner().invoke(app, line).exception
 
 

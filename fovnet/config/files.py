@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from fovnet.config.faults import key_path, show_value, suggest_key, wanted_instead
 from fovnet.config.models import Settings
-from fovnet.config.search import FORMS
+from fovnet.config.search import SPEED_FORMS
 from fovnet.config.section import Section
 from fovnet.config.yaml_text import (
     MOST_BY_ALIASES,
@@ -51,7 +51,7 @@ def parse_as(
     except ValidationError as error:
         faults_by_file: dict[str, list[str]] = {}
         for fault in error.errors():
-            value_keys = tuple(step for step in fault["loc"] if step not in FORMS)
+            value_keys = tuple(step for step in fault["loc"] if step not in SPEED_FORMS)
             faulty_file = source_of(value_keys, raw, source, overrides or {})
             faults_by_file.setdefault(faulty_file, []).append(
                 _fault_in_words({**fault, "loc": value_keys}, kind)

@@ -36,7 +36,7 @@ from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.config.space import check_space
 
-FORMS = ("numbers", "word")  # of `speed`
+SPEED_FORMS = ("numbers", "word")  # of `speed`
 METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING_METHODS = ("mads", "a-mads")
 METHODS_WITH_PRIOR = ("ranking", "gp-rgpe")

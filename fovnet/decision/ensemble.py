@@ -84,10 +84,10 @@ class Ensemble:
     def sees_the_volume(self) -> bool:
         """Whether the members' probabilities of a slice depend on the other slices of its
         volume."""
-        from fovnet.net.family.architecture import OF_THE_VOLUME
+        from fovnet.net.family.architecture import INPUTS_OF_THE_VOLUME
         from fovnet.net.images.inputs import inputs_of
 
-        return not set(OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
+        return not set(INPUTS_OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
 
     @one_thread()
     def outputs(

@@ -11,8 +11,8 @@ CORE_COUNT_VARIABLES = ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
 
 
 def cores() -> int:
-    """The cores that this process may run on; fewer if one of CORE_COUNT_VARIABLES says so, or if its
-    container may use less processor time; 1 or more."""
+    """The cores that this process may run on; fewer if one of CORE_COUNT_VARIABLES says so, or if
+    its container may use less processor time; 1 or more."""
     affinity_cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         affinity_cores = len(os.sched_getaffinity(0))

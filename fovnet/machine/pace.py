@@ -6,10 +6,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-WINDOW_S = 120.0
+RATE_WINDOW_S = 120.0
 """The rate shown is that of the last two minutes: large volumes of an archive come in
 succession."""
-LINE_S = 60.0
+SECONDS_BETWEEN_LINES = 60.0
 
 
 class Pace:
@@ -32,7 +32,7 @@ class Pace:
         """ "2.5 volumes/s, 4 min left"; empty before the second count, or without a unit."""
         now_s = self._clock()
         self._counts.append((now_s, done))
-        while len(self._counts) > 2 and self._counts[1][0] <= now_s - WINDOW_S:
+        while len(self._counts) > 2 and self._counts[1][0] <= now_s - RATE_WINDOW_S:
             self._counts.popleft()
         first_time_s, first_done_count = self._counts[0]
         window_seconds = now_s - first_time_s
@@ -44,7 +44,7 @@ class Pace:
     def minute_passed(self) -> bool:
         """Whether a minute has passed since this was last true."""
         now_s = self._counts[-1][0] if self._counts else self._line_s
-        if not self._unit or now_s - self._line_s < LINE_S:
+        if not self._unit or now_s - self._line_s < SECONDS_BETWEEN_LINES:
             return False
         self._line_s = now_s
         return True

@@ -32,7 +32,7 @@ from fovnet.decision.parts import MOST_BYTES, MOST_NETWORK_BYTES, SUMS
 from fovnet.decision.predict import predict
 from fovnet.errors import ModelError
 from fovnet.maths.turns import VIEWS
-from fovnet.net.inference.engines import ENGINES, installed_engines
+from fovnet.net.inference.engines import ENGINE_BY_NAME, installed_engines
 from fovnet.records import checksum
 from fovnet.results import Results
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
@@ -467,7 +467,7 @@ class TestSums:
         assert load(folder, "cpu").rule.sigma_mm == 9.0
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name in installed_engines()])
+@pytest.mark.parametrize("engine", [name for name in ENGINE_BY_NAME if name in installed_engines()])
 def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
     folder: Path, tmp_path: Path, engine: str
 ) -> None:
@@ -479,7 +479,7 @@ def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
     with torch.no_grad():
         for layer in (one for one in spoilt[0].modules() if isinstance(one, nn.Conv2d)):
             layer.weight.fill_(3e38)
-    made = replace(sound, members=spoilt, engine=ENGINES[engine](spoilt))
+    made = replace(sound, members=spoilt, engine=ENGINE_BY_NAME[engine](spoilt))
     both = [("a", source_of(path)), ("b", source_of(path))]
     assert [one.answer.codes for one in predict(both, made)] == ["model-overflow"] * 2
     assert [one.answer.status for one in predict([("a", source_of(path))], sound)] != ["refused"]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.machine.pace import LINE_S, WINDOW_S, Pace
+from fovnet.machine.pace import RATE_WINDOW_S, SECONDS_BETWEEN_LINES, Pace
 
 
 @given(st.integers(0, 10**5), st.floats(0.02, 500.0), st.integers(3, 60))
@@ -32,8 +32,8 @@ def test_lines_are_a_minute_apart(waits: list[float]) -> None:
         pace.progress_text(done, 1000)
         if pace.minute_passed():
             lines.append(now[0])
-    assert all(later - before >= LINE_S for before, later in pairwise(lines))
-    assert len(lines) >= sum(waits) // (LINE_S + 50)
+    assert all(later - before >= SECONDS_BETWEEN_LINES for before, later in pairwise(lines))
+    assert len(lines) >= sum(waits) // (SECONDS_BETWEEN_LINES + 50)
 
 
 @given(st.lists(st.tuples(st.floats(1.0, 90.0), st.integers(1, 500)), min_size=2, max_size=30))
@@ -47,7 +47,7 @@ def test_the_pace_shown_is_that_of_the_last_two_minutes_and_no_less(
     pace = Pace("volumes", iter([0.0, *now]).__next__)
     lines = [pace.progress_text(count, 10**6) for count in done]
     for at in range(1, len(now)):
-        old = [before for before in range(at) if now[before] <= now[at] - WINDOW_S]
+        old = [before for before in range(at) if now[before] <= now[at] - RATE_WINDOW_S]
         since = old[-1] if old else 0
         rate = (done[at] - done[since]) / (now[at] - now[since])
         assert (

@@ -18,7 +18,7 @@ from fovnet.net.family.architecture import Architecture
 LONGEST_STEP_SECONDS = 1.0  # second, predicted: longer steps would make the check slow
 LARGEST_BYTES = 3e9
 # fmt: off
-PROPERTIES = (
+REPORTED_PROPERTIES = (
     "blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm",
 )
 # fmt: on
@@ -48,8 +48,8 @@ class HeldOutNetwork:
     mb: float | None
 
     def is_within(self, quantity: str) -> bool | None:
-        """Whether the prediction of "seconds" or "memory" is within TOLERANCE_BY_QUANTITY; None if it was not
-        measured."""
+        """Whether the prediction of "seconds" or "memory" is within TOLERANCE_BY_QUANTITY; None if
+        it was not measured."""
         predicted_value = self.predicted_seconds
         measured_value: float | None = self.seconds
         if quantity == "memory":
@@ -106,7 +106,7 @@ def measure_held_out(
         architecture_fields = asdict(architecture)
         measured_peak_bytes = peak_bytes(architecture, batch)
         yield HeldOutNetwork(
-            **{name: architecture_fields[name] for name in PROPERTIES},
+            **{name: architecture_fields[name] for name in REPORTED_PROPERTIES},
             filters=architecture.filters,
             batch=batch,
             predicted_seconds=float(predicted_seconds[0]),

@@ -121,7 +121,7 @@ def columns_of_space(
     space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",), side: int = 128
 ) -> Columns:
     """The rows of a space; `head` is used if the space has no axis of that name."""
-    optional_axes = {name for names in axes.OPTIONAL for name in names}
+    optional_axes = {name for names in axes.OPTIONAL_AXES for name in names}
     levels_by_axis = {}
     for axis, level_indices in zip(space.axes, space.rows.T, strict=True):
         dtype = object if axis.name in optional_axes else None
@@ -140,7 +140,7 @@ def columns_of(
     """The rows of a list of configurations, all with the same axes."""
     axis_names = [
         name
-        for alternative_names in axes.ALTERNATIVES
+        for alternative_names in axes.ALTERNATIVE_NAMES
         for name in alternative_names
         if configurations and name in configurations[0]
     ]

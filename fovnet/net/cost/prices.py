@@ -16,8 +16,8 @@ from fovnet.net.cost.columns import columns_of_space
 from fovnet.net.cost.predicted import Cost, Device, Floats, Limits, Work, price
 from fovnet.search.space import Space
 
-QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
-HEADER = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
+COST_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+COST_COLUMNS = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def prices(
 def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """Columns and rows of a TSV: one line per row of the space, with its axes and its cost."""
     axis_names = [axis.name for axis in priced.space.axes]
-    return ["row", *axis_names, *HEADER], (
+    return ["row", *axis_names, *COST_COLUMNS], (
         {
             "row": row,
             **{
@@ -115,7 +115,7 @@ def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
 
 def is_table(columns: Sequence[str]) -> bool:
     """Whether a table with these columns is one of prices, of any space."""
-    return list(columns[:1]) == ["row"] and tuple(columns[-len(HEADER) :]) == HEADER
+    return list(columns[:1]) == ["row"] and tuple(columns[-len(COST_COLUMNS) :]) == COST_COLUMNS
 
 
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
@@ -127,7 +127,7 @@ def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
         "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
     }
     return {
-        name: [float(value) for value in np.quantile(cost_values[priced.fits], QUANTILES)]
+        name: [float(value) for value in np.quantile(cost_values[priced.fits], COST_QUANTILES)]
         for name, cost_values in values_by_name.items()
     }
 
@@ -139,7 +139,7 @@ def search_seconds(priced: Prices, trials: int, workers: int) -> float:
 
 
 def _cost_by_column(priced: Prices, row: int) -> dict[str, Any]:
-    """The cost of a row by the columns of HEADER."""
+    """The cost of a row by the columns of COST_COLUMNS."""
     costs_of_row = (
         int(priced.cost.weights[row]),
         float(priced.cost.forward_flop[row]) / 1e6,
@@ -147,7 +147,7 @@ def _cost_by_column(priced: Prices, row: int) -> dict[str, Any]:
         float(priced.seconds[row]),
         "yes" if priced.fits[row] else "no",
     )
-    return dict(zip(HEADER, costs_of_row, strict=True))
+    return dict(zip(COST_COLUMNS, costs_of_row, strict=True))
 
 
 def _level_in_words(level: Any) -> Any:

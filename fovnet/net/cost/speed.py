@@ -118,7 +118,7 @@ def _predicted_seconds(device: Device, timed: Timings, with_steps: bool = True) 
 def _fit_prices(term_amounts: Floats, measured_seconds: Floats) -> tuple[Floats, float]:
     """Prices (5,) and their remaining misfit."""
     term_shares = term_amounts / measured_seconds[:, None]
-    # at price `scale` a term is the whole time of some training
+    # at price `price_scale` a term is the whole time of some training
     price_scale = 1.0 / np.maximum(term_shares.max(axis=0), 1e-300)
     scaled_start, _ = nnls(term_shares * price_scale, np.ones(len(measured_seconds)))
     price_fit = least_squares(

@@ -54,7 +54,7 @@ INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1, "sec
 """The kinds of network inputs, in this order, and the channels of each; `fovnet.net.images.inputs`
 makes them."""
 
-OF_THE_VOLUME = ("neighbours", "sections")
+INPUTS_OF_THE_VOLUME = ("neighbours", "sections")
 """The inputs that depend on the other slices of the volume."""
 
 CHANNEL_NUMBERS = 4

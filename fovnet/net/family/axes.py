@@ -22,10 +22,16 @@ from fovnet.errors import SearchError
 from fovnet.net.family.architecture import BLOCKS, HEADS, NORMS
 from fovnet.search.space import Axis
 
-OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",), ("norm",))
+OPTIONAL_AXES: Sequence[tuple[str, ...]] = (
+    ("head",),
+    ("block",),
+    ("widen",),
+    ("stride",),
+    ("norm",),
+)
 DEFAULT_LEVELS: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
 """The default levels of optional axes."""
-ALTERNATIVES: Sequence[tuple[str, ...]] = (
+ALTERNATIVE_NAMES: Sequence[tuple[str, ...]] = (
     ("blocks",),
     ("convolutions",),
     ("log2_filters",),
@@ -33,7 +39,7 @@ ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("separable",),
     ("log10_learning_rate", "learning_rate"),
     ("log2_batch", "batch"),
-    *OPTIONAL,
+    *OPTIONAL_AXES,
 )
 
 
@@ -46,9 +52,9 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """
     axis_by_name = {axis.name: axis for axis in axes}
     ordered_axes = []
-    for alternatives in ALTERNATIVES:
+    for alternatives in ALTERNATIVE_NAMES:
         space_names = [name for name in alternatives if name in axis_by_name]
-        if len(space_names) > 1 or (not space_names and alternatives not in OPTIONAL):
+        if len(space_names) > 1 or (not space_names and alternatives not in OPTIONAL_AXES):
             raise SearchError(
                 "space-axes",
                 f"search.space: {' or '.join(alternatives)}: {_fault_of(alternatives, space_names)}; a network "
@@ -56,7 +62,9 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
             )
         ordered_axes += [axis_by_name.pop(name) for name in space_names]
     if axis_by_name:
-        names_of_network = ", ".join(name for alternatives in ALTERNATIVES for name in alternatives)
+        names_of_network = ", ".join(
+            name for alternatives in ALTERNATIVE_NAMES for name in alternatives
+        )
         raise SearchError(
             "space-axes",
             f"search.space: unknown axis {', '.join(sorted(axis_by_name))}; a network has "
@@ -84,7 +92,7 @@ def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -
     """
     replaced_names = {
         name
-        for alternatives in ALTERNATIVES
+        for alternatives in ALTERNATIVE_NAMES
         if changes.keys() & set(alternatives)
         for name in alternatives
     }

@@ -23,13 +23,13 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from fovnet.net.images.distort import WIDTH, draw_distortions
+from fovnet.net.images.distort import DISTORTION_DRAWS, draw_distortions
 from fovnet.net.recipe import Ranges
 
 AFFINE_GREY_AND_CROP_DRAWS = 15
 END_DRAWS = 2
 OTHER_CHANNEL_DRAWS = 1
-DRAWS = AFFINE_GREY_AND_CROP_DRAWS + WIDTH + END_DRAWS + OTHER_CHANNEL_DRAWS
+DRAWS = AFFINE_GREY_AND_CROP_DRAWS + DISTORTION_DRAWS + END_DRAWS + OTHER_CHANNEL_DRAWS
 
 LEAST_CROP = 0.4
 LEAST_BRIGHT = 0.5
@@ -140,7 +140,7 @@ def crops(draws: Tensor) -> Tensor:
 
 def distortions(draws: Tensor) -> Tensor:
     """(n, 76) distortions of each slice's draw, as in fovnet.net.images.distort."""
-    return draws[:, AFFINE_GREY_AND_CROP_DRAWS : AFFINE_GREY_AND_CROP_DRAWS + WIDTH]
+    return draws[:, AFFINE_GREY_AND_CROP_DRAWS : AFFINE_GREY_AND_CROP_DRAWS + DISTORTION_DRAWS]
 
 
 def ends(draws: Tensor) -> Tensor:

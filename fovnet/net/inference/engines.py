@@ -115,21 +115,25 @@ class Onnx:
         return probabilities, features
 
 
-ENGINES: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx}
-PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime")}
+ENGINE_BY_NAME: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx}
+PACKAGES_BY_ENGINE = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime")}
 
 
 def installed_engines() -> list[str]:
     """The names of the engines whose packages are installed."""
-    return [name for name in ENGINES if all(find_spec(package) for package in PACKAGES[name])]
+    return [
+        name
+        for name in ENGINE_BY_NAME
+        if all(find_spec(package) for package in PACKAGES_BY_ENGINE[name])
+    ]
 
 
 def refuse_unknown(name: str) -> None:
     """Raise ConfigError "engine-unknown" unless there is an engine of that name, or it is
     "auto"."""
-    if name not in (AUTO, *ENGINES):
+    if name not in (AUTO, *ENGINE_BY_NAME):
         raise ConfigError(
-            "engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}"
+            "engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINE_BY_NAME)}"
         )
 
 
@@ -162,9 +166,9 @@ def _make_fastest(members: Sequence[nn.Module]) -> Engine:
 
 
 def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
-    """One of ENGINES, compared with torch."""
+    """One of ENGINE_BY_NAME, compared with torch."""
     try:
-        engine = ENGINES[name](members)
+        engine = ENGINE_BY_NAME[name](members)
         if name != "torch":
             _refuse_different_outputs(engine, members)
     except FovnetError:

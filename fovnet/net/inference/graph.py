@@ -8,8 +8,8 @@
 
 Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the
 graph has readable names, and no exporter is needed.  Each kind of layer has a function in the table
-DRAW_BY_LAYER_TYPE, from the name of the layer's input to the name of its output; for a container it calls
-those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
+DRAW_BY_LAYER_TYPE, from the name of the layer's input to the name of its output; for a container it
+calls those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
 """
 
 from __future__ import annotations

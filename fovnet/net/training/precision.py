@@ -17,7 +17,7 @@ from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.warm_start import blend_tensors
 from fovnet.records import copy
 
-PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
+TYPE_BY_PRECISION = {"float32": torch.float32, "float16": torch.float16}
 
 
 def write_weights(
@@ -28,8 +28,8 @@ def write_weights(
     alone: bool = False,
     mixed: tuple[float, Path] | None = None,
 ) -> Path:
-    """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as
-    it is, byte for byte.
+    """`target`, holding the network of a weights file in a precision of TYPE_BY_PRECISION; float32
+    is the file as it is, byte for byte.
 
     alone  the network is to see only the slice of its inputs: `load_network` applies it; the
            weights in the file are unchanged
@@ -38,7 +38,7 @@ def write_weights(
     Counts stay integers.  Raises ModelError if the file is missing or damaged, or a weight is too
     large for the precision.
     """
-    if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
+    if TYPE_BY_PRECISION[precision] is torch.float32 and not alone and mixed is None:
         return copy(source, target)
     tensors, facts = load_tensors(source)
     if mixed is not None:
@@ -55,7 +55,7 @@ def _round_tensor(weights_path: Path, tensor_name: str, tensor: Tensor, precisio
     """The tensor in a precision, if it is floating-point.  Raises ModelError "weights-overflow"."""
     if not tensor.is_floating_point():
         return tensor
-    rounded_tensor = tensor.to(PRECISIONS[precision])
+    rounded_tensor = tensor.to(TYPE_BY_PRECISION[precision])
     if bool((tensor.isfinite() & ~rounded_tensor.isfinite()).any()):
         raise ModelError(
             "weights-overflow",

@@ -29,7 +29,7 @@ SHIPPED = "shipped"
 LAST_LAYER_TENSORS = ("classes.weight", "classes.bias")
 LEARNING_STEP_AXES = {
     name
-    for names in axes.ALTERNATIVES
+    for names in axes.ALTERNATIVE_NAMES
     for name in names
     if set(names) & {"log10_learning_rate", "log2_batch"}
 }
@@ -182,8 +182,8 @@ def begin_with(
 def blend_tensors(
     tensors: Mapping[str, Tensor], facts: Mapping[str, Any], network_weight: float, start: Path
 ) -> dict[str, Tensor]:
-    """Weights and running statistics interpolated between a network, with weight `network_weight`, and the
-    network that it was trained from.
+    """Weights and running statistics interpolated between a network, with weight `network_weight`,
+    and the network that it was trained from.
 
     facts  of the network, as in its file
     start  the file of the network that it was trained from

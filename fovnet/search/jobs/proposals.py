@@ -144,7 +144,7 @@ class Request:
 
 
 def request_of(folder: Path, finished_count: int) -> Request:
-    """The number of trials requested of the search in a journal, with so many slots `finished_count`.
+    """The number of trials requested of the search in a journal, with so many slots finished.
 
     A search whose slots are jobs stores no number: it is that of the proposed or finished slots,
     or, of a schedule, of the full trainings whose epochs the proposed ones have.  A proposal file

@@ -79,7 +79,8 @@ def learn(
     """The prior that these sources teach, if `checked` with what the others predict of each held
     out.
 
-    Raises SearchError "prior-no-sources" unless one source has FEWEST_ROWS rows that are not all equal.
+    Raises SearchError "prior-no-sources" unless one source has FEWEST_ROWS rows that are not all
+    equal.
     """
     usable_sources = [source for source in sources if not unusable(source)]
     if not usable_sources:

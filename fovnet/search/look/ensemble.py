@@ -33,7 +33,7 @@ correlation 0.730, here 0.727."""
 DECIMALS = 9
 """Decimals of means and variances, of values of unit variance: machines that agree to this far
 agree."""
-BAND = np.array([-2.06, 0.0, 2.06])
+BAND_DEVIATIONS = np.array([-2.06, 0.0, 2.06])
 """Deviations from a mean of which the quantiles 0.025 and 0.975 are ±1.96."""
 
 
@@ -95,7 +95,7 @@ def forecast_ensemble(view: View, belief: Belief, chances: Chances, row: int) ->
 def forecast_among_seen(view: View, belief: Belief, seen_values: Floats, row: int) -> Forecast:
     """The forecast of a row by the places of its band among what was told (n,) of the rows seen,
     from the lowest loss, as of "ranking"."""
-    row_scores = -(belief.mean[0, row] + BAND * np.sqrt(belief.variance[0, row]))
+    row_scores = -(belief.mean[0, row] + BAND_DEVIATIONS * np.sqrt(belief.variance[0, row]))
     return ranking.forecast(
         view, ranking.sort_by_loss(*view.scored), np.tile(-seen_values, (3, 1)), row_scores, row
     )

@@ -35,13 +35,13 @@ Measure = Callable[[Floats, Floats, Floats], Floats]
 
 DRAWN_MINIMA = 16
 """Values of the lowest row that are drawn and averaged over."""
-CONTENDERS = 200
+CONTENDER_COUNT = 200
 """Rows, of the lowest confidence bounds, that may be the lowest of all for gp-es."""
-ASKED = 50
+EXPLORED_ROWS = 50
 """Free rows, of the greatest expected improvement, whose information gp-es computes."""
-FINALISTS = 8
-"""Of the rows asked about, so many that tell most by GLANCE joint draws are compared by DRAWS: a
-third of the time for the same draws."""
+FINALIST_COUNT = 8
+"""Of the rows asked about, so many that tell most by ROUGH_DRAWS joint draws are compared by
+FINAL_DRAWS: a third of the time for the same draws."""
 ROUGH_DRAWS = 500
 FINAL_DRAWS = 4000
 LEAST_INFORMATION = 1e-9
@@ -83,10 +83,10 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
 
 
 def entropy_search(view: View) -> Choice:
-    """Of the ASKED rows of greatest expected improvement, the one of greatest log information on
-    which row is the lowest, weighted by its probability to train.
+    """Of the EXPLORED_ROWS rows of greatest expected improvement, the one of greatest log
+    information on which row is the lowest, weighted by its probability to train.
 
-    Rows that hardly train are not asked about, so that they do not fill the ASKED places.
+    Rows that hardly train are not asked about, so that they do not fill the EXPLORED_ROWS places.
     """
     return choose(view, informative_on_the_place)
 
@@ -94,7 +94,7 @@ def entropy_search(view: View) -> Choice:
 def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-es."""
     rows = chances.likely(np.flatnonzero(view.free))
-    first = np.argsort(-log_improvement(view, belief, rows), kind="stable")[:ASKED]
+    first = np.argsort(-log_improvement(view, belief, rows), kind="stable")[:EXPLORED_ROWS]
     return _most_informative(view, belief, chances, np.sort(rows[first]))
 
 
@@ -118,11 +118,11 @@ def informative_of_a_portfolio(view: View, belief: Belief, chances: Chances) -> 
 def _most_informative(view: View, belief: Belief, chances: Chances, rows: Integers) -> Integers:
     """Of these rows, those of greatest log information on which row is the lowest, weighted by
     their probability to train."""
-    if len(rows) > FINALISTS:
+    if len(rows) > FINALIST_COUNT:
         rows = np.sort(
             rows[
                 np.argsort(-_information(view, belief, rows, ROUGH_DRAWS), kind="stable")[
-                    :FINALISTS
+                    :FINALIST_COUNT
                 ]
             ]
         )
@@ -140,7 +140,7 @@ def _information(view: View, belief: Belief, rows: Integers, draw_count: int) ->
     for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
         lower_bounds = lower_confidence_bound(mean[candidate_rows], variance[candidate_rows])
         compared_rows = np.union1d(
-            candidate_rows[np.argsort(-lower_bounds, kind="stable")[:CONTENDERS]], rows
+            candidate_rows[np.argsort(-lower_bounds, kind="stable")[:CONTENDER_COUNT]], rows
         )
         covariance = process.covariance(belief.observed, pending_rows, compared_rows)
         row_positions = np.searchsorted(compared_rows, rows)
@@ -164,7 +164,8 @@ def _draw_lowest_values(
     candidate_rows: Integers,
     rng: np.random.Generator,
 ) -> Floats:
-    """Drawn values of the lowest row (DRAWN_MINIMA,), none above the lowest mean of a scored row."""
+    """Drawn values of the lowest row (DRAWN_MINIMA,), none above the lowest mean of a scored
+    row."""
     lowest_values = entropy.lowest_values(
         mean[candidate_rows], variance[candidate_rows], rng.random(DRAWN_MINIMA)
     )

@@ -41,7 +41,8 @@ class GuardVerdict(NamedTuple):
 
 
 def judge(prior: Prior, view: View) -> GuardVerdict | None:
-    """The verdict on the scores of a view; None of fewer than FEWEST_SCORES, or where all are equal."""
+    """The verdict on the scores of a view; None of fewer than FEWEST_SCORES, or where all are
+    equal."""
     scored_rows, losses = view.scored
     row_count = len(scored_rows)
     points = view.space.unit_cube[scored_rows]

@@ -27,7 +27,7 @@ Integers = NDArray[np.int64]
 
 BYTES_PER_NUMBER = 8
 """Bytes of an int64 and of a float64: caches use the bytes of arrays as keys."""
-SAMPLES = 8
+SAMPLE_COUNT = 8
 """Number of sampled hyper-parameters to average over."""
 
 
@@ -76,7 +76,7 @@ def fit_hyperparameters(
 def sample_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int
 ) -> Floats:
-    """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values,
+    """SAMPLE_COUNT thetas (S, p+2) from their posterior given the first `milestone(n)` of the values,
     warped."""
     fitted_count = milestone(len(rows))
     return np.frombuffer(
@@ -88,7 +88,7 @@ def sample_hyperparameters(
             kernel,
             seed,
         )
-    ).reshape(SAMPLES, -1)
+    ).reshape(SAMPLE_COUNT, -1)
 
 
 @lru_cache(maxsize=32)
@@ -117,7 +117,7 @@ def _fit_cached(
 def _sample_cached(
     space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None, kernel: str, seed: int
 ) -> bytes:
-    """The bytes of SAMPLES thetas (S, p+2), drawn from their posterior."""
+    """The bytes of SAMPLE_COUNT thetas (S, p+2), drawn from their posterior."""
     X, y = _warped_observations(space, row_bytes, value_bytes, targets)
     squared_gaps = gp.squared_gaps(X)
     prior_mean, prior_width = gp.prior_of(space.scales)
@@ -134,7 +134,13 @@ def _sample_cached(
     start_theta = np.frombuffer(_fit_cached(space, row_bytes, value_bytes, targets, kernel))
     rng = np.random.default_rng([seed, len(y)])
     return elliptical_slices(
-        log_likelihood, start_theta, prior_mean, prior_width, count=SAMPLES, thinning=4, rng=rng
+        log_likelihood,
+        start_theta,
+        prior_mean,
+        prior_width,
+        count=SAMPLE_COUNT,
+        thinning=4,
+        rng=rng,
     ).tobytes()
 
 

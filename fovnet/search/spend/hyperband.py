@@ -74,8 +74,8 @@ def _promotions(ledger: Ledger, bracket: int, *, waits_for_all: bool) -> Iterato
 
 
 def _complete_rungs(ledger: Ledger, bracket: int, waits_for_all: bool) -> list[int]:
-    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits_for_all`,
-    all seen."""
+    """The rungs of a full bracket, below the last, whose members are all there and, if it
+    `waits_for_all`, all seen."""
     rungs: list[int] = []
     expected_count = 1  # of the first rung whatever has begun: it is full
     for rung in range(_first_rung(ledger.schedule, bracket), ledger.schedule.last):

@@ -27,9 +27,9 @@ gp-ei, 9 and 27 epochs, 200 slots)."""
 def may_go_on(ledger: Ledger, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
-    Of asha the best ⌈n/η⌉ + W + SPARE_CHECKPOINTS of the n on a rung; of hyperband those among the best of
-    their rung so far, and with reuse all.  Any other that goes on after all is trained from its
-    first epoch, to the same result.
+    Of asha the best ⌈n/η⌉ + W + SPARE_CHECKPOINTS of the n on a rung; of hyperband those among the
+    best of their rung so far, and with reuse all.  Any other that goes on after all is trained from
+    its first epoch, to the same result.
     """
     schedule = ledger.schedule
     kept_slots: set[int] = set()

@@ -17,7 +17,7 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import Network, build
 from fovnet.net.inference import engines, side_by_side
-from fovnet.net.inference.engines import ENGINES, engine_of, installed_engines
+from fovnet.net.inference.engines import ENGINE_BY_NAME, engine_of, installed_engines
 from fovnet.net.inference.member_outputs import member_answers
 
 CPU = torch.device("cpu")
@@ -137,7 +137,7 @@ def test_networks_on_another_device_are_torchs() -> None:
 
 
 def test_an_unknown_engine_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ConfigError, match=", ".join(ENGINES)):
+    with pytest.raises(ConfigError, match=", ".join(ENGINE_BY_NAME)):
         engine_of("tensorflow", ODD, CPU)
 
 
