@@ -69,14 +69,14 @@ def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list
             round(point.get_coord(axis_index)) for axis_index in range(point.size())
         ]
         point_places = places_of(Space(table.space.axes, levels[None]))[0]
-        row = (
+        free_row = (
             nearest_free(table.space, row_places, point_places, is_row_free, rng)
             if drawn_rows
             else first_row
         )
-        is_row_free[row] = False
-        drawn_rows.append(row)
-        loss = float(table.loss[row])
+        is_row_free[free_row] = False
+        drawn_rows.append(free_row)
+        loss = float(table.loss[free_row])
         point.setBBO(repr(loss if np.isfinite(loss) else DIVERGED_LOSS).encode())
         return 1
 

@@ -197,8 +197,8 @@ def measure(
         return PredictingTime(str(path), engine, note=str(fault))
     quiet_turns = [quiet_turn for quiet_turn, _ in turns_with_and_without]
     median_ms_by_stage = {
-        name: 1e3 * median(turn.figures[name] for turn in quiet_turns)
-        for name in quiet_turns[0].figures
+        timed_stage: 1e3 * median(turn.figures[timed_stage] for turn in quiet_turns)
+        for timed_stage in quiet_turns[0].figures
     }
     figure_by_column: dict[str, Any] = {
         f"{stage}_ms": median_ms_by_stage.get(stage) for stage in (*STAGES, "unpack")

@@ -328,15 +328,17 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
     """Raise ConfigError "bench-method", "bench-spend" or "bench-workers", or SearchError
     "peer-missing", unless all methods can be run."""
     methods = []
-    for name in contestants:
-        method, spending = parse_contestant(name)
+    for contestant_text in contestants:
+        method, spending = parse_contestant(contestant_text)
         refuse_unknown([method], [*METHODS, *PEERS])
         if spending.way not in (None, *WAYS):
             raise ConfigError(
                 "bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}"
             )
         methods.append(method)
-    peer_names = [name for name in dict.fromkeys(methods) if name in PEERS]
+    peer_names = [
+        contestant_text for contestant_text in dict.fromkeys(methods) if contestant_text in PEERS
+    ]
     refuse_absent(*peer_names)
     if peer_names and workers > 1:
         pronoun = "it" if len(peer_names) == 1 else "these"

@@ -122,9 +122,9 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
     """
     collection = read_collection(tables, vocabulary)
     readers: list[Callable[[], LabelledScan]] = [
-        partial(_labelled_scan, row, regions)
-        for row in collection.volumes
-        if (regions := collection.regions.get(row.volume_id))
+        partial(_labelled_scan, volume_row, regions)
+        for volume_row in collection.volumes
+        if (regions := collection.regions.get(volume_row.volume_id))
     ]
     if not readers:
         raise CollectionError(
@@ -147,15 +147,15 @@ def _scan_with_regions_in_mm(
     z_mm = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
     half_step_mm = abs(float(np.median(np.diff(z_mm)))) / 2 if len(z_mm) > 1 else 0.0
     rows_in_mm = []
-    for row in regions:
-        refuse_beyond(row, len(z_mm))
-        if row.region == NONE:
+    for region_row in regions:
+        refuse_beyond(region_row, len(z_mm))
+        if region_row.region == NONE:
             continue
-        if not row.in_mm:
-            first_mm = z_mm[int(row.first)] - half_step_mm
-            last_mm = z_mm[int(row.last)] + half_step_mm
-            row = replace(row, first=first_mm, last=last_mm, in_mm=True)
-        rows_in_mm.append(row)
+        if not region_row.in_mm:
+            first_mm = z_mm[int(region_row.first)] - half_step_mm
+            last_mm = z_mm[int(region_row.last)] + half_step_mm
+            region_row = replace(region_row, first=first_mm, last=last_mm, in_mm=True)
+        rows_in_mm.append(region_row)
     return LabelledScan(subject, volume, tuple(rows_in_mm))
 
 
@@ -183,7 +183,7 @@ def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> Labelle
     body."""
     direction_angle = rng.uniform(0, 2 * np.pi)
     right_positions, front_positions = (
-        np.linspace(-1.0, 1.0, size) for size in labelled.volume.voxels.shape[:2]
+        np.linspace(-1.0, 1.0, side_voxels) for side_voxels in labelled.volume.voxels.shape[:2]
     )
     position_across = (
         np.cos(direction_angle) * right_positions[:, None]
@@ -343,8 +343,8 @@ def _tally_answer(
     cannot be cut counts as not answered surely."""
 
     def add_to_all_rows(counted_name: str, count: int, total: int = 1) -> None:
-        for name in row_names:
-            tally.add(f"{name}: {counted_name}", labelled.subject, count, total)
+        for row_name in row_names:
+            tally.add(f"{row_name}: {counted_name}", labelled.subject, count, total)
 
     spacing_mm = float(ensemble.prepare["target_spacing_mm"])
     try:
@@ -392,7 +392,10 @@ def _wrong_statements(
 ) -> tuple[int, int]:
     """(wrong, all) sure statements about regions of which LEAST_SHOWN_MM or nothing is in the
     picture."""
-    extents_mm = {row.region: row.last - row.first for row in inside(regions, stack)}
+    extents_mm = {
+        region_row.region: region_row.last - region_row.first
+        for region_row in inside(regions, stack)
+    }
     clear_statements = [
         statement
         for statement in statements
@@ -410,10 +413,14 @@ def inside(regions: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
     lowest_mm = stack.edges_mm[0]
     highest_mm = stack.edges_mm[-1]
     cut_rows = [
-        replace(row, first=max(row.first, lowest_mm), last=min(row.last, highest_mm))
-        for row in regions
+        replace(
+            region_row,
+            first=max(region_row.first, lowest_mm),
+            last=min(region_row.last, highest_mm),
+        )
+        for region_row in regions
     ]
-    return [row for row in cut_rows if row.first < row.last]
+    return [region_row for region_row in cut_rows if region_row.first < region_row.last]
 
 
 def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceStack) -> bool:
@@ -421,7 +428,10 @@ def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceS
     that hardly is."""
     if regions is None:
         return False
-    extents_mm = {row.region: row.last - row.first for row in inside(regions, stack)}
+    extents_mm = {
+        region_row.region: region_row.last - region_row.first
+        for region_row in inside(regions, stack)
+    }
     return (
         {region for region, extent_mm in extents_mm.items() if extent_mm >= LEAST_SHOWN_MM}
         <= named
@@ -437,7 +447,8 @@ def borders(
     lowest_mm = stack.edges_mm[0] + MARGIN_MM
     highest_mm = stack.edges_mm[-1] - MARGIN_MM
     rows_of_chain = sorted(
-        (row for row in regions if row.region in vocabulary.chain), key=lambda row: row.first
+        (region_row for region_row in regions if region_row.region in vocabulary.chain),
+        key=lambda region_row: region_row.first,
     )
     for below, above in pairwise(rows_of_chain):
         border_mm = (below.last + above.first) / 2

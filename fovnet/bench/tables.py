@@ -308,13 +308,13 @@ def _space_of_columns(
                 Axis(axis_name, tuple(distinct_values.tolist()), places=tuple(unit_places.tolist()))
             )
         level_codes.append(row_codes)
-    rows = np.column_stack(level_codes).astype(np.int64)
-    distinct_rows, repeat_counts = np.unique(rows, axis=0, return_counts=True)
+    level_rows = np.column_stack(level_codes).astype(np.int64)
+    distinct_rows, repeat_counts = np.unique(level_rows, axis=0, return_counts=True)
     if (repeat_counts > 1).any():
-        is_repeated_row = (rows == distinct_rows[repeat_counts > 1][0]).all(axis=1)
+        is_repeated_row = (level_rows == distinct_rows[repeat_counts > 1][0]).all(axis=1)
         first_row, second_row, *_ = np.flatnonzero(is_repeated_row).tolist()
         raise SearchError(
             "table-repeats",
             f"{path}: rows {first_row} and {second_row} are the same configuration; keep one of them.",
         )
-    return Space(tuple(axes), rows)
+    return Space(tuple(axes), level_rows)

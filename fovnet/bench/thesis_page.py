@@ -29,8 +29,10 @@ def page(table: RecordedTable, lines: Sequence[Line], lesson: Lesson) -> str:
     teaches."""
     diverged_count = int(lesson.diverged.sum())
     nothing_count = int(lesson.nothing.sum())
-    chance_lines = [line for line in lines if line["method"] == "random, exact"]
-    good_rows_text = ", ".join(f"{line['good']} {line['goal']}" for line in chance_lines)
+    chance_lines = [goal_line for goal_line in lines if goal_line["method"] == "random, exact"]
+    good_rows_text = ", ".join(
+        f"{goal_line['good']} {goal_line['goal']}" for goal_line in chance_lines
+    )
     page_parts = [
         f"# Search methods on {table.name}",
         f"{len(table.space)} trainings of {table.epochs} epochs: {diverged_count} diverged, {nothing_count} "
@@ -47,7 +49,7 @@ def page(table: RecordedTable, lines: Sequence[Line], lesson: Lesson) -> str:
         "## Share of what random search needs, in epochs (in draws where these alone are known)",
         _shares_table(lines),
         "## Pictures",
-        *(f"![{words}]({file_name})" for file_name, words in PICTURES.items()),
+        *(f"![{picture_words}]({file_name})" for file_name, picture_words in PICTURES.items()),
         "## What the table teaches about its space",
         _introduction(lesson),
         _axes_table(lesson),
@@ -67,12 +69,12 @@ def _table_of_goals(
     lines: Sequence[Line], cell_text: Callable[[Line], str], needed_column: str
 ) -> str:
     """A row for each method, a column for each goal, of the lines that have the number needed."""
-    rows = [
+    method_rows = [
         [method_name, *map(cell_text, method_lines)]
         for method_name, method_lines in _lines_by_method(lines)
         if method_lines[0].get(needed_column) is not None
     ]
-    return markdown(["method", *GOALS], rows)
+    return markdown(["method", *GOALS], method_rows)
 
 
 def _lines_by_method(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
@@ -110,7 +112,7 @@ def _shares_table(lines: Sequence[Line]) -> str:
         line["goal"]: line for line in lines if line["method"] == "random, exact"
     }
     published_mean_by_goal = dict(
-        zip(GOALS, (numbers[0] for numbers in PUBLISHED["random"]), strict=True)
+        zip(GOALS, (means_and_more[0] for means_and_more in PUBLISHED["random"]), strict=True)
     )
 
     def share_of_chance(line: Line) -> str:
@@ -152,7 +154,7 @@ def _pairs_table(lesson: Lesson) -> str:
 
 def _levels_table(lesson: Lesson) -> str:
     """Every level: its rows, what became of them, the loss expected there and the lowest found."""
-    rows = [
+    level_rows = [
         (
             f"{level_line['axis']} {level_line['level']}",
             f"{level_line['rows']}",
@@ -174,7 +176,7 @@ def _levels_table(lesson: Lesson) -> str:
         "expected loss",
         "lowest",
     ]
-    return markdown(headings, rows)
+    return markdown(headings, level_rows)
 
 
 def _percent_text(share: float | None) -> str:

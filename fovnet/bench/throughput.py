@@ -135,8 +135,8 @@ def draw_slices(slice_count: int) -> tuple[NDArray[np.uint8], NDArray[np.float32
     slices = np.empty((slice_count, 128, 128), np.uint8)
     # one by one: memory freed before the timing would hide later growth
     for pixels in slices:
-        width, height, brightness = generator.uniform(0.2, 0.9, 3)
-        ellipse = 255 * brightness * (np.hypot(x / width, y / height) < 1)
+        ellipse_width, ellipse_height, brightness = generator.uniform(0.2, 0.9, 3)
+        ellipse = 255 * brightness * (np.hypot(x / ellipse_width, y / ellipse_height) < 1)
         pixels[:] = np.clip(ellipse + generator.normal(12, 6, (128, 128)), 0, 255)
     return slices, np.eye(CLASSES, dtype=np.float32)[generator.integers(0, CLASSES, slice_count)]
 

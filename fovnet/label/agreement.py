@@ -60,8 +60,8 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     collection = read_collection(out, vocabulary)
     reading_pairs_by_readers: dict[tuple[str, str], list[ReadingPair]] = {}
     difference_rows = []
-    for row in collection.volumes:
-        record = book.record(row.volume_id)
+    for volume_row in collection.volumes:
+        record = book.record(volume_row.volume_id)
         independent_readings = sorted(independent(record.final_states()).items())
         for (first_reader, first_state), (second_reader, second_state) in combinations(
             independent_readings, 2
@@ -71,12 +71,14 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
             )
             if record.grid and first_state.mark == second_state.mark == DONE:
                 pairs_of_readers.append(
-                    _masks_of_readings(row, first_state, second_state, record.grid, vocabulary)
+                    _masks_of_readings(
+                        volume_row, first_state, second_state, record.grid, vocabulary
+                    )
                 )
             if difference_sentences := differences(first_state, second_state, record.grid):
                 difference_rows.append(
                     {
-                        "volume_id": row.volume_id,
+                        "volume_id": volume_row.volume_id,
                         "first": first_reader,
                         "second": second_reader,
                         "what": "; ".join(difference_sentences),
@@ -111,7 +113,7 @@ def _book_from_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:
 
 
 def _masks_of_readings(
-    row: VolumeRow,
+    volume_row: VolumeRow,
     first_state: LabelState,
     second_state: LabelState,
     grid: LabelGrid,
@@ -122,4 +124,6 @@ def _masks_of_readings(
         class_mask(state.extents, grid.slices, vocabulary) for state in (first_state, second_state)
     )
     edges_mm = grid.bottom_mm + grid.step_mm * np.arange(grid.slices + 1, dtype=np.float64)
-    return ReadingPair(row.volume_id, row.subject_id, first_mask, second_mask, edges_mm)
+    return ReadingPair(
+        volume_row.volume_id, volume_row.subject_id, first_mask, second_mask, edges_mm
+    )

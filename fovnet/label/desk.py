@@ -220,18 +220,18 @@ class Desk:
             self.book.follow(self.log.news())
             for ended_session in [
                 ended_session
-                for ended_session, item in self.book.holds.items()
-                if item.reader == self.reader
+                for ended_session, hold in self.book.holds.items()
+                if hold.reader == self.reader
             ]:
                 del self.book.holds[ended_session]  # windows of a server that has ended
             self.items = self._items_with_earlier(items)
             self._index_by_volume_id = {
-                item.row.volume_id: index for index, item in enumerate(self.items)
+                hold.row.volume_id: index for index, hold in enumerate(self.items)
             }
             self._log_given_labels()
             self._set_aside_other_files()
             write_volumes(self.out, self.items)
-            self._update_progress({item.row.volume_id for item in self.items})
+            self._update_progress({hold.row.volume_id for hold in self.items})
             self._write_label_tables()
 
     def _items_with_earlier(self, items: Sequence[LabelItem]) -> list[LabelItem]:
@@ -666,9 +666,9 @@ def region_facts(vocabulary: Vocabulary) -> dict[str, Any]:
     return {
         "chain": chain,
         "side": vocabulary.side_regions,
-        "colours": {name: vocabulary.colour(name) for name in vocabulary.classes},
-        "meanings": [MEANINGS.get(name, "") for name in vocabulary.side_regions],
-        "landmarks": [LANDMARKS.get(pair, "") for pair in pairwise(chain)],
+        "colours": {class_name: vocabulary.colour(class_name) for class_name in vocabulary.classes},
+        "meanings": [MEANINGS.get(class_name, "") for class_name in vocabulary.side_regions],
+        "landmarks": [LANDMARKS.get(neighbours, "") for neighbours in pairwise(chain)],
     }
 
 

@@ -119,14 +119,16 @@ def extents_of(
 ) -> Extents:
     """The label that rows of regions.tsv give; of rows in millimetres, the slices whose middle lies
     in one, and nothing as long as the grid is not known."""
-    rows_of_regions = [row for row in rows if row.region != NONE]
-    if any(row.in_mm for row in rows_of_regions) and grid is None:
+    rows_of_regions = [region_row for region_row in rows if region_row.region != NONE]
+    if any(region_row.in_mm for region_row in rows_of_regions) and grid is None:
         return ()
     slices_by_region: dict[str, tuple[int, int]] = {}
-    for row in rows_of_regions:
-        first_slice, last_slice = _slices_with_middle_in_row(row, grid)
-        lowest_slice, highest_slice = slices_by_region.get(row.region, (first_slice, last_slice))
-        slices_by_region[row.region] = (
+    for region_row in rows_of_regions:
+        first_slice, last_slice = _slices_with_middle_in_row(region_row, grid)
+        lowest_slice, highest_slice = slices_by_region.get(
+            region_row.region, (first_slice, last_slice)
+        )
+        slices_by_region[region_row.region] = (
             min(lowest_slice, first_slice),
             max(highest_slice, last_slice),
         )
@@ -138,12 +140,13 @@ def extents_of(
     return mend_label(extents, grid.slices if grid else UNKNOWN_NUMBER, vocabulary)
 
 
-def _slices_with_middle_in_row(row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
+def _slices_with_middle_in_row(region_row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
     """(first, last) slice whose middle lies in a row; first > last where there is none."""
-    if not row.in_mm or grid is None:
-        return int(row.first), int(row.last)
+    if not region_row.in_mm or grid is None:
+        return int(region_row.first), int(region_row.last)
     lowest, highest = (
-        (height_mm - grid.bottom_mm) / grid.step_mm - 0.5 for height_mm in (row.first, row.last)
+        (height_mm - grid.bottom_mm) / grid.step_mm - 0.5
+        for height_mm in (region_row.first, region_row.last)
     )
     return math.ceil(lowest - 1e-6), math.floor(highest + 1e-6)
 

@@ -102,10 +102,10 @@ class Log:
 
     def _drop_unfinished(self) -> None:
         """Removes a last line without an end: what a process was writing when it was killed."""
-        size = os.fstat(self._descriptor).st_size
-        if size == 0 or os.pread(self._descriptor, 1, size - 1) == b"\n":
+        byte_count = os.fstat(self._descriptor).st_size
+        if byte_count == 0 or os.pread(self._descriptor, 1, byte_count - 1) == b"\n":
             return
-        log_bytes = os.pread(self._descriptor, size, 0)
+        log_bytes = os.pread(self._descriptor, byte_count, 0)
         os.ftruncate(self._descriptor, log_bytes.rfind(b"\n") + 1)
         self.dropped += 1
 

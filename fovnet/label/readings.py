@@ -150,7 +150,9 @@ class ReadingBook:
         if "grid" in action:
             self.measure(volume_id, LabelGrid(**action["grid"]))
         if action["act"] == GIVE:
-            record.given_rows = tuple(RegionRow(volume_id, *row) for row in action["rows"])
+            record.given_rows = tuple(
+                RegionRow(volume_id, *row_cells) for row_cells in action["rows"]
+            )
             extents = extents_of(record.given_rows, record.grid, self.vocabulary)
             record.readings[GIVEN] = VolumeReading(
                 LabelState(extents, DONE, time_s=action_time_s, is_read=True)

@@ -135,8 +135,12 @@ def refuse_out_in_starts(out: Path, starts: Sequence[Path]) -> None:
     """Raise CollectionError "label-out-in-answers" if `out` is one of the folders of answers:
     tables of both kinds would lie mixed there, and a later `fovnet predict` would be told that they
     are not its own."""
-    answer_folders = [start for start in starts if start.is_dir() and is_our_table(start / SPANS)]
-    if any(start.resolve() == out.resolve() for start in answer_folders):
+    answer_folders = [
+        start_folder
+        for start_folder in starts
+        if start_folder.is_dir() and is_our_table(start_folder / SPANS)
+    ]
+    if any(start_folder.resolve() == out.resolve() for start_folder in answer_folders):
         raise CollectionError(
             "label-out-in-answers",
             f"--out {out}: is a folder of answers, where a folder for labels is wanted; give "
@@ -156,15 +160,19 @@ def _items_of_answers(folder: Path, advance: Callable[[int, int], None]) -> Iter
     """The volumes of an answers folder that were read: of `refused` ones there is nothing to look
     at."""
     row_by_volume_id = {
-        row["volume_id"]: row for row in read_tsv(folder / SPANS) if row["status"] != "refused"
+        spans_row["volume_id"]: spans_row
+        for spans_row in read_tsv(folder / SPANS)
+        if spans_row["status"] != "refused"
     }
     found_table = folder / "found.tsv"
     subject_id_by_path = {}
     if found_table.is_file():
-        subject_id_by_path = {row["path"]: row["patient"] for row in read_tsv(found_table)}
-    for read_count, (volume_id, row) in enumerate(row_by_volume_id.items(), start=1):
-        subject_id = subject_id_by_path.get(row["path"], "")
-        path = _full_path(Path(row["path"]))
+        subject_id_by_path = {
+            spans_row["path"]: spans_row["patient"] for spans_row in read_tsv(found_table)
+        }
+    for read_count, (volume_id, spans_row) in enumerate(row_by_volume_id.items(), start=1):
+        subject_id = subject_id_by_path.get(spans_row["path"], "")
+        path = _full_path(Path(spans_row["path"]))
         volume_row = VolumeRow(volume_id, subject_id or _subject_in_name(volume_id), path)
         yield LabelItem(
             volume_row, _prediction_in(folder / f"{volume_id}.json"), (), not subject_id
@@ -222,12 +230,12 @@ def _merged_item(item: LabelItem, other_item: LabelItem) -> LabelItem:
     prediction, the first labels."""
     is_other_better = item.is_subject_guessed and not other_item.is_subject_guessed
     better_item = other_item if is_other_better else item
-    row = replace(better_item.row, volume_id=item.row.volume_id)
+    merged_row = replace(better_item.row, volume_id=item.row.volume_id)
     given_rows = item.given_rows or other_item.given_rows
     return LabelItem(
-        row,
+        merged_row,
         item.prediction or other_item.prediction,
-        tuple(replace(label, volume_id=row.volume_id) for label in given_rows),
+        tuple(replace(label, volume_id=merged_row.volume_id) for label in given_rows),
         better_item.is_subject_guessed,
     )
 

@@ -46,7 +46,7 @@ TABLE_NAMES = ("volumes.tsv", "regions.tsv", "aside.tsv", "readings.tsv")
 def refuse_tables_of_others(out: Path) -> None:
     """Raise CollectionError "collection-exists" if a folder has such tables and no log of a
     labelling."""
-    present_tables = [name for name in TABLE_NAMES if (out / name).exists()]
+    present_tables = [table_name for table_name in TABLE_NAMES if (out / table_name).exists()]
     if present_tables and not (out / log.FILE_NAME).exists():
         raise CollectionError(
             "collection-exists",
@@ -58,9 +58,11 @@ def refuse_tables_of_others(out: Path) -> None:
 
 def write_volumes(out: Path, items: Sequence[LabelItem]) -> None:
     """Writes volumes.tsv."""
-    attribute_names = dict.fromkeys(name for item in items for name in item.row.attributes)
+    attribute_names = dict.fromkeys(
+        attribute_name for item in items for attribute_name in item.row.attributes
+    )
     split_column = ("split",) if any(item.row.split for item in items) else ()
-    rows = [
+    volume_rows = [
         {
             **item.row.attributes,
             "volume_id": item.row.volume_id,
@@ -73,7 +75,7 @@ def write_volumes(out: Path, items: Sequence[LabelItem]) -> None:
     write_tsv(
         out / "volumes.tsv",
         (*VOLUME_COLUMNS, *split_column, *attribute_names),
-        rows,
+        volume_rows,
         keep_same=True,
     )
 

@@ -111,10 +111,10 @@ def _colour_by_label(labels: Sequence[str]) -> Mapping[str, str]:
 def _draw_found_shares(axis: Axes, view: RaceView, colour_by_label: Mapping[str, str]) -> None:
     """Step curves: the share of runs that had found the best row after n draws or epochs.  A band
     ends where all runs have found it."""
-    counts = np.arange(view.most + 1)
+    draw_numbers = np.arange(view.most + 1)
     if len(view.chance):
         axis.step(
-            counts,
+            draw_numbers,
             np.concatenate([[0.0], view.chance]),
             where="post",
             color=INK,
@@ -129,10 +129,12 @@ def _draw_found_shares(axis: Axes, view: RaceView, colour_by_label: Mapping[str,
             np.concatenate([[0.0], interval_end]) for interval_end in (curve.low, curve.high)
         )
         found_shares = np.concatenate([[0.0], curve.share])
-        is_before_all_found = (found_shares < 1.0) | (counts <= np.argmax(found_shares == 1.0))
+        is_before_all_found = (found_shares < 1.0) | (
+            draw_numbers <= np.argmax(found_shares == 1.0)
+        )
         is_drawn = (found_shares > 0.0) & is_before_all_found
         axis.fill_between(
-            counts,
+            draw_numbers,
             lower_shares,
             upper_shares,
             where=is_drawn,
@@ -142,7 +144,7 @@ def _draw_found_shares(axis: Axes, view: RaceView, colour_by_label: Mapping[str,
             linewidth=0,
         )
         axis.step(
-            counts, found_shares, where="post", color=colour, linewidth=1.6, label=curve.label
+            draw_numbers, found_shares, where="post", color=colour, linewidth=1.6, label=curve.label
         )
     found_phrase = "trained the best row" if view.unit == "epochs" else "found the best row"
     axis.set(

@@ -59,8 +59,8 @@ def draws_figure(table: RecordedTable, contests: Sequence[Contest]) -> Figure:
         figure_height = 0.5 + 2.1 * len(contests)
         figure = Figure(figsize=(7.2, figure_height))
         for contest_index, contest in enumerate(contests):
-            bottom = 0.45 + 2.1 * (len(contests) - 1 - contest_index)
-            axis = figure.add_axes((0.08, bottom / figure_height, 0.9, 1.55 / figure_height))
+            axis_bottom = 0.45 + 2.1 * (len(contests) - 1 - contest_index)
+            axis = figure.add_axes((0.08, axis_bottom / figure_height, 0.9, 1.55 / figure_height))
             _draw_run(axis, table, contest)
             axis.set(xlim=(0, len(contest.replays[0].rows) + 1), ylabel="loss")
         figure.axes[-1].set_xlabel("draws")
@@ -99,9 +99,11 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
     units_per_training = 1 if unit == "draws" else table.epochs
     with house_style():
         foot_inches = 0.5 + 0.17 * -(-(len(contests) + 1) // 3)
-        height = foot_inches + 3.4
-        figure = Figure(figsize=(7.2, height))
-        axis = figure.add_axes((0.1, (foot_inches + 0.1) / height, 0.88, 2.95 / height))
+        figure_height = foot_inches + 3.4
+        figure = Figure(figsize=(7.2, figure_height))
+        axis = figure.add_axes(
+            (0.1, (foot_inches + 0.1) / figure_height, 0.88, 2.95 / figure_height)
+        )
         if unit == "draws":
             chance_shares = np.concatenate([[0.0], chance_curve(table, row_count)])
             axis.step(

@@ -16,7 +16,9 @@ from fovnet.drawing.canvas import ACCENT, FAINT, WARN, house_style
 
 def throughput_figure(measurements: Sequence[Throughput]) -> Figure:
     """Three charts with one lane per measured configuration."""
-    measured_rows = [row for row in measurements if row.images_per_second is not None]
+    measured_rows = [
+        measurement for measurement in measurements if measurement.images_per_second is not None
+    ]
     lane_positions = np.arange(len(measured_rows))
     with house_style():
         figure = Figure(figsize=(11.0, 1.1 + 0.27 * max(4, len(measured_rows))))
@@ -64,9 +66,13 @@ def throughput_figure(measurements: Sequence[Throughput]) -> Figure:
         for axis in (speed_axis, share_axis, memory_axis):
             axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=2, frameon=False)
             axis.tick_params(axis="y", length=0)
-        height = figure.get_figheight()
+        figure_height = figure.get_figheight()
         figure.subplots_adjust(
-            left=0.215, right=0.99, top=1 - 0.62 / height, bottom=0.48 / height, wspace=0.08
+            left=0.215,
+            right=0.99,
+            top=1 - 0.62 / figure_height,
+            bottom=0.48 / figure_height,
+            wspace=0.08,
         )
         return figure
 
@@ -94,7 +100,7 @@ def _draw_speeds(
         xscale="log", xlabel="images per second, median", ylim=(len(measured_rows) - 0.5, -0.5)
     )
     axis.margins(x=0.15)
-    axis.set_yticks(lane_positions, [row.label for row in measured_rows])
+    axis.set_yticks(lane_positions, [measurement.label for measurement in measured_rows])
     axis.set_title("training", loc="left")
 
 

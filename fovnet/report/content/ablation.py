@@ -35,13 +35,19 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
     if ablation is None or not ablation.steps:
         return None
     measured_names = {measure.name for step in ablation.steps for measure in step.measures}
-    shown_measure_names = [name for name in MEASURE_NAMES if name in measured_names]
+    shown_measure_names = [
+        measure_name for measure_name in MEASURE_NAMES if measure_name in measured_names
+    ]
     rows = [
         (f"{step.ladder}: {step.arm}", step.what, *_measure_cells(step, shown_measure_names))
         for step in ablation.steps
     ]
-    left_out_arms = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
-    header = ("step", "what it is", *(MEASURE_NAMES[name] for name in shown_measure_names))
+    left_out_arms = [f"{ladder}: {arm} ({reason})" for ladder, arm, reason in ablation.left_out]
+    header = (
+        "step",
+        "what it is",
+        *(MEASURE_NAMES[measure_name] for measure_name in shown_measure_names),
+    )
     return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(left_out_arms))
 
 

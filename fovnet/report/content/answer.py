@@ -61,7 +61,9 @@ def _result_sentences(evaluation: Evaluation, simulated: Collection[str]) -> str
     border_error = all_volumes_group.find("border_abs_mean_mm", "decided", REGION_BORDERS)
     volumes_phrase = several(all_volumes_group.volumes, "labelled test volume")
     people_phrase = _people_phrase(
-        all_volumes_group.subjects, {row.collection for row in evaluation.volumes}, simulated
+        all_volumes_group.subjects,
+        {evaluated_volume.collection for evaluated_volume in evaluation.volumes},
+        simulated,
     )
     sentences = [
         f"In {volumes_phrase} of {people_phrase} not seen in training, fovnet named a wrong region in "
@@ -91,7 +93,9 @@ def _result_sentences(evaluation: Evaluation, simulated: Collection[str]) -> str
             f"It found exactly the regions shown in {exactly_right_phrase}{border_clause}."
         )
     sentences += filter(None, [statements_sentence(all_volumes_group)])
-    unsure_count = sum(row.extents == "unsure" for row in evaluation.volumes)
+    unsure_count = sum(
+        evaluated_volume.extents == "unsure" for evaluated_volume in evaluation.volumes
+    )
     unsure_phrase = several(unsure_count, "volume") if unsure_count else "no volume"
     refused_phrase = (
         several(all_volumes_group.refused, "volume") if all_volumes_group.refused else "none"

@@ -41,7 +41,10 @@ def cohort_of(
     evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[ListedVolume]
 ) -> CohortChapter:
     """The chapter, from the volumes listed (`manifest`) and those evaluated."""
-    flow = flow_view(manifest, sum(row.extents == "unsure" for row in evaluation.volumes))
+    flow = flow_view(
+        manifest,
+        sum(evaluated_volume.extents == "unsure" for evaluated_volume in evaluation.volumes),
+    )
     return CohortChapter(
         sentence=_numbers_sentence(manifest),
         by_split=_counts_by_split(manifest),

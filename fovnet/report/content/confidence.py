@@ -123,9 +123,9 @@ def calibration_table(evaluation: Evaluation) -> ReportTable:
     }
     calibration_measures = [
         measure
-        for name in words_by_measure_name
+        for measure_name in words_by_measure_name
         for measure in all_volumes_group.measures
-        if measure.name == name and not measure.region
+        if measure.name == measure_name and not measure.region
     ]
     rows = [
         (
@@ -141,16 +141,28 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     """The curve over all volumes with a confidence, doubted ones included, and a table at
     TABLE_COVERAGES with intervals over subjects."""
     volumes_with_confidence = [
-        row for row in evaluation.volumes if row.slices and row.confidence is not None
+        evaluated_volume
+        for evaluated_volume in evaluation.volumes
+        if evaluated_volume.slices and evaluated_volume.confidence is not None
     ]
     volumes_by_confidence = sorted(
-        volumes_with_confidence, key=lambda row: (-(row.confidence or 0.0), row.volume_id)
+        volumes_with_confidence,
+        key=lambda evaluated_volume: (
+            -(evaluated_volume.confidence or 0.0),
+            evaluated_volume.volume_id,
+        ),
     )
     if not volumes_by_confidence:
         return RiskView((), None, ReportTable((), (), name="risk"), "")
-    answered_slice_counts = np.cumsum([row.slices for row in volumes_by_confidence])
-    wrong_slice_counts = np.cumsum([row.wrong for row in volumes_by_confidence])
-    wrong_set_counts = np.cumsum([not row.right for row in volumes_by_confidence])
+    answered_slice_counts = np.cumsum(
+        [evaluated_volume.slices for evaluated_volume in volumes_by_confidence]
+    )
+    wrong_slice_counts = np.cumsum(
+        [evaluated_volume.wrong for evaluated_volume in volumes_by_confidence]
+    )
+    wrong_set_counts = np.cumsum(
+        [not evaluated_volume.right for evaluated_volume in volumes_by_confidence]
+    )
     risk_points = tuple(
         RiskPoint(
             coverage=float(answered_count / len(volumes_by_confidence)),
@@ -172,7 +184,9 @@ def risk_view(evaluation: Evaluation) -> RiskView:
         "under the solid curve); answering everything, "
         f"{percent(float(wrong_slice_counts[-1] / answered_slice_counts[-1]))}."
     )
-    undoubted_count = sum(row.is_answered for row in volumes_by_confidence)
+    undoubted_count = sum(
+        evaluated_volume.is_answered for evaluated_volume in volumes_by_confidence
+    )
     return RiskView(
         risk_points,
         undoubted_count / len(volumes_by_confidence),
@@ -217,14 +231,18 @@ def _set_and_slice_error(
     """(share of volumes with a wrong set of regions, share of wrong slices), with intervals over
     subjects."""
     resampling = Resampling(
-        [row.subject_id for row in answered_volumes],
+        [evaluated_volume.subject_id for evaluated_volume in answered_volumes],
         repeats=evaluation.bootstrap,
         seed=evaluation.seed,
     )
     volume_counts = np.ones((len(answered_volumes), 1), dtype=np.int64)
-    is_wrong_set = np.array([[not row.right] for row in answered_volumes], dtype=np.int64)
-    wrong_slice_counts = np.array([[row.wrong] for row in answered_volumes])
-    slice_counts = np.array([[row.slices] for row in answered_volumes])
+    is_wrong_set = np.array(
+        [[not evaluated_volume.right] for evaluated_volume in answered_volumes], dtype=np.int64
+    )
+    wrong_slice_counts = np.array(
+        [[evaluated_volume.wrong] for evaluated_volume in answered_volumes]
+    )
+    slice_counts = np.array([[evaluated_volume.slices] for evaluated_volume in answered_volumes])
     (set_error,) = resampling.rates("wrong_set", is_wrong_set, volume_counts, stage="decided")
     (slice_error,) = resampling.rates(
         "slice_error", wrong_slice_counts, slice_counts, stage="decided"

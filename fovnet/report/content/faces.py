@@ -35,9 +35,12 @@ def cover_faces(
             where any of them gives a region with a face LEAST_FACE_PROBABILITY or more, and within
             FACE_MARGIN_MM of such a slice.
     """
-    face_columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
+    face_columns = [vocabulary.classes.index(face_region) for face_region in vocabulary.faces]
     largest_face_shares = np.stack(
-        [np.asarray(share, dtype=np.float64)[:, face_columns].max(axis=1) for share in shares]
+        [
+            np.asarray(class_share, dtype=np.float64)[:, face_columns].max(axis=1)
+            for class_share in shares
+        ]
     )
     suspected_heights_mm = z_mm[largest_face_shares.max(axis=0) >= LEAST_FACE_PROBABILITY]
     covered_pixels = pixels.copy()

@@ -100,18 +100,22 @@ def failures_view(
     )
 
 
-def _confidence_in_wrong_part(row: EvaluatedVolume) -> float | None:
+def _confidence_in_wrong_part(evaluated_volume: EvaluatedVolume) -> float | None:
     """Confidence in the part of the answer that is wrong: the set of regions or, where that is
     right, the slices.
 
     The slices of a spine acquisition count as spine, whose confidence is 1.00 whichever regions are
     predicted beside it.
     """
-    return row.confidence if row.right or row.set_probability is None else row.set_probability
+    return (
+        evaluated_volume.confidence
+        if evaluated_volume.right or evaluated_volume.set_probability is None
+        else evaluated_volume.set_probability
+    )
 
 
-def _confidence_text(row: EvaluatedVolume) -> str:
-    confidence = _confidence_in_wrong_part(row)
+def _confidence_text(evaluated_volume: EvaluatedVolume) -> str:
+    confidence = _confidence_in_wrong_part(evaluated_volume)
     return "–" if confidence is None else f"{confidence:.2f}"
 
 
@@ -119,8 +123,8 @@ def _failures_sentence(
     ranked_failures: Sequence[EvaluatedVolume], volume_count: int, pictured_count: int
 ) -> str:
     """How many volumes failed, in which way, and how many of them without a doubt."""
-    wrong_set_count = sum(not row.right for row in ranked_failures)
-    undoubted_count = sum(row.is_answered for row in ranked_failures)
+    wrong_set_count = sum(not failed_volume.right for failed_volume in ranked_failures)
+    undoubted_count = sum(failed_volume.is_answered for failed_volume in ranked_failures)
     if not ranked_failures:
         return (
             f"No volume of {volume_count:,} failed: all have the right regions, and fewer than "
@@ -162,23 +166,23 @@ def _failures_table(
 
 
 def _describe_failure(
-    case: Case, row: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool
+    case: Case, failure: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool
 ) -> FailedVolume:
     """One failure with its words, its spans, its picture and its thumbnails."""
-    view = volume_view(case, row, "", vocabulary, faces=faces)
-    kind_of_failure = "wrong regions" if not row.right else "right regions, borders off"
-    half_wrong_count = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
+    view = volume_view(case, failure, "", vocabulary, faces=faces)
+    kind_of_failure = "wrong regions" if not failure.right else "right regions, borders off"
+    half_wrong_count = int((case.decided != case.truth).any(axis=1).sum()) - failure.wrong
     half_wrong_clause = (
         f"; on {half_wrong_count:,} more one of two regions is lacking or too many"
         if half_wrong_count
         else ""
     )
     return FailedVolume(
-        title=f"{case.volume_id}: {kind_of_failure}, {_confidence_text(row)} sure",
+        title=f"{case.volume_id}: {kind_of_failure}, {_confidence_text(failure)} sure",
         words=(
-            f"Predicted {regions_text(row.predicted, vocabulary)}; shows "
-            f"{regions_text(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
-            f"({percent(row.slice_error)}){half_wrong_clause}. Collection {case.collection}, "
+            f"Predicted {regions_text(failure.predicted, vocabulary)}; shows "
+            f"{regions_text(failure.truth, vocabulary)}. {failure.wrong} of {failure.slices} slices wrong "
+            f"({percent(failure.slice_error)}){half_wrong_clause}. Collection {case.collection}, "
             f"status {case.status}."
         ),
         spans=_spans_table(case, vocabulary),
@@ -196,9 +200,10 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> ReportTable:
     rows += [
         (span.region, "true", *_end_cells(span), "–") for span in true_stretches(case, vocabulary)
     ]
-    rank_by_region = {name: rank for rank, name in enumerate(vocabulary.classes)}
+    rank_by_region = {region: rank for rank, region in enumerate(vocabulary.classes)}
     ordered_rows = sorted(
-        rows, key=lambda row: (rank_by_region.get(row[0], len(rank_by_region)), row[1])
+        rows,
+        key=lambda table_row: (rank_by_region.get(table_row[0], len(rank_by_region)), table_row[1]),
     )
     return ReportTable(
         ("region", "predicted or true", "from mm", "to mm", "confidence"), ordered_rows

@@ -81,7 +81,10 @@ def flow_table(view: FlowView) -> ReportTable:
         rows.append(
             (
                 step.name,
-                *(_count_text(value) for value in (step.volumes, step.subjects, step.slices)),
+                *(
+                    _count_text(count_or_none)
+                    for count_or_none in (step.volumes, step.subjects, step.slices)
+                ),
                 exclusions,
             )
         )

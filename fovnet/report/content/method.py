@@ -136,7 +136,8 @@ def _intervals_sentences(evaluation: Evaluation) -> str:
         measure.interval for measure in (*evaluation.handling, *group_measures)
     )
     kinds_text = ", ".join(
-        f"{count:,} {kind}" for kind, count in count_by_interval_kind.most_common()
+        f"{interval_count:,} {interval_kind}"
+        for interval_kind, interval_count in count_by_interval_kind.most_common()
     )
     return (
         f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed "
@@ -152,7 +153,7 @@ def table_of_published_results(vocabulary: Vocabulary) -> ReportTable:
     compared."""
     has_same_regions = set(PUBLISHED_HEADER[1:-1]) == set(vocabulary.classes[:-1])
     rows = [
-        (name, *(f"{percent}\N{NO-BREAK SPACE}%" for percent in percents))
-        for name, *percents in PUBLISHED_PERCENT
+        (published_name, *(f"{percent}\N{NO-BREAK SPACE}%" for percent in percents))
+        for published_name, *percents in PUBLISHED_PERCENT
     ]
     return ReportTable(PUBLISHED_HEADER, rows if has_same_regions else (), name="published")

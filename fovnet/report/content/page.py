@@ -59,7 +59,11 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
         "statements": performance.said,
         "readers": reference.readers.rows or None,
     }
-    sections = {*SECTIONS} - {name for name, part in optional_parts.items() if part is None}
+    sections = {*SECTIONS} - {
+        section_name
+        for section_name, section_part in optional_parts.items()
+        if section_part is None
+    }
     return Page(
         title=settings.report.title,
         vocabulary=vocabulary,

@@ -52,23 +52,23 @@ def _attribute_rows(
         _values_by_subject(attribute_name, volumes) for volumes in volumes_by_split.values()
     )
     is_constant_per_subject = all(
-        len(values) == 1
+        len(split_values) == 1
         for subject_values in values_by_subject_by_split
-        for values in subject_values.values()
+        for split_values in subject_values.values()
     )
     values_by_split = {
         split: _attribute_values(attribute_name, volumes, is_constant_per_subject)
         for split, volumes in volumes_by_split.items()
     }
     distinct_values = sorted(
-        {value for values in values_by_split.values() for value in values} - {UNKNOWN}
+        {value for split_values in values_by_split.values() for value in split_values} - {UNKNOWN}
     )
     title = attribute_name.replace("_", " ")
     unit = "subjects" if is_constant_per_subject else "volumes"
     distinct_numbers = _as_numbers(distinct_values)
     if len(distinct_values) > MOST_LISTED_VALUES and distinct_numbers is None:
         distinct_counts = (
-            f"{len(set(values) - {UNKNOWN}):,}" for values in values_by_split.values()
+            f"{len(set(split_values) - {UNKNOWN}):,}" for split_values in values_by_split.values()
         )
         return [(f"{title}: different values", unit, *distinct_counts)]
     if len(distinct_values) > MOST_LISTED_VALUES:
@@ -76,7 +76,7 @@ def _attribute_rows(
             (
                 f"{title}: median (range)",
                 unit,
-                *(_median_and_range(values) for values in values_by_split.values()),
+                *(_median_and_range(split_values) for split_values in values_by_split.values()),
             )
         ]
     row_values = distinct_values
@@ -84,13 +84,13 @@ def _attribute_rows(
         row_values = [
             value for _, value in sorted(zip(distinct_numbers, distinct_values, strict=True))
         ]
-    if any(UNKNOWN in values for values in values_by_split.values()):
+    if any(UNKNOWN in split_values for split_values in values_by_split.values()):
         row_values.append(UNKNOWN)
     return [
         (
             f"{title}: {value}",
             unit,
-            *(_count_and_share(value, values) for values in values_by_split.values()),
+            *(_count_and_share(value, split_values) for split_values in values_by_split.values()),
         )
         for value in row_values
     ]
@@ -129,11 +129,11 @@ def _as_numbers(values: Sequence[str]) -> list[float] | None:
 def _median_and_range(values: Sequence[str]) -> str:
     """ "61 (20 to 88), 40 of 43": the median and the range of the recorded numbers; a dash without
     any."""
-    numbers = [float(value) for value in values if value != UNKNOWN]
-    if not numbers:
+    recorded = [float(value) for value in values if value != UNKNOWN]
+    if not recorded:
         return "–"
     return (
-        f"{np.median(numbers):g} ({min(numbers):g} to {max(numbers):g}), {len(numbers):,} of "
+        f"{np.median(recorded):g} ({min(recorded):g} to {max(recorded):g}), {len(recorded):,} of "
         f"{len(values):,}"
     )
 

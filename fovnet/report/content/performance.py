@@ -166,10 +166,10 @@ def regions_table(evaluation: Evaluation) -> ReportTable:
     rows: list[Row] = []
     for class_name in vocabulary.classes:
         cells = [
-            (unitless_text if name == "auroc" else measure_text)(
-                all_volumes_group.find(name, stage, class_name)
+            (unitless_text if measure_name == "auroc" else measure_text)(
+                all_volumes_group.find(measure_name, stage, class_name)
             )
-            for name, stage in measured_columns
+            for measure_name, stage in measured_columns
         ]
         rows.append((class_name, *cells))
     header = ("region", *(column_titles[column] for column in measured_columns))
@@ -185,9 +185,11 @@ def stages_table(evaluation: Evaluation) -> ReportTable:
         (
             STAGE_NAMES[stage],
             *(
-                measure_text(group.find(name, stage) if group else None)
-                for group in (evaluation.everything, evaluation.answered)
-                for name in ("slice_error", "balanced_accuracy")
+                measure_text(
+                    group_of_volumes.find(measure_name, stage) if group_of_volumes else None
+                )
+                for group_of_volumes in (evaluation.everything, evaluation.answered)
+                for measure_name in ("slice_error", "balanced_accuracy")
             ),
         )
         for stage in STAGES
@@ -222,12 +224,16 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
         "border_interval_median_mm": "width of these intervals, median",
     }
     measured_names = {measure.name for measure in all_volumes_group.measures}
-    column_titles = {name: title for name, title in column_titles.items() if name in measured_names}
+    column_titles = {
+        measure_name: title
+        for measure_name, title in column_titles.items()
+        if measure_name in measured_names
+    }
     rows: list[Row] = []
     for border_name in border_names:
         cells = [
-            measure_text(all_volumes_group.find(name, "decided", border_name))
-            for name in column_titles
+            measure_text(all_volumes_group.find(measure_name, "decided", border_name))
+            for measure_name in column_titles
         ]
         rows.append((_border_title(border_name), *cells))
     return ReportTable(("border", *column_titles.values()), rows, name="borders")
@@ -305,9 +311,13 @@ def handling_table(evaluation: Evaluation) -> ReportTable:
 
 def volumes_table(evaluation: Evaluation) -> ReportTable:
     """One row per volume, by descending slice error, refused ones last."""
-    rows = sorted(
+    volumes_by_error = sorted(
         evaluation.volumes,
-        key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id),
+        key=lambda evaluated_volume: (
+            evaluated_volume.slice_error is None,
+            -(evaluated_volume.slice_error or 0.0),
+            evaluated_volume.volume_id,
+        ),
     )
     return ReportTable(
         (
@@ -320,24 +330,42 @@ def volumes_table(evaluation: Evaluation) -> ReportTable:
             "wrong slices",
             "confidence",
         ),
-        [_volume_cells(row, evaluation.vocabulary) for row in rows],
+        [
+            _volume_cells(evaluated_volume, evaluation.vocabulary)
+            for evaluated_volume in volumes_by_error
+        ],
         name="volumes",
     )
 
 
-def _volume_cells(row: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
+def _volume_cells(evaluated_volume: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
     """The cells of one volume; dashes for a refused one."""
-    if row.status == "refused":
-        return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
-    wrong_slices_share = MeasuredText(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
-    confidence_text = "–" if row.confidence is None else f"{row.confidence:.2f}"
+    if evaluated_volume.status == "refused":
+        return (
+            evaluated_volume.volume_id,
+            evaluated_volume.collection,
+            evaluated_volume.status,
+            "–",
+            "–",
+            "–",
+            "–",
+            "–",
+        )
+    wrong_slices_share = MeasuredText(
+        percent(evaluated_volume.slice_error),
+        "",
+        f"{evaluated_volume.wrong}/{evaluated_volume.slices}",
+    )
+    confidence_text = (
+        "–" if evaluated_volume.confidence is None else f"{evaluated_volume.confidence:.2f}"
+    )
     return (
-        row.volume_id,
-        row.collection,
-        row.status,
-        regions_text(row.truth, vocabulary),
-        regions_text(row.predicted, vocabulary),
-        "right" if row.right else "wrong",
+        evaluated_volume.volume_id,
+        evaluated_volume.collection,
+        evaluated_volume.status,
+        regions_text(evaluated_volume.truth, vocabulary),
+        regions_text(evaluated_volume.predicted, vocabulary),
+        "right" if evaluated_volume.right else "wrong",
         wrong_slices_share,
         confidence_text,
     )
@@ -354,19 +382,24 @@ def subgroups_table(evaluation: Evaluation) -> ReportTable:
         "borders within 10 mm": ("border_within_10_mm", "decided", REGION_BORDERS),
     }
     rows: list[Row] = []
-    for group in evaluation.subgroups:
-        volumes_phrase = several(group.volumes, "volume")
-        if group.refused:
-            volumes_phrase += f", {group.refused} refused"
+    for subgroup in evaluation.subgroups:
+        volumes_phrase = several(subgroup.volumes, "volume")
+        if subgroup.refused:
+            volumes_phrase += f", {subgroup.refused} refused"
         counts_cell = MeasuredText(
-            several(group.subjects, "subject"), volumes_phrase, "too few" if group.too_few else ""
+            several(subgroup.subjects, "subject"),
+            volumes_phrase,
+            "too few" if subgroup.too_few else "",
         )
-        attribute = group.attribute.replace("_", " ")
+        attribute = subgroup.attribute.replace("_", " ")
         rows.append(
             (
-                f"{attribute}: {group.value}",
+                f"{attribute}: {subgroup.value}",
                 counts_cell,
-                *(measure_text(group.find(*key)) for key in measure_keys.values()),
+                *(
+                    measure_text(subgroup.find(*measure_key))
+                    for measure_key in measure_keys.values()
+                ),
             )
         )
     return ReportTable(("subgroup", "rests on", *measure_keys), rows, name="subgroups")
@@ -396,9 +429,9 @@ def header_rates(evaluation: Evaluation) -> ReportTable:
     rate."""
     rate_by_name = {rate.name: rate for rate in evaluation.header_rates}
     rows = [
-        (title, measure_text(rate_by_name[name]))
-        for name, title in WORDS_BY_HEADER_RATE.items()
-        if name in rate_by_name
+        (title, measure_text(rate_by_name[rate_name]))
+        for rate_name, title in WORDS_BY_HEADER_RATE.items()
+        if rate_name in rate_by_name
     ]
     return ReportTable(("counted in volumes", "value"), rows, name="header-rates")
 

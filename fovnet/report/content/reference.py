@@ -71,8 +71,11 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
     if not slices:
         return ReportTable((), (), name="labels")
     rows = [
-        (name, *(f"{slices[split][class_index]:,}" if split in slices else "–" for split in SPLITS))
-        for class_index, name in enumerate(vocabulary.classes)
+        (
+            class_name,
+            *(f"{slices[split][class_index]:,}" if split in slices else "–" for split in SPLITS),
+        )
+        for class_index, class_name in enumerate(vocabulary.classes)
     ]
     return ReportTable(
         ("class", *SPLITS.values()),
@@ -107,8 +110,8 @@ def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[Measured
         measure_text(measure_by_name.get("slices_alike")),
         unitless_text(measure_by_name.get("kappa"), 2),
         *(
-            measure_text(measure_by_name.get(name))
-            for name in (BORDER_NEAR, BORDER_OF_ONE_READER, BORDER_DISTANCE)
+            measure_text(measure_by_name.get(measure_name))
+            for measure_name in (BORDER_NEAR, BORDER_OF_ONE_READER, BORDER_DISTANCE)
         ),
     )
 

@@ -91,8 +91,8 @@ def chips_of_spans(
     """A chip for each region that has a span, where nothing is said region by region."""
     answer = YES if status == "ok" else UNSURE
     return tuple(
-        RegionChip(name, answer, percent=None, colour=vocabulary.colour(name), is_guess=True)
-        for name in regions
+        RegionChip(region, answer, percent=None, colour=vocabulary.colour(region), is_guess=True)
+        for region in regions
     )
 
 
@@ -154,7 +154,9 @@ def doubt_groups(
         doubts_by_unsure_part.items(),
         key=lambda part_and_doubts: part_and_doubts[0] == ENDS_IN_WORDS,
     )
-    ordered_groups = [_doubt_group(part, doubts) for part, doubts in parts_with_doubts]
+    ordered_groups = [
+        _doubt_group(unsure_part, doubts) for unsure_part, doubts in parts_with_doubts
+    ]
     if sentence := unsure_sentence(statements):
         unsure_region_names = [
             statement.region

@@ -158,8 +158,12 @@ def rule_table(rule: Rule, vocabulary: Vocabulary) -> ReportTable:
     """Every setting of the decision, with its meaning."""
     setting_values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
     rows = [
-        (name.replace("_", " "), MEANINGS.get(name, ""), setting_text(value))
-        for name, value in setting_values.items()
+        (
+            setting_name.replace("_", " "),
+            MEANINGS.get(setting_name, ""),
+            setting_text(setting_value),
+        )
+        for setting_name, setting_value in setting_values.items()
     ]
     return ReportTable(("setting", "what it is", "value"), rows, name="decision")
 
@@ -210,7 +214,7 @@ def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     """One row for each way in which trainings ended, the most frequent first, with one message as
     an example."""
     rows = []
-    for status, count in Counter(training.status for training in trainings).most_common():
+    for status, ending_count in Counter(training.status for training in trainings).most_common():
         example_message = next(
             (
                 training.message
@@ -219,5 +223,5 @@ def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
             ),
             "",
         )
-        rows.append((status.replace("_", " "), f"{count}/{len(trainings)}", example_message))
+        rows.append((status.replace("_", " "), f"{ending_count}/{len(trainings)}", example_message))
     return ReportTable(("ended as", "trials", "for example"), rows, name="endings")

@@ -81,8 +81,8 @@ def statements_sentence(all_volumes_group: Group) -> str:
     """How many statements are decided, how many of these wrong, and how many regions surely found;
     "" where nothing was said region by region."""
     decided_share, wrong_share, surely_found = (
-        all_volumes_group.find(name)
-        for name in ("statements_decided", "statements_wrong", "surely_found")
+        all_volumes_group.find(rate_name)
+        for rate_name in ("statements_decided", "statements_wrong", "surely_found")
     )
     if decided_share is None or decided_share.value is None:
         return ""
@@ -148,7 +148,7 @@ def _regions_table(evaluation: Evaluation) -> ReportTable:
         cells = (
             measure_text(measure) if measure and measure.denominator else ABSENT
             for measure in (
-                all_volumes_group.find(name, "", region) for name in COLUMN_TITLE_BY_RATE
+                all_volumes_group.find(rate_name, "", region) for rate_name in COLUMN_TITLE_BY_RATE
             )
         )
         rows.append((region or "all regions", volumes_text, *cells))

@@ -43,8 +43,8 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     """
     _refuse_unsure_or_empty(answer)
     shown_names = {span.region for span in answer.shown_spans}
-    side_names = [name for name in vocabulary.side_regions if name in shown_names]
-    chain_names = [name for name in vocabulary.chain if name in shown_names]
+    side_names = [region for region in vocabulary.side_regions if region in shown_names]
+    chain_names = [region for region in vocabulary.chain if region in shown_names]
     common_term = vocabulary.term(chain_names)
     concepts = []
     names_with_own_concept = side_names
@@ -52,12 +52,12 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
         concepts.append(common_term)
     else:
         names_with_own_concept = [*chain_names, *side_names]
-    for name in names_with_own_concept:
-        concept = vocabulary.concept(name)
+    for region in names_with_own_concept:
+        concept = vocabulary.concept(region)
         if concept is None or not (concept.body_part or len(shown_names) > 1):
             raise ModelError(
                 "export-no-code",
-                f"{answer.volume_id}: the region {name!r} lacks a SNOMED CT code or a Body Part "
+                f"{answer.volume_id}: the region {region!r} lacks a SNOMED CT code or a Body Part "
                 "Examined. Give `sct` and `body_part` in the regions file.",
             )
         concepts.append(concept)
@@ -105,6 +105,6 @@ def _body_part_of_side_region(
         span.region for span in spans if span.to_mm - span.from_mm >= LEAST_HEIGHT_SHARE * height_mm
     }
     terms_of_regions_through = [
-        vocabulary.concept(name) for name in side_names if name in regions_through
+        vocabulary.concept(side_name) for side_name in side_names if side_name in regions_through
     ]
     return next((term.body_part for term in terms_of_regions_through if term is not None), "")

@@ -68,7 +68,8 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }
     uri_by_dataset_name |= {
-        name: _relative_uri(root, folder) for root, name in name_by_dataset_root.items()
+        dataset_name: _relative_uri(dataset_root, folder)
+        for dataset_root, dataset_name in name_by_dataset_root.items()
     }
     if uri_by_dataset_name:
         description["DatasetLinks"] = uri_by_dataset_name
@@ -137,13 +138,17 @@ def _dataset_names(
         uri: free_candidate for free_candidate, uri in uri_by_dataset_name.items()
     }
     name_by_dataset_root: dict[Path, str] = {}
-    for root in sorted({root for answer in answers if (root := _dataset_with(answer.path))}):
+    for dataset_root in sorted(
+        {dataset_root for answer in answers if (dataset_root := _dataset_with(answer.path))}
+    ):
         used_names = {*dataset_name_by_uri.values(), *name_by_dataset_root.values()}
-        candidates = chain(["raw"], (f"raw{number}" for number in count(2)))
+        candidates = chain(["raw"], (f"raw{name_number}" for name_number in count(2)))
         free_name = next(
             free_candidate for free_candidate in candidates if free_candidate not in used_names
         )
-        name_by_dataset_root[root] = dataset_name_by_uri.get(_relative_uri(root, folder), free_name)
+        name_by_dataset_root[dataset_root] = dataset_name_by_uri.get(
+            _relative_uri(dataset_root, folder), free_name
+        )
     return name_by_dataset_root
 
 

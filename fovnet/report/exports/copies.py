@@ -140,7 +140,7 @@ def write_copies(
             copy.write(path, uid, series_uid)
     _remove_other_copies(volume_folder, paths)
     if not anatomy.body_part:
-        shown_regions = [name for name in vocabulary.classes if name in answer.shows]
+        shown_regions = [region for region in vocabulary.classes if region in answer.shows]
         tell(
             f"with {join_names(shown_regions)}, which no Body Part Examined names together: it is "
             "empty in the copies, and their Anatomic Region Sequence has an item for each"
@@ -179,8 +179,8 @@ class Copy:
             dataset.SOPInstanceUID = uid
             dataset.file_meta.MediaStorageSOPInstanceUID = uid
             dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
-            for name in WRITER_ELEMENTS:
-                dataset.file_meta.pop(name, None)
+            for writer_element in WRITER_ELEMENTS:
+                dataset.file_meta.pop(writer_element, None)
             return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
 
     def _dataset_of_copy(self) -> Any:
@@ -212,8 +212,8 @@ def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
     frame_groups = (
         source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
     )
-    positions = [group.get("PlanePositionSequence") for group in frame_groups]
-    place_by_frame = [_plane_position_mm(position) for position in positions]
+    plane_positions = [frame_group.get("PlanePositionSequence") for frame_group in frame_groups]
+    place_by_frame = [_plane_position_mm(plane_position) for plane_position in plane_positions]
     answered_places = {
         place_by_frame[frame_number - 1]
         for frame_number in source.frames
@@ -327,7 +327,10 @@ def _anatomy_groups(dataset: Any) -> list[str]:
     return [
         group_name
         for group_name in possible_group_names
-        if any("FrameAnatomySequence" in group for group in dataset.get(group_name) or [])
+        if any(
+            "FrameAnatomySequence" in functional_group
+            for functional_group in dataset.get(group_name) or []
+        )
     ][:1]
 
 
@@ -336,14 +339,14 @@ def _frame_anatomies(dataset: Any) -> Iterator[Any]:
     shared one, added if missing."""
     shared_groups = dataset.get("SharedFunctionalGroupsSequence", [])
     groups_with_anatomy = [
-        group
-        for group in dataset.get("PerFrameFunctionalGroupsSequence", [])
-        if "FrameAnatomySequence" in group
+        functional_group
+        for functional_group in dataset.get("PerFrameFunctionalGroupsSequence", [])
+        if "FrameAnatomySequence" in functional_group
     ]
-    for group in groups_with_anatomy or shared_groups:
-        if "FrameAnatomySequence" not in group:
-            group.FrameAnatomySequence = Sequence([Dataset()])
-        yield from group.FrameAnatomySequence
+    for functional_group in groups_with_anatomy or shared_groups:
+        if "FrameAnatomySequence" not in functional_group:
+            functional_group.FrameAnatomySequence = Sequence([Dataset()])
+        yield from functional_group.FrameAnatomySequence
 
 
 def _region_item(term: Term) -> Any:

@@ -169,13 +169,13 @@ def _regions_of_codes(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
     too; empty if there is none, or a code is unknown."""
     frame_anatomies = [
         anatomy
-        for group in header.get("SharedFunctionalGroupsSequence") or []
-        for anatomy in group.get("FrameAnatomySequence") or []
+        for shared_group in header.get("SharedFunctionalGroupsSequence") or []
+        for anatomy in shared_group.get("FrameAnatomySequence") or []
     ]
     region_codes = [
-        str(item.get("CodeValue"))
+        str(region_item.get("CodeValue"))
         for dataset in (header, *frame_anatomies)
-        for item in dataset.get("AnatomicRegionSequence") or []
+        for region_item in dataset.get("AnatomicRegionSequence") or []
     ]
     regions_by_code = [vocabulary.regions_of_code(code) for code in region_codes]
     return frozenset().union(*regions_by_code) if all(regions_by_code) else frozenset()

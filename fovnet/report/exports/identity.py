@@ -53,12 +53,14 @@ def _tagged_values(dataset: Any, excluded_names: Collection[str] = ()) -> list[t
 def _identifying_value(dataset: Any, tag: Any) -> Any:
     """The value of an element as texts, a digest, or the elements of items."""
     try:
-        value = dataset[tag].value
+        element_value = dataset[tag].value
     except Exception:  # pydicom raises whatever the conversion of a wrong value raises
-        value = dataset.get_item(tag).value
-    if isinstance(value, Sequence):
-        return [_tagged_values(item) for item in value]
-    if isinstance(value, bytes):
-        return hashlib.sha256(value).hexdigest()
-    element_values = value if isinstance(value, MultiValue | list) else [value]
+        element_value = dataset.get_item(tag).value
+    if isinstance(element_value, Sequence):
+        return [_tagged_values(item) for item in element_value]
+    if isinstance(element_value, bytes):
+        return hashlib.sha256(element_value).hexdigest()
+    element_values = (
+        element_value if isinstance(element_value, MultiValue | list) else [element_value]
+    )
     return ["" if part is None else str(part) for part in element_values]

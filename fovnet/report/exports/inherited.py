@@ -87,24 +87,24 @@ def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
     sequence without the attributes of its items that are not valid."""
     value_representation = dictionary_VR(tag)
     try:
-        value = dataset[tag].value
+        attribute_value = dataset[tag].value
     except Exception:  # pydicom raises whatever the conversion of a wrong value raises
-        value = b"\xff"
-    if value_representation == "SQ" and isinstance(value, Sequence):
+        attribute_value = b"\xff"
+    if value_representation == "SQ" and isinstance(attribute_value, Sequence):
         invalid_attributes = [
-            (item, item_tag)
-            for item in value
-            for item_tag in list(item.keys())
-            if keyword_for_tag(item_tag) and not _empty_if_invalid(item, item_tag)
+            (sequence_item, item_tag)
+            for sequence_item in attribute_value
+            for item_tag in list(sequence_item.keys())
+            if keyword_for_tag(item_tag) and not _empty_if_invalid(sequence_item, item_tag)
         ]
-        for item, item_tag in invalid_attributes:
-            del item[item_tag]
+        for sequence_item, item_tag in invalid_attributes:
+            del sequence_item[item_tag]
         return not invalid_attributes
-    if _is_valid(tag, value_representation, value):
+    if _is_valid(tag, value_representation, attribute_value):
         if dataset[tag].VR in value_representation:  # "US or SS" stands for either
             return True
         if value_representation in STR_VR:
-            dataset[tag] = DataElement(tag, value_representation, text(value))
+            dataset[tag] = DataElement(tag, value_representation, text(attribute_value))
             return True
     dataset[tag] = DataElement(
         tag, value_representation, [] if value_representation == "SQ" else None
@@ -112,13 +112,13 @@ def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
     return False
 
 
-def _is_valid(tag: Any, value_representation: str, value: Any) -> bool:
+def _is_valid(tag: Any, value_representation: str, attribute_value: Any) -> bool:
     """Whether a value reads as one of this representation; an empty one does."""
-    element_texts = [text(element) for element in values_of(value)]
+    element_texts = [text(element) for element in values_of(attribute_value)]
     if value_representation == "SQ" or "\ufffd" in "".join(element_texts):
         return False
     if (
-        isinstance(value, MultiValue | list)
+        isinstance(attribute_value, MultiValue | list)
         and len(element_texts) > 1
         and dictionary_VM(tag) == "1"
     ):

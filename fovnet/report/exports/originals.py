@@ -80,7 +80,8 @@ def originals_of(answer: StoredAnswer) -> list[Original]:
             "can refer to one of them. Give each its own, and predict again.",
         )
     whole_originals = [
-        Original(item, read_whole_header(item), ()) for (item,) in objects_by_uid.values()
+        Original(dicom_object, read_whole_header(dicom_object), ())
+        for (dicom_object,) in objects_by_uid.values()
     ]
     return [
         original

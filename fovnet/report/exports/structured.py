@@ -165,16 +165,16 @@ def _measurement_groups(
         answer.version,
         parameters=(*_caution_parameters(answer), f"ensemble {answer.model}"),
     )
-    groups = [
+    measurement_groups = [
         _span_group(answer, span_number, span, vocabulary, sources, algorithm)
         for span_number, span in enumerate(answer.shown_spans, start=1)
     ]
-    groups += [
+    measurement_groups += [
         _possible_group(answer, statement, vocabulary, sources, algorithm)
         for statement in answer.statements
         if not statement.is_sure
     ]
-    return groups or [_empty_group(answer, sources, algorithm)]
+    return measurement_groups or [_empty_group(answer, sources, algorithm)]
 
 
 def _span_group(

@@ -139,35 +139,37 @@ def body_drawing(body: Body, borders: Sequence[DecidedBorder]) -> BodyDrawing:
     )
 
 
-def _panels(body: Body, width: float) -> tuple[Panel, ...]:
+def _panels(body: Body, panel_width: float) -> tuple[Panel, ...]:
     """The views from the front and from the left side, from left to right."""
     named_views = (
         ("from the front", coronal_view(body.pixels), ("R", "L")),
         ("from the left side", sagittal_view(body.pixels), ("A", "P")),
     )
     panels = []
-    for view_index, (name, pixels, patient_sides) in enumerate(named_views):
+    for view_index, (view_name, pixels, patient_sides) in enumerate(named_views):
         upside_up = on_even_heights(pixels, body.z_mm, body.low_mm, body.high_mm)[::-1]
-        panel_left = round(HEIGHT_LABELS_WIDTH + view_index * (width + PANEL_GAP), 1)
-        panels.append(Panel(name, jpeg_uri(upside_up), panel_left, round(width, 1), patient_sides))
+        panel_left = round(HEIGHT_LABELS_WIDTH + view_index * (panel_width + PANEL_GAP), 1)
+        panels.append(
+            Panel(view_name, jpeg_uri(upside_up), panel_left, round(panel_width, 1), patient_sides)
+        )
     return tuple(panels)
 
 
-def _span_boxes(body: Body, from_top: FromTop, left: float) -> tuple[SpanBox, ...]:
-    """A box for each span, in its lane; `left` is that of the first lane."""
+def _span_boxes(body: Body, from_top: FromTop, first_lane_left: float) -> tuple[SpanBox, ...]:
+    """A box for each span, in its lane, the first of which begins at `first_lane_left`."""
     lanes = lanes_of(body.spans, body.vocabulary)
     lane_width = LANES_WIDTH / lanes.lane_count
     boxes = []
     for span, lane_index in zip(body.spans, lanes.of_span, strict=True):
-        top = from_top(span.to_mm)
+        span_top = from_top(span.to_mm)
         colour = body.vocabulary.colour(span.region)
         boxes.append(
             SpanBox(
                 words=span.region,
-                left=round(left + lane_index * lane_width, 1),
-                top=top,
+                left=round(first_lane_left + lane_index * lane_width, 1),
+                top=span_top,
                 wide=round(lane_width - 2, 1),
-                tall=_height_between(top, from_top(span.from_mm)),
+                tall=_height_between(span_top, from_top(span.from_mm)),
                 colour=colour,
                 ink=readable_on(colour),
             )
@@ -175,15 +177,15 @@ def _span_boxes(body: Body, from_top: FromTop, left: float) -> tuple[SpanBox, ..
     return tuple(boxes)
 
 
-def _interval_box(border: DecidedBorder, from_top: FromTop, left: float) -> SpanBox:
+def _interval_box(border: DecidedBorder, from_top: FromTop, curves_left: float) -> SpanBox:
     """The 90 % interval of a border."""
-    top = from_top(border.high_mm)
+    interval_top = from_top(border.high_mm)
     return SpanBox(
         words=f"{border.below} | {border.above}",
-        left=left,
-        top=top,
+        left=curves_left,
+        top=interval_top,
         wide=CURVES_WIDTH,
-        tall=_height_between(top, from_top(border.low_mm)),
+        tall=_height_between(interval_top, from_top(border.low_mm)),
         colour="#22303c",
         ink="#22303c",
     )
@@ -194,17 +196,21 @@ def _height_between(top: float, bottom: float) -> float:
     return round(max(bottom - top, 1.0), 1)
 
 
-def _probability_curves(body: Body, heights: Floats, left: float) -> tuple[ProbabilityCurve, ...]:
+def _probability_curves(
+    body: Body, slice_tops: Floats, curves_left: float
+) -> tuple[ProbabilityCurve, ...]:
     """One for each class that is somewhere probable, that of none first."""
-    curve_x = np.round(left + CURVES_WIDTH * body.smoothed, 0).astype(int)
+    curve_x = np.round(curves_left + CURVES_WIDTH * body.smoothed, 0).astype(int)
     curves = []
-    for class_index, name in enumerate(body.vocabulary.classes):
+    for class_index, class_name in enumerate(body.vocabulary.classes):
         if body.smoothed[:, class_index].max() >= LEAST_PROBABILITY:
             polyline_points = " ".join(
                 f"{x},{y:g}"
-                for x, y in zip(curve_x[:, class_index].tolist(), heights.tolist(), strict=True)
+                for x, y in zip(curve_x[:, class_index].tolist(), slice_tops.tolist(), strict=True)
             )
-            curves.append(ProbabilityCurve(name, body.vocabulary.colour(name), polyline_points))
+            curves.append(
+                ProbabilityCurve(class_name, body.vocabulary.colour(class_name), polyline_points)
+            )
     return tuple(sorted(curves, key=lambda curve: curve.name != NONE))
 
 

@@ -118,15 +118,30 @@ def _write_heading(
     message_colour: str,
 ) -> None:
     """The title at the top left, and below it the message and the notes."""
-    left = LEFT_INCHES / figure.get_figwidth()
-    top = 1 - 0.24 / figure.get_figheight()
-    figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
-    for lines, colour, lines_above in (
+    heading_left = LEFT_INCHES / figure.get_figwidth()
+    heading_top = 1 - 0.24 / figure.get_figheight()
+    figure.text(
+        heading_left,
+        heading_top,
+        title,
+        fontsize=10,
+        fontweight="bold",
+        va="center",
+        parse_math=False,
+    )
+    for block_lines, colour, lines_above in (
         (message_lines, message_colour, 0),
         (note_lines, INK, len(message_lines)),
     ):
         drop = (0.12 + LINE_INCHES * lines_above) / figure.get_figheight()
-        figure.text(left, top - drop, "\n".join(lines), color=colour, va="top", parse_math=False)
+        figure.text(
+            heading_left,
+            heading_top - drop,
+            "\n".join(block_lines),
+            color=colour,
+            va="top",
+            parse_math=False,
+        )
 
 
 def _add_column_axes(
@@ -218,8 +233,8 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, row_count: int) -> Non
     """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region without
     a span."""
     colour_chips = [
-        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name)
-        for name in vocabulary.classes
+        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(class_name), label=class_name)
+        for class_name in vocabulary.classes
     ]
     figure.legend(
         handles=colour_chips,
@@ -251,14 +266,14 @@ def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
 
 def _show_bars(
     axis: Axes,
-    bars: Sequence[tuple[str, Sequence[StoredSpan]]],
+    spans_by_bar_title: Sequence[tuple[str, Sequence[StoredSpan]]],
     vocabulary: Vocabulary,
     points_per_mm: float,
     pale_regions: Collection[str],
 ) -> None:
     """One column per answer; the chain on its left, side regions such as spine on its right.  In
     the first, the predicted one, some regions are pale."""
-    for bar_index, (_, spans) in enumerate(bars):
+    for bar_index, (_, spans) in enumerate(spans_by_bar_title):
         lanes = lanes_of(spans, vocabulary)
         lane_width = 0.9 / lanes.lane_count
         axis.add_patch(
@@ -268,14 +283,16 @@ def _show_bars(
             _add_span(
                 axis,
                 span,
-                left=bar_index - 0.45 + lane_index * lane_width,
-                width=lane_width,
+                box_left=bar_index - 0.45 + lane_index * lane_width,
+                box_width=lane_width,
                 colour=vocabulary.colour(span.region),
                 points_per_mm=points_per_mm,
                 is_pale=bar_index == 0 and span.region in pale_regions,
             )
-    axis.set_xlim(-0.5, len(bars) - 0.5)
-    axis.set_xticks(range(len(bars)), [name for name, _ in bars])
+    axis.set_xlim(-0.5, len(spans_by_bar_title) - 0.5)
+    axis.set_xticks(
+        range(len(spans_by_bar_title)), [bars_title for bars_title, _ in spans_by_bar_title]
+    )
     axis.tick_params(axis="both", length=0)
     axis.xaxis.set_tick_params(pad=6)
     axis.spines[:].set_visible(False)
@@ -285,19 +302,19 @@ def _add_span(
     axis: Axes,
     span: StoredSpan,
     *,
-    left: float,
-    width: float,
+    box_left: float,
+    box_width: float,
     colour: str,
     points_per_mm: float,
     is_pale: bool,
 ) -> None:
     """A coloured box with the name of its region if that fits; the legend names the colours."""
     height_mm = span.to_mm - span.from_mm
-    is_upright = width > 0.6
+    is_upright = box_width > 0.6
     axis.add_patch(
         Rectangle(
-            (left, span.from_mm),
-            width,
+            (box_left, span.from_mm),
+            box_width,
             height_mm,
             facecolor=colour,
             edgecolor="white",
@@ -310,7 +327,7 @@ def _add_span(
     if height_mm * points_per_mm < name_points:
         return
     axis.text(
-        left + width / 2,
+        box_left + box_width / 2,
         (span.from_mm + span.to_mm) / 2,
         span.region,
         ha="center",
@@ -324,14 +341,14 @@ def _add_span(
 
 def _empty_figure(title: str, message: str) -> Figure:
     """A volume without slices: its title, and the message."""
-    width = 6.4
-    message_lines = _wrapped_lines(message or "no slices", width)
-    height = 0.8 + LINE_INCHES * len(message_lines)
-    figure = Figure(figsize=(width, height))
+    figure_width = 6.4
+    message_lines = _wrapped_lines(message or "no slices", figure_width)
+    figure_height = 0.8 + LINE_INCHES * len(message_lines)
+    figure = Figure(figsize=(figure_width, figure_height))
     FigureCanvasAgg(figure)
     figure.text(
         0.04,
-        1 - 0.32 / height,
+        1 - 0.32 / figure_height,
         title,
         fontsize=10,
         fontweight="bold",
@@ -339,7 +356,12 @@ def _empty_figure(title: str, message: str) -> Figure:
         parse_math=False,
     )
     figure.text(
-        0.04, 1 - 0.52 / height, "\n".join(message_lines), color=WARN, va="top", parse_math=False
+        0.04,
+        1 - 0.52 / figure_height,
+        "\n".join(message_lines),
+        color=WARN,
+        va="top",
+        parse_math=False,
     )
     return figure
 

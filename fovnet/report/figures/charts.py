@@ -128,14 +128,20 @@ def border_figure(rows: Sequence[BorderDots]) -> Figure:
         return figure
 
 
-def _axis_reach_mm(rows: Sequence[BorderDots]) -> float:
+def _axis_reach_mm(dots_by_border: Sequence[BorderDots]) -> float:
     """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if
     that is smaller; at least 20.
 
     Of borders between two regions alone, where any was found: an end may be half a metre off.
     """
-    region_borders = [row for row in rows if row.errors_mm and not row.are_ends] or rows
-    absolute_errors_mm = np.abs([error for row in region_borders for error in row.errors_mm])
+    region_borders = [
+        border_dots_of_kind
+        for border_dots_of_kind in dots_by_border
+        if border_dots_of_kind.errors_mm and not border_dots_of_kind.are_ends
+    ] or dots_by_border
+    absolute_errors_mm = np.abs(
+        [error for border_dots_of_kind in region_borders for error in border_dots_of_kind.errors_mm]
+    )
     if not len(absolute_errors_mm):
         return 20.0
     return float(
@@ -268,7 +274,7 @@ def charts(page: Page) -> dict[str, str]:
         "confusion": confusion_figure(performance.confusion),
         "reliability": reliability_figure(page.confidence.reliability),
     }
-    if any(row.errors_mm for row in borders):
+    if any(border_dots_of_kind.errors_mm for border_dots_of_kind in borders):
         figure_by_name["borders"] = border_figure(borders)
     if search.points:
         figure_by_name["search"] = search_figure(search.points, is_further=search.further)
@@ -288,7 +294,8 @@ def charts(page: Page) -> dict[str, str]:
         for case_index, failure in enumerate(pictured_failures)
     }
     figure_by_name |= {
-        name: case_figure(view, page.vocabulary) for name, view in volume_view_by_name.items()
+        figure_name: case_figure(view, page.vocabulary)
+        for figure_name, view in volume_view_by_name.items()
     }
     thumbnail_uri_by_name = {
         f"failure-{case_index}-{thumbnail_index}": jpeg_uri(thumbnail.pixels)
@@ -296,5 +303,7 @@ def charts(page: Page) -> dict[str, str]:
         for thumbnail_index, thumbnail in enumerate(failure.thumbnails)
     }
     return {
-        name: svg_uri(figure) for name, figure in figure_by_name.items() if figure is not None
+        figure_name: svg_uri(figure)
+        for figure_name, figure in figure_by_name.items()
+        if figure is not None
     } | thumbnail_uri_by_name

@@ -65,21 +65,23 @@ def flow_figure(view: FlowView) -> Figure:
 
 
 def _draw_step_box(
-    axis: Any, left: float, middle: float, width: float, title: str, counts_text: str
+    axis: Any, box_left: float, box_middle: float, box_width: float, title: str, counts_text: str
 ) -> None:
     """A box at a height, with its title above its counts."""
     axis.add_patch(
         FancyBboxPatch(
-            (left, middle - 0.25),
-            width,
+            (box_left, box_middle - 0.25),
+            box_width,
             0.5,
             boxstyle="round,pad=0,rounding_size=0.06",
             facecolor="#f4f7f9",
             edgecolor=FAINT,
         )
     )
-    axis.text(left + 0.12, middle + 0.1, title, va="center", fontweight="bold", fontsize=8.5)
-    axis.text(left + 0.12, middle - 0.1, counts_text, va="center", fontsize=8)
+    axis.text(
+        box_left + 0.12, box_middle + 0.1, title, va="center", fontweight="bold", fontsize=8.5
+    )
+    axis.text(box_left + 0.12, box_middle - 0.1, counts_text, va="center", fontsize=8)
 
 
 def _reasons_text(exclusions: Sequence[LeftOut]) -> str:
@@ -141,14 +143,14 @@ def statement_risk_figure(view: StatementsView) -> Figure:
         return figure
 
 
-def _label_axes(axis: Axes, x_label: str, share: float | None, line_label: str) -> None:
-    """Words of the axes and legend, and a dotted line at `share`, what is answered."""
-    if share is not None:
-        axis.axvline(share, color=INK, linewidth=0.8, dashes=(2, 2))
+def _label_axes(axis: Axes, x_label: str, answered_share: float | None, line_label: str) -> None:
+    """Words of the axes and legend, and a dotted line at the share that is answered."""
+    if answered_share is not None:
+        axis.axvline(answered_share, color=INK, linewidth=0.8, dashes=(2, 2))
         # left of 0 are the tick labels
-        fits_left_of_line = share > 0.08
+        fits_left_of_line = answered_share > 0.08
         axis.text(
-            share - 0.01 if fits_left_of_line else share + 0.01,
+            answered_share - 0.01 if fits_left_of_line else answered_share + 0.01,
             0.97,
             line_label,
             transform=axis.get_xaxis_transform(),

@@ -37,7 +37,7 @@ def learning_figure(
         axis = figure.add_axes((0.095, 0.13, 0.875, 0.62))
         epoch_count = max(len(training), len(validation), 1)
         axis.axhline(guess, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), label="guessing")
-        for losses, name, colour in (
+        for losses, split_name, colour in (
             (training, "training", WARN),
             (validation, "validation", ACCENT),
         ):
@@ -49,7 +49,7 @@ def learning_figure(
                 linewidth=1.6,
                 marker="o",
                 markersize=3.2,
-                label=name,
+                label=split_name,
             )
         _mark_best(axis, validation)
         axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epoch_count + 0.5))

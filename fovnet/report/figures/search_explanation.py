@@ -184,15 +184,15 @@ def effects_figure(importance: Matter, axes: Sequence[AxisEffect]) -> Figure:
         if score is not None
     ]
     with house_style():
-        height = 0.25 + 2.15 * row_count
-        figure = Figure(figsize=(9.6, height))
+        figure_height = 0.25 + 2.15 * row_count
+        figure = Figure(figsize=(9.6, figure_height))
         for panel_index, effect in enumerate(axes):
             panel_row, panel_column = divmod(panel_index, PANELS_PER_ROW)
             panel_box = (
                 0.07 + panel_column * 0.235,
-                1 - (0.3 + 1.55 + 2.15 * panel_row) / height,
+                1 - (0.3 + 1.55 + 2.15 * panel_row) / figure_height,
                 0.2,
-                1.55 / height,
+                1.55 / figure_height,
             )
             axis = figure.add_axes(panel_box)
             axis.axhline(importance.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
@@ -241,11 +241,11 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     axis.tick_params(axis="x", length=0, labelcolor=INK)
 
 
-def _axis_limits(values: Any, scale: str) -> tuple[float, float]:
+def _axis_limits(shown_values: Any, scale: str) -> tuple[float, float]:
     """(lower, upper) limit of an axis: the range of the values and 5 % of it at each end; on a
     linear scale at least 1 % of the highest value."""
-    lowest = float(min(values))
-    highest = float(max(values))
+    lowest = float(min(shown_values))
+    highest = float(max(shown_values))
     if scale == "log":
         margin_factor = (highest / lowest) ** 0.05
         return lowest / margin_factor, highest * margin_factor

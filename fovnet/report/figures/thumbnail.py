@@ -37,30 +37,30 @@ def thumbnail(body: Body, unsure: Collection[str]) -> Bytes:
     unsure  regions whose spans are dashed
     """
     pixels_per_mm = LONGEST_SIDE / max(body.height_mm, body.side_mm)
-    height, width = (
+    view_height, view_width = (
         max(round(length_mm * pixels_per_mm), SHORTEST_SIDE)
         for length_mm in (body.height_mm, body.side_mm)
     )
     view = on_even_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
     grey_view = np.asarray(
-        Image.fromarray(view[::-1]).resize((width, height), Image.Resampling.BILINEAR)
+        Image.fromarray(view[::-1]).resize((view_width, view_height), Image.Resampling.BILINEAR)
     )
     lanes = lanes_of(body.spans, body.vocabulary)
     picture = np.zeros(
-        (height, width + lanes.lane_count * (LANE_GAP + LANE_WIDTH), 3), dtype=np.uint8
+        (view_height, view_width + lanes.lane_count * (LANE_GAP + LANE_WIDTH), 3), dtype=np.uint8
     )
-    picture[:, :width] = grey_view[:, :, None]
+    picture[:, :view_width] = grey_view[:, :, None]
     for span, lane_index in zip(body.spans, lanes.of_span, strict=True):
         top_row, bottom_row = (
-            round(height * (body.high_mm - length_mm) / body.height_mm)
+            round(view_height * (body.high_mm - length_mm) / body.height_mm)
             for length_mm in (span.to_mm, span.from_mm)
         )
         span_rows = np.arange(top_row, max(bottom_row - 1, top_row + 1))
         if span.region in unsure:
             span_rows = span_rows[(span_rows - top_row) // DASH_LENGTH % 2 == 0]
-        bar_left = width + LANE_GAP + lane_index * (LANE_GAP + LANE_WIDTH)
+        bar_left = view_width + LANE_GAP + lane_index * (LANE_GAP + LANE_WIDTH)
         colour = bytes.fromhex(body.vocabulary.colour(span.region)[1:])
-        picture[span_rows[span_rows < height], bar_left : bar_left + LANE_WIDTH] = list(colour)
+        picture[span_rows[span_rows < view_height], bar_left : bar_left + LANE_WIDTH] = list(colour)
     return picture
 
 

@@ -67,6 +67,6 @@ def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_
     distances_mm = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))
     if len(z_mm) < 3 or np.ptp(distances_mm) < 0.01 * distances_mm.mean():
         return view
-    lines = 2 * len(z_mm)
-    heights_mm = low_mm + (np.arange(lines) + 0.5) * (high_mm - low_mm) / lines
+    line_count = 2 * len(z_mm)
+    heights_mm = low_mm + (np.arange(line_count) + 0.5) * (high_mm - low_mm) / line_count
     return view[np.searchsorted((z_mm[1:] + z_mm[:-1]) / 2, heights_mm)]

@@ -51,8 +51,8 @@ def refuse_others(folder: Path) -> None:
             "out-foreign",
             f"--out {folder}: holds the decisions of a workflow run; give another folder",
         )
-    for name in (TABLE, ANSWERS, "found.tsv"):
-        refuse_foreign(folder / name, is_our_table)
+    for table_name in (TABLE, ANSWERS, "found.tsv"):
+        refuse_foreign(folder / table_name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)
     refuse_foreign(folder / INDEX, is_our_page)
     for path in rows_of_index(folder):
@@ -132,19 +132,23 @@ def withdraw(
     listing_names = [TABLE, ANSWERS] if tables else []
     if tables or not pages:
         listing_names.append(INDEX)
-    for name in listing_names:
-        (folder / name).unlink(missing_ok=True)
+    for file_name in listing_names:
+        (folder / file_name).unlink(missing_ok=True)
     if not (folder / INDEX).exists():
         remove_rows(folder, 0)
     if faces:
         return 0
     unwanted_names = [
-        name for volume_id in kept_ids for name in files_not_requested(volume_id, pictures, pages)
+        file_name
+        for volume_id in kept_ids
+        for file_name in files_not_requested(volume_id, pictures, pages)
     ]
     if run_ids is not None:
         for volume_id in _volumes_with_faces(folder, set(run_ids)):
             unwanted_names += files_beside(volume_id, True, True)
-    unwanted_paths = [folder / name for name in unwanted_names if (folder / name).exists()]
+    unwanted_paths = [
+        folder / file_name for file_name in unwanted_names if (folder / file_name).exists()
+    ]
     for path in unwanted_paths:
         path.unlink(missing_ok=True)
     return len(unwanted_paths)
@@ -157,7 +161,9 @@ def _volumes_with_faces(folder: Path, excluded_ids: Container[str]) -> Iterator[
         volume_id = path.stem
         if volume_id in excluded_ids or not is_our_json(path):
             continue
-        if not any((folder / name).exists() for name in files_beside(volume_id, True, True)):
+        if not any(
+            (folder / file_name).exists() for file_name in files_beside(volume_id, True, True)
+        ):
             continue
         try:
             volume_json = read_json(path)
@@ -175,8 +181,8 @@ def write_found(folder: Path, series: list[dict[str, Any]], *, show_ids: bool) -
     """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes
     both if there is none."""
     if not series:  # those of an earlier run list other volumes
-        for name in ("found.tsv", "found.json"):
-            (folder / name).unlink(missing_ok=True)
+        for file_name in ("found.tsv", "found.json"):
+            (folder / file_name).unlink(missing_ok=True)
         return
     columns = (*COLUMNS, *(ID_COLUMNS if show_ids else ()))
     write_tsv(folder / "found.tsv", columns, series, keep_same=True)
@@ -188,20 +194,20 @@ def failures(
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """(rows of spans.tsv of refused volumes, rows of found.tsv of unreadable members of archives).
     An archive without any readable member counts as a refused volume."""
-    unreadable_series = [row for row in series if row["kind"] == "unreadable"]
-    unreadable_paths = {row["path"] for row in unreadable_series}
+    unreadable_series = [table_row for table_row in series if table_row["kind"] == "unreadable"]
+    unreadable_paths = {table_row["path"] for table_row in unreadable_series}
     refused_rows = []
     answered_paths = set()
-    for row in rows:
-        if row["status"] == "refused":
-            refused_rows.append(row)
-        if row["path"] in unreadable_paths:  # a file may have a DICOM name and be none
-            answered_paths.add(row["path"])
-    refused_paths = {row["path"] for row in refused_rows}
+    for table_row in rows:
+        if table_row["status"] == "refused":
+            refused_rows.append(table_row)
+        if table_row["path"] in unreadable_paths:  # a file may have a DICOM name and be none
+            answered_paths.add(table_row["path"])
+    refused_paths = {table_row["path"] for table_row in refused_rows}
     unreadable_members = [
-        row
-        for row in unreadable_series
-        if row["path"] not in answered_paths
-        and row["path"].partition(", member ")[0] not in refused_paths
+        table_row
+        for table_row in unreadable_series
+        if table_row["path"] not in answered_paths
+        and table_row["path"].partition(", member ")[0] not in refused_paths
     ]
     return refused_rows, unreadable_members

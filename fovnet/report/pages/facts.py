@@ -72,16 +72,16 @@ def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
     """(names of columns, rows as text by column) of a table: a column with measured cells becomes
     three, for value, interval and count."""
     is_measured_column = [
-        any(isinstance(row[column_index], MeasuredText) for row in table.rows)
+        any(isinstance(table_row[column_index], MeasuredText) for table_row in table.rows)
         for column_index in range(len(table.header))
     ]
     column_names: list[str] = []
     for title, is_measured in zip(table.header, is_measured_column, strict=True):
         column_names += [title, f"{title}, interval", f"{title}, count"] if is_measured else [title]
     text_rows = []
-    for row in table.rows:
+    for table_row in table.rows:
         text_by_column: dict[str, str] = {}
-        for title, cell in zip(table.header, row, strict=True):
+        for title, cell in zip(table.header, table_row, strict=True):
             if isinstance(cell, MeasuredText):
                 text_by_column |= {
                     title: cell.value,
@@ -94,16 +94,16 @@ def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
     return column_names, text_rows
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(page_value: Any) -> Any:
     """A page as JSON types, without the fields DRAWN_ONLY."""
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(page_value) and not isinstance(page_value, type):
         return {
-            field.name: _json_value(getattr(value, field.name))
-            for field in fields(value)
+            field.name: _json_value(getattr(page_value, field.name))
+            for field in fields(page_value)
             if field.name not in DRAWN_ONLY
         }
-    if isinstance(value, tuple | list):
-        return [_json_value(element) for element in value]
-    if isinstance(value, Mapping):
-        return {str(key): _json_value(element) for key, element in value.items()}
-    return value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(page_value, tuple | list):
+        return [_json_value(element) for element in page_value]
+    if isinstance(page_value, Mapping):
+        return {str(key): _json_value(element) for key, element in page_value.items()}
+    return page_value.tolist() if hasattr(page_value, "tolist") else page_value

@@ -134,9 +134,9 @@ def index_page(
         statuses=_counts_table(
             "answer",
             {
-                doubt_words: count_by_status[key]
-                for key, doubt_words in STATUS_IN_WORDS.items()
-                if count_by_status[key]
+                answer_words: count_by_status[status]
+                for status, answer_words in STATUS_IN_WORDS.items()
+                if count_by_status[status]
             },
             len(index_rows),
         ),
@@ -162,10 +162,10 @@ def write_index(path: Path, page: IndexPage, rows_in_page: int = ROWS_IN_PAGE) -
     """Writes the index, atomically: one HTML file, after the files of the rows beyond those of
     the page, if there are any; returns `path`."""
     data_of_script = script_data(page)
-    rows = data_of_script["rows"]
+    row_lists = data_of_script["rows"]
     row_files = [
-        rows[first_row_index : first_row_index + rows_in_page]
-        for first_row_index in range(rows_in_page, len(rows), rows_in_page)
+        row_lists[first_row_index : first_row_index + rows_in_page]
+        for first_row_index in range(rows_in_page, len(row_lists), rows_in_page)
     ]
     for file_number, file_rows in enumerate(row_files, 1):
         write_text(
@@ -177,8 +177,8 @@ def write_index(path: Path, page: IndexPage, rows_in_page: int = ROWS_IN_PAGE) -
         _script_text(
             {
                 **data_of_script,
-                "rows": rows[:rows_in_page],
-                "total": len(rows),
+                "rows": row_lists[:rows_in_page],
+                "total": len(row_lists),
                 "files": len(row_files),
             }
         )
@@ -205,20 +205,20 @@ def script_data(page: IndexPage) -> dict[str, Any]:
           in their lists, confidence, doubt, what is said of each region, address of its page, has
           it a thumbnail
     """
-    sentences = list(dict.fromkeys(row.sentence for row in page.rows))
+    sentences = list(dict.fromkeys(index_row.sentence for index_row in page.rows))
     index_by_sentence = {sentence: index for index, sentence in enumerate(sentences)}
     row_lists = [
         [
-            row.volume_id,
-            URGENCY[row.status],
-            index_by_sentence[row.sentence],
-            None if row.confidence is None else round(row.confidence, 3),
-            row.doubt,
-            _marks_text(row, page.names),
-            _page_name_in_script(row),
-            int(bool(row.picture)),
+            index_row.volume_id,
+            URGENCY[index_row.status],
+            index_by_sentence[index_row.sentence],
+            None if index_row.confidence is None else round(index_row.confidence, 3),
+            index_row.doubt,
+            _marks_text(index_row, page.names),
+            _page_name_in_script(index_row),
+            int(bool(index_row.picture)),
         ]
-        for row in page.rows
+        for index_row in page.rows
     ]
     return {
         "regions": page.names,
@@ -229,13 +229,13 @@ def script_data(page: IndexPage) -> dict[str, Any]:
     }
 
 
-def _marks_text(row: IndexRow, class_names: Sequence[str]) -> str:
+def _marks_text(index_row: IndexRow, class_names: Sequence[str]) -> str:
     """ "y97 n2 g55 u40 - - -": the answer on each region and its percentage, "g" of a region that
     is unsure and in the best guess, "-" where nothing is said."""
-    mark_by_region = {chip.region: _chip_mark(chip) for chip in row.said}
+    mark_by_region = {chip.region: _chip_mark(chip) for chip in index_row.said}
     return (
         " ".join(mark_by_region.get(region, "-") for region in class_names[:-1])
-        + f" {row.none[:1] or '-'}"
+        + f" {index_row.none[:1] or '-'}"
     )
 
 
@@ -244,22 +244,27 @@ def _chip_mark(chip: RegionChip) -> str:
     return answer_letter if chip.percent is None else f"{answer_letter}{chip.percent}"
 
 
-def _page_name_in_script(row: IndexRow) -> str | int:
+def _page_name_in_script(index_row: IndexRow) -> str | int:
     """The name of a volume's page: 0 without one, 1 if it is the volume's, else the name quoted, as
     of bytes that are not UTF-8."""
-    if not row.page:
+    if not index_row.page:
         return 0
     try:
-        row.volume_id.encode()
+        index_row.volume_id.encode()
     except UnicodeEncodeError:
-        return row.page.removeprefix(f"{PAGES}/").removesuffix(".html")
+        return index_row.page.removeprefix(f"{PAGES}/").removesuffix(".html")
     return 1
 
 
-def _urgency_order(row: IndexRow) -> tuple[int, bool, float, str]:
+def _urgency_order(index_row: IndexRow) -> tuple[int, bool, float, str]:
     """Its place in the list: those that need a look first, the least sure before the others; before
     those of which a confidence is told those of which none is."""
-    return URGENCY[row.status], row.confidence is not None, row.certainty, row.volume_id
+    return (
+        URGENCY[index_row.status],
+        index_row.confidence is not None,
+        index_row.certainty,
+        index_row.volume_id,
+    )
 
 
 def _present_files(folder: Path) -> frozenset[str]:
@@ -306,10 +311,11 @@ def _index_row(
     )
 
 
-def _is_guess_unsure(row: IndexRow) -> bool:
+def _is_guess_unsure(index_row: IndexRow) -> bool:
     """Whether a region of its best guess is unsure, by probabilities."""
     return any(
-        chip.is_guess and chip.answer == UNSURE and chip.percent is not None for chip in row.said
+        chip.is_guess and chip.answer == UNSURE and chip.percent is not None
+        for chip in index_row.said
     )
 
 
@@ -383,13 +389,15 @@ def _summary_sentence(count_by_status: Counter[str]) -> str:
     )
 
 
-def _regions_table(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> ReportTable:
+def _regions_table(index_rows: Sequence[IndexRow], vocabulary: Vocabulary) -> ReportTable:
     """Volumes that surely show a region, and those that may, by region in the order of the
     vocabulary."""
     sure_count_by_region: Counter[str] = Counter()
     possible_count_by_region: Counter[str] = Counter()
-    for row in rows:
-        answer_by_region = {chip.region: chip.answer for chip in row.said} | {NONE: row.none}
+    for index_row in index_rows:
+        answer_by_region = {chip.region: chip.answer for chip in index_row.said} | {
+            NONE: index_row.none
+        }
         sure_count_by_region.update(
             region for region, answer in answer_by_region.items() if answer == YES
         )

@@ -100,10 +100,10 @@ def _write_answer(
         _draw(
             folder, prediction, volume_json, vocabulary, pictures=pictures, pages=pages, faces=faces
         )
-    for name in files_not_requested(
+    for file_name in files_not_requested(
         answer.volume_id, is_drawable and pictures, is_drawable and pages
     ):
-        (folder / name).unlink(missing_ok=True)
+        (folder / file_name).unlink(missing_ok=True)
     write_json(
         folder / f"{answer.volume_id}.json",
         {**volume_json, "file": file_record(prediction.source)},
@@ -167,6 +167,7 @@ def write_index_of(
     """Writes index.html: the answer for every volume, those that need review first, and the numbers
     of DICOM series set aside; series of the `included` kinds count as read."""
     series_by_kind = [
-        {**row, "kind": "volume"} if row["kind"] in included else row for row in series
+        {**found_row, "kind": "volume"} if found_row["kind"] in included else found_row
+        for found_row in series
     ]
     write_index(folder / INDEX, index_page(volumes, folder, vocabulary, series_by_kind))

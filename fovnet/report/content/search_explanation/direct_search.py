@@ -23,7 +23,7 @@ def direct_search_text(descent: Descent) -> str:
     sentences = []
     if descent.steps:
         counts_by_step = ", ".join(
-            f"{count} by {STEP_PHRASES[step]}" for step, count in descent.steps
+            f"{step_count} by {STEP_PHRASES[step]}" for step, step_count in descent.steps
         )
         sentences.append(f"How it chose its configurations: {counts_by_step}.")
     if descent.certificate is None:

@@ -19,7 +19,8 @@ def lessons_text(lessons: Taught) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process
     chose instead."""
     source_names = ", ".join(
-        f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in lessons.sources
+        f"{search_name} ({several(scored_count, 'configuration')} with a score)"
+        for search_name, scored_count in lessons.sources
     )
     searches_phrase = several(len(lessons.sources), "earlier search", "earlier searches")
     sentences = [
