@@ -105,10 +105,10 @@ def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool 
     Bytes of a file name that are not UTF-8, which Python keeps as lone surrogates, are written as
     \\udcff.
     """
-    encoded = text.encode(errors="backslashreplace")
-    if keep_same and path.is_file() and path.read_bytes() == encoded:
+    encoded_text = text.encode(errors="backslashreplace")
+    if keep_same and path.is_file() and path.read_bytes() == encoded_text:
         return path
-    return replace_with(path, lambda file: file.write(encoded), lasting=lasting)
+    return replace_with(path, lambda file: file.write(encoded_text), lasting=lasting)
 
 
 def write_together(texts: Mapping[Path, str]) -> None:

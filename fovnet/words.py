@@ -44,7 +44,8 @@ def near_spelling(word: str, names: Iterable[str]) -> str | None:
     name_by_spelling = {
         name.casefold(): name
         for name in names
-        if _numbers(name) == _numbers(word) and (not is_short or abs(len(name) - len(word)) <= 1)
+        if _numbers_in(name) == _numbers_in(word)
+        and (not is_short or abs(len(name) - len(word)) <= 1)
     }
     least_similarity = 0.8 if is_short else 0.75
     matches = get_close_matches(word.casefold(), name_by_spelling, 1, least_similarity)
@@ -58,5 +59,5 @@ def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {name!r}?" if name else otherwise
 
 
-def _numbers(name: str) -> list[int]:
+def _numbers_in(name: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"[0-9]{1,18}", name)]

@@ -191,13 +191,13 @@ def refuse_ct(volume: Volume) -> None:
 
 def refuse_labels(volume: Volume) -> None:
     """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background
-    (`_grounds`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
+    (`_background_values`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
     equal voxels has them too: more than FEW_LABELS values must also be gathered, each in a place of
     its own.  Volumes under 32³ voxels are not tested."""
-    glance = _glance(volume.voxels)
+    glance = _sample_at_a_glance(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
-    background_values = _grounds(glance)
+    background_values = _background_values(glance)
     has_many_values = len(np.unique(glance)) > FEW_LABELS
     if has_many_values and _position_share(glance, background_values) < LEAST_POSITION_SHARE:
         return
@@ -228,7 +228,7 @@ def times(numbers: Iterable[object]) -> str:
     return " × ".join(map(str, numbers))
 
 
-def _glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
+def _sample_at_a_glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
     """At most GLANCE_VOXELS voxels of a volume, (i, j, k), on a regular lattice."""
     return voxels[
         tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, GLANCE_VOXELS))
@@ -258,7 +258,7 @@ def _position_share(glance: NDArray[np.float32], background_values: NDArray[np.f
     return float(1 - sorted(unexplained_shares)[1] * (voxel_count - 1) / degrees_of_freedom)
 
 
-def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
+def _background_values(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The two most frequent values of a sample, or one if it has under 16: possible background
     values, be it 0 or -500."""
     values, value_counts = np.unique(sample, return_counts=True)

@@ -180,9 +180,9 @@ def read_grid(
     usable_frame = first_usable(path, frames(path, stream, grid), frame_count)
     notes = (*notes, *usable_frame.notes)
     if math.prod(grid.sizes[grid.frame_axes :]) == 1:
-        rest_bytes = drain(stream)
+        bytes_after_voxels = drain(stream)
         if not tagged:
-            notes += rest_notes(path, grid, rest_bytes)
+            notes += rest_notes(path, grid, bytes_after_voxels)
     return Volume(usable_frame.voxels, vox_to_ras, str(path), notes)
 
 

@@ -155,17 +155,17 @@ def straight_grid(
     plates 0.05 mm thin and metres wide nearly all of it is empty.  The smallest are widened then.
     None, and the sides with the own spacings, above MAX_STRAIGHT_VOXELS voxels.
     """
-    spacing = np.linalg.norm(axes, axis=0)
+    spacing_mm = np.linalg.norm(axes, axis=0)
     extent_mm = np.abs(axes) @ (shape - 1)
 
     def sides() -> NDArray[np.float64]:
-        return np.asarray(np.ceil((extent_mm - LEAST_UNCOVERED_MM) / spacing).clip(0) + 1)
+        return np.asarray(np.ceil((extent_mm - LEAST_UNCOVERED_MM) / spacing_mm).clip(0) + 1)
 
     if not sides().prod() <= MAX_STRAIGHT_VOXELS:
         return None, sides()
     while sides().prod() > max(MAX_VOXEL_GROWTH * float(shape.prod()), FEW_VOXELS):
-        spacing = np.maximum(spacing, 1.1 * spacing.min())
-    return spacing, sides()
+        spacing_mm = np.maximum(spacing_mm, 1.1 * spacing_mm.min())
+    return spacing_mm, sides()
 
 
 def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> int:
@@ -173,5 +173,7 @@ def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> 
     0 if there are too many."""
     orientation = closest_axes(vox_to_ras)
     axis_order = orientation[:, 0].argsort()
-    spacing, sides = straight_grid(vox_to_ras[:3, :3][:, axis_order], np.asarray(shape)[axis_order])
-    return 0 if spacing is None else int(sides.prod())
+    spacing_mm, sides = straight_grid(
+        vox_to_ras[:3, :3][:, axis_order], np.asarray(shape)[axis_order]
+    )
+    return 0 if spacing_mm is None else int(sides.prod())

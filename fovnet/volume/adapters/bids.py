@@ -95,7 +95,7 @@ def _add_folder(
     gathering: Gathering,
     tree: Path,
     anat_folder: Path,
-    person: dict[str, str],
+    participant_attributes: dict[str, str],
     unreadable_sidecars: dict[Path, AsideRow],
 ) -> None:
     """Adds the images of a folder, and to `unreadable_sidecars` their sidecars that cannot be read: one may
@@ -121,13 +121,18 @@ def _add_folder(
         except VolumeError as fault:
             gathering.refuse(path, fault)
             continue
-        scanner, aside_rows = _sidecar(tree, path, entities, suffix)
+        scanner_attributes, aside_rows = _read_sidecars(tree, path, entities, suffix)
         unreadable_sidecars |= {row.path: row for row in aside_rows}
-        attributes = {**scanner, **person, "sequence": suffix, "plane": plane}
+        attributes = {
+            **scanner_attributes,
+            **participant_attributes,
+            "sequence": suffix,
+            "plane": plane,
+        }
         gathering.add(VolumeRow(stem, subject, path, attributes=attributes))
 
 
-def _sidecar(
+def _read_sidecars(
     tree: Path, path: Path, entities: list[str], suffix: str
 ) -> tuple[dict[str, str], list[AsideRow]]:
     """(attributes from the sidecars, the sidecars that cannot be read)."""
@@ -148,14 +153,14 @@ def _sidecar(
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
                 aside_rows.append(AsideRow(sidecar, BROKEN, reason, "sidecar"))
     attributes = {
-        attribute: _text(sidecar_fields[field_name])
+        attribute: _attribute_text(sidecar_fields[field_name])
         for field_name, attribute in ATTRIBUTE_BY_FIELD.items()
         if sidecar_fields.get(field_name) not in (None, "")
     }
     return attributes, aside_rows
 
 
-def _text(value: Any) -> str:
+def _attribute_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 

@@ -45,7 +45,7 @@ def gather_dicom(
     volume_paths = {str(path) for path in discovery.volumes}
     rows_and_images: list[tuple[Mapping[str, Any], Frame]] = []
     for series_row in discovery.series:
-        first_image = _image_of(gathering, series_row, volume_paths)
+        first_image = _first_image_if_read(gathering, series_row, volume_paths)
         if first_image is not None:
             rows_and_images.append((series_row, first_image))
     _add_volumes(gathering, rows_and_images)
@@ -67,7 +67,7 @@ def _leave_non_dicom(gathering: Gathering, path: Path) -> None:
         gathering.refuse(path, fault)
 
 
-def _image_of(
+def _first_image_if_read(
     gathering: Gathering, series_row: Mapping[str, Any], volume_paths: Collection[str]
 ) -> Frame | None:
     """The first image of a series that is read; None for one that is set aside."""

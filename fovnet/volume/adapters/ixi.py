@@ -50,11 +50,11 @@ def gather_ixi(tree: Path) -> Gathering:
                 f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken",
             )
         else:
-            _add(gathering, path, match)
+            _add_image(gathering, path, match)
     return gathering
 
 
-def _add(gathering: Gathering, path: Path, match: re.Match[str]) -> None:
+def _add_image(gathering: Gathering, path: Path, match: re.Match[str]) -> None:
     """Adds an image of this file name, labelled head from its first to its last slice with tissue;
     sets it aside if it cannot be read."""
     try:

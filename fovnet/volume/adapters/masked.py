@@ -117,8 +117,8 @@ def add_case(
     """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if
     it cannot be read or labelled."""
     try:
-        image = read(volume.path)
-        grid = VolumeGrid(image.voxels.shape, image.vox_to_ras)
+        mr_volume = read(volume.path)
+        grid = VolumeGrid(mr_volume.voxels.shape, mr_volume.vox_to_ras)
         organs = _organ_extents(case, grid, name_by_label, gathering)
     except VolumeError as fault:
         gathering.refuse(volume.path, fault)
@@ -131,18 +131,21 @@ def add_case(
         )
     if reason:
         gathering.leave(volume.path, reason, NOT_LABELLED)
-    first_slice, last_slice = body_slices(image)
+    first_slice, last_slice = body_slices(mr_volume)
     # far from the coil the body is as dark as air, but may have a mask
     extents = [organ for organ in organs.values() if organ]
     first_slice = min([first_slice, *(organ.first for organ in extents)])
     last_slice = max([last_slice, *(organ.last for organ in extents)])
     region_rows = [
         RegionRow(
-            volume.volume_id, DEFAULT.chain[rung], max(first_slice, begin), min(last_slice, end)
+            volume.volume_id,
+            DEFAULT.chain[rung],
+            max(first_slice, run_begin),
+            min(last_slice, run_end),
         )
         for rung in sorted(set(rungs.tolist()))
-        for begin, end in runs_of(rungs == rung)
-        if max(first_slice, begin) <= min(last_slice, end)
+        for run_begin, run_end in runs_of(rungs == rung)
+        if max(first_slice, run_begin) <= min(last_slice, run_end)
     ]
     gathering.add(volume, region_rows)
 
@@ -158,10 +161,12 @@ def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
     that is meant."""
     if organ_called(name):
         return
-    for match in get_close_matches(name.casefold(), UNNUMBERED_SPELLINGS, 1, LEAST_SIMILARITY):
+    for similar_spelling in get_close_matches(
+        name.casefold(), UNNUMBERED_SPELLINGS, 1, LEAST_SIMILARITY
+    ):
         gathering.leave(
             path,
-            f"{name!r} is not an organ that marks a region; is {ORGAN_BY_SPELLING[match]!r} meant?",
+            f"{name!r} is not an organ that marks a region; is {ORGAN_BY_SPELLING[similar_spelling]!r} meant?",
         )
 
 

@@ -114,12 +114,12 @@ WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> OrganExtent | None:
     """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an
     empty mask."""
-    component, component_count = ndimage.label(mask)
+    component_labels, component_count = ndimage.label(mask)
     if not component_count:
         return None
-    component_sizes = np.bincount(component.ravel())[1:]
+    component_sizes = np.bincount(component_labels.ravel())[1:]
     is_organ = np.concatenate([[False], component_sizes >= ISLAND_SHARE * component_sizes.max()])[
-        component
+        component_labels
     ]
     organ_slices = np.flatnonzero(is_organ.any(axis=(0, 1)))
     first_slice = int(organ_slices[0])

@@ -63,11 +63,13 @@ def subjects_of(volumes: Sequence[PersonOfVolume]) -> Subjects:
         note = _note_on_patient_id(claimants, people, unclear)
         if note:
             subjects.notes[claimants[0].series] = note
-    nameless = [volume for volume in volumes if _identity_claim(volume)[0] in ("study", "series")]
-    claim_count = len({_identity_claim(volume) for volume in nameless})
+    volumes_without_name = [
+        volume for volume in volumes if _identity_claim(volume)[0] in ("study", "series")
+    ]
+    claim_count = len({_identity_claim(volume) for volume in volumes_without_name})
     if claim_count > 1:
         note = f"a missing PatientID in {claim_count} studies, without name and birth date: a subject each"
-        subjects.notes.setdefault(nameless[0].series, note)
+        subjects.notes.setdefault(volumes_without_name[0].series, note)
     return subjects
 
 

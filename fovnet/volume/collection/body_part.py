@@ -160,19 +160,21 @@ def _phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
 def _drop_organ_parts(phrases: list[Phrase]) -> bool:
     """Empties the phrase before each OF, which names a part of an organ elsewhere: the neck of the
     femur. Returns whether there was none."""
-    is_free = True
+    has_no_organ_part = True
     for phrase_index in range(1, len(phrases)):
-        organ = next((phrase for phrase in phrases[phrase_index:] if phrase.names_part), None)
+        organ_phrase = next(
+            (phrase for phrase in phrases[phrase_index:] if phrase.names_part), None
+        )
         if (
             phrases[phrase_index].term == OF_WORD
-            and organ is not None
+            and organ_phrase is not None
             and phrases[phrase_index - 1].names_part
         ):
             phrases[phrase_index - 1] = replace(
                 phrases[phrase_index - 1], meaning=SAYS_NOTHING, end=frozenset()
             )
-            is_free = False
-    return is_free
+            has_no_organ_part = False
+    return has_no_organ_part
 
 
 def _range_between(

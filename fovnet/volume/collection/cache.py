@@ -40,7 +40,7 @@ def write(path: Path, arrays: Mapping[str, ArrayLike]) -> Path:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     content = buffer.getvalue()
-    return replace_with(path, lambda file: file.write(content + _seal(path, content)))
+    return replace_with(path, lambda file: file.write(content + _seal_of(path, content)))
 
 
 def read(path: Path) -> dict[str, Array]:
@@ -48,7 +48,7 @@ def read(path: Path) -> dict[str, Array]:
     does not match."""
     sealed_bytes = path.read_bytes()
     npz_bytes = sealed_bytes[:-SEAL_BYTES]
-    if sealed_bytes[-SEAL_BYTES:] != _seal(path, npz_bytes):
+    if sealed_bytes[-SEAL_BYTES:] != _seal_of(path, npz_bytes):
         raise ValueError(f"{path}: its checksum differs from when it was written")
     with np.load(io.BytesIO(npz_bytes), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
@@ -75,5 +75,5 @@ def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
     return removed_count, freed_bytes
 
 
-def _seal(path: Path, content: bytes) -> bytes:
+def _seal_of(path: Path, content: bytes) -> bytes:
     return hashlib.sha256(path.name.encode() + b"\0" + content).digest()

@@ -330,18 +330,18 @@ def _read_pack(folder: Path) -> Pack:
     )
 
 
-def _record_from_json(row: dict[str, Any]) -> VolumeRecord:
+def _record_from_json(json_row: dict[str, Any]) -> VolumeRecord:
     """The record from its JSON form, lists converted to tuples."""
-    affine = row["vox_to_ras"]
-    counted = row["counted"]
-    images = row["images"]
+    affine = json_row["vox_to_ras"]
+    counted = json_row["counted"]
+    images = json_row["images"]
     tuple_fields = {
-        "notes": tuple(row["notes"]),
+        "notes": tuple(json_row["notes"]),
         "vox_to_ras": affine and tuple(map(tuple, affine)),
         "counted": None if counted is None else tuple(counted),
         "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"])),
     }
-    return VolumeRecord(**row | tuple_fields)
+    return VolumeRecord(**json_row | tuple_fields)
 
 
 def _refuse_shared_scans(results: Iterable[SlicedVolume]) -> None:

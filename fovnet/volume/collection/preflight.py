@@ -37,11 +37,13 @@ def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name
     """Whether a region of the chain lies between two labelled ones, perhaps of different volumes: a
     prediction of both includes it."""
     unlabelled = unlabelled_regions(collections, vocabulary)
-    rungs = [rung for rung, region in enumerate(vocabulary.chain) if region not in unlabelled]
+    labelled_rungs = [
+        rung for rung, region in enumerate(vocabulary.chain) if region not in unlabelled
+    ]
     return (
         name in vocabulary.chain
-        and bool(rungs)
-        and rungs[0] < vocabulary.chain.index(name) < rungs[-1]
+        and bool(labelled_rungs)
+        and labelled_rungs[0] < vocabulary.chain.index(name) < labelled_rungs[-1]
     )
 
 
@@ -108,14 +110,14 @@ def notes_on_unlearned_regions(
     }
     sentences = []
     for split, consequence in consequences.items():
-        names = [
+        unlearned_regions = [
             region
             for region, split_counts in counts_by_region.items()
             if split_counts and not split_counts[split]
         ]
-        if names:
-            regions = ", ".join(names)
-            sentences.append(f"no {split} subject is labelled with {regions}: {consequence}")
+        if unlearned_regions:
+            region_list = ", ".join(unlearned_regions)
+            sentences.append(f"no {split} subject is labelled with {region_list}: {consequence}")
     return sentences
 
 

@@ -58,7 +58,9 @@ def read_lines(
     columns are still read.
     """
     numbered_lines = [
-        (number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()
+        (number, line)
+        for number, line in enumerate(_read_text_lines(path), start=1)
+        if line.strip()
     ]
     heading_number, heading = numbered_lines[0] if numbered_lines else (1, "")
     header = _split_cells(heading) or []
@@ -145,7 +147,7 @@ def _split_cells(line: str) -> list[str] | None:
     return [as_named(cell.strip()) for cell in cells]
 
 
-def _text_lines(path: Path) -> list[str]:
+def _read_text_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 table without line ends.  Raises CollectionError "collection-missing" or
     "collection-unreadable"."""
     try:

@@ -42,7 +42,7 @@ def truth_at(
     """`truth` for cuts at heights z_mm (s,) with middle slices `middle` (s,), of a volume of
     `slices` slices."""
     classes = vocabulary.classes
-    shows = np.zeros((len(z_mm), len(classes)), dtype=bool)
+    is_shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
         refuse_beyond(row, slices)
         if row.in_mm and (
@@ -59,13 +59,13 @@ def truth_at(
             )
         cut_positions = z_mm if row.in_mm else middle
         if row.region != NONE:
-            shows[:, classes.index(row.region)] |= (cut_positions >= row.first) & (
+            is_shown[:, classes.index(row.region)] |= (cut_positions >= row.first) & (
                 cut_positions <= row.last
             )
-    chain_shows = shows[:, : len(vocabulary.chain)]
-    chain_shows &= np.cumsum(chain_shows, axis=1) == 1
-    shows[:, classes.index(NONE)] = ~shows.any(axis=1)
-    return shows
+    is_shown_in_chain = is_shown[:, : len(vocabulary.chain)]
+    is_shown_in_chain &= np.cumsum(is_shown_in_chain, axis=1) == 1
+    is_shown[:, classes.index(NONE)] = ~is_shown.any(axis=1)
+    return is_shown
 
 
 def refuse_beyond(row: RegionRow, slices: int) -> None:

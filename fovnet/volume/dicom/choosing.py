@@ -74,8 +74,10 @@ def choose_series(path: Path) -> SeriesChoice:
     if series_id:
         series = find_series(place, series_id)
         if series is None:
-            listing = _describe_series_listing(place, survey(place))
-            raise VolumeError("volume-series", f"{path}: no such series in {place}. {listing}")
+            series_listing = _describe_series_listing(place, survey(place))
+            raise VolumeError(
+                "volume-series", f"{path}: no such series in {place}. {series_listing}"
+            )
         if series.kind and series.kind not in INCLUDABLE:
             raise VolumeError(_error_code(series), f"{path}: {series.reason}. Give an MR series.")
         return SeriesChoice(str(path), series, 0)

@@ -81,8 +81,8 @@ def enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list
         keyword: value for keyword in OBJECT_KEYWORDS if (value := get(keyword)) is not None
     }
     frames = []
-    for frame_number, groups in enumerate(groups_by_frame, start=1):
-        get = getter(_flatten_groups(groups), shared_values, object_values)
+    for frame_number, functional_groups in enumerate(groups_by_frame, start=1):
+        get = getter(_flatten_groups(functional_groups), shared_values, object_values)
         frame = make_frame(item, facts, get, frame_number)
         frames.append(replace(frame, instance=frame_number))
     return frames

@@ -98,8 +98,8 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     item_positions = [
         vector(getter(slice_item)("ImagePositionPatient"), 3) for slice_item in _grid_items(dataset)
     ]
-    positions = [position for position in item_positions if position is not None]
-    if not positions or len(positions) < len(item_positions):
+    slice_positions = [position for position in item_positions if position is not None]
+    if not slice_positions or len(slice_positions) < len(item_positions):
         raise VolumeError(
             "volume-mosaic",
             f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) "
@@ -107,14 +107,16 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
             "original with dcm2niix.",
         )
     tile_rows, tile_columns = _tile_size(
-        frame, len(positions), math.ceil(len(positions) / math.ceil(math.sqrt(len(positions))))
+        frame,
+        len(slice_positions),
+        math.ceil(len(slice_positions) / math.ceil(math.sqrt(len(slice_positions)))),
     )
     return _cut_tiles(
         frame,
         tile_rows,
         tile_columns,
-        positions,
-        f"grid of {len(positions)} slices, placed by private attributes of United Imaging",
+        slice_positions,
+        f"grid of {len(slice_positions)} slices, placed by private attributes of United Imaging",
     )
 
 

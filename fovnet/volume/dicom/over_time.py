@@ -38,7 +38,7 @@ def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
         (series_to_place for series_to_place in groups if not series_to_place.kind),
         key=_first_moment,
     ):
-        distinct = distinct_by_acquisition.setdefault(_acquisition(series.frames[0]), [])
+        distinct = distinct_by_acquisition.setdefault(_acquisition_key(series.frames[0]), [])
         earlier_repeats = [other for other in distinct if _is_repeat(series, other, same_slices)]
         if earlier_repeats:
             whole_by_id[series.id] = earlier_repeats[0]
@@ -73,7 +73,7 @@ def _describe_series(series: Series, earlier: Series | None, repeat_count: int) 
     return replace(series, notes=(*series.notes, note)) if repeat_count else series
 
 
-def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
+def _acquisition_key(frame: Frame) -> tuple[Hashable, ...]:
     """What all time points of an acquisition have in common, besides their grid."""
     object_facts = frame.facts
     attributes = tuple(

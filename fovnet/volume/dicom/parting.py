@@ -130,12 +130,12 @@ def _have_consecutive_numbers(stacks: list[list[Frame]]) -> bool:
     """Whether the image numbers of each stack are consecutive, and those of all stacks together
     too."""
     numbers_by_stack = [sorted(frame.instance for frame in stack) for stack in stacks]
-    return _is_run(sorted(chain.from_iterable(numbers_by_stack))) and all(
-        map(_is_run, numbers_by_stack)
+    return _are_consecutive(sorted(chain.from_iterable(numbers_by_stack))) and all(
+        map(_are_consecutive, numbers_by_stack)
     )
 
 
-def _is_run(numbers: list[int]) -> bool:
+def _are_consecutive(numbers: list[int]) -> bool:
     return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
@@ -181,10 +181,13 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
             Part((f"run {run_index}",), run_names, run) for run_index, run in enumerate(runs)
         )
         return
-    attribute, groups = _part_by_any_attribute(frames)
-    if groups:
-        frames_by_value = {f"part {number}": group for number, group in enumerate(groups)}
-        yield from _part_further(frames_by_value, (*names, attribute))
+    separating_attribute, frames_of_parts = _part_by_any_attribute(frames)
+    if frames_of_parts:
+        frames_by_value = {
+            f"part {part_number}": frames_of_part
+            for part_number, frames_of_part in enumerate(frames_of_parts)
+        }
+        yield from _part_further(frames_by_value, (*names, separating_attribute))
     elif turns := _split_into_turns(frames, most_images):
         turn_names = (*names, "order of the images at each position")
         yield from (

@@ -55,7 +55,7 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
             frames_of_item = [frames[image_index] for image_index in image_indices]
             stored_planes = _stored_planes(item, dataset, frames_of_item, decoder)
             for image_index, stored_plane in zip(image_indices, stored_planes, strict=True):
-                planes[image_index] = _rescale(stored_plane, frames[image_index])
+                planes[image_index] = _rescaled(stored_plane, frames[image_index])
                 if padding_limits:
                     is_padding[image_index] = (stored_plane >= padding_limits[0]) & (
                         stored_plane <= padding_limits[1]
@@ -80,7 +80,7 @@ def _refuse_mixed_photometric(source: str, inverted_count: int, image_count: int
         )
 
 
-def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
+def _rescaled(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
     """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope
     or intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
@@ -91,7 +91,7 @@ def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
             "again.",
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return stored.astype(np.float64) * frame.slope + frame.intercept
+        return stored_values.astype(np.float64) * frame.slope + frame.intercept
 
 
 def _refuse_pixels(item: DicomObject, dataset: Any) -> None:

@@ -55,12 +55,16 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
 
 def _look_alike(frame: Frame, other: Frame) -> bool:
     """Whether two images agree in image type, component, size, pixel spacing and orientation."""
-    looks = [
-        tuple(value for name, value in image.volume_attributes if name in LOOK_ATTRIBUTES)
+    look_values = [
+        tuple(value for attribute, value in image.volume_attributes if attribute in LOOK_ATTRIBUTES)
         for image in (frame, other)
     ]
-    sizes = [(image.rows, image.columns, image.spacing_mm) for image in (frame, other)]
-    return looks[0] == looks[1] and sizes[0] == sizes[1] and same_direction(frame, other)
+    size_values = [(image.rows, image.columns, image.spacing_mm) for image in (frame, other)]
+    return (
+        look_values[0] == look_values[1]
+        and size_values[0] == size_values[1]
+        and same_direction(frame, other)
+    )
 
 
 def _lie_together(

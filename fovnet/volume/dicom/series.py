@@ -145,7 +145,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
         for index, name in enumerate(KEY_ATTRIBUTES)
         if len({key[index] for key in images_by_key}) > 1
     ]
-    versions_by_key = {key: _versions(images) for key, images in images_by_key.items()}
+    versions_by_key = {key: _split_versions(images) for key, images in images_by_key.items()}
     keyed_parts = [
         (key, part) for key, (first, *_) in versions_by_key.items() for part in part_volumes(first)
     ]
@@ -173,11 +173,11 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
                 notes=tuple(filter(None, (*notes, number_note))) + images[0].notes,
                 beside=tuple(other_ids),
                 whose=share.whose,
-                family=_family(frames[0], key),
+                family=_family_of_image(frames[0], key),
             )
         )
     for key, (_, *other_versions) in versions_by_key.items():
-        family = _family(frames[0], key)
+        family = _family_of_image(frames[0], key)
         for version in other_versions:
             series_list.append(_other_version(tuple(version), key, family, share, taken_ids))
             taken_ids.add(series_list[-1].id)
@@ -208,7 +208,7 @@ def _other_version(
     return Series(series_id, images, kind, reason, whose=share.whose, family=family)
 
 
-def _family(first_frame: Frame, image_key: Key) -> str:
+def _family_of_image(first_frame: Frame, image_key: Key) -> str:
     return "\n".join(
         (first_frame.facts.series_uid or str(first_frame.item.path.parent), image_key[-1])
     )
@@ -217,7 +217,7 @@ def _family(first_frame: Frame, image_key: Key) -> str:
 OTHER_VERSION_REASON = "another version of images that are read from another folder"
 
 
-def _versions(frames: list[Frame]) -> list[list[Frame]]:
+def _split_versions(frames: list[Frame]) -> list[list[Frame]]:
     """[images with one version of each, then the other versions, grouped by folder].
 
     Images with the same SOP Instance UID, number and position but different bytes are versions of
@@ -298,9 +298,9 @@ def _without_copies(
     # for each image: the objects with a different version of it, and its index in `originals`
     items_by_image: dict[ImageId, dict[DicomObject, int]] = {}
     originals: list[Frame] = []
-    copies: dict[ImageId, list[DicomObject]] = {}
+    copies_by_image: dict[ImageId, list[DicomObject]] = {}
     cut_items: set[DicomObject] = set()
-    is_one_beginning = functools.cache(
+    begins_alike = functools.cache(
         _is_one_beginning
     )  # an object with a thousand frames is read once
     byte_count = functools.cache(_byte_count)
@@ -310,7 +310,7 @@ def _without_copies(
             (
                 item
                 for item in index_by_item
-                if item == frame.item or is_one_beginning(item, frame.item)
+                if item == frame.item or begins_alike(item, frame.item)
             ),
             None,
         )
@@ -327,8 +327,8 @@ def _without_copies(
             whole_item = frame.item
         if byte_count(copy_item) < byte_count(whole_item):
             cut_items.add(copy_item)
-        copies.setdefault(_image_id(frame), []).append(copy_item)
-    return originals, copies, cut_items
+        copies_by_image.setdefault(_image_id(frame), []).append(copy_item)
+    return originals, copies_by_image, cut_items
 
 
 def _is_one_beginning(item: DicomObject, other: DicomObject) -> bool:

@@ -121,15 +121,29 @@ def files_under(
     for parent, subfolders, file_names in os.walk(folder):
         if hidden is not None:
             hidden += [
-                Path(parent, name)
-                for name in sorted([*subfolders, *file_names])
-                if name.startswith(".")
+                Path(parent, entry_name)
+                for entry_name in sorted([*subfolders, *file_names])
+                if entry_name.startswith(".")
             ]
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        subfolders[:] = sorted(
+            entry_name for entry_name in subfolders if not entry_name.startswith(".")
+        )
         if links is not None:
-            links += [Path(parent, name) for name in subfolders if Path(parent, name).is_symlink()]
-        yield from (Path(parent, name) for name in subfolders if is_closed(Path(parent, name)))
-        yield from (Path(parent, name) for name in sorted(file_names) if not name.startswith("."))
+            links += [
+                Path(parent, entry_name)
+                for entry_name in subfolders
+                if Path(parent, entry_name).is_symlink()
+            ]
+        yield from (
+            Path(parent, entry_name)
+            for entry_name in subfolders
+            if is_closed(Path(parent, entry_name))
+        )
+        yield from (
+            Path(parent, entry_name)
+            for entry_name in sorted(file_names)
+            if not entry_name.startswith(".")
+        )
 
 
 def is_closed(folder: Path) -> bool:
@@ -289,11 +303,11 @@ def _cached_members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject
     one without DICOM in it.  Cached for a batch that reads one series after another: identifying
     the members means opening each of them.
     """
-    kind = kind_of_document(path)
-    if kind and path.suffix.lower() not in ("", ".zip"):
+    archive_kind = kind_of_document(path)
+    if archive_kind and path.suffix.lower() not in ("", ".zip"):
         return ()
     members = tuple(_list_members(path))
-    may_be_document = kind or has_document_suffix(path.name)
+    may_be_document = archive_kind or has_document_suffix(path.name)
     if may_be_document and not any(isinstance(entry, DicomObject) for entry in members):
         return ()
     return members

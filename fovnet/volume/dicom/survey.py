@@ -81,8 +81,8 @@ def find_series(place: Path, digits: str) -> Series | None:
     remembered = _REMEMBERED.get(place)
     series = remembered.by_digits.get(digits) if remembered else None
     if remembered and series:
-        paths = [*remembered.folders, *(str(item.path) for item in series.items)]
-        if all(_stamp(path) == remembered.stamps.get(path) for path in paths):
+        paths_to_check = [*remembered.folders, *(str(item.path) for item in series.items)]
+        if all(_stamp(path) == remembered.stamps.get(path) for path in paths_to_check):
             return series
     dicom_survey = survey(place)
     return next((series for series in dicom_survey.series if series.is_called(digits)), None)

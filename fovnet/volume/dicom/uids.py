@@ -70,7 +70,7 @@ def note_on_joining(frames: Sequence[Frame]) -> str:
             "UID of its own"
         )
     differing_levels = " and ".join(
-        level for level, count in uid_count_by_level.items() if count > 1
+        level for level, uid_count in uid_count_by_level.items() if uid_count > 1
     )
     return (
         f"joined from {max(uid_count_by_level.values())} images of one position each: every slice has UIDs of "
@@ -90,13 +90,15 @@ def difference(frames: Sequence[Frame]) -> str:
         "protocol": {frame.facts.protocol[1:] for frame in frames},
         "size": {(frame.rows, frame.columns) for frame in frames},
         "pixel spacing": {frame.spacing_mm for frame in frames},
-        "orientation": {_direction(frame) for frame in frames},
+        "orientation": {_rounded_direction(frame) for frame in frames},
     }
     if positions_in_frame(frames) is None:
         return "some have no position or orientation"
-    differing = [attribute for attribute, values in values_by_attribute.items() if len(values) > 1]
-    if differing:
-        return f"they differ in {', '.join(differing)}"
+    differing_attributes = [
+        attribute for attribute, values in values_by_attribute.items() if len(values) > 1
+    ]
+    if differing_attributes:
+        return f"they differ in {', '.join(differing_attributes)}"
     if not _is_stack(frames):
         return "they are not evenly spaced"
     if len({frame.instance for frame in frames}) < len(frames):
@@ -147,11 +149,11 @@ def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
         frame.rows,
         frame.columns,
         frame.spacing_mm,
-        _direction(frame),
+        _rounded_direction(frame),
     )
 
 
-def _direction(frame: Frame) -> tuple[float, ...]:
+def _rounded_direction(frame: Frame) -> tuple[float, ...]:
     """The orientation, rounded, since it differs in the sixth digit."""
     return tuple(round(cosine, 2) for cosine in frame.orientation or ())
 

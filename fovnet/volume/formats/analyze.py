@@ -57,10 +57,10 @@ def read(path: Path) -> Volume:
         )
     header_path, image_path = nifti_files_of(path)
     with open_unpacked(header_path) as file:
-        header = _header(path, file.read(348))
+        header = _read_header(path, file.read(348))
     refuse_map_of_spm(path, bytes(header["descrip"]))
-    grid = _grid(path, header)
-    affine = _affine(path, header)
+    grid = _grid_of_header(path, header)
+    affine = _affine_of_header(path, header)
     voxel_offset = float(header["vox_offset"])
     with open_unpacked(image_path) as file:
         skip(path, file, int(voxel_offset) if np.isfinite(voxel_offset) else -1)
@@ -72,11 +72,11 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises
     VolumeError as `read`."""
     with open_unpacked(nifti_files_of(path)[0]) as file:
-        header = _header(path, file.read(348))
-    return _grid(path, header).sizes, _affine(path, header)
+        header = _read_header(path, file.read(348))
+    return _grid_of_header(path, header).sizes, _affine_of_header(path, header)
 
 
-def _header(path: Path, header_bytes: bytes) -> Any:
+def _read_header(path: Path, header_bytes: bytes) -> Any:
     """The header's fields, in its own byte order, as stored."""
     from nibabel.spm2analyze import Spm2AnalyzeHeader
 
@@ -87,7 +87,7 @@ def _header(path: Path, header_bytes: bytes) -> Any:
     return Spm2AnalyzeHeader(header_bytes, check=False)  # type: ignore[no-untyped-call]
 
 
-def _grid(path: Path, header: Any) -> StoredGrid:
+def _grid_of_header(path: Path, header: Any) -> StoredGrid:
     """The layout and scaling in a header.  Raises VolumeError for a type or number of axes that cannot be."""
     data_type = int(header["datatype"])
     axis_count = int(header["dim"][0])
@@ -120,7 +120,7 @@ def _mat_path(path: Path) -> Path:
     return header_path.with_name(header_path.name.removesuffix(".gz")[:-4] + ".mat")
 
 
-def _affine(path: Path, header: Any) -> NDArray[np.float64]:
+def _affine_of_header(path: Path, header: Any) -> NDArray[np.float64]:
     """(4, 4) voxel index, from 0, to RAS millimetres, from the .mat beside the pair."""
     from scipy.io import loadmat
 

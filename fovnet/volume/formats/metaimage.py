@@ -58,7 +58,7 @@ def claims(path: Path, opening: bytes) -> bool:
 def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
     with open_unpacked(path) as file:
-        data_file_name = _fields(path, file)["elementdatafile"]
+        data_file_name = _read_fields(path, file)["elementdatafile"]
     return (
         (path,) if data_file_name.upper() == "LOCAL" else (path, _data_file(path, data_file_name))
     )
@@ -72,11 +72,11 @@ def read(path: Path) -> Volume:
     invalid header or data.
     """
     with open_unpacked(path) as file:
-        fields = _fields(path, file)
+        fields = _read_fields(path, file)
         refuse_modality(str(path), fields.get("modality", ""))
-        grid = _grid(path, fields)
-        vox_to_ras = _affine(path, fields, len(grid.sizes))
-        is_packed = _flag(path, fields, "compresseddata")
+        grid = _grid_of_fields(path, fields)
+        vox_to_ras = _affine_of_fields(path, fields, len(grid.sizes))
+        is_packed = _is_flag_set(path, fields, "compresseddata")
         is_local = fields["elementdatafile"].upper() == "LOCAL"
         data_path = path if is_local else _data_file(path, fields["elementdatafile"])
         with nullcontext(file) if is_local else regular_path(data_path).open("rb") as data_stream:
@@ -92,12 +92,12 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError
     as `read`."""
     with open_unpacked(path) as file:
-        fields = _fields(path, file)
-    grid = _grid(path, fields)
-    return grid.sizes, _affine(path, fields, len(grid.sizes))
+        fields = _read_fields(path, file)
+    grid = _grid_of_fields(path, fields)
+    return grid.sizes, _affine_of_fields(path, fields, len(grid.sizes))
 
 
-def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
+def _read_fields(path: Path, file: BinaryIO) -> dict[str, str]:
     """The fields of the header, names in lower case; the file is then at the byte after
     ElementDataFile, the last field."""
     fields: dict[str, str] = {}
@@ -120,7 +120,7 @@ def _required_field(path: Path, fields: dict[str, str], name: str) -> str:
     return fields[name.lower()]
 
 
-def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
+def _grid_of_fields(path: Path, fields: dict[str, str]) -> StoredGrid:
     """The layout and scaling in a header.  Raises VolumeError unless it is one number at each voxel of
     three axes or more."""
     axis_count = whole_number(path, "NDims", _required_field(path, fields, "NDims"))
@@ -147,7 +147,9 @@ def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
     if element_type not in TYPES:
         raise corrupt_field(path, "ElementType", element_type, f"one of {', '.join(TYPES)}")
     byte_order = (
-        ">" if any(_flag(path, fields, field_name) for field_name in BYTE_ORDER_FIELDS) else "<"
+        ">"
+        if any(_is_flag_set(path, fields, field_name) for field_name in BYTE_ORDER_FIELDS)
+        else "<"
     )
     slope, intercept = (
         float(real_numbers(path, field_name, fields.get(field_name.lower(), default), 1)[0])
@@ -158,37 +160,38 @@ def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
     )
 
 
-def _affine(path: Path, fields: dict[str, str], axis_count: int) -> NDArray[np.float64]:
+def _affine_of_fields(path: Path, fields: dict[str, str], axis_count: int) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres.  Row n of TransformMatrix is the direction of axis n."""
-    matrix = next(
+    matrix_text = next(
         (fields[field_name] for field_name in MATRIX_FIELDS if field_name in fields), None
     )
-    origin = next(
+    origin_text = next(
         (fields[field_name] for field_name in ORIGIN_FIELDS if field_name in fields), None
     )
-    spacing = fields.get("elementspacing", fields.get("elementsize"))
-    if matrix is None:
+    spacing_text = fields.get("elementspacing", fields.get("elementsize"))
+    if matrix_text is None:
         raise missing_directions(path, "TransformMatrix")
-    if origin is None or spacing is None:
+    if origin_text is None or spacing_text is None:
         raise VolumeError(
             "volume-geometry",
-            f"{path}: the header has no {'Offset' if origin is None else 'ElementSpacing'}, so nothing "
+            f"{path}: the header has no {'Offset' if origin_text is None else 'ElementSpacing'}, so nothing "
             "says where the voxels lie. Convert the original series again.",
         )
-    direction_rows = real_numbers(path, "TransformMatrix", matrix, axis_count * axis_count).reshape(
-        axis_count, axis_count
-    )
+    direction_rows = real_numbers(
+        path, "TransformMatrix", matrix_text, axis_count * axis_count
+    ).reshape(axis_count, axis_count)
     affine = np.eye(4)
     affine[:3, :3] = (
-        direction_rows[:3, :3].T * real_numbers(path, "ElementSpacing", spacing, axis_count)[:3]
+        direction_rows[:3, :3].T
+        * real_numbers(path, "ElementSpacing", spacing_text, axis_count)[:3]
     )
-    affine[:3, 3] = real_numbers(path, "Offset", origin, axis_count)[:3]
+    affine[:3, 3] = real_numbers(path, "Offset", origin_text, axis_count)[:3]
     affine = LPS_TO_RAS @ affine
     refuse_affine(str(path), affine)
     return affine
 
 
-def _flag(path: Path, fields: dict[str, str], name: str) -> bool:
+def _is_flag_set(path: Path, fields: dict[str, str], name: str) -> bool:
     return one_of(path, name, fields.get(name, "False"), TRUE_WORDS + FALSE_WORDS) in TRUE_WORDS
 
 
@@ -209,7 +212,7 @@ def _voxel_stream(
 ) -> BinaryIO:
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of
     the data file."""
-    if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
+    if not _is_flag_set(path, {"binarydata": "True"} | fields, "binarydata"):
         raise scattered_voxels(path, "BinaryData", fields["binarydata"])
     bytes_before = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
     if bytes_before == -1 and stored_bytes is not None:

@@ -44,11 +44,11 @@ def read(path: Path) -> Volume:
     """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if
     goodRASFlag is not set."""
     with open_unpacked(path) as file:
-        header = _header(path, file)
-        grid = _grid(path, header)
+        header = _read_header(path, file)
+        grid = _grid_of_header(path, header)
         skip(path, file, DATA_BEGIN - header.nbytes)
         refuse_grid(path, grid, plain_bytes(file))
-        affine = _affine(path, header)
+        affine = _affine_of_header(path, header)
         # tags of any length follow the voxels
         return read_grid(path, file, grid, affine, tagged=True)
 
@@ -57,11 +57,11 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError
     as `read`."""
     with open_unpacked(path) as file:
-        header = _header(path, file)
-    return _grid(path, header).sizes, _affine(path, header)
+        header = _read_header(path, file)
+    return _grid_of_header(path, header).sizes, _affine_of_header(path, header)
 
 
-def _header(path: Path, file: BinaryIO) -> Any:
+def _read_header(path: Path, file: BinaryIO) -> Any:
     """nibabel's fields of the header, in its own byte order.  Raises VolumeError if it is cut short."""
     from nibabel.freesurfer.mghformat import header_dtype
 
@@ -77,7 +77,7 @@ def _header(path: Path, file: BinaryIO) -> Any:
     ]
 
 
-def _grid(path: Path, header: Any) -> StoredGrid:
+def _grid_of_header(path: Path, header: Any) -> StoredGrid:
     """The layout in a header.  Raises VolumeError for a type that cannot be."""
     dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
     if header.dtype["version"].str.startswith("<"):
@@ -86,7 +86,7 @@ def _grid(path: Path, header: Any) -> StoredGrid:
     return StoredGrid((i, j, k, frame_count), dtype)
 
 
-def _affine(path: Path, header: Any) -> NDArray[np.float64]:
+def _affine_of_header(path: Path, header: Any) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre,
     which is voxel dims / 2."""
     if int(header["goodRASFlag"]) <= 0:

@@ -105,13 +105,13 @@ def claims(path: Path, opening: bytes) -> bool:
 def files_of(path: Path) -> tuple[Path, ...]:
     """The files of a volume: (path,), or (header, image) of a pair."""
     if path.name.lower().endswith((".img", ".img.gz", ".hdr", ".hdr.gz")):
-        return _partner(path, ".hdr"), _partner(path, ".img")
+        return _partner_path(path, ".hdr"), _partner_path(path, ".img")
     return (path,)
 
 
 def read(path: Path) -> Volume:
     """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform: see
-    `_geometry`.
+    `_affine_and_notes`.
 
     Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and
     for voxels that are not intensities (RGB, complex, vectors, label maps by intent).
@@ -119,14 +119,14 @@ def read(path: Path) -> Volume:
     header_path, *image_paths = files_of(path)
     is_pair = bool(image_paths)
     with open_unpacked(header_path) as header_file:
-        stored_header = _header(path, header_file.read(HEADER_BYTES), is_pair)
+        stored_header = _read_header(path, header_file.read(HEADER_BYTES), is_pair)
         _refuse_kind(path, stored_header)
-        header = _correct(stored_header)
-        grid = _grid(path, header)
-        vox_to_ras, notes = _geometry(path, stored_header, header)
+        header = _corrected_header(stored_header)
+        grid = _grid_of_header(path, header)
+        vox_to_ras, notes = _affine_and_notes(path, stored_header, header)
         with open_unpacked(image_paths[0]) if is_pair else nullcontext(header_file) as file:
             file.seek(0)
-            skip(path, file, _first_byte(path, header, is_pair))
+            skip(path, file, _first_voxel_byte(path, header, is_pair))
             refuse_grid(path, grid, plain_bytes(file))
             return read_grid(path, file, grid, vox_to_ras, notes)
 
@@ -139,13 +139,13 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         header_bytes = file.read(HEADER_BYTES)
     if not claims(files[0], header_bytes):
         raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
-    stored_header = _header(path, header_bytes, is_pair=len(files) == 2)
+    stored_header = _read_header(path, header_bytes, is_pair=len(files) == 2)
     _refuse_type(path, stored_header)
-    header = _correct(stored_header)
-    return _grid(path, header).sizes, _geometry(path, stored_header, header)[0]
+    header = _corrected_header(stored_header)
+    return _grid_of_header(path, header).sizes, _affine_and_notes(path, stored_header, header)[0]
 
 
-def _first_byte(path: Path, header: Any, is_pair: bool) -> int:
+def _first_voxel_byte(path: Path, header: Any, is_pair: bool) -> int:
     """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the
     header of a single file."""
     first_byte = int(header.get_data_offset())
@@ -162,14 +162,14 @@ def _first_byte(path: Path, header: Any, is_pair: bool) -> int:
 def header_opening(path: Path, opening: bytes) -> bytes:
     """The first bytes of the header: `opening`, or for an .img those of the .hdr beside it, if
     there is one."""
-    header = _partner(path, ".hdr")
+    header = _partner_path(path, ".hdr")
     if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
         return opening
     with open_unpacked(header) as file:
         return file.read(348)
 
 
-def _partner(path: Path, suffix: str) -> Path:
+def _partner_path(path: Path, suffix: str) -> Path:
     """The .hdr or .img of a pair, with .gz if `path` has it."""
     stem = path.name
     gzip_suffix = ""
@@ -183,7 +183,7 @@ def _partner(path: Path, suffix: str) -> Path:
     return path.with_name(stem[:-4] + suffix + gzip_suffix)
 
 
-def _header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
+def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
     # 540, in either byte order
     is_nifti2 = header_bytes[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
@@ -198,7 +198,7 @@ def _header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     return header_type(header_bytes[:header_length], check=False)  # type: ignore[no-untyped-call]
 
 
-def _correct(stored_header: Any) -> Any:
+def _corrected_header(stored_header: Any) -> Any:
     """A copy without the faults that nibabel corrects, and with a quaternion that nibabel accepts.
 
     nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any
@@ -296,7 +296,7 @@ def _refuse_type(path: Path, stored_header: Any) -> None:
         )
 
 
-def _grid(path: Path, header: Any) -> StoredGrid:
+def _grid_of_header(path: Path, header: Any) -> StoredGrid:
     """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which
     nibabel writes for it, and infinity.  Raises VolumeError if its shape is not possible for a
     volume."""
@@ -317,7 +317,7 @@ def _grid(path: Path, header: Any) -> StoredGrid:
     return grid
 
 
-def _geometry(
+def _affine_and_notes(
     path: Path, stored_header: Any, header: Any
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
@@ -351,8 +351,10 @@ def _geometry(
         header.get_sform() if sform_code else header.get_qform(), dtype=np.float64
     )
     refuse_affine(str(path), vox_to_ras)  # here, before gigabytes of voxels are read in vain
-    if sform_code and _is_of_ones(stored_header, header):
-        vox_to_ras, note = _instead_of_ones(path, stored_header, header, unit_to_mm, qform_code)
+    if sform_code and _is_sform_of_ones(stored_header, header):
+        vox_to_ras, note = _affine_instead_of_ones(
+            path, stored_header, header, unit_to_mm, qform_code
+        )
         refuse_affine(str(path), vox_to_ras)
         return vox_to_ras, (*notes, note)
     if sform_code and qform_code:
@@ -360,7 +362,9 @@ def _geometry(
         form_notes = _compare_forms(
             path, stored_header, header, pixdim_mm, vox_to_ras, qform_to_ras
         )
-        is_qform_valid = np.isfinite(qform_to_ras).all() and _is_set(_pixdim(stored_header))
+        is_qform_valid = np.isfinite(qform_to_ras).all() and _are_usable_spacings(
+            _pixdim(stored_header)
+        )
         if sform_code in TEMPLATES and qform_code == SCANNER and is_qform_valid:
             refuse_affine(str(path), qform_to_ras)
             note = f"the sform is in coordinates of {TEMPLATES[sform_code]}"
@@ -375,12 +379,12 @@ def _geometry(
     return vox_to_ras, notes
 
 
-def _is_of_ones(stored_header: Any, header: Any) -> bool:
+def _is_sform_of_ones(stored_header: Any, header: Any) -> bool:
     """Whether the sform is a unit matrix but for flips and exchanges, and pixdim differs by more
     than 5 % along an axis of two voxels or more: programs write that where they know no better, and
     the ACDC collection has it throughout."""
     pixdim = np.abs(_pixdim(stored_header))
-    if not (_has_unit_voxels(header) and _is_set(pixdim)):
+    if not (_has_unit_voxels(header) and _are_usable_spacings(pixdim)):
         return False
     has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
     return bool((np.maximum(pixdim, 1 / pixdim)[has_two_voxels] > 1 + SAME_SPACING_SHARE).any())
@@ -393,7 +397,7 @@ def _has_unit_voxels(header: Any) -> bool:
     return bool((rounded <= 1).all() and np.abs(directions - rounded).max() <= NEARLY_ONES)
 
 
-def _instead_of_ones(
+def _affine_instead_of_ones(
     path: Path, stored_header: Any, header: Any, unit_to_mm: NDArray[np.float64], qform_code: int
 ) -> tuple[NDArray[np.float64], str]:
     """((4, 4) affine in millimetres, a note) where the sform is of ones: the qform, if it is set
@@ -417,7 +421,7 @@ def _pixdim(stored_header: Any) -> NDArray[np.float64]:
     return np.asarray(stored_header["pixdim"][1:4], dtype=np.float64)
 
 
-def _is_set(pixdim: NDArray[np.float64]) -> bool:
+def _are_usable_spacings(pixdim: NDArray[np.float64]) -> bool:
     """Whether the qform can use these spacings; nibabel would replace a zero by 1 mm."""
     return bool(np.isfinite(pixdim).all() and pixdim.all())
 
@@ -425,7 +429,7 @@ def _is_set(pixdim: NDArray[np.float64]) -> bool:
 def _refuse_pixdim(path: Path, stored_header: Any) -> None:
     """Raises VolumeError "volume-geometry" for spacings that the qform cannot use."""
     spacing = _pixdim(stored_header)
-    if not _is_set(spacing):
+    if not _are_usable_spacings(spacing):
         raise VolumeError(
             "volume-geometry",
             f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
@@ -524,8 +528,8 @@ def _refuse_size(
     if largest_factor > factor_limit:
         raise VolumeError(
             "volume-geometry",
-            f"{path}: voxels of {_millimetres(spacing_mm)} mm by the sform and "
-            f"{_millimetres(pixdim_mm)} mm by {pixdim_owner}, {largest_factor:.3g} times apart "
+            f"{path}: voxels of {_sizes_in_words(spacing_mm)} mm by the sform and "
+            f"{_sizes_in_words(pixdim_mm)} mm by {pixdim_owner}, {largest_factor:.3g} times apart "
             f"(limit {factor_limit:g}), so one of them is wrong. Convert the original series again.",
         )
 
@@ -546,11 +550,11 @@ def _compare_spacing(
     if (np.abs(pixdim_mm - spacing_mm) <= SAME_SPACING_SHARE * spacing_mm).all():
         return ()
     return (
-        f"pixdim says voxels of {_millimetres(pixdim_mm)} mm, the sform {_millimetres(spacing_mm)} mm; "
+        f"pixdim says voxels of {_sizes_in_words(pixdim_mm)} mm, the sform {_sizes_in_words(spacing_mm)} mm; "
         "the sform is used",
     )
 
 
-def _millimetres(sizes_mm: NDArray[np.float64]) -> str:
+def _sizes_in_words(sizes_mm: NDArray[np.float64]) -> str:
     """Sizes for a message, in four digits."""
     return times(f"{mm:.4g}" for mm in sizes_mm)

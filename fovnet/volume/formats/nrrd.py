@@ -100,7 +100,7 @@ def claims(path: Path, opening: bytes) -> bool:
 def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
     with open_unpacked(path) as file:
-        header = _header(path, file)
+        header = _read_header(path, file)
     return (path, _data_file(path, header)) if "data file" in header.fields else (path,)
 
 
@@ -112,12 +112,12 @@ def read(path: Path) -> Volume:
     an invalid header or data.
     """
     with open_unpacked(path) as file:
-        header = _header(path, file)
+        header = _read_header(path, file)
         _refuse_key_values(path, header)
-        encoding = _encoding(path, header)
-        directions = _directions(path, header)
-        grid = _grid(path, header, directions)
-        vox_to_ras = _affine(path, header, directions)
+        encoding = _stored_encoding(path, header)
+        directions = _axis_directions(path, header)
+        grid = _grid_of_header(path, header, directions)
+        vox_to_ras = _affine_of_header(path, header, directions)
         data_path = _data_file(path, header) if "data file" in header.fields else path
         with (
             regular_path(data_path).open("rb")
@@ -134,12 +134,14 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError
     as `read`."""
     with open_unpacked(path) as file:
-        header = _header(path, file)
-    directions = _directions(path, header)
-    return _grid(path, header, directions).shape, _affine(path, header, directions)
+        header = _read_header(path, file)
+    directions = _axis_directions(path, header)
+    return _grid_of_header(path, header, directions).shape, _affine_of_header(
+        path, header, directions
+    )
 
 
-def _header(path: Path, file: BinaryIO) -> Header:
+def _read_header(path: Path, file: BinaryIO) -> Header:
     """The header of an open file, which then stands at the first byte after it."""
     fields: dict[str, str] = {}
     key_values: dict[str, str] = {}
@@ -198,14 +200,16 @@ def _required_field(path: Path, header: Header, *names: str) -> str:
     return value
 
 
-def _encoding(path: Path, header: Header) -> str:
+def _stored_encoding(path: Path, header: Header) -> str:
     encoding = _required_field(path, header, "encoding")
     if encoding.lower() in TEXT_ENCODINGS:
         raise scattered_voxels(path, "encoding", encoding)
     return ENCODINGS[one_of(path, "encoding", encoding, tuple(ENCODINGS))]
 
 
-def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> StoredGrid:
+def _grid_of_header(
+    path: Path, header: Header, directions: list[NDArray[np.float64] | None]
+) -> StoredGrid:
     """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every
     further axis counts frames."""
     dimension = _dimension(path, header)
@@ -265,7 +269,7 @@ def _dtype(path: Path, header: Header) -> np.dtype[Any]:
     return dtype.newbyteorder("<" if byte_order == "little" else ">")
 
 
-def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
+def _axis_directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     """The step along each axis in the header's space and units; None for a non-spatial axis."""
     directions_text = header.fields.get("space directions")
     if directions_text is None or "space" not in header.fields:
@@ -303,7 +307,7 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     ]
 
 
-def _affine(
+def _affine_of_header(
     path: Path, header: Header, directions: list[NDArray[np.float64] | None]
 ) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an
@@ -357,10 +361,12 @@ def _voxel_stream(
 ) -> BinaryIO:
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of
     the data file."""
-    fields = header.fields
+    field_values = header.fields
     lines_before, bytes_before = (
         whole_number(
-            path, field_name, fields.get(field_name, fields.get(field_name.replace(" ", ""), "0"))
+            path,
+            field_name,
+            field_values.get(field_name, field_values.get(field_name.replace(" ", ""), "0")),
         )
         for field_name in ("line skip", "byte skip")
     )

@@ -108,7 +108,7 @@ def _slices_about_body(stack: SliceStack) -> Floats32:
     slices = stack.pixels.astype(np.float32)
     if stack.side_mm > PIXEL_MM * SIDE:
         for axis, centre in enumerate(middle(stack.pixels), start=1):
-            slices = _shift(slices, SIDE // 2 - centre, axis)
+            slices = _shifted(slices, SIDE // 2 - centre, axis)
     return slices
 
 
@@ -150,11 +150,11 @@ def _centred_picture(picture: Floats32) -> Floats32:
     pixel_index = np.arange(SIDE, dtype=np.float32)
     for axis in (0, 1):
         centre = float(picture.sum(axis=1 - axis) @ pixel_index) / total_brightness
-        picture = _shift(picture, round((SIDE - 1) / 2 - centre), axis)
+        picture = _shifted(picture, round((SIDE - 1) / 2 - centre), axis)
     return picture
 
 
-def _shift(picture: Floats32, pixels: int, axis: int) -> Floats32:
+def _shifted(picture: Floats32, pixels: int, axis: int) -> Floats32:
     """A picture, or slices, shifted along an axis and filled with black."""
     shifted = np.zeros_like(picture)
     source_range = slice(max(0, -pixels), SIDE - max(0, pixels))

@@ -45,10 +45,10 @@ class Resize:
     """
 
     def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
-        self._down = _bands(down)
+        self._down = _bands_of_weights(down)
         self._across = [
             Band(band.rows, band.columns, np.ascontiguousarray(band.weights.T))
-            for band in _bands(across)
+            for band in _bands_of_weights(across)
         ]
         self._half = np.zeros((len(down), across.shape[1]), np.float32)
         self._whole = np.zeros((len(down), len(across)), np.float32)
@@ -75,7 +75,7 @@ class Band(NamedTuple):
     weights: NDArray[np.float32]
 
 
-def _bands(weights: NDArray[np.float32]) -> list[Band]:
+def _bands_of_weights(weights: NDArray[np.float32]) -> list[Band]:
     """Every 16 rows; bands within the padding are left out."""
     bands = []
     for first_row in range(0, len(weights), BAND_ROWS):

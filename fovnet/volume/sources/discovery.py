@@ -181,7 +181,7 @@ def find(
 
 def _is_file_of_dicom(kind: FileKind) -> bool:
     """Whether a path given by name is a DICOM file."""
-    return kind.is_file and not kind.digits and _role(kind) == "DICOM"
+    return kind.is_file and not kind.digits and _seeming_role(kind) == "DICOM"
 
 
 def _list_path(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _Listing:
@@ -198,7 +198,7 @@ def _list_path(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _
         return _Listing([path])
     if kind.is_folder:
         return _list_folder(path, inquiry)
-    if kind.is_file and _role(kind) == "archive":
+    if kind.is_file and _seeming_role(kind) == "archive":
         return _list_dicom(path, inquiry)
     return _Listing([path])
 
@@ -278,7 +278,7 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
 def count_endings(files: Sequence[Path]) -> str:
     """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without
     ending"."""
-    file_counts = Counter(_ending(path) for path in files)
+    file_counts = Counter(_ending_of_file(path) for path in files)
     count_phrases = [
         f"{file_count:,} {ending}"
         for ending, file_count in file_counts.most_common(MAX_ENDINGS_SHOWN)
@@ -288,7 +288,7 @@ def count_endings(files: Sequence[Path]) -> str:
     return f"{several(len(files), 'file')}: {', '.join(count_phrases)}"
 
 
-def _ending(path: Path) -> str:
+def _ending_of_file(path: Path) -> str:
     """The ending of a file in lower case, with what is packed in it: ".tar.gz"."""
     ending = path.suffix.lower()
     if Path(path.stem).suffix.lower() == ".tar":
@@ -303,8 +303,12 @@ def _hides_volumes(hidden: Path) -> bool:
         return False
     if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
         return hidden.name.lower().endswith(SUFFIXES)
-    files = (Path(parent, name) for parent, _, file_names in os.walk(hidden) for name in file_names)
-    return any(_role(file_kind(path)) for path in islice(files, MAX_HIDDEN_FILES))
+    files = (
+        Path(parent, file_name)
+        for parent, _, file_names in os.walk(hidden)
+        for file_name in file_names
+    )
+    return any(_seeming_role(file_kind(path)) for path in islice(files, MAX_HIDDEN_FILES))
 
 
 def _unique_paths(paths: Iterable[Path]) -> list[Path]:
@@ -334,7 +338,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     archives: list[Path] = []
     for path in files_under(folder, links, hidden):
         kind = file_kind(path)
-        role = _role(kind)
+        role = _seeming_role(kind)
         if role == "DICOM":
             dicom_files.append(DicomObject(path))
             continue
@@ -385,7 +389,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     )
 
 
-def _role(kind: FileKind) -> str:
+def _seeming_role(kind: FileKind) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
     An unreadable one is "volume", and so is one that raises an unexpected exception: reading it
@@ -440,7 +444,7 @@ def _list_series(
     folder_by_family = _folder_by_family(series_list)
     ids_by_home = _ids_by_home(series_list)
     for series in series_list:
-        named_files = [path for path in sorted(_files(series)) if path in only]
+        named_files = [path for path in sorted(_files_of_series(series)) if path in only]
         if only and not named_files:
             continue
         home = container or folder_by_family[series.family, series.whose]
@@ -450,7 +454,7 @@ def _list_series(
         path = home if is_alone else address(home, series.id)
         if not series.kind or series.kind in inquiry.include:
             listing.volumes.append(path)
-            listing.extent_by_path[path] = _extent(series)
+            listing.extent_by_path[path] = _extent_of_series(series)
         else:
             listing.volumes.extend(named_files[:1])
         listing.rows.append(series_row(series, path, show_ids=inquiry.show_ids))
@@ -479,15 +483,15 @@ def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Pa
     }
 
 
-def _extent(series: Series) -> SeriesExtent:
+def _extent_of_series(series: Series) -> SeriesExtent:
     """Its files, an archive's whole; the digest is of their sizes and times and of its notes."""
-    stamps = [file_stamp(path) for path in sorted(_files(series))]
+    stamps = [file_stamp(path) for path in sorted(_files_of_series(series))]
     return SeriesExtent(
         sum(max(size, 0) for size, _ in stamps), digest([stamps, series.notes])[:16]
     )
 
 
-def _files(series: Series) -> set[Path]:
+def _files_of_series(series: Series) -> set[Path]:
     """The files with its images or copies of them."""
     return {item.path for item in (*series.items, *series.copies)}
 
@@ -505,7 +509,7 @@ def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
         if series.kind not in ("", "repeat"):
             continue
         family = (series.family, series.whose)
-        for home in _homes(_files(series)):
+        for home in _files_and_folders_above(_files_of_series(series)):
             if not series.kind or family not in families_by_home.get(home, ()):
                 ids_by_home.setdefault(home, set()).add(series.id)
             if not series.kind:
@@ -513,7 +517,7 @@ def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
     return ids_by_home
 
 
-def _homes(files: Collection[Path]) -> set[Path]:
+def _files_and_folders_above(files: Collection[Path]) -> set[Path]:
     """Files, their folders, and all folders above."""
     folders = {path.parent for path in files}
     return {*files, *folders, *(ancestor for folder in folders for ancestor in folder.parents)}

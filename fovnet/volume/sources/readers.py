@@ -99,9 +99,10 @@ def reader_of(kind: FileKind) -> Reader:
         if guard(reader, kind.path, partial(reader.claims, kind)):
             return reader
     seeming_kind, remedy = other_format(kind.path, kind.opening)
-    formats = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
+    readable_formats = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError(
-        "volume-format", f"{kind.path}: this is {seeming_kind}; fovnet reads {formats}. {remedy}"
+        "volume-format",
+        f"{kind.path}: this is {seeming_kind}; fovnet reads {readable_formats}. {remedy}",
     )
 
 
@@ -116,9 +117,9 @@ def has_reader(kind: FileKind) -> bool:
 def volume_name(path: Path) -> str:
     """The file name without the suffixes of a volume: "knee.v2.nii.gz" gives "knee.v2", the address
     "study.zip#0123456789ab" gives "study-0123456789ab"."""
-    container, series = split_address(path)
-    if series:
-        return f"{volume_name(container)}-{series}"
+    container, series_digits = split_address(path)
+    if series_digits:
+        return f"{volume_name(container)}-{series_digits}"
     container_name = container.name
     if container_name in ("", "..") or os.path.isdir(container):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
         return container.resolve().name or "volume"
