@@ -49,7 +49,7 @@ class TableRows:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> TableRows:
-        """From the facts of its JSON.  Raises KeyError where they lack the rows."""
+        """The rows from the facts of a volume's JSON.  Raises KeyError where they lack the rows."""
         cell_by_column = answer_row(facts)
         regions = [statement["region"] for statement in facts.get("statements") or ()]
         answer_cells = tuple(cell_by_column.get(column) for column in answer_columns(regions))
@@ -80,7 +80,9 @@ class TableRows:
         without answers by region."""
         cell_by_column = dict(zip(answer_columns(regions), self.answer, strict=False))
         return tuple(
-            _statement(region, cell_by_column) for region in regions if cell_by_column.get(region)
+            _statement_of_cells(region, cell_by_column)
+            for region in regions
+            if cell_by_column.get(region)
         )
 
 
@@ -156,7 +158,7 @@ def _region_cells(statement: Mapping[str, Any]) -> dict[str, Any]:
     return cell_by_column
 
 
-def _statement(region: str, cell_by_column: Mapping[str, Any]) -> Statement:
+def _statement_of_cells(region: str, cell_by_column: Mapping[str, Any]) -> Statement:
     """The statement that `_region_cells` wrote."""
     lower_end, upper_end = (
         _region_end(f"{region}_{column}", cell_by_column)

@@ -43,7 +43,7 @@ REQUIRED_PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
 def network(folder: str) -> nn.Module:
     """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities
     (n, k)."""
-    return _mixture(load(Path(folder), "cpu")).eval()
+    return _weighted_mixture(load(Path(folder), "cpu")).eval()
 
 
 class Evaluator:
@@ -107,7 +107,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
         if stale_path.name not in present_names and stale_path.is_file():
             stale_path.unlink()
     write_sums(models_folder, present_names)
-    _write_plain_json(folder / "configs" / "metadata.json", _metadata(ensemble))
+    _write_plain_json(folder / "configs" / "metadata.json", _bundle_metadata(ensemble))
     _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
     write_text(folder / "docs" / "README.md", README.format(version=__version__))
     for path in (folder / "LICENSE", folder / "docs" / "license.txt"):
@@ -121,15 +121,15 @@ def _is_bundle_or_empty(folder: Path) -> bool:
     return (folder / "configs" / "metadata.json").is_file() or not any(folder.iterdir())
 
 
-def _mixture(ensemble: Ensemble) -> Mixture:
+def _weighted_mixture(ensemble: Ensemble) -> Mixture:
     from fovnet.net.family.mixture import Mixture
 
     return Mixture(ensemble.members, ensemble.rule.member_weights(len(ensemble.members)).tolist())
 
 
-def _metadata(ensemble: Ensemble) -> dict[str, Any]:
+def _bundle_metadata(ensemble: Ensemble) -> dict[str, Any]:
     classes = ensemble.vocabulary.classes
-    mixture = _mixture(ensemble)
+    mixture = _weighted_mixture(ensemble)
     tensor_format = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
     return {
         "schema": METADATA_SCHEMA_URL,

@@ -60,23 +60,27 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
     return float(np.exp(optimum.x))
 
 
-def best_line(chance: Floats, least: Floats, is_right: NDArray[np.bool_]) -> Line:
-    """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), p being `chance` and m
-    `least`; STRAIGHT if too few are right or wrong.
+def best_line(probability: Floats, slice_confidence: Floats, is_right: NDArray[np.bool_]) -> Line:
+    """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), on the logits of a
+    probability and of the confidence of its slices, (n,) each; STRAIGHT if too few are right or
+    wrong.
 
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
     probabilities.
     """
-    logit_columns = np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)])
+    logit_columns = np.column_stack(
+        [_logit(probability), np.ones_like(probability), _logit(slice_confidence)]
+    )
     return _fit_logistic(logit_columns, is_right, STRAIGHT, intercept_index=1)
 
 
-def calibrate_by_line(chance: float, least: float, line: Line) -> float:
-    """The probability `chance` calibrated by a line; unchanged for STRAIGHT."""
+def calibrate_by_line(probability: float, slice_confidence: float, line: Line) -> float:
+    """The probability as a line calibrates it, given the confidence of its slices; unchanged for
+    STRAIGHT."""
     if tuple(line) == STRAIGHT:
-        return chance
-    whole_logit, least_logit = _logit(np.array([chance, least]))
-    return float(expit(np.dot(line, (whole_logit, 1.0, least_logit))))
+        return probability
+    probability_logit, confidence_logit = _logit(np.array([probability, slice_confidence]))
+    return float(expit(np.dot(line, (probability_logit, 1.0, confidence_logit))))
 
 
 def _logit(chance: Floats) -> Floats:
@@ -86,7 +90,7 @@ def _logit(chance: Floats) -> Floats:
 def best_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
     """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few
     slices are right or wrong."""
-    return _fit_logistic(_sides(confidence, share), is_right, IDENTITY, BETA_INTERCEPT_INDEX)
+    return _fit_logistic(_log_terms(confidence, share), is_right, IDENTITY, BETA_INTERCEPT_INDEX)
 
 
 def _fit_logistic(
@@ -124,11 +128,21 @@ def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
     """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY."""
     if tuple(beta) == IDENTITY:
         return confidence
-    return np.asarray(expit(_sides(confidence, share) @ np.asarray(beta)))
+    return np.asarray(expit(_log_terms(confidence, share) @ np.asarray(beta)))
 
 
-def _sides(confidence: Floats, share: Floats) -> Floats:
-    """(..., 5): log p, -log(1 - p), 1, log q, -log(1 - q)."""
-    p = np.clip(confidence, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
-    q = np.clip(share, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
-    return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p), np.log(q), -np.log1p(-q)], axis=-1)
+def _log_terms(confidence: Floats, share: Floats) -> Floats:
+    """(..., 5) the terms that a beta weighs: log p, -log(1 - p), 1, log q, -log(1 - q), with the
+    confidence p and the share q clipped."""
+    clipped_confidence = np.clip(confidence, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    clipped_share = np.clip(share, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    return np.stack(
+        [
+            np.log(clipped_confidence),
+            -np.log1p(-clipped_confidence),
+            np.ones_like(clipped_confidence),
+            np.log(clipped_share),
+            -np.log1p(-clipped_share),
+        ],
+        axis=-1,
+    )

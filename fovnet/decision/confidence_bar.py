@@ -8,13 +8,13 @@ more often than stated.
     coverage             share of the volumes that are answered
 
 A bar is *promised* if the validation subjects reject the hypothesis "the risk above it is the
-stated error or more".  From each start, the bars of BARS are tested in descending order until one
+stated error or more".  From each start, the bars of CANDIDATE_BARS are tested in descending order until one
 does not reject, and the two starts share the level (fixed-sequence testing). The promise then fails
 for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos et al.
 (2021), *Learn then test*, arXiv:2110.01052, section 4.3, with the p-value of maths/betting.py.  It
 takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated) subjects without an error, 51 for 5 % at risk 10
 %.  If no bar is promised, the bar is the lowest at which the validation volumes themselves err no
-more than stated.  A bar is never below SURE_ENOUGH.
+more than stated.  A bar is never below LOWEST_BAR.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from fovnet.maths.betting import chance_of_reaching
 
 Floats = NDArray[np.float64]
-SURE_ENOUGH = 0.7
+LOWEST_BAR = 0.7
 """A volume of lower confidence is "uncertain" even where all volumes together err rarely: a low
 average must not justify a guess."""
-BARS = (0.95, 0.9, 0.85, 0.8, 0.75, SURE_ENOUGH)
-STARTS = ((2, 0.8), (0, 0.2))
-"""Place in BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
+CANDIDATE_BARS = (0.95, 0.9, 0.85, 0.8, 0.75, LOWEST_BAR)
+TEST_STARTS = ((2, 0.8), (0, 0.2))
+"""Place in CANDIDATE_BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
 shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a stated 5 %."""
 FALSE_ALARM_SHARE = 0.01
 """Share of the validation volumes, which are in order and upright, that may be flagged as shuffled
@@ -74,8 +74,8 @@ def choose_bar(
     stated_error: float,
     at_risk: float,
     seed: int = 0,
-    bars: Sequence[float] = BARS,
-    starts: Sequence[tuple[int, float]] = STARTS,
+    bars: Sequence[float] = CANDIDATE_BARS,
+    starts: Sequence[tuple[int, float]] = TEST_STARTS,
 ) -> Bar:
     """The bar for the stated error, from validation volumes.  `seed` only sets the order of the
     subjects in the test; a bar is never below the last of `bars`, which descend."""
@@ -97,7 +97,7 @@ def choose_bar(
 def fewest_people(stated_error: float, at_risk: float) -> int:
     """The fewest validation subjects for which the stated error can be promised: enough if all are
     answered without an error."""
-    greatest_risk = max(risk_share for _, risk_share in STARTS) * at_risk
+    greatest_risk = max(risk_share for _, risk_share in TEST_STARTS) * at_risk
 
     def are_enough(people: int) -> bool:
         return chance_of_reaching(stated_error, np.zeros(people), greatest_risk) <= greatest_risk

@@ -116,10 +116,10 @@ def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) 
 
 def loss_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Softmax of minus the loss, in units of one subject's evidence."""
-    losses = np.array(
+    loss_by_member = np.array(
         [log_loss(np.asarray(member, dtype=np.float64), shares) for member in members]
     )
-    return np.asarray(softmax(-len(np.unique(groups)) * losses))
+    return np.asarray(softmax(-len(np.unique(groups)) * loss_by_member))
 
 
 def _true_label_probabilities(member: Members, shares: Floats) -> Floats:

@@ -55,17 +55,17 @@ def predict(
         volumes = _read_ahead(read_volume, sources)
     named_volumes = zip(named_sources, volumes, strict=True)
     yield from _answer_ahead(
-        _answer_volume(name, source.path, volume, ensemble)
-        for (name, source), volume in named_volumes
+        _answer_volume(volume_id, source.path, volume, ensemble)
+        for (volume_id, source), volume in named_volumes
     )
 
 
 def _answer_ahead(answers: Iterator[AnsweredVolume]) -> Iterator[AnsweredVolume]:
     """The answers, each computed by a thread while the caller writes and draws the one before."""
-    with ThreadPoolExecutor(1) as thread:
-        next_answer = thread.submit(next, answers, None)
+    with ThreadPoolExecutor(1) as executor:
+        next_answer = executor.submit(next, answers, None)
         while (answer := next_answer.result()) is not None:
-            next_answer = thread.submit(next, answers, None)
+            next_answer = executor.submit(next, answers, None)
             yield answer
 
 

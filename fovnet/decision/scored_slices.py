@@ -155,10 +155,10 @@ class ScoredSlices:
 
 def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
     """The labelled volumes of a split, for tuning."""
-    return [_example(pack, scored, index) for index in readable_volumes(pack, split)]
+    return [_tuning_example(pack, scored, index) for index in readable_volumes(pack, split)]
 
 
-def _example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Example:
+def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Example:
     """The labelled volume of an index, with the weighted mean of its members' outputs, for
     tuning."""
     outputs = scored.of(pack, volume_index)
@@ -180,12 +180,12 @@ def labelled_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[Label
     """The labelled volumes of a split, for settling."""
     return [
         LabelledVolume(
-            pack.records[index].subject,
-            scored.of(pack, index),
-            pack.stack(index),
-            truth_of(pack, index),
+            pack.records[volume_index].subject,
+            scored.of(pack, volume_index),
+            pack.stack(volume_index),
+            truth_of(pack, volume_index),
         )
-        for index in readable_volumes(pack, split)
+        for volume_index in readable_volumes(pack, split)
     ]
 
 
@@ -203,24 +203,24 @@ def decisions(
 ) -> Iterator[AnsweredVolume]:
     """Answer, slices and probabilities of every volume of a split; a refusal alone for one that
     raises what nobody foresaw."""
-    for index in readable_volumes(pack, split):
-        record = pack.records[index]
-        stack = pack.stack(index)
-        outputs = scored.of(pack, index)
+    for volume_index in readable_volumes(pack, split):
+        record = pack.records[volume_index]
+        stack = pack.stack(volume_index)
+        outputs = scored.of(pack, volume_index)
         try:
             answer = judge.answer(record.volume_id, record.path, outputs, stack, stack.notes)
-            volume = AnsweredVolume(answer, stack, judge.probabilities(outputs))
+            answered_volume = AnsweredVolume(answer, stack, judge.probabilities(outputs))
         except Exception as fault:
             error = internal(record.path, fault)
-            volume = AnsweredVolume(refusal(record.volume_id, record.path, error))
-        yield volume
+            answered_volume = AnsweredVolume(refusal(record.volume_id, record.path, error))
+        yield answered_volume
 
 
 def readable_volumes(pack: Pack, split: str) -> list[int]:
     """Indices of the volumes of a split that were not refused."""
     return [
-        index
-        for index, record in enumerate(pack.records)
+        volume_index
+        for volume_index, record in enumerate(pack.records)
         if record.split == split and record.status == "ok"
     ]
 

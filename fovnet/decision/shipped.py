@@ -30,7 +30,7 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 MODEL_CARD_FILE = "model-card.md"
 CONFIG_FILE = "config.yaml"
 MOST_BYTES = 15_000_000
-NUMBER = re.compile(r"\d{1,4}")
+SMALL_NUMBER = re.compile(r"\d{1,4}")
 """Ids that are small numbers are not searched for: they occur in any table."""
 
 
@@ -77,7 +77,7 @@ def ship(results: Results, folder: Path) -> ShippedFolder:
                 "shipped; set ensemble.precision: float16 and a compact space "
                 "(configs/compact.yaml), and run it again",
             )
-        _refuse_names(draft_path, _private_names(results))
+        _refuse_private_names(draft_path, _private_names(results))
         member_count = len(load(draft_path, "cpu").members)
         _replace_files(draft_path, folder)
     return ShippedFolder(folder, member_count, byte_count)
@@ -152,20 +152,30 @@ def _without_marks(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _private_names(results: Results) -> set[str]:
     """The ids of the run's volumes and subjects, and the volumes' file names, except small
     numbers."""
-    rows = read_tsv(results.slices / "manifest.tsv")
-    names = {row[column] for row in rows for column in ("volume_id", "subject_id")}
-    names |= {Path(row["path"]).name for row in rows}
-    return {name for name in names if name and not NUMBER.fullmatch(name)}
+    manifest_rows = read_tsv(results.slices / "manifest.tsv")
+    private_names = {
+        manifest_row[column]
+        for manifest_row in manifest_rows
+        for column in ("volume_id", "subject_id")
+    }
+    private_names |= {Path(manifest_row["path"]).name for manifest_row in manifest_rows}
+    return {
+        private_name
+        for private_name in private_names
+        if private_name and not SMALL_NUMBER.fullmatch(private_name)
+    }
 
 
-def _refuse_names(draft: Path, names: Iterable[str]) -> None:
+def _refuse_private_names(draft: Path, private_names: Iterable[str]) -> None:
     """Raise ModelError ("shipped-names") for the first text of the draft that contains one of the
     names."""
-    sorted_names = sorted(set(names))
+    sorted_private_names = sorted(set(private_names))
     for path in sorted(draft.iterdir()):
         if path.suffix in (".json", ".md", ".yaml"):
             text = path.read_text(encoding="utf-8")
-            occurring_name = next((name for name in sorted_names if _occurs_in(name, text)), None)
+            occurring_name = next(
+                (name for name in sorted_private_names if _occurs_in(name, text)), None
+            )
             if occurring_name is not None:
                 raise ModelError(
                     "shipped-names",

@@ -79,8 +79,8 @@ class Statement:
 def statements(
     decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary
 ) -> tuple[Statement, ...]:
-    """One for each region, in the order of the classes; empty if the rule has no bars for them, as
-    one tuned by an earlier fovnet."""
+    """The statement on each region, in the order of the classes; empty if the rule has no bars for
+    them, as one tuned by an earlier fovnet."""
     if not rule.by_region:
         return ()
     probability_by_region = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
@@ -154,8 +154,8 @@ def statement_sentences(volume_statements: Sequence[Statement]) -> str:
 
 
 def probabilities(presence: Presence, rule: Rule, chain_region_count: int) -> Floats:
-    """(r,) that each region is shown, the first n those of the chain: calibrated by the rule's
-    lines."""
+    """(r,) probability that each region is shown, the first `chain_region_count` those of the
+    chain: calibrated by the rule's lines."""
     line_by_region = [rule.chain_line] * chain_region_count + [rule.side_line] * (
         len(presence.whole) - chain_region_count
     )

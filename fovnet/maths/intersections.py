@@ -42,18 +42,20 @@ class RunsBetweenCrossings:
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         end_weights, _ = self.plain.sum_to_ends(
-            rung, _mask(first_weights, self.begins[rung]), inner_weights, add
+            rung, _keep_marked(first_weights, self.begins[rung]), inner_weights, add
         )
-        return _mask(end_weights, self.ends[rung]), _mask(end_weights, self.leaves[rung])
+        return _keep_marked(end_weights, self.ends[rung]), _keep_marked(
+            end_weights, self.leaves[rung]
+        )
 
     def sum_from_begins(
         self, rung: int, last_weights: Floats, onward_weights: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        last_weights = _mask(last_weights, self.ends[rung])
-        onward_weights = _mask(onward_weights, self.leaves[rung])
+        last_weights = _keep_marked(last_weights, self.ends[rung])
+        onward_weights = _keep_marked(onward_weights, self.leaves[rung])
         begin_weights, _ = self.plain.sum_from_begins(rung, last_weights, onward_weights, add)
-        return _mask(begin_weights, self.begins[rung]), begin_weights
+        return _keep_marked(begin_weights, self.begins[rung]), begin_weights
 
     def runs_to(
         self,
@@ -65,7 +67,11 @@ class RunsBetweenCrossings:
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         return self.plain.runs_to(
-            rung, end_edge, _mask(first_weights, self.begins[rung]), inner_weights, leads_onward
+            rung,
+            end_edge,
+            _keep_marked(first_weights, self.begins[rung]),
+            inner_weights,
+            leads_onward,
         )
 
 
@@ -79,18 +85,19 @@ def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[
     no_mark = np.zeros((1, rung_count), dtype=bool)
     runs = RunsBetweenCrossings(
         PlainRuns(evidence.sums),
-        begins=np.vstack([every_mark, _rises(evidence_gap), no_mark]).T,
-        ends=np.vstack([no_mark, _rises(-evidence_gap), every_mark]).T,
+        begins=np.vstack([every_mark, _crosses_upwards(evidence_gap), no_mark]).T,
+        ends=np.vstack([no_mark, _crosses_upwards(-evidence_gap), every_mark]).T,
         # nothing lies above the last rung
-        leaves=np.pad(_rises(np.diff(fits, axis=1)).T, ((0, 1), (1, 1))),
+        leaves=np.pad(_crosses_upwards(np.diff(fits, axis=1)).T, ((0, 1), (1, 1))),
     )
     return chain_recursion.find_best_path(runs, evidence)
 
 
-def _rises(gap: Floats) -> Marks:
+def _crosses_upwards(evidence_gap: Floats) -> Marks:
     """(s - 1, ...) whether a gap is not above zero in one slice, and not below it in the next."""
-    return np.asarray((gap[:-1] <= 0) & (gap[1:] >= 0))
+    return np.asarray((evidence_gap[:-1] <= 0) & (evidence_gap[1:] >= 0))
 
 
-def _mask(values: Floats, marks: Marks) -> Floats:
+def _keep_marked(values: Floats, marks: Marks) -> Floats:
+    """(s + 1,) the values at marked edges, -inf at others."""
     return np.where(marks, values, -np.inf)

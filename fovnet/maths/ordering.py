@@ -26,7 +26,9 @@ slices or more, simulated and real, none in correct order fell below 0.97 (noise
 
 
 def neighbour_ratio(measurements: NDArray[np.floating]) -> float:
-    """The ratio; 0, in favour of the order, for fewer than three items or if all are equal."""
+    """The sum of squared steps between neighbouring items (s, d), over that of their squared
+    distances to the mean; 0, in favour of the order, for fewer than three items or if all are
+    equal."""
     items = np.asarray(measurements, dtype=np.float64)
     if len(items) < 3:
         return 0.0

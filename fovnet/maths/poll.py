@@ -17,11 +17,11 @@ SIZES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 """Half the width of the frame on each rung, as a share of an axis."""
 
 
-def reflection(normal: Floats) -> Floats:
+def reflection(normal_vector: Floats) -> Floats:
     """(n, n), orthogonal and symmetric: Householder's matrix I - 2vvᵀ of a normal (n,) of any
     length but 0."""
-    v = normal / np.linalg.norm(normal)
-    return np.asarray(np.eye(len(v)) - 2.0 * np.outer(v, v))
+    unit_normal = normal_vector / np.linalg.norm(normal_vector)
+    return np.asarray(np.eye(len(unit_normal)) - 2.0 * np.outer(unit_normal, unit_normal))
 
 
 def directions(basis: Floats, rng: np.random.Generator) -> Floats:

@@ -61,7 +61,8 @@ class DeepSet:
     def backward(
         self, values: tuple[list[Floats], list[Floats]], gradient: Floats
     ) -> tuple[Floats, Floats]:
-        """The gradients in the parameters of both, given that in the code (1, 1, C)."""
+        """The gradients (1, K) in the parameters of the networks of a row and of the whole, given
+        the values of `forward` and the gradient in the code (1, 1, C)."""
         row_values, code_values = values
         whole_gradient, first_layer_gradient = backward(self.whole, code_values, gradient)
         pooled_gradient = first_layer_gradient @ self.whole.views[0][0].swapaxes(1, 2)

@@ -23,13 +23,16 @@ size, and are ties within a bin: for 130,000 slices the area changes by less tha
 clusters take 20 ms instead of seconds."""
 
 
-def roc_area(scores: Floats, positive: NDArray[np.bool_]) -> float:
+def roc_area(scores: Floats, is_positive: NDArray[np.bool_]) -> float:
     """The exact area for scores (s,); NaN without a positive or without a negative."""
-    high = int(positive.sum())
-    low = int((~positive).sum())
-    if not high or not low:
+    positive_count = int(is_positive.sum())
+    negative_count = int((~is_positive).sum())
+    if not positive_count or not negative_count:
         return float("nan")
-    return float((rankdata(scores)[positive].sum() - high * (high + 1) / 2) / (high * low))
+    return float(
+        (rankdata(scores)[is_positive].sum() - positive_count * (positive_count + 1) / 2)
+        / (positive_count * negative_count)
+    )
 
 
 @dataclass(frozen=True)
@@ -64,19 +67,22 @@ class Pairs:
 
 
 def pairs_of(
-    scores: Floats, positive: NDArray[np.bool_], cluster: NDArray[np.int64], clusters: int
+    scores: Floats,
+    is_positive: NDArray[np.bool_],
+    cluster_of_observation: NDArray[np.int64],
+    cluster_count: int,
 ) -> Pairs:
     """The pairs of observations (s,) by their clusters, numbered from 0."""
     levels, level_index = np.unique(scores, return_inverse=True)
     if len(levels) > LEVELS:
         level_index = ((rankdata(scores) - 1) * LEVELS / len(scores)).astype(np.int64)
     level_count = min(len(levels), LEVELS)
-    cell_of_observation = cluster * level_count + level_index
+    cell_of_observation = cluster_of_observation * level_count + level_index
     positive_counts, negative_counts = (
-        np.bincount(cell_of_observation[is_class], minlength=clusters * level_count).reshape(
-            clusters, level_count
+        np.bincount(cell_of_observation[is_class], minlength=cluster_count * level_count).reshape(
+            cluster_count, level_count
         )
-        for is_class in (positive, ~positive)
+        for is_class in (is_positive, ~is_positive)
     )
     negatives_reached = (
         np.cumsum(negative_counts, axis=1) - negative_counts / 2

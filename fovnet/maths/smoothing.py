@@ -46,8 +46,8 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     Guo et al. (2017), On calibration of modern neural networks, eq. 9, applied to the ensemble's
     mean.
     """
-    tempered = np.power(np.maximum(probabilities, 1e-12), 1.0 / temperature)
-    return np.asarray(tempered / tempered.sum(axis=-1, keepdims=True))
+    unnormalised = np.power(np.maximum(probabilities, 1e-12), 1.0 / temperature)
+    return np.asarray(unnormalised / unnormalised.sum(axis=-1, keepdims=True))
 
 
 def best_stretch(gains: NDArray[np.float64]) -> tuple[int, int, float]:

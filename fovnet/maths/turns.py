@@ -66,12 +66,13 @@ def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
     """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of
     the body."""
 
-    def along(axis: Axis) -> Axis:
-        body, sign = turn[axis[0]]
-        return body, sign * axis[1]
+    def body_axis_of(axis: Axis) -> Axis:
+        body_axis, sign = turn[axis[0]]
+        return body_axis, sign * axis[1]
 
     return tuple(
-        VIEWS.index(without_sides((along(rows), along(columns)))) for rows, columns in PLANES
+        VIEWS.index(without_sides((body_axis_of(row_axis), body_axis_of(column_axis))))
+        for row_axis, column_axis in PLANES
     )
 
 

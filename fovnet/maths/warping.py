@@ -63,16 +63,16 @@ def half_ranked(scores: Floats) -> Target:
     better_spread = float(np.sqrt(np.mean(better_distances**2)))
     # if not, the better half is one value, and only ranks remain
     has_distances = better_spread > 0.0
-    quantile = (_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
-    warped = (better_spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
-    warped[is_better] = better_distances
-    return _standard_target(scores, warped, 2 * scale if has_distances else None)
+    quantiles = (_mean_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
+    warped_scores = (better_spread or 1.0) * ndtri(np.maximum(quantiles, 0.5))
+    warped_scores[is_better] = better_distances
+    return _standard_target(scores, warped_scores, 2 * scale if has_distances else None)
 
 
 def rank_normal(scores: Floats) -> Target:
     """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.
     Ties share a rank."""
-    return _standard_target(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), None)
+    return _standard_target(scores, ndtri((_mean_ranks(scores) - 0.5) / len(scores)), None)
 
 
 def raw(scores: Floats) -> Target:
@@ -81,7 +81,7 @@ def raw(scores: Floats) -> Target:
     return _standard_target(scores, scaled_distances, 2 * scale)
 
 
-def _ranks(scores: Floats) -> Floats:
+def _mean_ranks(scores: Floats) -> Floats:
     """1 for the lowest to n for the highest; ties share their mean rank.  Equal to
     scipy.stats.rankdata, whose import takes 30 MB."""
     _, group_of_score, count_by_group = np.unique(scores, return_inverse=True, return_counts=True)
@@ -95,10 +95,10 @@ def _scale_below_half(scores: Floats) -> tuple[Floats, float]:
     return scores / scale, scale
 
 
-def _standard_target(scores: Floats, warped: Floats, scale: float | None) -> Target:
+def _standard_target(scores: Floats, warped_scores: Floats, scale: float | None) -> Target:
     """The target of warped values that are scores divided by `scale`; None for ranks."""
-    greatest_value = float(np.abs(warped).max(initial=0.0)) or 1.0
-    scaled_values = warped / greatest_value
+    greatest_value = float(np.abs(warped_scores).max(initial=0.0)) or 1.0
+    scaled_values = warped_scores / greatest_value
     deviation = float(scaled_values.std())
     # equal scores hold no distances
     unit = min(deviation * greatest_value * scale, LARGEST_FLOAT) if scale and deviation else None

@@ -11,8 +11,8 @@ from sklearn.metrics import auc
 
 from fovnet.decision.confidence_bar import (
     ALLOWANCE,
-    BARS,
-    SURE_ENOUGH,
+    CANDIDATE_BARS,
+    LOWEST_BAR,
     GradedAnswer,
     choose_bar,
     conformal_floor,
@@ -54,7 +54,7 @@ def test_a_promise_is_broken_no_more_often_than_stated(slope: float) -> None:
     """200 validation splits of 80 people; the true risk above each bar from 20,000 others. Slopes: far below,
     about at, above the limit."""
     others = people(10**6, 20_000, slope)
-    truth = {height: risk(others, height) for height in BARS}
+    truth = {height: risk(others, height) for height in CANDIDATE_BARS}
     found = [choose_bar(people(seed, 80, slope), STATED, AT_RISK, seed) for seed in range(200)]
     broken = sum(one.promised and truth[one.min_confidence] > STATED for one in found)
     assert broken <= binom.ppf(0.999, len(found), AT_RISK)
@@ -71,7 +71,7 @@ def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() 
     for seed in range(10):
         few = choose_bar(people(seed, 20, 0.0), STATED, AT_RISK, seed)
         assert not few.promised and few.p_value == 1 and few.subjects == 20
-        assert few.min_confidence == SURE_ENOUGH
+        assert few.min_confidence == LOWEST_BAR
 
 
 @settings(max_examples=50)
@@ -79,7 +79,7 @@ def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() 
 def test_without_a_promise_the_examples_keep_the_stated_error(seed: int, subjects: int) -> None:
     volumes = people(seed, subjects, 2.0)
     found = choose_bar(volumes, STATED, AT_RISK, seed)
-    assert SURE_ENOUGH <= found.min_confidence <= 1
+    assert LOWEST_BAR <= found.min_confidence <= 1
     if any(one.confidence >= found.min_confidence and not one.is_withheld for one in volumes):
         assert risk(volumes, found.min_confidence) <= STATED + 1e-12
 
@@ -140,12 +140,12 @@ def test_an_answer_as_sure_as_the_bar_is_given() -> None:
     """60 who are sure and right, and 60 wrong ones exactly as sure as the lowest bar: it is not promised."""
     assert (
         choose_bar(
-            graded(60, 0.99, 0.0) + graded(60, SURE_ENOUGH, 1.0), STATED, AT_RISK
+            graded(60, 0.99, 0.0) + graded(60, LOWEST_BAR, 1.0), STATED, AT_RISK
         ).min_confidence
         == 0.75
     )
-    for few in (graded(1, SURE_ENOUGH, 0.0), graded(3, 0.9, 0.0)):
-        assert choose_bar(few, STATED, AT_RISK).min_confidence == SURE_ENOUGH
+    for few in (graded(1, LOWEST_BAR, 0.0), graded(3, 0.9, 0.0)):
+        assert choose_bar(few, STATED, AT_RISK).min_confidence == LOWEST_BAR
 
 
 def test_where_nobody_is_sure_enough_nothing_is_answered() -> None:
@@ -177,7 +177,7 @@ def test_the_bar_is_the_lowest_that_either_start_reaches() -> None:
     found = choose_bar(graded(80, 0.96, 0.0) + graded(4, 0.92, 0.3), STATED, AT_RISK)
     assert (found.promised, found.min_confidence) == (
         True,
-        SURE_ENOUGH,
+        LOWEST_BAR,
     ) and 0.02 < found.p_value <= 0.08
 
 
@@ -188,5 +188,5 @@ def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:
     withheld = [GradedAnswer(f"p{number}", 0.99, True, 1.0) for number in range(60)]
     assert (
         choose_bar(right + withheld, 0.05, 0.1) == choose_bar(right, 0.05, 0.1)
-        and choose_bar(right, 0.05, 0.1).min_confidence == SURE_ENOUGH
+        and choose_bar(right, 0.05, 0.1).min_confidence == LOWEST_BAR
     )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 from fovnet.decision.chain.spans import UPSIDE_DOWN_PRIOR, decide
-from fovnet.decision.confidence_bar import SURE_ENOUGH
+from fovnet.decision.confidence_bar import LOWEST_BAR
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.tuning import FALSE_ALARM_SHARE, tune
 from fovnet.decision.rule import Rule
@@ -59,14 +59,14 @@ def test_slices_out_of_order_give_no_confident_answer(
 @given(seed=integers(0, 10**6), s=integers(40, 120))
 def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
     """Probabilities of noise that a network takes for something else in every slice."""
-    assert surest_of_noise(seed, s, rule) < SURE_ENOUGH
+    assert surest_of_noise(seed, s, rule) < LOWEST_BAR
 
 
 def test_twenty_slices_of_noise_come_near_to_a_body_in_one_of_a_hundred_stacks_at_most(
     rule: Rule,
 ) -> None:
     """So few may agree by chance: in 7 of 1,500 stacks they did, in none of 25 slices or more."""
-    assert np.mean([surest_of_noise(seed, 20, rule) >= SURE_ENOUGH for seed in range(500)]) <= 0.01
+    assert np.mean([surest_of_noise(seed, 20, rule) >= LOWEST_BAR for seed in range(500)]) <= 0.01
 
 
 def surest_of_noise(seed: int, s: int, rule: Rule) -> float:
@@ -106,7 +106,7 @@ def test_one_region_in_disorder_is_believed_only_where_every_slice_says_so(rule:
             decide(p[order], 5.0 * np.arange(60), DEFAULT, rule)
             for order in (np.arange(60), rng.permutation(60))
         )
-        assert upright.spans and upright.sure > SURE_ENOUGH
+        assert upright.spans and upright.sure > LOWEST_BAR
         assert (shuffled.roughness > rule.usual_roughness) != believed
         assert all((span.confidence > 0.5) == believed for span in shuffled.spans)
 

@@ -16,7 +16,7 @@ from fovnet.decision.assembly import assemble
 from fovnet.decision.chain.margins import air_slices, lit_rows
 from fovnet.decision.chain.spans import Decision, decide, predicted_class
 from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
-from fovnet.decision.confidence_bar import SURE_ENOUGH
+from fovnet.decision.confidence_bar import LOWEST_BAR
 from fovnet.decision.doubts import are_reasons, doubts
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.thresholds import LabelledVolume, _is_exact, settle
@@ -110,7 +110,7 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(
         np.concatenate(stated).mean() - np.concatenate(hit).mean()
     )
-    assert SURE_ENOUGH <= judge.rule.min_confidence <= 1
+    assert LOWEST_BAR <= judge.rule.min_confidence <= 1
     assert facts["subjects"] == 12 and facts["volumes"] == 24 and facts["curve"]
 
 

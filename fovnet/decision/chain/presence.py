@@ -101,7 +101,8 @@ def _rung_label_probability(smoothed_probabilities: Floats, chain_region_count: 
 def _side_region_presence(
     side_shares: Floats, edges_mm: Floats, least_mm: float, rule: Rule
 ) -> float:
-    """Of a side region with these shares (s,), 0 to 1, of the slices."""
+    """Probability that a side region with these shares (s,) of the slices is shown along `least_mm`
+    or more."""
     observations = observations_of(edges_mm) * OBSERVATION_MM / rule.evidence_mm
     log_shown = observations * np.log(np.maximum(side_shares, FLOOR))
     log_absent = observations * np.log(np.maximum(1.0 - side_shares, FLOOR))

@@ -125,7 +125,9 @@ def decide(
     chain_model = volume_outline.chain
     crossings = chain_model.believed.ladder.crossings(states)
     sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
-    volume_roughness = roughness(sharpened_probabilities[~_is_void(states, chain_model.blank)])
+    volume_roughness = roughness(
+        sharpened_probabilities[~_is_blank_on_rung(states, chain_model.blank)]
+    )
     path_misfit = chain_model.misfit(states)
     reversed_chain = chain_model.reversed
     if turned is not None:
@@ -137,7 +139,7 @@ def decide(
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
-    chain_posterior = _posterior_shown(crossings.posterior(), chain_model.blank)
+    chain_posterior = _visible_posterior(crossings.posterior(), chain_model.blank)
     class_certainty = _class_certainty(
         volume_outline.decided,
         smoothed_probabilities[:, chain_region_count:-1],
@@ -404,17 +406,21 @@ def _place_side_regions(
             decided_labels[:, :chain_region_count] = chain_labels
 
 
-def _is_void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _is_blank_on_rung(states: NDArray[np.int64], is_blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(s,) whether each slice is blank on its own rung."""
-    rung = np.clip(states - 1, 0, blank.shape[1] - 1)
-    return np.asarray(blank[np.arange(len(states)), rung] & (states == rung + 1))
+    rung_of_slice = np.clip(states - 1, 0, is_blank.shape[1] - 1)
+    return np.asarray(
+        is_blank[np.arange(len(states)), rung_of_slice] & (states == rung_of_slice + 1)
+    )
 
 
-def _posterior_shown(posterior: Floats, is_blank: NDArray[np.bool_]) -> Floats:
+def _visible_posterior(chain_posterior: Floats, is_blank: NDArray[np.bool_]) -> Floats:
     """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on
     which it is blank goes to none."""
-    rung_probability = posterior[:, :-1] * ~is_blank
-    none_probability = posterior[:, -1] + (posterior[:, :-1] - rung_probability).sum(axis=1)
+    rung_probability = chain_posterior[:, :-1] * ~is_blank
+    none_probability = chain_posterior[:, -1] + (chain_posterior[:, :-1] - rung_probability).sum(
+        axis=1
+    )
     return np.column_stack([rung_probability, none_probability])
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import EXTENTS, Check, Reason
-from fovnet.decision.checks.percent import below
+from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.rule import Rule
 
 LEAST_REGION_CONFIDENCE = 0.7
@@ -19,10 +19,12 @@ LEAST_REGION_CONFIDENCE = 0.7
 
 
 def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
-    """One for each span that is less probable than LEAST_REGION_CONFIDENCE."""
+    """A reason to doubt for each span that is less probable than LEAST_REGION_CONFIDENCE."""
     for span in decision.spans:
         if span.confidence < LEAST_REGION_CONFIDENCE:
-            confidence_percent, bar_percent = below(span.confidence, LEAST_REGION_CONFIDENCE)
+            confidence_percent, bar_percent = percents_below_bar(
+                span.confidence, LEAST_REGION_CONFIDENCE
+            )
             yield Reason(
                 f"many of the slices called {span.region} may show something else",
                 f"{confidence_percent} of the slices called {span.region} are expected to show it, at least "
@@ -31,9 +33,9 @@ def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
 
 
 def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
-    """One if the volume's confidence is below the bar."""
+    """A reason to doubt if the volume's confidence is below the rule's bar."""
     if decision.sure < rule.min_confidence:
-        confidence_percent, bar_percent = below(decision.sure, rule.min_confidence)
+        confidence_percent, bar_percent = percents_below_bar(decision.sure, rule.min_confidence)
         yield Reason(
             "where regions begin and end is not sure",
             f"confidence {confidence_percent}, at least {bar_percent} wanted",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fovnet.decision.checks.check import Check, Concern, DecidedVolume, Floats, Reason, StatedRegion
-from fovnet.decision.checks.percent import below
+from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.confidence_bar import conformal_floor
 from fovnet.decision.rule import Rule
 from fovnet.maths.agreement import agreement
@@ -27,10 +27,10 @@ def fit(agreements: Sequence[Floats]) -> float:
 
 
 def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
-    """One if the mean over the slices is below the bar."""
+    """A reason to doubt if the mean agreement of the slices (s,) is below the rule's bar."""
     mean_agreement = float(slice_agreement.mean())
     if mean_agreement < rule.least_agreement:
-        agreement_percent, bar_percent = below(mean_agreement, rule.least_agreement, 1)
+        agreement_percent, bar_percent = percents_below_bar(mean_agreement, rule.least_agreement, 1)
         yield Reason(
             "the networks disagree about what the slices show",
             f"agreement {agreement_percent}, at least {bar_percent} wanted",

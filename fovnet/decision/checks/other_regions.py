@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import EXTENTS, Check, Reason
-from fovnet.decision.checks.percent import below
+from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.words import join_names
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
-    """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were
-    right."""
+    """A reason to doubt a set of regions less probable than EVEN; none where nothing is shown: it
+    was 0.01 to 0.05 on eight volumes that were right."""
     if decision.spans and decision.set_probability < EVEN:
-        probability_percent, _ = below(decision.set_probability, EVEN)
+        probability_percent, _ = percents_below_bar(decision.set_probability, EVEN)
         region_names = join_names(span.region for span in decision.spans)
         yield Reason(
             "more likely than not, the regions shown are not exactly these",

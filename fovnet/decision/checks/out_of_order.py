@@ -35,7 +35,7 @@ class Order:
 
 
 def measure(volume: DecidedVolume) -> Order:
-    """Passes are looked for between black margins."""
+    """How disordered the slices are, and in how many passes they lie between black margins."""
     pixels = volume.stack.pixels
     return Order(
         disorder(pixels),

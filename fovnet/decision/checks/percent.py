@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 
-def below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
-    """A share below a bar, and the bar, in percent with so many decimals.
+def percents_below_bar(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
+    """A share below a bar, and the bar, each as text in percent with so many decimals.
 
     If both would read the same, they get one more decimal where needed, the share rounded down and
     the bar up: 69.9% and 70%.

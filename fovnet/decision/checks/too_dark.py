@@ -26,8 +26,8 @@ def measure(volume: DecidedVolume) -> HiddenRegion | None:
 
 def sentences(hidden: HiddenRegion, rule: Rule) -> Iterator[str]:
     """One, always."""
-    height = f"{math.floor(hidden.extent_mm):.0f} mm of slices that seem to show nothing"
-    yield f"too dark in part: {height} show {hidden.region} when they are brightened"
+    height_text = f"{math.floor(hidden.extent_mm):.0f} mm of slices that seem to show nothing"
+    yield f"too dark in part: {height_text} show {hidden.region} when they are brightened"
 
 
 CHECK = Check(

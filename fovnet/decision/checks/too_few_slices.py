@@ -36,7 +36,7 @@ def measure(volume: DecidedVolume) -> Slab:
 
 
 def sentences(slab: Slab, rule: Rule) -> Iterator[str]:
-    """One below either bar."""
+    """A sentence if the slab has too few slices or too few observations."""
     if slab.slices < LEAST_SLICES:
         yield f"too few slices, thin neighbours averaged: {slab.slices}, at least {LEAST_SLICES} wanted"
     elif slab.observations < LEAST_OBSERVATIONS:

@@ -34,7 +34,7 @@ def fit(extents_mm: Sequence[float]) -> float:
 
 
 def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
-    """One below the bar."""
+    """A sentence if the volume's extent is below the rule's bar."""
     if extent_mm < rule.least_extent_mm:
         written_extent_mm = math.floor(10 * extent_mm) / 10
         written_bar_mm = math.ceil(10 * rule.least_extent_mm) / 10

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Reason
-from fovnet.decision.checks.percent import below
+from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE, conformal_floor
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
@@ -30,8 +30,8 @@ class Axes:
 
 
 def measure(volume: DecidedVolume) -> Axes | None:
-    """None if no region is shown, the volume is too thin to tell, or the ensemble has no network
-    for it."""
+    """The orientation of the body's axes; None if no region is shown, the volume is too thin to
+    tell, or the ensemble has no network for it."""
     if volume.orientation is None or not volume.decision.spans:
         return None
     bearing = volume.orientation.bearing(volume.stack)
@@ -51,10 +51,10 @@ def fit(axes_of_volumes: Sequence[Axes]) -> float:
 
 
 def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
-    """One below the bar."""
+    """A reason to doubt if the probability of upright axes is below the rule's bar."""
     upright = axes.bearing.upright
     if upright < rule.least_upright:
-        upright_percent, bar_percent = below(upright, rule.least_upright, 1)
+        upright_percent, bar_percent = percents_below_bar(upright, rule.least_upright, 1)
         share_text = (
             upright_percent
             if upright >= LEAST_WRITTEN_SHARE

@@ -30,7 +30,8 @@ def measure(volume: DecidedVolume) -> Rivals:
 
 
 def rivals(decision: Decision, classes: Sequence[str]) -> Rivals:
-    """Of a decision with these classes."""
+    """The rivals of a decision with these classes: each span's region with the class nearly as
+    probable along it, if there is one."""
     region_rival_pairs = []
     for span in decision.spans:
         own_probability, rival, rival_probability = _strongest_rival(decision, span, classes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fovnet.decision import novelty
 from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume, Floats, Reason
-from fovnet.decision.checks.percent import below
+from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.confidence_bar import conformal_floor
 from fovnet.decision.rule import Rule
 
@@ -42,9 +42,11 @@ def fit(novelties: Sequence[Novelty]) -> float:
 
 
 def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
-    """One below the bar."""
+    """A reason to doubt if the volume's novelty p-value is below the rule's bar."""
     if volume_novelty.volume < rule.least_novelty:
-        novelty_percent, bar_percent = below(volume_novelty.volume, rule.least_novelty, 1)
+        novelty_percent, bar_percent = percents_below_bar(
+            volume_novelty.volume, rule.least_novelty, 1
+        )
         yield Reason(
             "unlike most of what the networks know",
             f"{novelty_percent} of the validation slices are as unusual, at least {bar_percent} wanted",

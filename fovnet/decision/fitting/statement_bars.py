@@ -33,10 +33,10 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-BARS = (0.995, 0.99, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7)
+CANDIDATE_BARS = (0.995, 0.99, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7)
 """Those that are tested, in descending order; a statement at less than the last is a guess."""
-STARTS = ((4, 0.8), (1, 0.2))
-"""Place in BARS where each sequence of tests starts (0.9 and 0.99), and its share of the risk."""
+TEST_STARTS = ((4, 0.8), (1, 0.2))
+"""Place in CANDIDATE_BARS where each sequence of tests starts (0.9 and 0.99), and its share of the risk."""
 
 
 class RegionLabels(NamedTuple):
@@ -96,9 +96,11 @@ def settle_statements(
     facts: dict[str, Any] = {"stated_error": stated_error, "at_risk": at_risk}
     bar_by_kind = {}
     for kind in (YES, NO):
-        answers = _grade_statements(rule, volumes, vocabulary, kind)
-        bar = choose_bar(answers, stated_error, at_risk / 2, seed, BARS, STARTS)
-        facts[kind] = {**asdict(bar), "statements": len(answers)}
+        graded_answers = _grade_statements(rule, volumes, vocabulary, kind)
+        bar = choose_bar(
+            graded_answers, stated_error, at_risk / 2, seed, CANDIDATE_BARS, TEST_STARTS
+        )
+        facts[kind] = {**asdict(bar), "statements": len(graded_answers)}
         bar_by_kind[kind] = bar.min_confidence
     return replace(rule, yes_bar=bar_by_kind[YES], no_bar=bar_by_kind[NO]), facts
 
@@ -107,9 +109,13 @@ def _fit_line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
     is_known = np.concatenate([volume.labels.is_known[columns] for volume in volumes])
     is_shown = np.concatenate([volume.labels.is_shown[columns] for volume in volumes])
-    whole = np.concatenate([volume.decision.presence.whole[columns] for volume in volumes])
-    alone = np.concatenate([volume.decision.presence.alone[columns] for volume in volumes])
-    return best_line(whole[is_known], alone[is_known], is_shown[is_known])
+    whole_probability = np.concatenate(
+        [volume.decision.presence.whole[columns] for volume in volumes]
+    )
+    mean_probability = np.concatenate(
+        [volume.decision.presence.alone[columns] for volume in volumes]
+    )
+    return best_line(whole_probability[is_known], mean_probability[is_known], is_shown[is_known])
 
 
 def _grade_statements(
@@ -118,7 +124,7 @@ def _grade_statements(
     """The statements more likely of this kind, as they would be given from a probability of one
     half on."""
     rule_at_even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
-    answers = []
+    graded_answers = []
     for volume in volumes:
         volume_statements = statements(volume.decision, volume.signs, rule_at_even, vocabulary)
         for statement, is_shown, is_known in zip(volume_statements, *volume.labels, strict=True):
@@ -126,11 +132,11 @@ def _grade_statements(
             if not is_known or not is_of_kind:
                 continue
             probability = statement.probability
-            answer = GradedAnswer(
+            graded_answer = GradedAnswer(
                 subject=volume.subject,
                 confidence=probability if kind == YES else 1.0 - probability,
                 is_withheld=statement.answer != kind,
                 error=float(is_shown != (kind == YES)),
             )
-            answers.append(answer)
-    return answers
+            graded_answers.append(graded_answer)
+    return graded_answers

@@ -67,7 +67,7 @@ def settle(
         for volume, decision in zip(volumes, decisions, strict=True)
     ]
     judge = replace(judge, rule=replace(judge.rule, **_fit_bars(signs_by_volume)))
-    answers = [
+    graded_answers = [
         GradedAnswer(
             subject=volume.subject,
             confidence=decision.sure,
@@ -76,13 +76,13 @@ def settle(
         )
         for volume, decision, volume_signs in zip(volumes, decisions, signs_by_volume, strict=True)
     ]
-    bar = choose_bar(answers, stated_error, at_risk, seed)
+    bar = choose_bar(graded_answers, stated_error, at_risk, seed)
     facts = {
         "stated_error": stated_error,
         "at_risk": at_risk,
         **asdict(bar),
         "volumes": len(volumes),
-        "curve": risk_coverage(answers),
+        "curve": risk_coverage(graded_answers),
     }
     rule = replace(judge.rule, min_confidence=bar.min_confidence)
     labelled_decisions = [

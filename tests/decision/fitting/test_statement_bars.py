@@ -14,8 +14,8 @@ from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, fewest_peop
 from fovnet.decision.doubts import Signs
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.statement_bars import (
-    BARS,
-    STARTS,
+    CANDIDATE_BARS,
+    TEST_STARTS,
     LabelledDecision,
     region_labels,
     settle_statements,
@@ -83,9 +83,9 @@ def risk(volumes: list[GradedAnswer], height: float) -> float:
 def test_a_promise_of_a_kind_is_broken_no_more_often_than_half_the_risk(slope: float) -> None:
     """150 validation splits of 250 people, the truth from 40,000 others; both kinds together keep it."""
     others = graded(10**6, 40_000, slope)
-    true = {height: risk(others, height) for height in BARS}
+    true = {height: risk(others, height) for height in CANDIDATE_BARS}
     found = [
-        choose_bar(graded(seed, 250, slope), STATED, AT_RISK / 2, seed, BARS, STARTS)
+        choose_bar(graded(seed, 250, slope), STATED, AT_RISK / 2, seed, CANDIDATE_BARS, TEST_STARTS)
         for seed in range(150)
     ]
     broken = sum(one.promised and true[one.min_confidence] > STATED for one in found)
