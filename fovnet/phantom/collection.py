@@ -302,7 +302,7 @@ def _vary_or_scan_alike(
 
 
 # raised when the same seeds give other volumes: those of an older release are then made again
-RECIPE = 17
+RECIPE_NUMBER = 17
 MadeVolume = tuple[Volume, NDArray[np.int64], list[Row]]
 MakeVolume = Callable[[np.random.Generator], MadeVolume]
 PaintLabels = Callable[[Person, Grid], LabelVolume]
@@ -317,7 +317,7 @@ def _store_or_reuse_volume(
 ) -> list[Row]:
     """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier
     run made exactly this one, by the same `choices`."""
-    volume_key = [RECIPE, *key, *recipe_choices]
+    volume_key = [RECIPE_NUMBER, *key, *recipe_choices]
     path = out / "volumes" / f"{volume_id}.nii.gz"
     facts_path = out / "volumes" / ".facts" / f"{volume_id}.json"
     stored_facts = _read_facts(facts_path) if path.exists() else {}

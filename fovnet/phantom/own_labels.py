@@ -46,7 +46,7 @@ from fovnet.phantom.collection import (
 from fovnet.phantom.features import features_left_out
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, apply_finish, draw_finish
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.artefacts import ACROSS, PLANES, Flaws, draw_flaws
+from fovnet.phantom.scanner.artefacts import PLANES, SLICE_AXIS_BY_PLANE, Flaws, draw_flaws
 from fovnet.phantom.scanner.contrasts import draw_contrast
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, block_means, scan
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, visible_tissues
@@ -478,7 +478,7 @@ def _draw_acquisition(
     """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels
     are smaller."""
     grid = Grid(body.labels.shape, body.vox_to_ras)
-    slice_axis = ACROSS.get(plane)
+    slice_axis = SLICE_AXIS_BY_PLANE.get(plane)
     voxel_mm = np.full(3, rng.uniform(0.8, 2.0))
     if slice_axis is not None:
         voxel_mm[slice_axis] = rng.uniform(2.5, 7.0)

@@ -14,7 +14,7 @@ import numpy as np
 from fovnet.phantom.acquisition.breast_coils import draw_breast_coil
 from fovnet.phantom.acquisition.coils import brighten_middle, draw_surface_coil
 from fovnet.phantom.acquisition.families import (
-    LEG_MASS,
+    LEG_MASS_FIELD,
     ScanRequest,
     draw_field_by_name,
     draw_small_family,
@@ -88,7 +88,7 @@ TILTED_ORGAN_SHARE = 0.25
 # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
 BREAST_COIL_SHARE = 0.65
 HEART_AXES_FIELDS = (SHORT_AXIS, LONG_AXIS)
-CONTRAST_DEFINED_FIELDS = (*HEART_AXES_FIELDS, LEG_MASS, *LOCALISER_NAMES)
+CONTRAST_DEFINED_FIELDS = (*HEART_AXES_FIELDS, LEG_MASS_FIELD, *LOCALISER_NAMES)
 # of these keep their planned contrast: bright blood, a bright mass, a fast sequence
 CONTRAST_KEPT_SHARE = 0.6
 STANDING_WAVE_SHARE = 0.25
@@ -116,7 +116,7 @@ def vary_plan(
     plan = usual_plan
     request = ScanRequest(person, marks, key[2], without)
     is_careful = np.random.default_rng([*key, 6]).random() < CAREFUL_SHARE
-    for name, (stream, change) in CHANGES.items():
+    for name, (stream, change) in CHANGE_BY_FEATURE.items():
         if name not in without and (name in CAREFUL_FEATURES or not is_careful):
             plan = change(plan, request, np.random.default_rng([*key, 5, stream]))
     return plan
@@ -195,7 +195,10 @@ def _to_organ_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Gener
     usual_family = usual_plan.family
     if request.number == 0 or usual_family.shows_breasts:
         return usual_plan
-    if usual_family.name in (*HEART_AXES_FIELDS, LEG_MASS) or rng.random() > ORGAN_FIELD_SHARE:
+    if (
+        usual_family.name in (*HEART_AXES_FIELDS, LEG_MASS_FIELD)
+        or rng.random() > ORGAN_FIELD_SHARE
+    ):
         return usual_plan
     family = draw_organ_field(request.marks, rng)
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
@@ -380,7 +383,7 @@ def _with_turned_header(usual_plan: Plan, request: ScanRequest, rng: np.random.G
 
 
 Change = Callable[[Plan, ScanRequest, np.random.Generator], Plan]
-CHANGES: Mapping[str, tuple[int, Change]] = {
+CHANGE_BY_FEATURE: Mapping[str, tuple[int, Change]] = {
     "small fields": (0, _to_small_field),
     "more breasts and hearts": (9, _to_breast_or_heart),
     "organs closely": (11, _to_organ_field),

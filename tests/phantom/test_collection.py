@@ -19,11 +19,17 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.phantom.acquisition.families import FAMILIES, SMALL, Family, FieldEnd, choose_families
+from fovnet.phantom.acquisition.families import (
+    FAMILIES,
+    SMALL_FAMILIES,
+    Family,
+    FieldEnd,
+    choose_families,
+)
 from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import (
-    RECIPE,
+    RECIPE_NUMBER,
     SLIVER_MM2,
     _rows_reached,
     acquire_volume,
@@ -246,7 +252,7 @@ def test_a_collection_of_nobody_is_refused(tmp_path: Path) -> None:
 
 def test_every_family_can_be_planned_for_everyone() -> None:
     rng = np.random.default_rng(0)
-    for number, family in enumerate((*FAMILIES, *SMALL)):
+    for number, family in enumerate((*FAMILIES, *SMALL_FAMILIES)):
         person = sample_person((6, number))
         shape = draw_plan(person, landmarks(person), family, SITES[0], rng).grid.shape
         assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name
@@ -303,7 +309,7 @@ def test_the_number_that_makes_old_volumes_anew_is_that_of_the_newest_recipe() -
     at twelve."""
     room = Path(__file__).parents[2] / "fovnet" / "phantom"
     told = re.findall(r"recipe (\d+)", (room / "README.md").read_text(encoding="utf-8"))
-    assert max(map(int, told)) == RECIPE
+    assert max(map(int, told)) == RECIPE_NUMBER
 
 
 @pytest.mark.slow

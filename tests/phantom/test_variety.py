@@ -10,7 +10,7 @@ import pytest
 from nibabel.orientations import io_orientation
 
 from fovnet.phantom.acquisition.families import (
-    BOX,
+    BOX_FIELD,
     FAMILIES,
     Family,
     FieldEnd,
@@ -29,7 +29,7 @@ from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import draw_flaws
-from fovnet.phantom.variety import CHANGES, tilt_plan, vary_plan
+from fovnet.phantom.variety import CHANGE_BY_FEATURE, tilt_plan, vary_plan
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import read_collection
@@ -65,7 +65,7 @@ PLAIN_GRID, NO_AXES = Grid((1, 1, 1), np.eye(4)), np.zeros((0, 2), dtype=np.int6
 
 
 def test_every_feature_has_its_change_and_its_sentence() -> None:
-    assert tuple(CHANGES) == tuple(SCANNING)
+    assert tuple(CHANGE_BY_FEATURE) == tuple(SCANNING)
 
 
 def test_fields_and_coils_are_placed_by_a_body_without_what_is_left_out(
@@ -84,7 +84,7 @@ def test_fields_and_coils_are_placed_by_a_body_without_what_is_left_out(
     rngs = [np.random.default_rng(seed) for seed in range(90)]
     boxes = [draw_small_family(request, rng) for rng in rngs[:30]]
     localisers = [to_localiser(first_plan, request, rng) for rng in rngs]
-    assert any(family.name == BOX for family in boxes)
+    assert any(family.name == BOX_FIELD for family in boxes)
     # two of three have a coil on the skin
     assert sum(is_localiser(acquired) for acquired in localisers) > 5
     vary_plan(first_plan, person, marks, (4, 3, 1), without)

@@ -105,7 +105,7 @@ class SkinArrangement(NamedTuple):
     angle_ranges: tuple[tuple[float, float], ...]
 
 
-ARRANGEMENTS = (
+SKIN_ARRANGEMENTS = (
     SkinArrangement(0.3, ((0, 360),)),  # around
     SkinArrangement(0.45, ((45, 135), (225, 315))),  # in front and behind
     SkinArrangement(0.15, ((220, 320),)),  # behind
@@ -129,8 +129,10 @@ def draw_skin_coil(
     middle_mm, half_mm = body_extent_mm(person, grid, without)
     reach_mm = float(np.clip(half_mm.mean() * rng.uniform(0.14, 0.36), 24, 60))
     radii_mm = half_mm + reach_mm * rng.uniform(0.2, 0.9, 2)
-    arrangement_shares = [arrangement.share for arrangement in ARRANGEMENTS]
-    angle_ranges = ARRANGEMENTS[rng.choice(len(ARRANGEMENTS), p=arrangement_shares)].angle_ranges
+    arrangement_shares = [arrangement.share for arrangement in SKIN_ARRANGEMENTS]
+    angle_ranges = SKIN_ARRANGEMENTS[
+        rng.choice(len(SKIN_ARRANGEMENTS), p=arrangement_shares)
+    ].angle_ranges
     # mats are flat: their outline is between an ellipse and a box
     squareness = rng.uniform(2.0, 5.0)
     elements_all_round = int(rng.integers(5, 13))

@@ -111,15 +111,15 @@ FAMILIES = families_of("usual")
 """The kinds of field of view; by their weights all regions have similar numbers of slices, and none
 about one in fifteen."""
 
-SMALL = families_of("small")
+SMALL_FAMILIES = families_of("small")
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
-VERTEBRA = "vertebra"
-BOX = "tight box"
-LEG_MASS = "leg with a mass"
-LEG_MASS_FIELDS = 0.5  # of the small fields of view of people with a mass in a leg
-SWELLING_FIELDS = 0.5  # of those of people whose mass deforms the leg
-ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
+VERTEBRA_FIELD = "vertebra"
+BOX_FIELD = "tight box"
+LEG_MASS_FIELD = "leg with a mass"
+LEG_MASS_FIELD_SHARE = 0.5  # of the small fields of view of people with a mass in a leg
+SWELLING_FIELD_SHARE = 0.5  # of those of people whose mass deforms the leg
+WEIGHT_BY_PLACE: dict[str, float] = {VERTEBRA_FIELD: 0.6, BOX_FIELD: 4.0}
 """Tight fields of view with a random middle, and their weights: a cut-out of the spine, and a box
 anywhere in the body."""
 
@@ -140,35 +140,38 @@ class ScanRequest(NamedTuple):
 
 
 def draw_small_family(request: ScanRequest, rng: np.random.Generator) -> Family:
-    """One of SMALL, or of ANYWHERE at a random place: for a box the regions of the chain are
+    """One of SMALL_FAMILIES, or a field at a random place: for a box the regions of the chain are
     equally likely, then the heights in one.
 
     For people with a mass in a leg, half of the small fields show the mass.
     """
     person = request.person
-    if person.morph.swelling is not None and rng.random() < SWELLING_FIELDS:
+    if person.morph.swelling is not None and rng.random() < SWELLING_FIELD_SHARE:
         return _draw_field_about_swelling(person, person.morph.swelling, rng)
     mass = leg_mass(person)
-    if mass is not None and rng.random() < LEG_MASS_FIELDS:
+    if mass is not None and rng.random() < LEG_MASS_FIELD_SHARE:
         return _draw_field_about_mass(person, mass.middle, mass.across_mm, rng)
-    families_and_places: list[Family | str] = [*SMALL, *ANYWHERE]
+    families_and_places: list[Family | str] = [*SMALL_FAMILIES, *WEIGHT_BY_PLACE]
     family_weights = np.array(
-        [*(family.weight * _weight_factor(family, person) for family in SMALL), *ANYWHERE.values()]
+        [
+            *(family.weight * _weight_factor(family, person) for family in SMALL_FAMILIES),
+            *WEIGHT_BY_PLACE.values(),
+        ]
     )
     family_or_place = families_and_places[
         rng.choice(len(families_and_places), p=family_weights / family_weights.sum())
     ]
     if isinstance(family_or_place, Family):
         return _adapt_to_person(family_or_place, person, rng)
-    if family_or_place == VERTEBRA:
+    if family_or_place == VERTEBRA_FIELD:
         return _draw_vertebra_field(request.marks, rng)
     return draw_box_field(request, rng)
 
 
 def draw_field_by_name(name: str, person: Person, rng: np.random.Generator) -> Family:
-    """The family of SMALL with that name; for a prone woman, breasts as they hang.  Raises
+    """The family of SMALL_FAMILIES with that name; for a prone woman, breasts as they hang.  Raises
     ValueError for an unknown name."""
-    family_by_name = {family.name: family for family in SMALL}
+    family_by_name = {family.name: family for family in SMALL_FAMILIES}
     if name not in family_by_name:
         raise ValueError(
             f"{name!r}: no tight field of view has that name; known are {', '.join(family_by_name)}"
@@ -211,7 +214,7 @@ def _draw_field_about_mass(
     )
     middle_x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
     return Family(
-        LEG_MASS,
+        LEG_MASS_FIELD,
         *ends_at_heights(low_mm, high_mm),
         width_mm=(170, 270),
         depth_mm=(170, 260),
@@ -232,7 +235,7 @@ def _draw_field_about_swelling(person: Person, mass: Swelling, rng: np.random.Ge
         np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150)
     )
     return Family(
-        LEG_MASS,
+        LEG_MASS_FIELD,
         *ends_at_heights(low_mm, high_mm),
         width_mm=(180, 400),
         depth_mm=(180, 380),
@@ -322,7 +325,7 @@ def _draw_vertebra_field(marks: Landmarks, rng: np.random.Generator) -> Family:
     z = rng.uniform(marks.iliac_crest - 60, marks.chin)
     half_height_mm = rng.uniform(22, 55)
     return Family(
-        VERTEBRA,
+        VERTEBRA_FIELD,
         *ends_at_heights(z - half_height_mm, z + half_height_mm),
         width_mm=(55, 100),
         depth_mm=(55, 110),
@@ -350,7 +353,7 @@ def draw_box_field(request: ScanRequest, rng: np.random.Generator) -> Family:
     if rng.random() < STRIP_SHARE and shows_no_spine:
         width_mm = rng.uniform(40, 100)
     return Family(
-        BOX,
+        BOX_FIELD,
         *ends_at_heights(z - half_height_mm, z + half_height_mm),
         width_mm=(width_mm, width_mm),
         depth_mm=(depth_mm, depth_mm),

@@ -71,7 +71,7 @@ def contour(person: Person) -> Contour:
     )
 
 
-CLOSE_MM = (-20.0, 20.0)  # distance of a fitted field's end outside the skin
+SKIN_MARGIN_MM = (-20.0, 20.0)  # distance of a fitted field's end outside the skin
 AIR_MM = (50.0, 180.0)  # beside the body, in an off-centre field
 OFF_CENTRE_SHARE = 0.28
 ALL_ROUND_SHARE = 0.3
@@ -100,7 +100,7 @@ def fit_to_body(usual_plan: Plan, person: Person, rng: np.random.Generator) -> P
     if anywhere_dice < 0.5 and ends_z[1] - ends_z[0] < 600:
         low_mm = body.low[level_index]
         high_mm = body.high[level_index]
-    margin_mm = rng.uniform(*CLOSE_MM) + rng.uniform(-6, 6, (2, 2))
+    margin_mm = rng.uniform(*SKIN_MARGIN_MM) + rng.uniform(-6, 6, (2, 2))
     air_mm = rng.uniform(*AIR_MM)
     field_ends = low_mm - margin_mm[0], high_mm + margin_mm[1]
     fitted_axes = (0, 1) if kind_dice > 1 - ALL_ROUND_SHARE else (0,)
@@ -132,13 +132,13 @@ def _end_axis(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
 
 
 # of images of one organ, from cropped to the whole trunk, the same range for all organs
-SIZES_MM = (90.0, 420.0)
+IMAGE_SIZES_MM = (90.0, 420.0)
 LARGEST_OFFSET = 0.1  # largest offset of such an image from its organ, as a share of its size
 
 
 def resize_field(usual_plan: Plan, rng: np.random.Generator) -> Plan:
-    """The field about the same place with an image size from SIZES_MM and the same matrix, so that
-    size does not reveal the organ.
+    """The field about the same place with an image size from IMAGE_SIZES_MM and the same matrix, so
+    that size does not reveal the organ.
 
     Large ones are moved by up to four fifths of the way to the middle of the body, as in practice.
     "Image" is a slice, or for cubic voxels the axial plane; number and thickness of slices stay the
@@ -149,7 +149,7 @@ def resize_field(usual_plan: Plan, rng: np.random.Generator) -> Plan:
     plane_axes = [axis for axis in range(3) if axis != slice_axis_number]
     grid_axes = grid.vox_to_ras[:3, :3].copy()
     shape = np.asarray(grid.shape)
-    size_mm = float(np.exp(rng.uniform(*np.log(SIZES_MM))))
+    size_mm = float(np.exp(rng.uniform(*np.log(IMAGE_SIZES_MM))))
     growth = size_mm / float((np.linalg.norm(grid_axes, axis=0) * shape)[plane_axes].max())
     grid_axes[:, plane_axes] *= growth
     resized_grid = with_axes(grid, grid_axes)

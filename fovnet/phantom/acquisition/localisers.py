@@ -18,7 +18,7 @@ from fovnet.phantom.acquisition.families import ScanRequest, draw_family, famili
 from fovnet.phantom.acquisition.protocols import Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import cut_axis, regrid, with_axes
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.artefacts import ACROSS, Flaws
+from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE, Flaws
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
@@ -26,10 +26,10 @@ LOCALISER_SHARE = 0.13
 """Of the three volumes in four that are not of a careful site: one in ten in all."""
 LEAST_SNR = 8.0  # a localiser that does not show the outline is repeated
 
-LOCALISERS = families_of("localiser")
+LOCALISER_FAMILIES = families_of("localiser")
 """Fields of view of localisers; most are wider than the body."""
 
-LOCALISER_NAMES = tuple(family.name for family in LOCALISERS)
+LOCALISER_NAMES = tuple(family.name for family in LOCALISER_FAMILIES)
 
 # shares of localisers by kind of sequence; the rest are gradient echoes
 TURBO_FLASH_SHARE = 0.5
@@ -43,7 +43,7 @@ def to_localiser(usual_plan: Plan, request: ScanRequest, rng: np.random.Generato
     if rng.random() > LOCALISER_SHARE:
         return usual_plan
     localiser_families = [
-        family for family in LOCALISERS if family.is_long == (request.number == 0)
+        family for family in LOCALISER_FAMILIES if family.is_long == (request.number == 0)
     ]
     family = draw_family(localiser_families, rng)
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
@@ -69,7 +69,7 @@ def stack_grid(plan: Plan, rng: np.random.Generator) -> Grid:
     One in four coronal and sagittal stacks, half of those of heads, has 3 to 7 slices near the
     middle, 6 to 20 mm apart; of axial ones, one in seven.
     """
-    slice_axis = ACROSS.get(plan.plane, 0)
+    slice_axis = SLICE_AXIS_BY_PLANE.get(plan.plane, 0)
     pixel_mm = round(rng.uniform(1.6, 4.0), 2)
     grid = with_axes(plan.grid, np.diag(plan.grid.spacing_mm))
     size_mm = np.asarray(grid.shape) * np.diag(grid.vox_to_ras)[:3]
@@ -155,7 +155,7 @@ def _draw_turbo_flash(te: float, flip_deg: float, fat: str, rng: np.random.Gener
 def _draw_flaws(plan: Plan, is_single_shot: bool, rng: np.random.Generator) -> Flaws:
     """Three in ten fold over, left to right or front to back; single shots are blurred along the
     phase axis; in one of five gradients fail in the corners, where signal piles up."""
-    slice_axis = ACROSS.get(plan.plane, 0)
+    slice_axis = SLICE_AXIS_BY_PLANE.get(plan.plane, 0)
     phase_axis = 1 if slice_axis == 0 or (slice_axis == 2 and rng.random() < 0.4) else 0
     folds = rng.random() < 0.3 and plan.grid.shape[phase_axis] > 24
     extent_mm = np.multiply(plan.grid.shape, plan.grid.spacing_mm)

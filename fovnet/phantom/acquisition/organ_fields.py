@@ -15,13 +15,13 @@ from fovnet.phantom.acquisition.families import Family, FieldEnd, Span, draw_fam
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.anatomy.head import VERTEX_MM
 
-ORGANS = families_of("organ")
+ORGAN_FAMILIES = families_of("organ")
 """The fields of view for a stature of 175 cm, with their weights."""
 
 
 def draw_organ_field(marks: Landmarks, rng: np.random.Generator) -> Family:
-    """One of ORGANS, its lengths scaled with the person's stature."""
-    family = draw_family(ORGANS, rng)
+    """One of ORGAN_FAMILIES, its lengths scaled with the person's stature."""
+    family = draw_family(ORGAN_FAMILIES, rng)
     stature_factor = marks.vertex / VERTEX_MM
 
     def scale_span(span: Span) -> Span:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fovnet.phantom.acquisition.families import LEG_MASS, Family
+from fovnet.phantom.acquisition.families import LEG_MASS_FIELD, Family
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.finish.headers import Turn
 from fovnet.phantom.finish.masks import Finish
@@ -288,7 +288,7 @@ def _draw_sequence(family: Family, rng: np.random.Generator) -> Sequence:
 
 def _family_sequences(family: Family) -> tuple[Sequence, ...]:
     """The sequences a family is scanned with."""
-    if family.name == LEG_MASS:
+    if family.name == LEG_MASS_FIELD:
         return MASS_SEQUENCES
     if family.shows_breasts:
         return BREAST_SEQUENCES

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.protocols import Plan, grid_about, label_voxels
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.artefacts import ACROSS
+from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE
 from fovnet.volume.orient import closest_axes
 
 PLANE_BY_AXIS = ("sagittal", "coronal", "axial")
@@ -59,7 +59,7 @@ def make_coarser(grid: Grid, spacing_mm: float) -> Grid:
 
 def slice_axis(plan: Plan) -> int:
     """The axis across the slices: the coarsest, or that of the plane if all are equal."""
-    plane_axis = ACROSS.get(plan.plane, 0)
+    plane_axis = SLICE_AXIS_BY_PLANE.get(plan.plane, 0)
     spacing_mm = plan.grid.spacing_mm
     if spacing_mm[plane_axis] >= spacing_mm.max() * 0.99:
         return plane_axis

@@ -198,7 +198,7 @@ def quadratus_lumborum(person: Person) -> Paints:
     yield paint(muscle, "muscle", Layer.CAVITY)
 
 
-PSOAS = (
+PSOAS_OUTLINE = (
     # z, x, distance in front of the middle of the vertebral body, half width, half depth
     (880.0, 104.0, 90.0, 8.0, 8.0),
     (925.0, 90.0, 114.0, 14.0, 14.0),
@@ -224,7 +224,7 @@ def psoas(person: Person) -> Solid:
     own_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
     growth = person.brawn * person.build.loin * sex_factor * own_factor
     psoas_rows = []
-    for z, x, ahead_mm, half_width_mm, half_depth_mm in PSOAS:
+    for z, x, ahead_mm, half_width_mm, half_depth_mm in PSOAS_OUTLINE:
         # a larger one extends outwards, not into the bodies
         lateral_x = x + (growth - 1) * half_width_mm if z > 1020 else x
         psoas_rows.append(

@@ -229,6 +229,8 @@ class Cortex(Solid):
         return self.hull.box
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points deeper than `least_depth_mm` below the
+        folds."""
         depth = self.hull.depth(x, y, z)
         fissure_mm, callosum_mm = self.hull.fissure_depths(x, y, z)
         depth = np.minimum(depth, fissure_mm)
@@ -425,6 +427,8 @@ class Folia(Solid):
         return Union(self.lobes).box
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points deeper than `least_depth_mm` below the
+        folia."""
         depth = np.max(
             [(1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.semi[1:]) for lobe in self.lobes], axis=0
         )
@@ -472,6 +476,8 @@ class Speckled(Solid):
         return self.base.shrunk(-1.5).box
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at a random share of the points, fewer at the
+        edge."""
         level = self.base.level(x, y, z)
         pseudo_random = np.sin(
             x * np.float32(12.99) + y * np.float32(78.23) + z * np.float32(37.72)

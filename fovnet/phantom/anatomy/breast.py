@@ -42,6 +42,7 @@ class GlandStrands(Filling):
     fraying: float = 0.0
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points of the sheets within the region."""
         u, t, w = self.region.within(x, y, z)
         convergence = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
         fineness = np.float32(self.fineness)

@@ -48,6 +48,7 @@ class EnhancingSegment(Filling):
         return np.array([(low_corner[0], self.region.base[1] + 10.0, low_corner[2]), high_corner])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points of the clumps in the segment."""
         u, t, w = self.region.within(x, y, z)
         wave_sum = sum(wave_value(x, y, z, wave) for wave in self.waves)
         angle_off_direction = np.angle(np.exp(1j * (np.arctan2(w, u) - self.direction))).astype(

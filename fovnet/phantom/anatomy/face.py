@@ -22,7 +22,7 @@ from fovnet.phantom.anatomy.layers import (
 from fovnet.phantom.geometry.solids import Ellipsoid, Side, tube
 from fovnet.phantom.person.traits import Person
 
-FAT = "intermuscular fat"
+FACIAL_FAT = "intermuscular fat"
 
 FACE_MUSCLES = (
     ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),  # masseter
@@ -56,16 +56,19 @@ TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
 def face_muscles(person: Person) -> Paints:
     """Muscles of face and throat in fat; thicker in muscular people."""
     yield paint(
-        Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, "muscle"
+        Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2),
+        FACIAL_FAT,
+        Layer.SEAM,
+        "muscle",
     )
     yield from _lateral_face_muscles(1 + 0.5 * (person.brawn - 1))
     # constrictors of the pharynx
     pharyngeal_constrictors = tube(
         [(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0]
     )
-    yield from paints((*MIDLINE_MUSCLES, pharyngeal_constrictors), "muscle", Layer.SEAM, FAT)
+    yield from paints((*MIDLINE_MUSCLES, pharyngeal_constrictors), "muscle", Layer.SEAM, FACIAL_FAT)
     # fat between its fibres
-    yield paint(Speckled(TONGUE, 0.22), FAT, Layer.CONTENT, "muscle")
+    yield paint(Speckled(TONGUE, 0.22), FACIAL_FAT, Layer.CONTENT, "muscle")
 
 
 @both_sides
@@ -78,7 +81,7 @@ def _lateral_face_muscles(brawn_factor: float) -> Paints:
         for centre, (half_width, half_depth, half_height), turn_deg in FACE_MUSCLES
     )
     posterior_belly = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
-    yield from paints((*bellies, posterior_belly), "muscle", Layer.SEAM, FAT)
+    yield from paints((*bellies, posterior_belly), "muscle", Layer.SEAM, FACIAL_FAT)
 
 
 def nose() -> Paints:
@@ -100,7 +103,7 @@ def nape(person: Person) -> Paints:
     """The muscles beside the column, and the back of the neck, up to 24 mm behind a slender one's,
     with its fat and skin."""
     scalene = Ellipsoid((27.0, -14.0, 1506.0), (16.0, 14.0, 58.0))
-    yield from paints((scalene, scalene.mirror()), "muscle", Layer.SEAM, FAT)
+    yield from paints((scalene, scalene.mirror()), "muscle", Layer.SEAM, FACIAL_FAT)
     yield from _nape_bulge(person)
 
 
@@ -115,8 +118,8 @@ def _nape_bulge(person: Person) -> Paints:
         (13.0, -46.0, 1488.0), (39.0 + 0.3 * bulge_mm, 19.0 + bulge_mm, 74.0), (4.0, 0.0, -5.0)
     )
     yield from limb(bulge, fat_mm)
-    yield paint(bulge.shrunk(7.0), FAT, Layer.SEAM, "muscle")
-    yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, FAT)
+    yield paint(bulge.shrunk(7.0), FACIAL_FAT, Layer.SEAM, "muscle")
+    yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, FACIAL_FAT)
 
 
 @both_sides

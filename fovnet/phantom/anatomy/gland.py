@@ -112,6 +112,8 @@ class GlandShape(Filling):
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) where `field` reaches the threshold within the
+        region."""
         return (self.field(x, y, z) >= self.threshold) & self.region.inside(x, y, z)
 
     def fill_share(self, share: float) -> GlandShape:

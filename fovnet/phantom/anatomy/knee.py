@@ -27,7 +27,7 @@ from fovnet.phantom.geometry.solids import Loft, Point, Side
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
 
-BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
+KNEE_BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     # vastus medialis, the lowest belly of the thigh
     (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),
     # vastus lateralis
@@ -49,7 +49,7 @@ BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
 )
 """Muscle bellies around the knee: points and radii."""
 
-CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
+KNEE_CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
     # semitendinosus
     (((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)), 3.0, "tendon"),
     # gracilis
@@ -129,7 +129,7 @@ def _soft_tissue(person: Person, side: int) -> Paints:
     yield paint(
         fat_sleeve if side > 0 else fat_sleeve.mirror(), "fat", Layer.SEAM, over=soft_tissues[:2]
     )
-    for points, radii in BELLIES:
+    for points, radii in KNEE_BELLIES:
         right_belly = leg_tube(person, points, [radius * brawn_factor for radius in radii])
         belly = right_belly if side > 0 else right_belly.mirror()
         yield paint(
@@ -141,7 +141,7 @@ def _soft_tissue(person: Person, side: int) -> Paints:
         yield paint(belly & below_thigh, "muscle", Layer.SEAM, soft_tissues)
     tendons = (
         paint(leg_tube(person, points, radius), tissue, Layer.VESSEL)
-        for points, radius, tissue in CORDS
+        for points, radius, tissue in KNEE_CORDS
     )
     yield from on_side(tendons, side)
 

@@ -55,7 +55,7 @@ class LesionSite(NamedTuple):
     most_mm: float
 
 
-SITES = (
+LESION_SITES = (
     LesionSite("brain", 0.24, 8.0, 60.0),
     LesionSite("thigh", 0.22, 15.0, 140.0),
     LesionSite("pelvis", 0.12, 10.0, 90.0),
@@ -71,7 +71,7 @@ SITES = (
 class MassPlace(NamedTuple):
     """Where a mass is, and its size.
 
-    site       the name of one of SITES; of a mass in a leg "thigh" or "calf"
+    site       the name of one of LESION_SITES; of a mass in a leg "thigh" or "calf"
     middle     in written mm
     across_mm  its diameter
     """
@@ -142,7 +142,7 @@ def leg_mass(person: Person) -> MassPlace | None:
 
 def _lesion(person: Person, rng: np.random.Generator) -> Paints:
     """One lesion anywhere: solid, cystic, haemorrhagic, or solid with central necrosis."""
-    site = SITES[rng.choice(len(SITES), p=[site.share for site in SITES])]
+    site = LESION_SITES[rng.choice(len(LESION_SITES), p=[site.share for site in LESION_SITES])]
     across_mm = float(np.exp(rng.uniform(np.log(site.least_mm), np.log(site.most_mm))))
     middle = _draw_site_point(site.name, person, rng)
     yield from _mass(person, MassPlace(site.name, middle, across_mm), rng)

@@ -95,6 +95,8 @@ class PectoralRelief(Filling):
     hollow: bool
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) between the plain and the uneven front of the
+        muscle."""
         plain_mm = self.front.plain_front_mm(x, z)
         added_mm = self.front.thickness_added_mm(x, z)
         if self.hollow:

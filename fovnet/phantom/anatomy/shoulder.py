@@ -66,7 +66,7 @@ ROUND_BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
 )
 """Bellies of the shoulder: points and radii."""
 
-TENDONS: tuple[tuple[tuple[Point, ...], float], ...] = (
+SHOULDER_TENDONS: tuple[tuple[tuple[Point, ...], float], ...] = (
     # supraspinatus, over the head
     (((150, -26, 1431), (166, -16, 1431.5), (182, -12, 1426), (192, -12, 1414)), 3.0),
     # subscapularis, before it
@@ -226,7 +226,7 @@ def _rotator_cuff(person: Person, side: int) -> Paints:
     sleeves = (shift_sideways(belly, sleeve_mm, rng) for belly in bellies)
     yield from map(seam, sleeves)
     yield from paints(bellies, "muscle", Layer.SEAM, over=soft_tissues)
-    tendons = (_shoulder_tube(person, *tendon_line) for tendon_line in TENDONS)
+    tendons = (_shoulder_tube(person, *tendon_line) for tendon_line in SHOULDER_TENDONS)
     yield from on_side(
         paints(tendons, "tendon", Layer.MARROW, over=(*soft_tissues, "cartilage")), side
     )

@@ -45,6 +45,7 @@ class IliacBlade(Stack):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose the plate with its bend and offset."""
         profile_rows = self.profile.astype(float)
         margin_mm = (
             abs(self.out_mm)
@@ -59,6 +60,7 @@ class IliacBlade(Stack):
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points of the bent plate between its ends."""
         hind_x, hind_y, front_x, front_y, thickness_mm, bow = self.at(z)
         length_mm = np.hypot(front_x - hind_x, front_y - hind_y)
         direction_x = (front_x - hind_x) / length_mm
@@ -163,6 +165,7 @@ def iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
     def parallel_blade(
         out_mm: float, low_z: float, high_z: float, thickness_mm: float, ends: tuple[float, float]
     ) -> IliacBlade:
+        """The part of the blade between two written heights, offset and of another thickness."""
         parallel_rows = [
             row for row, z in zip(wing_table, written_heights, strict=True) if low_z <= z <= high_z
         ]

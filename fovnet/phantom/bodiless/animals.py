@@ -17,7 +17,7 @@ from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Tube, tube
 from fovnet.phantom.scanner.tissues import label_of
 
-ORGANS: tuple[tuple[str, Point, Point], ...] = (
+ANIMAL_ORGANS: tuple[tuple[str, Point, Point], ...] = (
     # tissue, centre and half axes as shares of the length from nose to rump
     ("lung", (0.05, 0.01, 0.12), (0.05, 0.07, 0.09)),
     ("lung", (-0.05, 0.01, 0.12), (0.05, 0.07, 0.09)),
@@ -32,7 +32,7 @@ ORGANS: tuple[tuple[str, Point, Point], ...] = (
 )
 
 
-FINGERS = ((33.0, 70.0), (12.0, 80.0), (-9.0, 74.0), (-29.0, 58.0), (46.0, 62.0))
+FINGER_PLACES = ((33.0, 70.0), (12.0, 80.0), (-9.0, 74.0), (-29.0, 58.0), (46.0, 62.0))
 """Distance from the middle of the palm and length of each, mm; last the thumb."""
 
 
@@ -89,7 +89,7 @@ def _paint_animal(length_mm: float, tail_share: float, rng: np.random.Generator)
     yield _tissue_paint(
         _lump(length_mm, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2)) & body_cavity, "visceral fat"
     )
-    for tissue, centre, half_axes in ORGANS:
+    for tissue, centre, half_axes in ANIMAL_ORGANS:
         centre_mm = np.array(centre) * length_mm * stoutness + rng.normal(0, 0.006 * length_mm, 3)
         organ = _lump(1.0, centre_mm, np.array(half_axes) * length_mm * rng.uniform(0.8, 1.15, 3))
         yield _tissue_paint(organ & body_cavity, tissue)
@@ -150,10 +150,10 @@ def hand(rng: np.random.Generator) -> Iterator[Paint]:
                 scale, ((bone_index % 4 - 1.5) * 12.0, 0, -52 + 11 * (bone_index // 4)), (6, 6, 6)
             )
         )
-    for bone_index, (x, finger_mm) in enumerate(FINGERS):
+    for bone_index, (x, finger_mm) in enumerate(FINGER_PLACES):
         bend_radians = float(np.deg2rad(bend_deg) * rng.uniform(0.6, 1.4))
         yield from _paint_finger(
-            x, finger_mm, bone_index == len(FINGERS) - 1, finger_spread, bend_radians, scale
+            x, finger_mm, bone_index == len(FINGER_PLACES) - 1, finger_spread, bend_radians, scale
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fovnet.phantom.bodiless.thing import MIDDLE, on_circle
+from fovnet.phantom.bodiless.thing import ORIGIN, on_circle
 from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Solid, tube
@@ -60,8 +60,8 @@ def melon(rng: np.random.Generator) -> Iterator[Paint]:
     """A melon: a thick rind, flesh, and a cavity of fibres and seeds."""
     radius_mm = rng.uniform(55, 115)
     elongation = rng.uniform(0.9, 1.6)
-    fruit = Ellipsoid(MIDDLE, (radius_mm, radius_mm, radius_mm * elongation))
-    cavity = Ellipsoid(MIDDLE, (0.4 * radius_mm, 0.4 * radius_mm, 0.5 * radius_mm * elongation))
+    fruit = Ellipsoid(ORIGIN, (radius_mm, radius_mm, radius_mm * elongation))
+    cavity = Ellipsoid(ORIGIN, (0.4 * radius_mm, 0.4 * radius_mm, 0.5 * radius_mm * elongation))
     yield Paint(fruit, RIND)
     yield Paint(fruit.shrunk(0.1 * radius_mm), FLESH)
     yield Paint(draw_lobed(cavity, rng), CORE)
@@ -77,7 +77,7 @@ def apple(rng: np.random.Generator) -> Iterator[Paint]:
     """An apple or a pear: flesh under a thin skin, five chambers of seeds, a hollow at the stem."""
     radius_mm = rng.uniform(30, 50)
     elongation = rng.uniform(0.8, 1.15)
-    fruit: Solid = Ellipsoid(MIDDLE, (radius_mm, radius_mm, radius_mm * elongation), square=0.2)
+    fruit: Solid = Ellipsoid(ORIGIN, (radius_mm, radius_mm, radius_mm * elongation), square=0.2)
     if rng.random() < 0.4:
         neck = Ellipsoid(
             (0.0, 0.0, radius_mm), (0.55 * radius_mm, 0.55 * radius_mm, 0.9 * radius_mm)
@@ -102,7 +102,7 @@ def pineapple(rng: np.random.Generator) -> Iterator[Paint]:
     radius_mm = rng.uniform(45, 70)
     elongation = rng.uniform(1.3, 1.9)
     half_height_mm = radius_mm * elongation
-    fruit = Ellipsoid(MIDDLE, (radius_mm, radius_mm, half_height_mm), square=0.35)
+    fruit = Ellipsoid(ORIGIN, (radius_mm, radius_mm, half_height_mm), square=0.35)
     yield Paint(fruit, RIND)
     yield Paint(fruit.shrunk(5.0), FLESH)
     for eye_index in range(rng.integers(70, 140)):

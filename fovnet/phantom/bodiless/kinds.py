@@ -27,6 +27,7 @@ def _make_thing(draw_parts: DrawPaints, draw_table: DrawTissues, rng: np.random.
 def _things_filled_by(
     draw_table: DrawTissues, parts_by_kind: Mapping[str, DrawPaints]
 ) -> dict[str, MakeThing]:
+    """For each kind the function that makes a thing of it, with tissues from `draw_table`."""
     return {
         kind: partial(_make_thing, draw_parts, draw_table)
         for kind, draw_parts in parts_by_kind.items()
@@ -34,6 +35,7 @@ def _things_filled_by(
 
 
 def _body_tissues(rng: np.random.Generator) -> tuple[Tissue, ...]:
+    """The tissues of the simulated body, as a `DrawTissues` that draws nothing."""
     return TISSUES
 
 

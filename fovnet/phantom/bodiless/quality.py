@@ -18,7 +18,7 @@ from fovnet.phantom.bodiless.thing import (
     AIR,
     FIFTH_FILLING,
     FILLING,
-    MIDDLE,
+    ORIGIN,
     SECOND_FILLING,
     SIXTH_FILLING,
     THIRD_FILLING,
@@ -160,7 +160,7 @@ def balls(rng: np.random.Generator) -> Iterator[Paint]:
     ball_radius_mm = rng.uniform(6, 13)
     is_round = rng.random() < 0.6
     vessel_content: Solid = (
-        Ellipsoid(MIDDLE, (half_width_mm,) * 3)
+        Ellipsoid(ORIGIN, (half_width_mm,) * 3)
         if is_round
         else column(2 * half_width_mm, 1.6 * half_width_mm)
     )

@@ -15,8 +15,8 @@ from fovnet.phantom.bodiless.kinds import HELD_OUT, TRAINING
 from fovnet.phantom.bodiless.thing import Thing, log_uniform
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, apply_finish, draw_finish
 from fovnet.phantom.geometry.raster import Grid, rasterise
-from fovnet.phantom.geometry.solids import FAR, Floats
-from fovnet.phantom.scanner.artefacts import ACROSS, draw_flaws
+from fovnet.phantom.geometry.solids import FAR_MM, Floats
+from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE, draw_flaws
 from fovnet.phantom.scanner.contrasts import FreeContrast, draw_contrast
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, scan
 from fovnet.phantom.scanner.sequence import Sequence, signals
@@ -63,7 +63,7 @@ class RotatedThing:
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes of the scanner around boxes (n, 2, 3) of the thing."""
-        boxes = boxes.clip(-FAR, FAR)
+        boxes = boxes.clip(-FAR_MM, FAR_MM)
         centres = boxes.mean(axis=1) @ self.axes
         half_sizes = (boxes[:, 1] - boxes[:, 0]) / 2 @ np.abs(self.axes)
         return np.stack([centres - half_sizes, centres + half_sizes], axis=1)
@@ -139,7 +139,7 @@ def _draw_grid(
     fields_mm = np.clip(
         size_mm * field_factor * np.exp(rng.uniform(-0.2, 0.2, 3)), LEAST_FIELD_MM, MOST_FIELD_MM
     )
-    slice_axis = ACROSS.get(plane)
+    slice_axis = SLICE_AXIS_BY_PLANE.get(plane)
     pixel_count = int(rng.integers(*PIXEL_COUNTS))
     pixel_mm = float(fields_mm.max()) / pixel_count
     spacing_mm = np.full(

@@ -17,7 +17,7 @@ from fovnet.phantom.scanner.tissues import Tissue
 
 Point = tuple[float, float, float]
 
-MIDDLE: Point = (0.0, 0.0, 0.0)
+ORIGIN: Point = (0.0, 0.0, 0.0)
 AIR, WALL, FILLING, SECOND_FILLING, THIRD_FILLING, FOURTH_FILLING, FIFTH_FILLING, SIXTH_FILLING = (
     range(8)
 )
@@ -63,7 +63,7 @@ def column(
     width_mm: float,
     height_mm: float,
     *,
-    centre: Point = MIDDLE,
+    centre: Point = ORIGIN,
     depth_mm: float = 0.0,
     square: float = 0.0,
     top: float = 1.0,

@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.phantom.bodiless.thing import (
     AIR,
     FILLING,
-    MIDDLE,
+    ORIGIN,
     SECOND_FILLING,
     SIXTH_FILLING,
     WALL,
@@ -33,7 +33,7 @@ def cylinder(rng: np.random.Generator) -> Iterable[Paint]:
 
 def ball(rng: np.random.Generator) -> Iterable[Paint]:
     """A sphere of 6 to 28 cm."""
-    return _fill_vessel(Ellipsoid(MIDDLE, (rng.uniform(30, 140),) * 3), rng)
+    return _fill_vessel(Ellipsoid(ORIGIN, (rng.uniform(30, 140),) * 3), rng)
 
 
 def canister(rng: np.random.Generator) -> Iterable[Paint]:
@@ -56,7 +56,7 @@ def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
 
 def bottle(rng: np.random.Generator) -> Iterable[Paint]:
     """A bottle with shoulder, neck and a dark cap."""
-    return _bottle_paints(rng, FILLING, MIDDLE, rng.uniform(60, 130))
+    return _bottle_paints(rng, FILLING, ORIGIN, rng.uniform(60, 130))
 
 
 def bottles(rng: np.random.Generator) -> Iterator[Paint]:
@@ -118,7 +118,7 @@ def nested_vessels(rng: np.random.Generator) -> Iterator[Paint]:
     is_round = rng.random() < 0.4
     for depth in range(rng.integers(2, 5)):
         vessel_solid: Solid = (
-            Ellipsoid(MIDDLE, (width_mm / 2,) * 3) if is_round else column(width_mm, height_mm)
+            Ellipsoid(ORIGIN, (width_mm / 2,) * 3) if is_round else column(width_mm, height_mm)
         )
         yield from vessel_paints(vessel_solid, FILLING + depth)
         width_mm = width_mm * rng.uniform(0.55, 0.85)

@@ -29,6 +29,7 @@ class Outline(Stack):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose all cross-sections, corners included."""
         centre_x, centre_y, reach_right, reach_left, reach_front, reach_back = (
             self.profile.T.astype(float)
         )
@@ -62,6 +63,8 @@ class Outline(Stack):
         return u, v
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points within the cross-section at their
+        height."""
         u, v = self.within(x, y, z)
         u_squared = u * u
         v_squared = v * v
@@ -85,6 +88,7 @@ class Outline(Stack):
         return is_inside & self.beside(z)
 
     def mirror(self) -> Outline:
+        """The outline on the other side, reaches and corner exchanged."""
         rows = tuple(
             (z, -x, y, left_reach, right_reach, *depth_reaches)
             for z, x, y, right_reach, left_reach, *depth_reaches in self.table
@@ -132,6 +136,7 @@ class Planes(Solid):
         ]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) half way between the two nearest muscles."""
         u, v = self.outline.within(x, y, z)
         u = self.side * u
         # Slightly waved: straight planes would look artificial.

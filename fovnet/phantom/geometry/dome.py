@@ -50,6 +50,7 @@ class Dome(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose the dome and its root in the chest."""
         (x, y, z) = self.base
         (reach_x, reach_z) = self.reach
         (lean_x, lean_z) = self.lean
@@ -90,6 +91,7 @@ class Dome(Solid):
         return self.within_mm(t, r * float(np.cos(turn)), r * float(np.sin(turn)))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points under the surface of the dome."""
         u, t, w = self.within(x, y, z)
         squared_radius = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
         squared_depth = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Solid
 
-LOBES = 0.45  # largest relative change of a lesion's level by noise
+LARGEST_LOBE = 0.45  # largest relative change of a lesion's level by noise
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Lobed(Solid):
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points within the bulging surface."""
         noise = sum(
             np.sin(wave_number_x * x + wave_number_y * y + wave_number_z * z + phase)
             for wave_number_x, wave_number_y, wave_number_z, phase in self.waves
@@ -58,4 +59,4 @@ def draw_lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
         (*rng.normal(0, 1.6 / mean_half_axis, 3).tolist(), rng.uniform(0, 2 * np.pi))
         for _ in range(3)
     ]
-    return Lobed(base, tuple(waves), rng.uniform(0.15, LOBES))
+    return Lobed(base, tuple(waves), rng.uniform(0.15, LARGEST_LOBE))

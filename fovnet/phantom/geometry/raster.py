@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.solids import FAR, Floats, Solid
+from fovnet.phantom.geometry.solids import FAR_MM, Floats, Solid
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Grid:
         A box that meets no voxel has a first index above its last.
         """
         ras_to_vox = np.linalg.inv(self.vox_to_ras)
-        boxes = boxes.clip(-FAR, FAR)
+        boxes = boxes.clip(-FAR_MM, FAR_MM)
         centres_mm = boxes.mean(axis=1)
         half_sizes_mm = (boxes[:, 1] - boxes[:, 0]) / 2
         centre_indices = centres_mm @ ras_to_vox[:3, :3].T + ras_to_vox[:3, 3]

@@ -28,8 +28,8 @@ Bools = NDArray[np.bool_]
 Point = tuple[float, ...]
 """(3,) x, y, z in mm; also three sizes or angles along these axes."""
 
-FAR = 1e4  # mm: farther than any body
-EVERYWHERE = np.array([[-FAR] * 3, [FAR] * 3])
+FAR_MM = 1e4  # mm: farther than any body
+EVERYWHERE = np.array([[-FAR_MM] * 3, [FAR_MM] * 3])
 
 
 class Solid(ABC):
@@ -110,6 +110,7 @@ class Ellipsoid(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose the turned ellipsoid."""
         centre = np.asarray(self.centre)
         scaled_axes = self.axes * np.asarray(self.semi)
         # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
@@ -168,6 +169,7 @@ class Segment(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose the spheres at both ends."""
         # plain floats: thousands of these, and numpy takes 20 us each
         end_pairs = list(zip(self.p0, self.p1, strict=True))
         low_corner = [min(start - self.r0, end - self.r1) for start, end in end_pairs]
@@ -176,6 +178,8 @@ class Segment(Solid):
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points no farther from the axis than its radius
+        there."""
         axis_vector = np.subtract(self.p1, self.p0)
         squared_length = float(axis_vector @ axis_vector)
         dx = x - self.p0[0]
@@ -286,6 +290,7 @@ class Loft(Stack):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose all cross-sections."""
         centre_x, centre_y, half_width, reach_front, reach_back = self.profile.T.astype(float)
         low_corner = (centre_x - half_width).min(), (centre_y - reach_back).min(), self.table[0][0]
         return np.array(
@@ -296,6 +301,8 @@ class Loft(Stack):
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points within the cross-section at their
+        height."""
         centre_x, centre_y, half_width, reach_front, reach_back = self.at(z)
         # Operations on the two largest arrays are in place: the trunk is painted over millions of voxels.
         u = x * (1 / np.maximum(half_width, 1e-3)) - centre_x / np.maximum(half_width, 1e-3)
@@ -336,6 +343,7 @@ class Side(Solid):
         return EVERYWHERE
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) on the side opposite to the normal."""
         # most have one
         slope_terms = [
             np.float32(normal_component) * axis_coordinates
@@ -364,6 +372,7 @@ class Shared(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose what both solids share."""
         first_box = self.first.box
         second_box = self.second.box
         return np.stack(
@@ -409,6 +418,7 @@ class Union(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose all its solids."""
         boxes = np.stack([solid.box for solid in self.solids])
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 

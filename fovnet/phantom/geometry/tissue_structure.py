@@ -30,6 +30,7 @@ class Box(Solid):
         return np.array([self.low, self.high])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points between the two corners."""
         is_within_x, is_within_y, is_within_z = (
             (values >= low) & (values <= high)
             for values, low, high in zip((x, y, z), self.low, self.high, strict=True)
@@ -52,6 +53,7 @@ class Sheets(Filling):
     phase: Point
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points of the sheets within the region."""
         angle_x, angle_y, angle_z = (
             np.float32(2 * np.pi / length) * np.asarray(values, dtype=np.float32)
             + np.float32(phase)
@@ -91,6 +93,7 @@ class Shells(Filling):
         ]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points of the layers within the region."""
         is_in_layers = [
             outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces
         ]
@@ -114,6 +117,7 @@ class Walls(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
+        """(2, 3) corners in mm that enclose all lines and `reach_mm` around them."""
         points = np.concatenate([np.asarray(line) for line in self.lines])
         reach_xy = np.array([self.reach_mm, self.reach_mm, 0.0])
         return np.stack([points.min(axis=0) - reach_xy, points.max(axis=0) + reach_xy])
@@ -130,6 +134,7 @@ class Walls(Solid):
         return np.asarray(sampled_lines, dtype=np.float32)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) half way between the two nearest lines."""
         lowest_mm, highest_mm = self.box[:, 2]
         row_index = np.clip(np.rint((z - lowest_mm) / 2.0), 0, self.centres.shape[2] - 1).astype(
             np.intp

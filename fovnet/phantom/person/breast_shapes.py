@@ -83,6 +83,7 @@ class BreastShape(Dome):
 
     @property
     def reach(self) -> tuple[float, float]:
+        """Largest half width and half height, mm."""
         largest_radius = float(self.squared.max() * (1 + self.dents)) ** 0.5
         reach_x, reach_z = (
             half_size * min(largest_radius, plate_share + 1)
@@ -120,6 +121,7 @@ class BreastShape(Dome):
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        """True (the broadcast shape of x, y, z) at points under the skin and between the plates."""
         u, t, w = self.within(x, y, z)
         is_inside = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
         for share, plate_share in zip((u, w), self.plates, strict=True):
@@ -130,6 +132,7 @@ class BreastShape(Dome):
         return is_inside
 
     def shrunk(self, mm: float) -> BreastShape:
+        """The breast with its surface `mm` farther inwards, and its plates too."""
         plate_shares = [
             max(0.05, (plate_share * half_size - mm) / max(0.5, half_size - mm))
             if plate_share < NO_PLATE

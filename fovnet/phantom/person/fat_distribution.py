@@ -28,7 +28,7 @@ PLAIN_SQUARE = 0.28  # of a trunk: an eighth more at the corners than an ellipse
 NECK_MM = (1395.0, 1465.0)
 
 Factors = tuple[float, ...]
-EVEN: Factors = (1.0,) * len(LEVELS_MM)
+EVEN_LEVELS: Factors = (1.0,) * len(LEVELS_MM)
 EVEN_LEG: Factors = (1.0,) * 4
 
 
@@ -49,9 +49,9 @@ class Figure:
                         shoulder blades
     """
 
-    sides: Factors = EVEN
-    front: Factors = EVEN
-    back: Factors = EVEN
+    sides: Factors = EVEN_LEVELS
+    front: Factors = EVEN_LEVELS
+    back: Factors = EVEN_LEVELS
     thighs: Factors = EVEN_LEG
     calves: Factors = EVEN_LEG
     buttocks: float = 1.0

@@ -26,7 +26,7 @@ REACH_RADII = 4.0  # R from the axis beyond which nothing moves
 
 # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
 SWELLING_SHARE = 1 / 6
-PLACES: tuple[tuple[float, Point, Point, Point], ...] = (
+SWELLING_PLACES: tuple[tuple[float, Point, Point, Point], ...] = (
     (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),  # thigh
     (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),  # groin and buttock
     (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),  # behind the knee
@@ -102,8 +102,10 @@ def draw_swelling(
     the written anatomy, by height in mm."""
     if rng.random() > SWELLING_SHARE:
         return None
-    _, middle_mm, offsets_mm, radius_range_mm = PLACES[
-        int(rng.choice(len(PLACES), p=[place_share for place_share, *_ in PLACES]))
+    _, middle_mm, offsets_mm, radius_range_mm = SWELLING_PLACES[
+        int(
+            rng.choice(len(SWELLING_PLACES), p=[place_share for place_share, *_ in SWELLING_PLACES])
+        )
     ]
     side = int(rng.choice([-1, 1]))
     x, y, z = (np.asarray(middle_mm) + np.asarray(offsets_mm) * rng.uniform(-1, 1, 3)).tolist()

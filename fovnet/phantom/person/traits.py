@@ -48,7 +48,7 @@ class Person:
     age        in years                                spread_mm   lateral offset of each leg at the ankle
     prone      whether she is prone, with hanging breasts
     marbling   share of muscle streaked with fat, 0 to about 0.3
-    missing    what the person lacks or has replaced, names of MISSING
+    missing    what the person lacks or has replaced, names of MISSING_PROBABILITIES
     loops      number of short loops of small bowel, and `gut` their width: 1 is full
     own_breasts  whether a woman's breasts are individually shaped, rather than of one similar shape
     table_mm   how far behind the middle of the trunk the table is; infinite if nothing is flattened
@@ -114,7 +114,7 @@ class Person:
         return np.random.default_rng([*self.seed, detail])
 
 
-MISSING = {
+MISSING_PROBABILITIES = {
     "right kidney": 0.015,
     "left kidney": 0.015,
     "uterus": 0.15,
@@ -225,7 +225,9 @@ def _with_uncommon_traits(person: Person) -> Person:
     rng = person.generator(91)
     kind_dice = rng.random()
     (first_amount, second_amount) = rng.uniform(size=2).tolist()
-    missing_names = {trait for trait, probability in MISSING.items() if rng.random() < probability}
+    missing_names = {
+        trait for trait, probability in MISSING_PROBABILITIES.items() if rng.random() < probability
+    }
     marbling = (
         0.04
         + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6)

@@ -16,9 +16,9 @@ from scipy import fft, ndimage
 
 Floats = NDArray[np.float32]
 
-ACROSS = {"axial": 2, "coronal": 1, "sagittal": 0}
+SLICE_AXIS_BY_PLANE = {"axial": 2, "coronal": 1, "sagittal": 0}
 """The axis across the slices of each plane."""
-PLANES = (*ACROSS, "isotropic")
+PLANES = (*SLICE_AXIS_BY_PLANE, "isotropic")
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ def _plane_wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) 
 def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
     """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most
     kinds in about one of eight."""
-    slice_axis = ACROSS.get(plane, 0)
+    slice_axis = SLICE_AXIS_BY_PLANE.get(plane, 0)
     phase_axis = int(rng.choice([axis for axis in range(3) if axis != slice_axis]))
     flaw_dice = rng.random(10)
     if rng.random() < 0.45:

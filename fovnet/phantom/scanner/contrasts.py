@@ -67,7 +67,7 @@ class FreeContrast:
         )
 
 
-UNUSUAL: tuple[Sequence, ...] = (
+UNUSUAL_SEQUENCES: tuple[Sequence, ...] = (
     Sequence("diffusion, b 50", "spin echo", 4000, 65, fat="suppressed", b=50),
     Sequence("diffusion, b 800", "spin echo", 4000, 70, fat="suppressed", b=800),
     Sequence("diffusion, b 1000", "spin echo", 6000, 85, fat="suppressed", b=1000),
@@ -101,7 +101,7 @@ UNUSUAL: tuple[Sequence, ...] = (
 """Sequences that are rare in whole-body studies and found in archives."""
 
 
-PREPARED: tuple[Sequence, ...] = (
+PREPARED_SEQUENCES: tuple[Sequence, ...] = (
     Sequence("MPRAGE", "magnetisation prepared", 2200, 3.2, ti=930, flip_deg=8, fat="half"),
     Sequence(
         "MPRAGE, water excited",
@@ -131,9 +131,9 @@ In spin-echo inversion recovery fat is at 2.7, so the brain looks dark.
 """
 
 PREPARED_ODDS = (0.6, 0.27, 0.13)
-PREPARED_SHARE = 0.75  # of the T1 inversion recoveries of heads, those replaced by one of PREPARED
+PREPARED_SHARE = 0.75  # of the T1 inversion recoveries of heads, those replaced by a prepared one
 
-OF_HEADS: tuple[Sequence, ...] = (
+HEAD_ONLY_SEQUENCES: tuple[Sequence, ...] = (
     Sequence(
         "T1 inversion recovery, water excited",
         "inversion recovery",
@@ -142,7 +142,7 @@ OF_HEADS: tuple[Sequence, ...] = (
         ti=900,
         fat="suppressed",
     ),
-    *PREPARED[:2],
+    *PREPARED_SEQUENCES[:2],
     Sequence(
         "T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True
     ),
@@ -156,7 +156,7 @@ OF_HEADS: tuple[Sequence, ...] = (
 """Common in archives of heads: inflowing blood is bright, or fat is dark, so that the brain is
 brightest."""
 
-REPLACED = "T1 inversion recovery"
+REPLACED_SEQUENCE = "T1 inversion recovery"
 LONG_TE_MS = 60.0  # longer echo times are T2-weighted
 
 FADED_SHARE = 0.5
@@ -177,10 +177,10 @@ def draw_contrast(
 
     Three in ten have tissues of random brightness.
     """
-    unusual_sequences = (*UNUSUAL, *OF_HEADS) if head else UNUSUAL
+    unusual_sequences = (*UNUSUAL_SEQUENCES, *HEAD_ONLY_SEQUENCES) if head else UNUSUAL_SEQUENCES
     sequence, contrast = _draw_any_contrast(sequence, rng, unusual_sequences)
-    if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
-        prepared_sequence = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
+    if head and sequence.name == REPLACED_SEQUENCE and rng.random() < PREPARED_SHARE:
+        prepared_sequence = PREPARED_SEQUENCES[rng.choice(len(PREPARED_SEQUENCES), p=PREPARED_ODDS)]
         tr_factor, te_factor, ti_factor = rng.uniform(0.92, 1.08, 3)
         sequence = replace(
             prepared_sequence,

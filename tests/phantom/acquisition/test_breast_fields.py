@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fovnet.phantom.acquisition.breast_fields import draw_breast_field
-from fovnet.phantom.acquisition.families import SMALL, draw_field_about_breasts
+from fovnet.phantom.acquisition.families import SMALL_FAMILIES, draw_field_about_breasts
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.person.breast_shapes import breast_shape, of_a_kind
 from fovnet.phantom.person.traits import sample_person
@@ -38,7 +38,7 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
         both = draw_breast_field(woman, False, rng)
         assert all(both.low_mm[0] < x < both.high_mm[0] for x, _, _ in tips)
     assert min(widths) < 110 and max(widths) > 190 and max(depths) > 2 * min(depths)
-    one = next(family for family in SMALL if family.name == "breast, one")
+    one = next(family for family in SMALL_FAMILIES if family.name == "breast, one")
     assert {
         np.sign(draw_field_about_breasts(one, WOMEN[0], rng).offset_x_mm[0]) for _ in range(12)
     } == {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fovnet.phantom.acquisition.families import (
-    LEG_MASS,
-    SMALL,
+    LEG_MASS_FIELD,
+    SMALL_FAMILIES,
     Family,
     ScanRequest,
     draw_box_field,
@@ -62,7 +62,10 @@ def test_small_fields_show_some_body() -> None:
 
 def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_all() -> None:
     rng = np.random.default_rng(0)
-    assert all(draw_field_by_name(family.name, PERSON, rng).name == family.name for family in SMALL)
+    assert all(
+        draw_field_by_name(family.name, PERSON, rng).name == family.name
+        for family in SMALL_FAMILIES
+    )
     with pytest.raises(ValueError, match=r"'hearts': .* known are .*heart, close"):
         draw_field_by_name("hearts", PERSON, rng)
 
@@ -143,7 +146,7 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
                 draw_small_family(ScanRequest(person, marks, 1, frozenset()), rng)
                 for _ in range(60)
             )
-            if family.name == LEG_MASS
+            if family.name == LEG_MASS_FIELD
         ]
         assert 15 < len(fields) < 45
         low, high = draw_corners(person, marks, fields[0], rng)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fovnet.phantom.acquisition.families import FAMILIES, SMALL, Family
+from fovnet.phantom.acquisition.families import FAMILIES, SMALL_FAMILIES, Family
 from fovnet.phantom.acquisition.fitting import (
     AIR_MM,
-    CLOSE_MM,
-    SIZES_MM,
+    IMAGE_SIZES_MM,
+    SKIN_MARGIN_MM,
     STEP_MM,
     contour,
     fit_to_body,
@@ -29,7 +29,7 @@ from fovnet.phantom.person.traits import sample_person
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
 STRAIGHT = replace(SITES[0], oblique_share=0.0)
-NAMED = {family.name: family for family in (*FAMILIES, *SMALL)}
+NAMED = {family.name: family for family in (*FAMILIES, *SMALL_FAMILIES)}
 
 
 def planned(family: Family, number: int) -> Plan:
@@ -48,7 +48,7 @@ def ends_mm(grid: Grid, axis: int) -> tuple[float, float]:
 def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: str) -> None:
     """Slices lie at the heights where they did, voxels are as large, and beside the body there is no more air
     than stated."""
-    body, near = contour(PERSON), max(CLOSE_MM) + 6 + STEP_MM + 3
+    body, near = contour(PERSON), max(SKIN_MARGIN_MM) + 6 + STEP_MM + 3
     beside = 0
     for number in range(30):
         before = planned(NAMED[name], number)
@@ -109,7 +109,7 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
         sizes.append(
             max((spacing[1] * after.grid.shape)[axis] for axis in range(3) if axis != through)
         )
-    assert SIZES_MM[0] - 1 < min(sizes) < 130 and 300 < max(sizes) < SIZES_MM[1] + 1
+    assert IMAGE_SIZES_MM[0] - 1 < min(sizes) < 130 and 300 < max(sizes) < IMAGE_SIZES_MM[1] + 1
 
 
 def test_size_is_the_same_whatever_the_organ() -> None:

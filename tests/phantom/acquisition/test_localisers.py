@@ -11,7 +11,7 @@ from fovnet.phantom.acquisition.coils import body_extent_mm, draw_skin_coil
 from fovnet.phantom.acquisition.families import ScanRequest, choose_families
 from fovnet.phantom.acquisition.localisers import (
     LEAST_SNR,
-    LOCALISERS,
+    LOCALISER_FAMILIES,
     combine_flaws,
     draw_quick_sequence,
     is_localiser,
@@ -84,7 +84,9 @@ def test_what_the_dice_leave_alone_is_the_plan_itself() -> None:
 def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        acquired = replace(draw_plan(PERSON, MARKS, LOCALISERS[seed], SITES[1], rng), plane=plane)
+        acquired = replace(
+            draw_plan(PERSON, MARKS, LOCALISER_FAMILIES[seed], SITES[1], rng), plane=plane
+        )
         grid = stack_grid(acquired, rng)
         spacing, through = np.diag(grid.vox_to_ras)[:3], slice_axis(replace(acquired, grid=grid))
         assert through == {"sagittal": 0, "coronal": 1, "axial": 2}[plane]

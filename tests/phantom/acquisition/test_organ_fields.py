@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.families import choose_families
-from fovnet.phantom.acquisition.organ_fields import ORGANS, draw_organ_field
+from fovnet.phantom.acquisition.organ_fields import ORGAN_FAMILIES, draw_organ_field
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.features import SCANNING
@@ -21,7 +21,7 @@ from fovnet.phantom.scanner.tissues import AIR, label_of
 from fovnet.phantom.variety import vary_plan
 
 PEOPLE = [sample_person((15, number)) for number in range(6)]
-NAMED = {family.name: family for family in ORGANS}
+NAMED = {family.name: family for family in ORGAN_FAMILIES}
 STEP_MM = 8.0
 
 

@@ -13,15 +13,15 @@ from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.limbs import LEG_OUTLINE
 from fovnet.phantom.anatomy.trunk import muscular_trunk, under_skin
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.fat_distribution import EVEN, EVEN_LEG, Figure
+from fovnet.phantom.person.fat_distribution import EVEN_LEG, EVEN_LEVELS, Figure
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 PLAIN = replace(
     sample_person((4, 2), frozenset({"fat in places", "varied bodies"})), arms="raised", fat_mm=14.0
 )
-FAR = (2.0,) * len(EVEN)
-NEAR = (0.4,) * len(EVEN)
+FAR = (2.0,) * len(EVEN_LEVELS)
+NEAR = (0.4,) * len(EVEN_LEVELS)
 
 
 def slice_at(person: Person, anatomy_z_mm: float) -> NDArray[np.integer]:

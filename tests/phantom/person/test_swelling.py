@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.acquisition.families import LEG_MASS, ScanRequest, draw_small_family
+from fovnet.phantom.acquisition.families import LEG_MASS_FIELD, ScanRequest, draw_small_family
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.swelling import CORE_SHARE, REACH_RADII, SWELLING_SHARE, Swelling
@@ -118,7 +118,7 @@ def test_one_of_six_has_one_and_is_scanned_for_it() -> None:
         for person in having[:40]
         for _ in range(3)
     ]
-    assert 35 <= names.count(LEG_MASS) <= 90
+    assert 35 <= names.count(LEG_MASS_FIELD) <= 90
     assert not any(
         sample_person((8, number), frozenset({"masses in legs"})).morph.swelling
         for number in range(60)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.scanner.contrasts import PREPARED, UNUSUAL, FreeContrast
+from fovnet.phantom.scanner.contrasts import PREPARED_SEQUENCES, UNUSUAL_SEQUENCES, FreeContrast
 from fovnet.phantom.scanner.sequence import Sequence, diffusion, signals
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
 
@@ -48,7 +48,7 @@ def test_two_diffusion_weightings_give_back_the_coefficient() -> None:
 def test_vessels_are_brightest_in_angiography() -> None:
     angiography = [
         sequence
-        for sequence in UNUSUAL
+        for sequence in UNUSUAL_SEQUENCES
         if sequence.name in ("time of flight", "contrast-enhanced angiography")
     ]
     assert len(angiography) == 2
@@ -84,7 +84,7 @@ def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_mov
 def test_mprage_shows_white_matter_then_grey_then_water_and_fat_not_far_above(
     field_strength: float,
 ) -> None:
-    for sequence in PREPARED[:2]:
+    for sequence in PREPARED_SEQUENCES[:2]:
         seen = signals(TISSUES, sequence, field_strength)
         white, grey, water, fat = (
             seen[label_of(name)]
