@@ -122,12 +122,14 @@ def _is_bundle_or_empty(folder: Path) -> bool:
 
 
 def _weighted_mixture(ensemble: Ensemble) -> Mixture:
+    """The networks of an ensemble as one, weighted by its rule."""
     from fovnet.net.family.mixture import Mixture
 
     return Mixture(ensemble.members, ensemble.rule.member_weights(len(ensemble.members)).tolist())
 
 
 def _bundle_metadata(ensemble: Ensemble) -> dict[str, Any]:
+    """The metadata of the bundle of an ensemble, as MONAI's schema has them."""
     classes = ensemble.vocabulary.classes
     mixture = _weighted_mixture(ensemble)
     tensor_format = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}

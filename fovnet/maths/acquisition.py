@@ -142,4 +142,5 @@ def log_h(z: Floats) -> Floats:
 
 
 def _standard_deviation(variance: Floats) -> Floats:
+    """The square root (m,) of a variance, at least that of LEAST_VARIANCE."""
     return np.asarray(np.sqrt(np.maximum(variance, LEAST_VARIANCE)))

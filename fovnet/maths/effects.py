@@ -87,7 +87,7 @@ def effects(values: Floats, rows: Integers, level_counts: Sequence[int]) -> Effe
 
 
 def is_full_grid(rows: Integers, level_counts: Sequence[int]) -> bool:
-    """Whether every combination of levels is a row, once."""
+    """Whether every combination of levels is a row of the table (M, d), once."""
     return len(rows) == math.prod(level_counts) == len(np.unique(rows, axis=0))
 
 

@@ -34,14 +34,15 @@ cache."""
 
 
 def squared_gaps(X: Floats) -> Floats:
-    """`gaps` (D, n, n): the squared distance of every two points along each column."""
+    """`gaps` (D, n, n): the squared distance of every two points X (n, D) along each column."""
     return np.stack([np.subtract.outer(column, column) ** 2 for column in X.T])
 
 
 def log_marginal_likelihood(
     theta: Floats, gaps: Floats, y: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> tuple[float, Floats]:
-    """log p(y | X, theta) and its gradient (p+2,) in theta.  R&W eqs 5.8 and 5.9.
+    """log p(y | X, theta) and its gradient (p+2,) in theta, for values y (n,) at points of these
+    squared gaps (D, n, n).  R&W eqs 5.8 and 5.9.
 
     Raises LinAlgError where K is not positive definite.
     """
@@ -131,7 +132,8 @@ def fit(
 def factor(
     X: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> Floats:
-    """L (n, n) of the observed points."""
+    """L (n, n), the lower Cholesky factor of the noisy covariance of the observed points X (n, D),
+    given theta (p+2,)."""
     X = X / (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     K, _ = kernel(cdist(X, X, "sqeuclidean"))
     return np.asarray(
@@ -151,8 +153,8 @@ def posterior(
     scales: Scales | None = None,
     kernel: Kernel = matern52,
 ) -> tuple[Floats, Floats]:
-    """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs
-    2.25 and 2.26."""
+    """Mean (m,) and variance (m,) of the noise-free function at points x (m, D), given values y
+    (n,) observed at X (n, D) and the hyper-parameters theta (p+2,).  R&W eqs 2.25 and 2.26."""
     lengthscales = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     s2 = np.exp(theta[-2])
     L = factor(X, theta, scales, kernel)
@@ -172,8 +174,8 @@ def posterior(
 
 
 def leave_one_out(L: Floats, y: Floats) -> Floats:
-    """Mean (n,) at each evaluated point, given the other n - 1 observations; 0, the prior's, where
-    it is the only one.
+    """Mean (n,) at each evaluated point, given the other n - 1 of the observations y (n,) and the
+    factor L (n, n) of all; 0, the prior's, where it is the only one.
 
     R&W eq. 5.12, with theta unchanged.
     """

@@ -104,7 +104,7 @@ class Growing:
         )
 
     def factor(self, rows: Integers) -> Floats:
-        """L (n, n) of these rows."""
+        """L (n, n), the lower Cholesky factor of the noisy covariance of these rows."""
         self._compute_rows(rows)
         row_count = len(rows)
         return np.vstack(
@@ -157,7 +157,8 @@ class Growing:
         ]
 
     def _append_rows(self, new_rows: Integers) -> None:
-        """Compute k more rows of L and V after the kept ones; the caller marks them as kept."""
+        """Compute rows of L and V for k more rows of the space after the kept ones; the caller
+        marks them as kept."""
         kept_count = len(self.rows)
         new_count = len(new_rows)
         if kept_count + new_count > len(self.V):
@@ -218,6 +219,8 @@ class Growing:
             self.V[:row_count] = former_V[:row_count]
 
     def _covariance_of_rows(self, rows: Integers, columns: Integers | slice) -> Floats:
+        """Prior covariance (a, b) of the noise-free function at rows (a,) and rows (b,) of the
+        space."""
         return np.asarray(
             self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[columns], "sqeuclidean"))[0]
         )

@@ -60,4 +60,5 @@ def nearest_gap(points: Floats, queries: Floats) -> Floats:
 
 
 def _affine_terms(points: Floats) -> Floats:
+    """(n, 1 + d) a column of ones, and the points (n, d)."""
     return np.column_stack([np.ones(len(points)), points])

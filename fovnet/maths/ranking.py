@@ -24,7 +24,8 @@ clusters take 20 ms instead of seconds."""
 
 
 def roc_area(scores: Floats, is_positive: NDArray[np.bool_]) -> float:
-    """The exact area for scores (s,); NaN without a positive or without a negative."""
+    """The exact area under the curve of scores (s,); NaN without a positive or without a
+    negative."""
     positive_count = int(is_positive.sum())
     negative_count = int((~is_positive).sum())
     if not positive_count or not negative_count:
@@ -72,7 +73,8 @@ def pairs_of(
     cluster_of_observation: NDArray[np.int64],
     cluster_count: int,
 ) -> Pairs:
-    """The pairs of observations (s,) by their clusters, numbered from 0."""
+    """The pairs of a positive and a negative observation (s,), counted by the clusters of both,
+    which are numbered from 0."""
     levels, level_index = np.unique(scores, return_inverse=True)
     if len(levels) > LEVELS:
         level_index = ((rankdata(scores) - 1) * LEVELS / len(scores)).astype(np.int64)

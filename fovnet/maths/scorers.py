@@ -71,8 +71,8 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
 
 
 def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Floats, Floats]:
-    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of
-    `forward`; and that in the first layer's values before its ReLU (M, n, width)."""
+    """The gradient (M, K) in `flat`, and that in the first layer's values before its ReLU (M, n,
+    width), given that in the outputs (M, n, out) and the values of `forward`."""
     gradients = Layers(layers.widths, np.empty_like(layers.flat))
     for layer_index in reversed(range(len(layers.views))):
         weight_gradient, bias_gradient = gradients.views[layer_index]

@@ -331,8 +331,8 @@ def _calibrate_set_probability(set_probability: float, spans: Sequence[Span], ru
 def _side_region_probability(
     decided_labels: NDArray[np.bool_], side_shares: Floats, chain_region_count: int
 ) -> Floats:
-    """Shares of the side regions as probabilities: doubled beside another label, tripled beside
-    two, because training splits the target of such a slice evenly; at most 1."""
+    """(s, p) the side regions' shares as probabilities: doubled beside another label, tripled
+    beside two, because training splits the target of such a slice evenly; at most 1."""
     has_side_region = decided_labels[:, chain_region_count:-1]
     has_label = np.column_stack(
         [decided_labels[:, :chain_region_count].any(axis=1), has_side_region]
@@ -365,7 +365,7 @@ def predicted_class(
     decided_labels: NDArray[np.bool_], chain_region_count: int
 ) -> NDArray[np.int64]:
     """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the
-    n-rung chain, else none."""
+    chain, else none."""
     class_count = decided_labels.shape[1]
     class_order = np.concatenate(
         [

@@ -43,8 +43,8 @@ def loss(
     edges_mm: Sequence[Floats],
     chain_region_count: int,
 ) -> float:
-    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is
-    perfect, 1 the worst.
+    """The loss of the labels decided on some volumes, (s, k) each, with a chain of so many regions;
+    0 is perfect, 1 the worst.
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
@@ -111,8 +111,8 @@ def border_losses(
 def border_errors(
     predicted: Bools, truth: Bools, edges_mm: Floats, chain_region_count: int
 ) -> dict[tuple[int, int], float | None]:
-    """Predicted minus true height in mm of every border (rung below, rung above; n for none); None
-    if it is missed or invented."""
+    """Predicted minus true height in mm, by border (rung below, rung above; `chain_region_count`
+    for none); None if it is missed or invented."""
     is_unlabelled = side_region_alone(truth, chain_region_count)
     is_judged = ~(is_unlabelled[1:] | is_unlabelled[:-1])
     predicted_mm = _border_heights(predicted, edges_mm, is_judged, chain_region_count)
@@ -127,7 +127,7 @@ def border_errors(
 def _border_heights(
     labels: Bools, edges_mm: Floats, is_judged: Bools, chain_region_count: int
 ) -> dict[tuple[int, int], float]:
-    """Height of each border; of several of one kind, the lowest if it goes from none to a region,
+    """Height in mm by border; of several of one kind, the lowest if it goes from none to a region,
     else the topmost.
 
     A region predicted on both sides of a signal void also has borders there; these rules select its

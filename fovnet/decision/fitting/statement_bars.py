@@ -84,9 +84,9 @@ def settle_statements(
     at_risk: float,
     seed: int,
 ) -> tuple[Rule, dict[str, Any]]:
-    """The rule with calibrated probabilities of regions and bars for them, and how these were
-    found: of each kind its bar, whether it is promised, and how many subjects and statements it was
-    chosen from."""
+    """The rule with calibrated probabilities of regions and bars for them, and the facts of how
+    these were found: of each kind its bar, whether it is promised, and how many subjects and
+    statements it was chosen from."""
     chain_region_count = len(vocabulary.chain)
     rule = replace(
         rule,
@@ -121,8 +121,8 @@ def _fit_line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
 def _grade_statements(
     rule: Rule, volumes: Sequence[LabelledDecision], vocabulary: Vocabulary, kind: str
 ) -> list[GradedAnswer]:
-    """The statements more likely of this kind, as they would be given from a probability of one
-    half on."""
+    """The statements more likely of this kind (YES or NO) than not, as they would be given from a
+    probability of one half on, with their errors."""
     rule_at_even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
     graded_answers = []
     for volume in volumes:
