@@ -41,23 +41,23 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
              leave a damaged file
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary_path = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary_path, "wb") as file:
             write(file)
             file.flush()
             if lasting:
                 os.fsync(file.fileno())  # a rename may reach the disk before the bytes do
-        os.replace(temporary, path)
+        os.replace(temporary_path, path)
     except OSError as fault:
         # no file is named if the disk is full, otherwise the temporary one
-        if fault.filename in (None, str(temporary)):
+        if fault.filename in (None, str(temporary_path)):
             fault.filename = str(path)
             fault.filename2 = None
         raise
     finally:
         with suppress(OSError):  # removing may fail as well, and must not hide the first error
-            temporary.unlink(missing_ok=True)
+            temporary_path.unlink(missing_ok=True)
     return path
 
 
@@ -281,10 +281,10 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
         )
     for member in archive.infolist():
         with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
+            npy_version = np.lib.format.read_magic(file)
             read_header = (
                 np.lib.format.read_array_header_1_0
-                if version == (1, 0)
+                if npy_version == (1, 0)
                 else np.lib.format.read_array_header_2_0
             )
             shape, _, dtype = read_header(file)

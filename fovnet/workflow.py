@@ -27,14 +27,14 @@ def sections(settings: Settings) -> dict[str, Any]:
     are in the vocabulary only, so that a new colour does not repeat slicing.  Raises ConfigError as
     `fovnet.config.regions.vocabulary`.
     """
-    regions = vocabulary(settings.regions).regions
+    vocabulary_regions = vocabulary(settings.regions).regions
     sections = {
         **settings.model_dump(mode="json"),
-        "vocabulary": [asdict(region) for region in regions],
+        "vocabulary": [asdict(region) for region in vocabulary_regions],
     }
     if settings.regions != "default":
         sections["regions"] = [
-            (region.name, region.rung, sorted(region.words)) for region in regions
+            (region.name, region.rung, sorted(region.words)) for region in vocabulary_regions
         ]
     return sections
 
@@ -110,21 +110,21 @@ def prior_files(settings: Settings) -> list[str]:
 def lesson_files(settings: Settings) -> list[str]:
     """For each search to learn from, the file that identifies it.  Raises ConfigError
     "learn-sources" where there is none."""
-    files = []
-    for folder in settings.search.learn_from:
-        journal_file = Path(folder, "search.json")
-        results_file = Results(Path(folder)).search / "current.json"
+    identifying_files = []
+    for learned_folder in settings.search.learn_from:
+        journal_file = Path(learned_folder, "search.json")
+        results_file = Results(Path(learned_folder)).search / "current.json"
         if journal_file.exists():
-            files.append(str(journal_file))
+            identifying_files.append(str(journal_file))
         elif results_file.exists():
-            files.append(str(results_file))
+            identifying_files.append(str(results_file))
         else:
             raise ConfigError(
                 "learn-sources",
-                f"search.learn_from: {folder} has neither search.json nor search/current.json; "
+                f"search.learn_from: {learned_folder} has neither search.json nor search/current.json; "
                 "give a journal, or a results folder whose search is done",
             )
-    return files
+    return identifying_files
 
 
 def sentence_on_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:

@@ -147,7 +147,7 @@ def dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
 
 
 def non_finite_notes(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
-    """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more
+    """One note if some voxels are not finite, else none.  Raises VolumeError "volume-nonfinite" if half or more
     are not."""
     if 2 * bad_count >= voxel_count:
         raise VolumeError(

@@ -33,9 +33,11 @@ def without_fill(volume: Volume) -> Volume:
     if fill_value is None:
         return volume
     fill_share = np.count_nonzero(volume.voxels == fill_value) / volume.voxels.size
-    note = f"{fill_share:.0%} of the voxels are exactly {fill_value:g}, a constant fill; set to 0"
+    fill_note = (
+        f"{fill_share:.0%} of the voxels are exactly {fill_value:g}, a constant fill; set to 0"
+    )
     return replace(
-        volume, voxels=np.maximum(volume.voxels, np.float32(0)), notes=(*volume.notes, note)
+        volume, voxels=np.maximum(volume.voxels, np.float32(0)), notes=(*volume.notes, fill_note)
     )
 
 

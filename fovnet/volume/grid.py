@@ -116,7 +116,7 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
 
 
 def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[str, ...]:
-    """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes
+    """At most one note, on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes
     as whole frames follow.
 
     Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or

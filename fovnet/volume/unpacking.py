@@ -120,8 +120,8 @@ def stored_numbers(
     Raises VolumeError "volume-truncated" if it ends before.
     """
     for first_number in range(0, count, AT_ONCE):
-        piece = np.empty(min(AT_ONCE, count - first_number), dtype)
-        piece_bytes = memoryview(cast(Any, piece)).cast("B")
+        number_piece = np.empty(min(AT_ONCE, count - first_number), dtype)
+        piece_bytes = memoryview(cast(Any, number_piece)).cast("B")
         filled_bytes = 0
         while filled_bytes < len(piece_bytes):
             read_length = stream.readinto(piece_bytes[filled_bytes : filled_bytes + PIECE_BYTES])  # type: ignore[attr-defined]
@@ -133,7 +133,7 @@ def stored_numbers(
                     "bytes. Copy it again from its origin.",
                 )
             filled_bytes += read_length
-        yield piece
+        yield number_piece
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:

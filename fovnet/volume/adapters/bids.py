@@ -140,15 +140,15 @@ def _read_sidecars(
     aside_rows = []
     folders_downwards = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
     for folder in folders_downwards:
-        sidecars = []
+        applicable_sidecars = []
         for sidecar in folder.glob(f"*{suffix}.json"):
             *sidecar_entities, sidecar_suffix = sidecar.stem.split("_")
             if sidecar_suffix == suffix and set(sidecar_entities) <= set(entities):
-                sidecars.append((len(sidecar_entities), sidecar))
-        for _, sidecar in sorted(sidecars):
+                applicable_sidecars.append((len(sidecar_entities), sidecar))
+        for _, sidecar in sorted(applicable_sidecars):
             try:
-                fields = json.loads(regular_path(sidecar).read_text(encoding="utf-8-sig"))
-                sidecar_fields |= fields if isinstance(fields, dict) else {}
+                json_fields = json.loads(regular_path(sidecar).read_text(encoding="utf-8-sig"))
+                sidecar_fields |= json_fields if isinstance(json_fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
                 aside_rows.append(AsideRow(sidecar, BROKEN, reason, "sidecar"))

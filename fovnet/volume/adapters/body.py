@@ -40,7 +40,12 @@ def body_slices(volume: Volume) -> tuple[int, int]:
     return int(tissue_slices[0]), int(tissue_slices[-1])
 
 
-def runs_of(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def runs_of(is_in_run: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """(first, last) of every run of True, ascending."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    return [(int(begin), int(end) - 1) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+    run_edges = np.flatnonzero(
+        np.diff(np.concatenate([[False], is_in_run, [False]]).astype(np.int8))
+    )
+    return [
+        (int(begin), int(end) - 1)
+        for begin, end in zip(run_edges[::2], run_edges[1::2], strict=True)
+    ]

@@ -125,7 +125,7 @@ def write_tables(
             f"{tree or out}: no volume was found; {reason}. Is this the top folder of the tree?",
         )
     attribute_names = {name for row in gathering.volumes for name in row.attributes}
-    columns = [
+    volume_columns = [
         *VOLUME_COLUMNS,
         *(name for name in ATTRIBUTES if name in attribute_names),
         *sorted(attribute_names - set(ATTRIBUTES)),
@@ -143,7 +143,7 @@ def write_tables(
     if gathering.regions:
         region_columns = (*REGION_COLUMNS, "first_slice", "last_slice")
         text_by_path[regions_path] = tsv_text(region_columns, map(_region_row, gathering.regions))
-    write_together(text_by_path | {volumes_path: tsv_text(columns, volume_rows)})
+    write_together(text_by_path | {volumes_path: tsv_text(volume_columns, volume_rows)})
     if regions_path not in text_by_path:
         regions_path.unlink(missing_ok=True)  # of an earlier run that found labels
     return volumes_path

@@ -156,8 +156,8 @@ def regions_of(
     _settle_rungs(lowest_rungs, highest_rungs, is_limit_absent)
     is_decided = lowest_rungs == highest_rungs
     slice_index = np.arange(slices)
-    witnesses = WITNESSES | (WITHOUT_LIVER if is_limit_absent[2] else {})
-    for organ_name, (lowest_rung, highest_rung) in witnesses.items():
+    rung_range_by_organ = WITNESSES | (WITHOUT_LIVER if is_limit_absent[2] else {})
+    for organ_name, (lowest_rung, highest_rung) in rung_range_by_organ.items():
         organ = organs.get(organ_name)
         if organ is not None:
             is_undecided = ~is_decided & (slice_index >= organ.first) & (slice_index <= organ.last)
@@ -244,8 +244,8 @@ def _settle_rungs(
 ) -> None:
     """Applies rules 2 and 4, in place, until nothing changes."""
     while True:
-        earlier_low = lowest_rungs.copy()
-        earlier_high = highest_rungs.copy()
+        earlier_lowest = lowest_rungs.copy()
+        earlier_highest = highest_rungs.copy()
         np.maximum.accumulate(lowest_rungs, out=lowest_rungs)
         highest_rungs[:] = np.minimum.accumulate(highest_rungs[::-1])[::-1]
         for limit, is_absent in zip(LIMITS, is_limit_absent, strict=True):
@@ -260,8 +260,8 @@ def _settle_rungs(
             if is_lower_absent and is_upper_absent and lower_limit.organs == upper_limit.organs:
                 lowest_rungs[lowest_rungs == upper_limit.below] += 1
                 highest_rungs[highest_rungs == upper_limit.below] -= 1
-        if np.array_equal(earlier_low, lowest_rungs) and np.array_equal(
-            earlier_high, highest_rungs
+        if np.array_equal(earlier_lowest, lowest_rungs) and np.array_equal(
+            earlier_highest, highest_rungs
         ):
             return
 

@@ -74,8 +74,8 @@ def subjects_of(volumes: Sequence[PersonOfVolume]) -> Subjects:
 
 
 def _identity_claim(volume: PersonOfVolume) -> tuple[str, str]:
-    """What volumes of one person have in common: the PatientID, however it is written; without one
-    the name and birth date, else the study, else nothing."""
+    """(kind, value) that volumes of one person have in common: the PatientID, however it is written;
+    without one the name and birth date, else the study, else the series itself."""
     person = volume.person
     if person.patient_id:
         spelling = spelling_of(person.patient_id)
@@ -133,9 +133,9 @@ def _subject_id(
 ) -> str:
     """The first hash of PatientID, study or series that none of the other volumes has."""
     other_hashes = {digits for volume in other_volumes for digits in (volume.patient, volume.study)}
-    patients = [volume.patient for volume in person_volumes]
-    studies = [volume.study for volume in person_volumes]
-    for hashes in (patients, studies):
+    patient_hashes = [volume.patient for volume in person_volumes]
+    study_hashes = [volume.study for volume in person_volumes]
+    for hashes in (patient_hashes, study_hashes):
         if all(hashes) and not other_hashes.intersection(hashes):
             return min(hashes)
     return min(volume.series for volume in person_volumes)

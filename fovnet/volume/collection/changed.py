@@ -83,9 +83,9 @@ def _places_to_stamp(path: Path) -> Iterator[Path]:
             yield from (Path(parent, stem) for stem in folders)
     elif stem := next(
         (
-            str(path)[: -len(header)]
-            for header in HEADER_SUFFIXES
-            if path.name.lower().endswith(header)
+            str(path)[: -len(header_suffix)]
+            for header_suffix in HEADER_SUFFIXES
+            if path.name.lower().endswith(header_suffix)
         ),
         "",
     ):
@@ -109,8 +109,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _stamp_of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
-    """A folder's own modification time; number, total bytes and latest modification time of the
-    files in it."""
+    """(a folder's own modification time in ns, number, total bytes and latest modification time in ns
+    of the files in it)."""
     with os.scandir(folder) as entries:
         file_statuses = [entry.stat() for entry in entries if entry.is_file()]
     return (

@@ -452,7 +452,7 @@ def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
 
 
 def _arrays_of(stack: SliceStack) -> dict[str, Any]:
-    """What `_from_cache` needs to make the stack again."""
+    """The arrays, by name, from which `_from_cache` makes the stack again."""
     arrays: dict[str, Any] = {
         "pixels": stack.pixels,
         "z_mm": stack.z_mm,

@@ -141,17 +141,23 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
                 (row for row in label_rows if row.region in (*vocabulary.chain, NONE)),
                 key=lambda row: row.first,
             )
-            for below, above in pairwise(sorted_rows):
-                next_slice_step = 0 if above.in_mm else 1
-                widest_allowed = THICKEST_MM if above.in_mm else 0
-                first_between = below.last + next_slice_step
-                last_between = above.first - next_slice_step
+            for lower_row, upper_row in pairwise(sorted_rows):
+                slice_step = 0 if upper_row.in_mm else 1
+                widest_allowed = THICKEST_MM if upper_row.in_mm else 0
+                first_between = lower_row.last + slice_step
+                last_between = upper_row.first - slice_step
                 if (
-                    NONE not in (below.region, above.region)
-                    and last_between - first_between + next_slice_step > widest_allowed
+                    NONE not in (lower_row.region, upper_row.region)
+                    and last_between - first_between + slice_step > widest_allowed
                 ):
                     gaps.append(
-                        LabelGap(volume_id, below.region, above.region, first_between, last_between)
+                        LabelGap(
+                            volume_id,
+                            lower_row.region,
+                            upper_row.region,
+                            first_between,
+                            last_between,
+                        )
                     )
     return gaps
 
@@ -161,12 +167,12 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     refused when they are read."""
     sentences = []
     for collection, table in collections.items():
-        paths = [row.path for row in table.volumes if is_missing(row)]
-        if paths:
-            verb = "is" if len(paths) == 1 else "are"
+        missing_paths = [row.path for row in table.volumes if is_missing(row)]
+        if missing_paths:
+            verb = "is" if len(missing_paths) == 1 else "are"
             sentences.append(
-                f"collection {collection}: {len(paths):,} of its files {verb} missing, the first "
-                f"{paths[0]}; add them, or remove their lines from {table.path}"
+                f"collection {collection}: {len(missing_paths):,} of its files {verb} missing, the first "
+                f"{missing_paths[0]}; add them, or remove their lines from {table.path}"
             )
     return sentences
 

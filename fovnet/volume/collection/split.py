@@ -38,8 +38,7 @@ def split_subjects(
     }
     free_subjects = [subject for subject in all_subjects if subject not in fixed_splits]
     fixed_counts = [
-        sum(split == split_name_counted for split in fixed_splits.values())
-        for split_name_counted in SPLITS
+        sum(split == counted_split for split in fixed_splits.values()) for counted_split in SPLITS
     ]
     name_seed = int.from_bytes(hashlib.sha256(collection.encode()).digest()[:8])
     shuffled_indices = np.random.default_rng([seed, name_seed]).permutation(len(free_subjects))

@@ -122,27 +122,31 @@ def _overlaps_of_none(
                     )
 
 
-def _reaches(lower: RegionRow, upper: RegionRow) -> bool:
+def _reaches(lower_row: RegionRow, upper_row: RegionRow) -> bool:
     """Whether a row ends above the beginning of another in the same unit; rows in millimetres may
     touch."""
-    return upper.first < lower.last if upper.in_mm else upper.first <= lower.last
+    return (
+        upper_row.first < lower_row.last if upper_row.in_mm else upper_row.first <= lower_row.last
+    )
 
 
 def _overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[Fault]:
     """A fault for each row that begins before a row of another region before it has ended;
     `sorted_labels` is sorted by first slice."""
     highest_by_region: dict[str, RegionRow] = {}
-    for line, upper in sorted_labels:
-        lower = max(
-            (row for name, row in highest_by_region.items() if name != upper.region),
+    for line, upper_row in sorted_labels:
+        lower_row = max(
+            (row for name, row in highest_by_region.items() if name != upper_row.region),
             key=lambda row: row.last,
             default=None,
         )
-        highest_by_region[upper.region] = max(
-            upper, highest_by_region.get(upper.region, upper), key=lambda row: row.last
+        highest_by_region[upper_row.region] = max(
+            upper_row, highest_by_region.get(upper_row.region, upper_row), key=lambda row: row.last
         )
-        if lower is not None and _reaches(lower, upper):
-            overlap_phrase = f"overlaps {lower.region} ({lower.first:g} to {lower.last:g})"
+        if lower_row is not None and _reaches(lower_row, upper_row):
+            overlap_phrase = (
+                f"overlaps {lower_row.region} ({lower_row.first:g} to {lower_row.last:g})"
+            )
             yield line.fault("region", f"{overlap_phrase}; correct one of them")
 
 
@@ -150,8 +154,9 @@ def _rows_upside_down(
     chain: Sequence[LabelledLine], rung_by_name: Mapping[str, int]
 ) -> Iterator[Fault]:
     """A fault for each row that lies above a region it must lie below."""
-    for (_, lower), (line, upper) in pairwise(chain):
-        if rung_by_name[upper.region] < rung_by_name[lower.region]:
+    for (_, lower_row), (line, upper_row) in pairwise(chain):
+        if rung_by_name[upper_row.region] < rung_by_name[lower_row.region]:
             yield line.fault(
-                "region", f"is above {lower.region}; slices are counted from the feet, in RAS order"
+                "region",
+                f"is above {lower_row.region}; slices are counted from the feet, in RAS order",
             )

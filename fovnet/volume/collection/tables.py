@@ -60,29 +60,29 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     Raises CollectionError "collection-missing" if there is no volumes.tsv, "collection-invalid"
     with every fault found: file, line, column, value and what to write instead.
     """
-    table = Path(path) / "volumes.tsv" if Path(path).is_dir() else Path(path)
+    volume_table = Path(path) / "volumes.tsv" if Path(path).is_dir() else Path(path)
     faults: list[Fault] = []
-    lines, stray_words = read_lines(table, VOLUME_COLUMNS, faults)
+    lines, stray_words = read_lines(volume_table, VOLUME_COLUMNS, faults)
     volumes = [row for line in lines if (row := read_volume_row(line, faults))]
     faults += [*repeated_names(lines), *split_people(lines), *shared_files(volumes, lines)]
     faults.sort()
-    region_table = table.with_name("regions.tsv")
-    labels: list[LabelledLine] = []
+    region_table = volume_table.with_name("regions.tsv")
+    labelled_lines: list[LabelledLine] = []
     if region_table.exists():
         possible_ids = _possible_ids(lines, stray_words)
-        labels, label_faults = _read_labels(region_table, possible_ids, vocabulary)
+        labelled_lines, label_faults = _read_labels(region_table, possible_ids, vocabulary)
         faults += label_faults
     if faults:
         sentences = "\n  ".join(fault.sentence for fault in faults)
         raise CollectionError(
             "collection-invalid",
-            f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {sentences}",
+            f"{volume_table.parent}: {several(len(faults), 'fault')} in the tables\n  {sentences}",
         )
     rows_by_volume: dict[str, list[RegionRow]] = {}
-    for label in labels:
+    for label in labelled_lines:
         rows_by_volume.setdefault(label.row.volume_id, []).append(label.row)
     rows_by_id = {volume_id: tuple(rows) for volume_id, rows in rows_by_volume.items()}
-    return Collection(table, tuple(volumes), MappingProxyType(rows_by_id))
+    return Collection(volume_table, tuple(volumes), MappingProxyType(rows_by_id))
 
 
 def _possible_ids(lines: list[Line], stray_words: set[str]) -> set[str] | None:
@@ -95,20 +95,22 @@ def _possible_ids(lines: list[Line], stray_words: set[str]) -> set[str] | None:
 
 
 def _read_labels(
-    table: Path, possible_ids: set[str] | None, vocabulary: Vocabulary
+    region_table: Path, possible_ids: set[str] | None, vocabulary: Vocabulary
 ) -> tuple[list[LabelledLine], list[Fault]]:
     """(the labels of a regions.tsv without doubles, all faults in it in the order of its lines)."""
     faults: list[Fault] = []
-    labels: list[LabelledLine] = []
-    for line in read_lines(table, REGION_COLUMNS, faults)[0]:
+    labelled_lines: list[LabelledLine] = []
+    for line in read_lines(region_table, REGION_COLUMNS, faults)[0]:
         row = read_region_row(line, possible_ids, vocabulary, faults)
         if row:
-            labels.append(LabelledLine(line, row))
-    first_line_by_row = {row: line for line, row in reversed(labels)}
-    faults += doubled_labels(labels, first_line_by_row)
-    labels = [label for label in labels if first_line_by_row[label.row] is label.line]
-    faults += label_conflicts(labels, vocabulary)
-    return labels, sorted(faults)
+            labelled_lines.append(LabelledLine(line, row))
+    first_line_by_row = {row: line for line, row in reversed(labelled_lines)}
+    faults += doubled_labels(labelled_lines, first_line_by_row)
+    labelled_lines = [
+        label for label in labelled_lines if first_line_by_row[label.row] is label.line
+    ]
+    faults += label_conflicts(labelled_lines, vocabulary)
+    return labelled_lines, sorted(faults)
 
 
 def refuse_shared_names(tables: Mapping[str, Collection]) -> None:

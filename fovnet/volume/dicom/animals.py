@@ -100,7 +100,9 @@ def has_unclear_species(get: Callable[[str], Any]) -> bool:
 
 def _species_codes(get: Callable[[str], Any]) -> frozenset[str]:
     code_lookups = map(getter, values_of(get("PatientSpeciesCodeSequence")))
-    return frozenset(text(look_up("CodeValue")).upper() for look_up in code_lookups) - {""}
+    return frozenset(text(value_of_code("CodeValue")).upper() for value_of_code in code_lookups) - {
+        ""
+    }
 
 
 def _descriptions(get: Callable[[str], Any]) -> list[str]:

@@ -229,13 +229,13 @@ def decodable_syntaxes() -> list[UID]:
     from pydicom.uid import AllTransferSyntaxes, ExplicitVRLittleEndian
 
     add_plugins()
-    syntaxes: list[UID] = []
+    decodable: list[UID] = []
     for syntax in AllTransferSyntaxes:
         with suppress(NotImplementedError):  # pydicom knows of no decoder for it
             if get_decoder(syntax).is_available and not syntax.is_deflated:
-                syntaxes.append(syntax)
+                decodable.append(syntax)
     return sorted(
-        syntaxes, key=lambda syntax: (syntax.is_compressed, syntax != ExplicitVRLittleEndian)
+        decodable, key=lambda syntax: (syntax.is_compressed, syntax != ExplicitVRLittleEndian)
     )
 
 

@@ -71,7 +71,7 @@ class Demographics:
 
     def contradictions(self, other: Demographics) -> list[str]:
         """The attributes, in words, by which both cannot be one person."""
-        differences = []
+        differing_attributes = []
         same_birthday = bool(self.birthday) and self.birthday == other.birthday
         is_other_name = not (self.name <= other.name or other.name <= self.name)
         # a name changes with a marriage; under a PatientID for all, the birth date may be one for
@@ -82,18 +82,18 @@ class Demographics:
             and is_other_name
             and (not same_birthday or self.is_placeholder)
         ):
-            differences.append("name")
+            differing_attributes.append("name")
         # a month and day that were removed are 1 January, and a date that was is 19000101
         is_rounded = not self.is_placeholder and (self.on_new_year or other.on_new_year)
         if self.birthday and other.birthday and not same_birthday and not is_rounded:
-            differences.append("birth date")
+            differing_attributes.append("birth date")
         if self.sex and other.sex and self.sex != other.sex:
-            differences.append("sex")
+            differing_attributes.append("sex")
         if self._ages_differ(other):
-            differences.append("age")
+            differing_attributes.append("age")
         if self.patient_id != other.patient_id and not self._is_confirmed(other):
-            differences.append("PatientID")
-        return differences
+            differing_attributes.append("PatientID")
+        return differing_attributes
 
     def _ages_differ(self, other: Demographics) -> bool:
         """Whether both years of birth, else both ages, are farther apart than one person's."""
@@ -121,11 +121,11 @@ def age_years(written: str) -> float | None:
 
 def _decimal_year(date_text: str) -> float | None:
     """A date with or without separators as a year with a fraction; None for anything else."""
-    digits = re.sub(r"[-./]", "", date_text)
-    if not re.fullmatch(r"\d{8}", digits):
+    date_digits = re.sub(r"[-./]", "", date_text)
+    if not re.fullmatch(r"\d{8}", date_digits):
         return None
     try:
-        day = date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+        full_date = date(int(date_digits[:4]), int(date_digits[4:6]), int(date_digits[6:]))
     except ValueError:
         return None
-    return day.year + (day - date(day.year, 1, 1)).days / DAYS_A_YEAR
+    return full_date.year + (full_date - date(full_date.year, 1, 1)).days / DAYS_A_YEAR

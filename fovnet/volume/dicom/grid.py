@@ -119,7 +119,7 @@ def regular_grid(source: str, planes: NDArray[np.float32], positions: StackPosit
     """The images on a regular grid.  Raises VolumeError "volume-gaps" or "volume-tilt" for
     positions too irregular to correct."""
     planes, offset_mm, tilt_notes = _straighten(source, planes, positions)
-    planes, step_mm, nearest, gap_notes = _space_evenly(source, planes, positions.along)
+    planes, step_mm, nearest_images, gap_notes = _space_evenly(source, planes, positions.along)
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = positions.axes.T * [
         positions.spacing_mm[1],
@@ -128,7 +128,10 @@ def regular_grid(source: str, planes: NDArray[np.float32], positions: StackPosit
     ]
     vox_to_lps[:3, 3] = positions.origin + offset_mm @ positions.axes[:2]
     return ImageGrid(
-        planes.transpose(2, 1, 0), LPS_TO_RAS @ vox_to_lps + 0.0, nearest, tilt_notes + gap_notes
+        planes.transpose(2, 1, 0),
+        LPS_TO_RAS @ vox_to_lps + 0.0,
+        nearest_images,
+        tilt_notes + gap_notes,
     )
 
 
@@ -247,7 +250,7 @@ def _space_evenly(
     share_above = ((places_mm - depths_mm[image_below]) / gaps_mm[image_below]).astype(np.float32)[
         :, None, None
     ]
-    nearest = np.abs(places_mm[:, None] - depths_mm).argmin(axis=1)
+    nearest_images = np.abs(places_mm[:, None] - depths_mm).argmin(axis=1)
     note = (
         f"images {gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm apart (usually {usual_mm:.2f}): "
         f"interpolated at {step_mm:.2f} mm"
@@ -255,6 +258,6 @@ def _space_evenly(
     return (
         planes[image_below] * (1 - share_above) + planes[image_below + 1] * share_above,
         step_mm,
-        nearest,
+        nearest_images,
         (note,),
     )

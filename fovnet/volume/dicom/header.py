@@ -190,19 +190,19 @@ def without_warnings() -> Iterator[None]:
     that matter are checked here."""
     import pydicom.config
 
-    settings = pydicom.config.settings
-    logger = logging.getLogger("pydicom")
-    earlier_mode = settings.reading_validation_mode
-    earlier_level = logger.level
-    settings.reading_validation_mode = pydicom.config.IGNORE
-    logger.setLevel(logging.CRITICAL)
+    pydicom_settings = pydicom.config.settings
+    pydicom_logger = logging.getLogger("pydicom")
+    earlier_mode = pydicom_settings.reading_validation_mode
+    earlier_level = pydicom_logger.level
+    pydicom_settings.reading_validation_mode = pydicom.config.IGNORE
+    pydicom_logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        settings.reading_validation_mode = earlier_mode
-        logger.setLevel(earlier_level)
+        pydicom_settings.reading_validation_mode = earlier_mode
+        pydicom_logger.setLevel(earlier_level)
 
 
 def read_whole_header(item: DicomObject) -> Any:
@@ -364,15 +364,19 @@ def _private_value(layer: Any, keyword: str) -> Any:
     """The value of a private element, in the block of its private creator, else in block 0x10 if
     that has no creator; decoded if its VR was lost on the way (UN)."""
     group, element_number, creator = PRIVATE_ELEMENTS[keyword]
-    block = next(
-        (block for block in PRIVATE_BLOCKS if _private_creator(layer, group, block) == creator),
+    private_block = next(
+        (
+            private_block
+            for private_block in PRIVATE_BLOCKS
+            if _private_creator(layer, group, private_block) == creator
+        ),
         None,
     )
-    if block is None and not _private_creator(layer, group, PRIVATE_BLOCKS[0]):
-        block = PRIVATE_BLOCKS[0]
-    if block is None:
+    if private_block is None and not _private_creator(layer, group, PRIVATE_BLOCKS[0]):
+        private_block = PRIVATE_BLOCKS[0]
+    if private_block is None:
         return None
-    value = _value_of_element(layer.get(group << 16 | block << 8 | element_number))
+    value = _value_of_element(layer.get(group << 16 | private_block << 8 | element_number))
     if not isinstance(value, bytes) or keyword == "csa":
         return value
     if keyword == "uih_slices":

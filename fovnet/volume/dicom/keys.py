@@ -58,12 +58,13 @@ def keys_of(frames: Sequence[Frame]) -> list[Key]:
     return keys
 
 
-def same_direction(frame: Frame, other: Frame) -> bool:
+def same_direction(frame: Frame, other_frame: Frame) -> bool:
     """Whether both images have an orientation, and it is the same."""
-    if frame.orientation is None or other.orientation is None:
+    if frame.orientation is None or other_frame.orientation is None:
         return False
     return bool(
-        np.abs(np.subtract(frame.orientation, other.orientation)).max() < MAX_COSINE_DIFFERENCE
+        np.abs(np.subtract(frame.orientation, other_frame.orientation)).max()
+        < MAX_COSINE_DIFFERENCE
     )
 
 
@@ -107,15 +108,15 @@ def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
     empty."""
     series_numbers = [series_number(frame) for frame in frames]
     kept_numbers = [NO_NUMBER] * len(frames)
-    for indices in _group_alike(
+    for frame_indices in _group_alike(
         keys, [KEY_ATTRIBUTES.index(attribute) for attribute in ATTRIBUTES_OVER_TIME]
     ):
-        alike_frames = [frames[frame_index] for frame_index in indices]
+        alike_frames = [frames[frame_index] for frame_index in frame_indices]
         frames_by_number = group_by_key(
-            alike_frames, [series_numbers[frame_index] for frame_index in indices]
+            alike_frames, [series_numbers[frame_index] for frame_index in frame_indices]
         )
         if len(frames_by_number) > 1 and _are_series(frames_by_number):
-            for frame_index in indices:
+            for frame_index in frame_indices:
                 kept_numbers[frame_index] = series_numbers[frame_index]
     return kept_numbers
 
@@ -140,17 +141,19 @@ def _are_series(frames_by_number: dict[str, list[Frame]]) -> bool:
     return any(map(spans_places, frames_by_number.values()))
 
 
-def _blank_packages(frames: Sequence[Frame], keys: list[Key], columns: Sequence[int]) -> None:
+def _blank_packages(frames: Sequence[Frame], keys: list[Key], key_columns: Sequence[int]) -> None:
     """Blanks in place the values by which only packages of slices differ that together make one
     evenly spaced stack."""
-    for indices in _group_alike(keys, columns):
-        alike_frames = [frames[frame_index] for frame_index in indices]
+    for frame_indices in _group_alike(keys, key_columns):
+        alike_frames = [frames[frame_index] for frame_index in frame_indices]
         packages = list(
-            group_by_key(alike_frames, [keys[frame_index] for frame_index in indices]).values()
+            group_by_key(
+                alike_frames, [keys[frame_index] for frame_index in frame_indices]
+            ).values()
         )
         if len(packages) > 1 and is_even(alike_frames, missing=_are_packages_woven(packages)):
-            for frame_index in indices:
-                keys[frame_index] = _blank_columns(keys[frame_index], columns)
+            for frame_index in frame_indices:
+                keys[frame_index] = _blank_columns(keys[frame_index], key_columns)
 
 
 def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
@@ -164,25 +167,28 @@ def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
     return are_woven(depths_by_package)
 
 
-def _blank_counts(frames: Sequence[Frame], keys: list[Key], columns: Sequence[int]) -> None:
+def _blank_counts(frames: Sequence[Frame], keys: list[Key], key_columns: Sequence[int]) -> None:
     """Blanks in place an echo or temporal position that numbers the slices of a stack."""
-    for indices in _group_alike(keys, columns):
+    for frame_indices in _group_alike(keys, key_columns):
         counting_columns = [
             column
-            for column in columns
-            if len({keys[frame_index][column] for frame_index in indices}) == len(indices)
+            for column in key_columns
+            if len({keys[frame_index][column] for frame_index in frame_indices})
+            == len(frame_indices)
         ]
-        if counting_columns and is_stack([frames[frame_index] for frame_index in indices]):
-            for frame_index in indices:
+        if counting_columns and is_stack([frames[frame_index] for frame_index in frame_indices]):
+            for frame_index in frame_indices:
                 keys[frame_index] = _blank_columns(keys[frame_index], counting_columns)
 
 
-def _group_alike(keys: Sequence[Key], columns: Collection[int]) -> Iterable[list[int]]:
+def _group_alike(keys: Sequence[Key], ignored_columns: Collection[int]) -> Iterable[list[int]]:
     """The indices of the images that differ in none but these places of their keys, by group."""
     return group_by_key(
-        range(len(keys)), [_blank_columns(image_key, columns) for image_key in keys]
+        range(len(keys)), [_blank_columns(image_key, ignored_columns) for image_key in keys]
     ).values()
 
 
-def _blank_columns(key: Key, columns: Collection[int]) -> Key:
-    return tuple("" if column in columns else value for column, value in enumerate(key))
+def _blank_columns(image_key: Key, columns_to_blank: Collection[int]) -> Key:
+    return tuple(
+        "" if column in columns_to_blank else value for column, value in enumerate(image_key)
+    )

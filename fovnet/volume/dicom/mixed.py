@@ -96,12 +96,12 @@ def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
     image_counts = Counter(
         (frame.instance, frame.volume_attributes) for frame in frames if frame.instance
     )
-    recurring = sorted(
+    repeated_numbers = sorted(
         {image_number for (image_number, _), image_count in image_counts.items() if image_count > 1}
     )
-    if len(recurring) < LEAST_IMAGES or max(image_counts.values()) > MOST_STACKS:
+    if len(repeated_numbers) < LEAST_IMAGES or max(image_counts.values()) > MOST_STACKS:
         return []
-    return recurring
+    return repeated_numbers
 
 
 def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
@@ -109,13 +109,11 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     gaps that alternate regularly."""
     if most_at_one_place(frames) > 1 or is_even(frames, missing=True):
         return
-    recurring = recurring_numbers(frames)
+    repeated_numbers = recurring_numbers(frames)
     positions = positions_in_frame(frames)
-    if recurring:
-        evidence = (
-            f"{len(recurring)} image numbers recur at other places ({recurring[0]}, for example)"
-        )
-        fault = f"{evidence}, and the images are not evenly spaced"
+    if repeated_numbers:
+        evidence = f"{len(repeated_numbers)} image numbers recur at other places ({repeated_numbers[0]}, for example)"
+        evidence_sentence = f"{evidence}, and the images are not evenly spaced"
     elif positions is not None and len(frames) >= 2 * LEAST_IMAGES:
         index_order = positions[:, 2].argsort(kind="stable")
         depths_mm = positions[index_order, 2]
@@ -125,12 +123,12 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
             return
         gaps_mm = np.diff(depths_mm)
         gap_range = f"{gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm"
-        fault = f"the gaps between the images alternate regularly ({gap_range})"
+        evidence_sentence = f"the gaps between the images alternate regularly ({gap_range})"
     else:
         return
     raise VolumeError(
         "volume-doubled",
-        f"{source}: {fault}: they are of several volumes, and no attribute tells them apart. "
+        f"{source}: {evidence_sentence}: they are of several volumes, and no attribute tells them apart. "
         "Separate the volumes into folders.",
     )
 
@@ -220,9 +218,9 @@ class _StackSearch:
         """The stacks that begin with the first image, by the distance to the second, with and
         without missing images."""
         tried_stacks: set[tuple[int, ...]] = set()
-        for second in indices[1 : 2 * MOST_STACKS + 1]:
+        for second_index in indices[1 : 2 * MOST_STACKS + 1]:
             for longest_step in (1, int(MAX_GAP_RATIO)):
-                stack = self._progression(indices, second, longest_step)
+                stack = self._progression(indices, second_index, longest_step)
                 if (
                     tuple(stack) not in tried_stacks
                     and len(stack) >= self.least
@@ -231,13 +229,15 @@ class _StackSearch:
                     yield stack
                 tried_stacks.add(tuple(stack))
 
-    def _progression(self, indices: Sequence[int], second: int, longest_step: int) -> list[int]:
-        """The images at the distance of the first and `second` after each other."""
-        stack = [indices[0], second]
-        step_mm = self.placed[second] - self.placed[indices[0]]
+    def _progression(
+        self, indices: Sequence[int], second_index: int, longest_step: int
+    ) -> list[int]:
+        """The images at the distance of the first and `second_index` after each other."""
+        stack = [indices[0], second_index]
+        step_mm = self.placed[second_index] - self.placed[indices[0]]
         numbers_taken = {self.numbers[index] for index in stack}
         depths_mm = self.placed[np.asarray(indices), 2]
-        next_index: int | None = second
+        next_index: int | None = second_index
         while next_index is not None:
             next_index = None
             for step_count in range(1, longest_step + 1):

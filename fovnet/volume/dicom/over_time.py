@@ -29,38 +29,52 @@ CHANGING_ATTRIBUTES = (
 REPEAT_REASON = "the same slices once more, of another time point under a series UID of its own"
 
 
-def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
+def repeats_over_time(all_series: Sequence[Series]) -> list[Series]:
     """The series; of time points with a series UID each, all but the first get the kind "repeat",
     and count as of its family."""
     distinct_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
     whole_by_id: dict[str, Series] = {}  # by the id of a later time point
     for series in sorted(
-        (series_to_place for series_to_place in groups if not series_to_place.kind),
+        (readable_series for readable_series in all_series if not readable_series.kind),
         key=_first_moment,
     ):
-        distinct = distinct_by_acquisition.setdefault(_acquisition_key(series.frames[0]), [])
-        earlier_repeats = [other for other in distinct if _is_repeat(series, other, same_slices)]
+        distinct_series = distinct_by_acquisition.setdefault(_acquisition_key(series.frames[0]), [])
+        earlier_repeats = [
+            distinct_one
+            for distinct_one in distinct_series
+            if _is_repeat(series, distinct_one, same_slices)
+        ]
         if earlier_repeats:
             whole_by_id[series.id] = earlier_repeats[0]
         else:
-            distinct.append(series)
+            distinct_series.append(series)
     # a time point that was broken off may be the first
-    for distinct in distinct_by_acquisition.values():
-        for series in distinct:
-            longer_series = [other for other in distinct if _is_repeat(series, other, some_slices)]
+    for distinct_series in distinct_by_acquisition.values():
+        for series in distinct_series:
+            longer_series = [
+                distinct_one
+                for distinct_one in distinct_series
+                if _is_repeat(series, distinct_one, some_slices)
+            ]
             if longer_series:
-                whole_by_id[series.id] = max(longer_series, key=lambda other: len(other.frames))
+                whole_by_id[series.id] = max(
+                    longer_series, key=lambda distinct_one: len(distinct_one.frames)
+                )
     repeat_counts = Counter(whole.id for whole in whole_by_id.values())
     return [
         _describe_series(series, whole_by_id.get(series.id), repeat_counts[series.id])
-        for series in groups
+        for series in all_series
     ]
 
 
 def _is_repeat(
-    series: Series, other: Series, shows_slices: Callable[[Sequence[Frame], Sequence[Frame]], bool]
+    series: Series,
+    other_series: Series,
+    shows_slices: Callable[[Sequence[Frame], Sequence[Frame]], bool],
 ) -> bool:
-    return _is_another_moment(series, other) and shows_slices(series.frames, other.frames)
+    return _is_another_moment(series, other_series) and shows_slices(
+        series.frames, other_series.frames
+    )
 
 
 def _describe_series(series: Series, earlier: Series | None, repeat_count: int) -> Series:
@@ -74,7 +88,7 @@ def _describe_series(series: Series, earlier: Series | None, repeat_count: int) 
 
 
 def _acquisition_key(frame: Frame) -> tuple[Hashable, ...]:
-    """What all time points of an acquisition have in common, besides their grid."""
+    """The values that all time points of an acquisition have in common, besides their grid."""
     object_facts = frame.facts
     attributes = tuple(
         name_and_value

@@ -1,4 +1,4 @@
-"""Images that agree in size, orientation and `header.APART`, split into volumes by their positions
+"""Images that agree in size, orientation and `header.VOLUME_ATTRIBUTES`, split into volumes by their positions
 and the attributes `header.DOUBTFUL_ATTRIBUTES`.
 
 Scanners put several volumes of one kind into one series: the stations of a whole-body scan beside
@@ -250,8 +250,8 @@ def _split_into_runs(frames: list[Frame], images_per_place: int) -> list[list[Fr
 
 
 def _part_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
-    """The name and the parts of the first attribute, private ones included, of which each value
-    stands as often at every position.
+    """(name, parts) by the first attribute, private ones included, of which each value stands as often
+    at every position; ("", []) if there is none.
 
     Label and control images of perfusion, for example.  Headers are read whole for it, where all
     else has failed.

@@ -100,7 +100,9 @@ def differing_attributes(frames: Sequence[Frame]) -> list[str]:
     return [
         attribute
         for attribute, persons in people_by_attribute.items()
-        if not all(_agrees_with(person, other) for person, other in combinations(persons, 2))
+        if not all(
+            _agrees_with(person, other_person) for person, other_person in combinations(persons, 2)
+        )
     ]
 
 
@@ -138,7 +140,7 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
     if len(images_by_spelling) > MOST_PEOPLE:
         return list(images_by_spelling.items())
     people: list[PersonImages] = []
-    unclear: list[PersonImages] = []
+    ambiguous_people: list[PersonImages] = []
     for spelling in sorted(images_by_spelling, key=_most_known_first):
         images = images_by_spelling[spelling]
         matches = [
@@ -147,15 +149,15 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
             if _agrees_with(person, spelling)
         ]
         if _agrees_with_strangers(spelling, images_by_spelling):
-            unclear.append((spelling, images))
+            ambiguous_people.append((spelling, images))
         elif not matches:
             people.append((spelling, images))
         elif len(matches) > 1:
-            unclear.append((spelling, images))
+            ambiguous_people.append((spelling, images))
         else:
             person, earlier_images = people[matches[0]]
             people[matches[0]] = _join_spellings(person, spelling), earlier_images + images
-    return people + unclear
+    return people + ambiguous_people
 
 
 def _most_known_first(person: Person) -> tuple[int, int, str, str, list[str]]:
@@ -170,12 +172,12 @@ def _agrees_with_strangers(spelling: Person, spellings: Iterable[Person]) -> boo
     return not all(_agrees_with(*pair) for pair in combinations(agreeing_spellings, 2))
 
 
-def _join_spellings(person: Person, other: Person) -> Person:
+def _join_spellings(person: Person, other_spelling: Person) -> Person:
     """The person with what another spelling adds."""
     return Person(
-        person.patient_id or other.patient_id,
-        person.birthday or other.birthday,
-        max(person.name, other.name, key=len),
+        person.patient_id or other_spelling.patient_id,
+        person.birthday or other_spelling.birthday,
+        max(person.name, other_spelling.name, key=len),
     )
 
 
@@ -207,17 +209,17 @@ def _person_of_facts(facts: ObjectFacts) -> Person:
     return Person(facts.patient_id, facts.birthday, facts.name)
 
 
-def _agrees_with(person: Person, other: Person) -> bool:
+def _agrees_with(person: Person, other_person: Person) -> bool:
     """Whether all attributes given in both agree."""
     patient_id = spelling_of(person.patient_id)
-    other_id = spelling_of(other.patient_id)
+    other_id = spelling_of(other_person.patient_id)
     if patient_id and other_id and patient_id != other_id:
         return False
-    if person.birthday and other.birthday and person.birthday != other.birthday:
+    if person.birthday and other_person.birthday and person.birthday != other_person.birthday:
         return False
-    if not person.name or not other.name:
+    if not person.name or not other_person.name:
         return True
-    return person.name <= other.name or other.name <= person.name
+    return person.name <= other_person.name or other_person.name <= person.name
 
 
 def _group_by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
@@ -230,10 +232,10 @@ def _join_folders(frames: Sequence[Frame]) -> list[list[Frame]]:
     joined_groups: list[tuple[UidsByNumber, list[Frame]]] = []
     for frames_of_folder in _group_by_folder(frames):
         uids_by_number: UidsByNumber = {}
-        for frame in frames_of_folder:
-            if frame.instance:
-                number_and_attributes = frame.instance, frame.volume_attributes
-                uids_by_number.setdefault(number_and_attributes, set()).add(frame.sop_uid)
+        for folder_frame in frames_of_folder:
+            if folder_frame.instance:
+                number_and_attributes = folder_frame.instance, folder_frame.volume_attributes
+                uids_by_number.setdefault(number_and_attributes, set()).add(folder_frame.sop_uid)
         for group_numbers, images in joined_groups:
             if not _have_numbers_of_others(group_numbers, uids_by_number):
                 for number, uids in uids_by_number.items():

@@ -194,10 +194,10 @@ def _decode_here(item: DicomObject, dataset: Any, frame_index: int | None) -> ND
     except MemoryError:
         raise
     except Exception as fault:  # damaged data: pydicom may raise any exception
-        sentence = f"the pixel data cannot be decoded ({type(fault).__name__})"
+        reason = f"the pixel data cannot be decoded ({type(fault).__name__})"
         raise VolumeError(
             "volume-corrupt",
-            f"{item}: {sentence}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
+            f"{item}: {reason}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
         ) from fault
 
 

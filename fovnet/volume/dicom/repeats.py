@@ -16,13 +16,13 @@ SHIFT_SHARE = 0.25
 LOOK_ATTRIBUTES = ("image type", "component")
 
 
-def same_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
+def same_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
     """Whether two groups have the same size, image type, component and orientation, and nearly the
     same positions."""
-    if len(group) != len(other) or not _look_alike(group[0], other[0]):
+    if len(group) != len(other_group) or not _look_alike(group[0], other_group[0]):
         return False
     positions = positions_in_frame(group)
-    other_positions = positions_in_frame(other)
+    other_positions = positions_in_frame(other_group)
     if positions is None or other_positions is None:
         return False
     positions = positions[positions[:, 2].argsort()]
@@ -30,13 +30,13 @@ def same_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
     return _lie_together(positions, other_positions, group[0])
 
 
-def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
+def some_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
     """As `same_slices`, of a group with fewer images: each lies where one of the other's does, as
     in a time point that was broken off."""
-    if len(group) >= len(other) or not _look_alike(group[0], other[0]):
+    if len(group) >= len(other_group) or not _look_alike(group[0], other_group[0]):
         return False
     positions = positions_in_frame(group)
-    other_positions = positions_in_frame(other)
+    other_positions = positions_in_frame(other_group)
     if positions is None or other_positions is None:
         return False
     other_positions = other_positions[other_positions[:, 2].argsort()]
@@ -53,17 +53,17 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
     )
 
 
-def _look_alike(frame: Frame, other: Frame) -> bool:
+def _look_alike(frame: Frame, other_frame: Frame) -> bool:
     """Whether two images agree in image type, component, size, pixel spacing and orientation."""
     look_values = [
         tuple(value for attribute, value in image.volume_attributes if attribute in LOOK_ATTRIBUTES)
-        for image in (frame, other)
+        for image in (frame, other_frame)
     ]
-    size_values = [(image.rows, image.columns, image.spacing_mm) for image in (frame, other)]
+    size_values = [(image.rows, image.columns, image.spacing_mm) for image in (frame, other_frame)]
     return (
         look_values[0] == look_values[1]
         and size_values[0] == size_values[1]
-        and same_direction(frame, other)
+        and same_direction(frame, other_frame)
     )
 
 

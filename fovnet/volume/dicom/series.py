@@ -331,9 +331,9 @@ def _without_copies(
     return originals, copies_by_image, cut_items
 
 
-def _is_one_beginning(item: DicomObject, other: DicomObject) -> bool:
+def _is_one_beginning(item: DicomObject, other_item: DicomObject) -> bool:
     """Whether one of two objects is the beginning of the other."""
-    with open_object(item) as file, open_object(other) as other_file:
+    with open_object(item) as file, open_object(other_item) as other_file:
         content = file.read()
         other_content = other_file.read()
     return content.startswith(other_content) or other_content.startswith(content)

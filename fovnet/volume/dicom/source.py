@@ -299,7 +299,7 @@ def _cached_members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject
     """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot
     be read from an archive.
 
-    None for a document with its own suffix, as the images of a program are not the study's, and for
+    Empty for a document with its own suffix, as the images of a program are not the study's, and for
     one without DICOM in it.  Cached for a batch that reads one series after another: identifying
     the members means opening each of them.
     """

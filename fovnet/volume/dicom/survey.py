@@ -134,13 +134,13 @@ def _refusal_of_object(item: DicomObject, fault: Exception) -> VolumeError:
         case OSError():
             sentence = f"cannot be read ({fault.strerror}). Check the disk."
             return VolumeError("volume-unreadable", f"{item}: {sentence}")
-    damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
-    return VolumeError("volume-corrupt", damaged)
+    damage_sentence = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
+    return VolumeError("volume-corrupt", damage_sentence)
 
 
 def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
-    """The series; if grouping raises an unexpected exception, only of those series UIDs that do
-    not, and the objects of the others."""
+    """(series, objects that could not be grouped): if grouping raises an unexpected exception, the
+    series of those series UIDs that do not, and the objects of the others."""
     try:
         return repeats_over_time(series_of(frames)), []
     except Exception as fault:

@@ -48,8 +48,8 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
         "path": str(path),
     }
     if show_ids:
-        ids = (object_facts.patient_id, object_facts.study_uid, object_facts.series_uid)
-        row |= dict(zip(ID_COLUMNS, ids, strict=True))
+        original_ids = (object_facts.patient_id, object_facts.study_uid, object_facts.series_uid)
+        row |= dict(zip(ID_COLUMNS, original_ids, strict=True))
     return row
 
 

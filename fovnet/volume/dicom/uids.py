@@ -136,7 +136,7 @@ def _stack_identity(frame: Frame) -> tuple[Hashable, ...]:
 
 def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
     """As `_stack_identity`, whatever the study and the frame of reference, the first of
-    `header.PROTOCOL`."""
+    `header.PROTOCOL_KEYWORDS`."""
     object_facts = frame.facts
     return (
         *_image_kind(frame),

@@ -141,8 +141,10 @@ def _affine_of_header(path: Path, header: Any) -> NDArray[np.float64]:
     try:
         variables = loadmat(io.BytesIO(mat_path.read_bytes()), variable_names=["mat", "M"])
         variable_name = "mat" if "mat" in variables else "M"
-        matrix = np.asarray(variables[variable_name], dtype=np.float64)
-        affine = (matrix if matrix.ndim == 2 else matrix[:, :, 0]).reshape(4, 4)
+        stored_matrix = np.asarray(variables[variable_name], dtype=np.float64)
+        affine = (stored_matrix if stored_matrix.ndim == 2 else stored_matrix[:, :, 0]).reshape(
+            4, 4
+        )
     except (MemoryError, OSError):
         raise
     except Exception as fault:  # scipy may raise any exception for a file that is not a MATLAB file

@@ -40,8 +40,10 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
             slab = row_weights[max(0, centre_row - 1) : centre_row + 2].mean(axis=0)
             axial.append(column_weights @ np.tensordot(slab, slices, axes=1) @ column_weights.T)
         sagittal = []
-        for column in _plane_indices(slices.mean(axis=(0, 1))):
-            slab = slices[:, :, max(0, column - half_slab) : column + half_slab + 1].mean(axis=2)
+        for centre_column in _plane_indices(slices.mean(axis=(0, 1))):
+            slab = slices[
+                :, :, max(0, centre_column - half_slab) : centre_column + half_slab + 1
+            ].mean(axis=2)
             sagittal.append(_upright_picture(row_weights @ slab @ column_weights.T))
         coronal = []
         for centre_row in _plane_indices(slices.mean(axis=(0, 2))):
@@ -52,13 +54,15 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
         nine_pictures = np.stack(
             [_centred_picture(picture) for picture in (*axial, *sagittal, *coronal)]
         )
-    grey: NDArray[np.uint8] = np.clip(nine_pictures + np.float32(0.5), 0, 255).astype(np.uint8)
-    return grey.reshape(PICTURES_SHAPE)
+    grey_pictures: NDArray[np.uint8] = np.clip(nine_pictures + np.float32(0.5), 0, 255).astype(
+        np.uint8
+    )
+    return grey_pictures.reshape(PICTURES_SHAPE)
 
 
 def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
-    """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to
-    head."""
+    """(from side to side, front to back, feet to head) the extents in mm of a volume's pixels above
+    0."""
     is_bright = stack.pixels > 0
     pixel_mm = stack.side_mm / SIDE
     height_mm = np.diff(stack.edges_mm)[is_bright.any(axis=(1, 2))].sum()

@@ -82,8 +82,10 @@ def _bands_of_weights(weights: NDArray[np.float32]) -> list[Band]:
         band_rows = slice(first_row, first_row + BAND_ROWS)
         non_zero_columns = np.flatnonzero(weights[band_rows].any(axis=0))
         if len(non_zero_columns):
-            columns = slice(int(non_zero_columns[0]), int(non_zero_columns[-1]) + 1)
+            band_columns = slice(int(non_zero_columns[0]), int(non_zero_columns[-1]) + 1)
             bands.append(
-                Band(band_rows, columns, np.ascontiguousarray(weights[band_rows, columns]))
+                Band(
+                    band_rows, band_columns, np.ascontiguousarray(weights[band_rows, band_columns])
+                )
             )
     return bands

@@ -471,7 +471,7 @@ def _is_of_another_format(unread: Unread) -> bool:
 
 
 def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Path]:
-    """By family and person, the folder with all files of that series, whatever volumes it was split
+    """By (family, person), the folder with all files of that series, whatever volumes it was split
     into; a single file itself."""
     paths_by_family: dict[tuple[str, str], set[Path]] = {}
     for series in series_list:
@@ -535,21 +535,21 @@ def name_volumes(
     a file name.  Tabs and line ends become a blank, and blanks at the ends are removed, as in the cells of a
     table; `RESERVED_IDS` are names of other files in the output folder.
     """
-    number_by_name: Counter[str] = Counter(RESERVED_IDS)
+    count_by_name: Counter[str] = Counter(RESERVED_IDS)
     ids_in_use = {*RESERVED_IDS, *(volume_id.casefold() for volume_id in id_by_path.values())}
     volume_ids = []
     for path in paths:
         if str(path) in id_by_path:
             volume_ids.append(id_by_path[str(path)])
             continue
-        name = _plain_name(path)
-        lower_name = name.casefold()
-        number_by_name[lower_name] += 1
-        number = number_by_name[lower_name]
-        volume_id = name if number == 1 else f"{name}-{number}"
+        plain_name = _plain_name(path)
+        lower_name = plain_name.casefold()
+        count_by_name[lower_name] += 1
+        name_count = count_by_name[lower_name]
+        volume_id = plain_name if name_count == 1 else f"{plain_name}-{name_count}"
         while volume_id.casefold() in ids_in_use:
-            number_by_name[lower_name] += 1
-            volume_id = f"{name}-{number_by_name[lower_name]}"
+            count_by_name[lower_name] += 1
+            volume_id = f"{plain_name}-{count_by_name[lower_name]}"
         ids_in_use.add(volume_id.casefold())
         volume_ids.append(volume_id)
     return volume_ids

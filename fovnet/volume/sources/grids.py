@@ -73,13 +73,13 @@ def nifti_grid(path: Path) -> VolumeGrid:
     """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not
     a scanner's."""
     # its error states what the file is instead: empty, a text, a git-annex pointer
-    reader = reader_of(file_kind(path))
-    sizes, vox_to_ras = guard(reader, path, lambda: nifti.header_of(path))
+    nifti_reader = reader_of(file_kind(path))
+    sizes, vox_to_ras = guard(nifti_reader, path, lambda: nifti.header_of(path))
     return VolumeGrid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
 
 
 def metaimage_grid(path: Path) -> VolumeGrid:
     """The grid of a MetaImage file (.mha, .mhd).  Raises VolumeError if its header cannot be read."""
     reader = next(reader for reader in READERS if reader.name == "MetaImage")
-    sizes, vox_to_ras = guard(reader, path, lambda: metaimage.header_of(path))
-    return VolumeGrid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
+    axis_lengths, vox_to_ras = guard(reader, path, lambda: metaimage.header_of(path))
+    return VolumeGrid((axis_lengths[0], axis_lengths[1], axis_lengths[2]), vox_to_ras)

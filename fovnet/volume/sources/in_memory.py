@@ -65,15 +65,15 @@ def _image_of_array(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image
             "volume-geometry",
             f"the array {array.shape} has no affine, which says which way is up; {remedy}.",
         )
-    matrix = np.asarray(affine, dtype=np.float64)
-    if matrix.shape != (4, 4):
+    affine_matrix = np.asarray(affine, dtype=np.float64)
+    if affine_matrix.shape != (4, 4):
         raise VolumeError(
             "volume-geometry",
-            f"the affine given is {matrix.shape}, but must be (4, 4): from indices to millimetres.",
+            f"the affine given is {affine_matrix.shape}, but must be (4, 4): from indices to millimetres.",
         )
     header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
-    header.set_sform(matrix, SCANNER_CODE)  # type: ignore[no-untyped-call]
-    header["pixdim"][1:4] = np.linalg.norm(matrix[:3, :3], axis=0)
+    header.set_sform(affine_matrix, SCANNER_CODE)  # type: ignore[no-untyped-call]
+    header["pixdim"][1:4] = np.linalg.norm(affine_matrix[:3, :3], axis=0)
     # NIfTI with two axes has no spacing of slices, and nibabel would write 1 for the affine's
     array = _as_storable_type(array[..., np.newaxis] if array.ndim == 2 else array)
     header.set_data_dtype(array.dtype)  # type: ignore[no-untyped-call]

@@ -92,20 +92,20 @@ def file_kind(path: Path) -> FileKind:
     kind = FileKind(path, container, digits, file_status.st_mode, [place_of(file_status)])
     if kind.is_folder:
         return kind
-    stored = b""
+    stored_opening = b""
     try:
         refuse_pipe(container, kind.mode)
         with container.open("rb") as file:
-            stored = file.read(OPENING_BYTES)
-            if not begins_like_gzip(stored):
-                return replace(kind, stored=stored, opening=stored)
+            stored_opening = file.read(OPENING_BYTES)
+            if not begins_like_gzip(stored_opening):
+                return replace(kind, stored=stored_opening, opening=stored_opening)
             file.seek(0)
-            opening = decode_stream(file, "gzip").read(OPENING_BYTES)
+            unpacked_opening = decode_stream(file, "gzip").read(OPENING_BYTES)
     except (
         Exception
     ) as fault:  # a damaged stream may raise any: `reader_of` refuses the file for it
-        return replace(kind, stored=stored, fault=fault)
-    return replace(kind, stored=stored, opening=opening)
+        return replace(kind, stored=stored_opening, fault=fault)
+    return replace(kind, stored=stored_opening, opening=unpacked_opening)
 
 
 def place_of(file_status: os.stat_result) -> list[int]:

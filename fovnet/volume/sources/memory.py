@@ -100,13 +100,19 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
     if format_name == DICOM.name:
         named_series = find_series(container, digits) if digits else None
         series_list = survey(container).series if named_series is None else (named_series,)
-        grids = [_grid_voxels(partial(_series_header, series)) for series in series_list]
+        voxel_counts_of_volumes = [
+            _grid_voxels(partial(_series_header, series)) for series in series_list
+        ]
     elif format_name in HEADER_READER_BY_FORMAT:
-        grids = [_grid_voxels(partial(HEADER_READER_BY_FORMAT[format_name], source.path))]
+        voxel_counts_of_volumes = [
+            _grid_voxels(partial(HEADER_READER_BY_FORMAT[format_name], source.path))
+        ]
     else:
-        grids = []
-    grid_bytes = BYTES_PER_VOXEL * sum(grid.stored for grid in grids)
-    straight_bytes = sum(grid.straight_bytes for grid in grids)
+        voxel_counts_of_volumes = []
+    grid_bytes = BYTES_PER_VOXEL * sum(
+        voxel_counts.stored for voxel_counts in voxel_counts_of_volumes
+    )
+    straight_bytes = sum(voxel_counts.straight_bytes for voxel_counts in voxel_counts_of_volumes)
     if format_name == "NIfTI":
         return grid_bytes + straight_bytes
     bytes_per_file_byte = BYTES_PER_PACKED_BYTE if source.is_packed else BYTES_PER_PLAIN_BYTE
@@ -141,10 +147,12 @@ class GridVoxels(NamedTuple):
         return BYTES_PER_STRAIGHT_VOXEL * max(0, self.straight - FREE_GROWTH * self.stored)
 
 
-def _grid_voxels(header: Callable[[], Header]) -> GridVoxels:
+def _grid_voxels(read_header: Callable[[], Header]) -> GridVoxels:
     """The voxels that a header states; none for one that the reader will refuse."""
     try:
-        sizes, vox_to_ras = header()
-        return GridVoxels(math.prod(sizes[:3]), straight_voxels(vox_to_ras, sizes[:3]))
+        axis_lengths, vox_to_ras = read_header()
+        return GridVoxels(
+            math.prod(axis_lengths[:3]), straight_voxels(vox_to_ras, axis_lengths[:3])
+        )
     except Exception:  # for invalid numbers the libraries may raise any exception
         return GridVoxels(0, 0)

@@ -42,8 +42,8 @@ def unread_image(path: Path) -> tuple[str, str] | None:
     does not read; None for any other."""
     if path.is_symlink() and is_annexed(str(path.readlink())) and not path.exists():
         return ANNEX
-    has_number = path.suffix[1:].isdigit()  # 1.2.840.113 has a "suffix" too
-    if path.suffix and not has_number and not path.name.lower().endswith(SUFFIXES):
+    has_number_suffix = path.suffix[1:].isdigit()  # 1.2.840.113 has a "suffix" too
+    if path.suffix and not has_number_suffix and not path.name.lower().endswith(SUFFIXES):
         return None
     try:
         with regular_path(path).open("rb") as file:

@@ -147,8 +147,8 @@ def list_volumes(discovery: Discovery, id_by_path: Mapping[str, str]) -> list[Sh
         extent = discovery.extent_by_path.get(source.path)
         if extent is None:
             extent = SeriesExtent(source.stamp[0][0] if source.stamp else 0, "")
-        state = digest([source.stamp, extent.digest])[:16]
-        volumes.append(ShardVolume(volume_id, str(source.path), extent.bytes, state))
+        state_digest = digest([source.stamp, extent.digest])[:16]
+        volumes.append(ShardVolume(volume_id, str(source.path), extent.bytes, state_digest))
     return volumes
 
 
@@ -209,20 +209,16 @@ def write_survey(
     Raises ConfigError as `read_list`, "shard-archive-gone" where a path holds nothing any more, and
     "shard-path-missing" where one was never there.
     """
-    earlier_volumes_by_shard = read_lists(folder)
+    earlier_by_shard = read_lists(folder)
     shard_by_path = {
-        volume.path: number
-        for number, volumes in earlier_volumes_by_shard.items()
-        for volume in volumes
+        volume.path: number for number, volumes in earlier_by_shard.items() for volume in volumes
     }
     _refuse_lost_archive(discovery, shard_by_path)
     id_by_path = {
-        volume.path: volume.volume_id
-        for volumes in earlier_volumes_by_shard.values()
-        for volume in volumes
+        volume.path: volume.volume_id for volumes in earlier_by_shard.values() for volume in volumes
     }
     volumes = list_volumes(discovery, id_by_path)
-    next_number = max(earlier_volumes_by_shard, default=-1) + 1
+    next_number = max(earlier_by_shard, default=-1) + 1
     volumes_by_shard: dict[int, list[ShardVolume]] = {}
     shard_numbers = []
     for number, volume in assign_shards(volumes, shard_by_path, volumes_a_shard, next_number):
@@ -230,7 +226,7 @@ def write_survey(
         volumes_by_shard.setdefault(number, []).append(volume)
     for number, volumes_of_shard in volumes_by_shard.items():
         _write_list(folder, number, volumes_of_shard)
-    for number in earlier_volumes_by_shard.keys() - volumes_by_shard.keys():
+    for number in earlier_by_shard.keys() - volumes_by_shard.keys():
         shard_list(folder, number).unlink(missing_ok=True)
         shard_rows(folder, number).unlink(missing_ok=True)
     survey = ShardSurvey(
