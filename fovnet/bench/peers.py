@@ -62,14 +62,16 @@ class PeerLibrary:
             return ""
 
 
-def refuse_absent(*names: str) -> None:
+def refuse_absent(*contestants: str) -> None:
     """Raise SearchError "peer-missing", naming all libraries of these contestants that are not
     installed."""
-    lacking_names = [name for name in names if not is_installed(name)]
+    lacking_names = [contestant for contestant in contestants if not is_installed(contestant)]
     if lacking_names:
         libraries = list(
             dict.fromkeys(
-                library for name in lacking_names for library in _missing_distributions(PEERS[name])
+                library
+                for contestant in lacking_names
+                for library in _missing_distributions(PEERS[contestant])
             )
         )
         pronoun_of_methods = "it" if len(lacking_names) == 1 else "these"
@@ -80,9 +82,9 @@ def refuse_absent(*names: str) -> None:
         )
 
 
-def is_installed(name: str) -> bool:
+def is_installed(contestant: str) -> bool:
     """Whether all that a contestant needs is installed."""
-    return not _missing_distributions(PEERS[name])
+    return not _missing_distributions(PEERS[contestant])
 
 
 def _missing_distributions(peer: PeerLibrary) -> list[str]:
@@ -96,7 +98,7 @@ def _missing_distributions(peer: PeerLibrary) -> list[str]:
 
 def replay_peer(
     table: RecordedTable,
-    name: str,
+    contestant: str,
     *,
     first_row: int,
     seed: int,
@@ -105,14 +107,14 @@ def replay_peer(
 ) -> ReplayedSearch:
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its
     library is not installed."""
-    refuse_absent(name)
-    make_searcher = PEERS[name].make
+    refuse_absent(contestant)
+    make_searcher = PEERS[contestant].make
     if make_searcher is None:
         return replay_nomad(table, first_row=first_row, seed=seed, cap=cap)
     with one_thread(), warnings.catch_warnings():
         # of experimental features and fits that stopped early: their defaults
         warnings.simplefilter("ignore")
-        if name in THAWING:
+        if contestant in THAWING:
             thawing = make_searcher(table.space, seed, table.epochs)
             return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
         searcher = make_searcher(table.space, seed, initial)

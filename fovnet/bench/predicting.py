@@ -235,7 +235,7 @@ def _turns_without_and_with_neighbours(
 def _neighbour_figures(
     turn_pairs: Sequence[tuple[Turn, Turn]], neighbour_count: int
 ) -> dict[str, Any]:
-    """The figures of `PredictingTime` that tell of neighbours."""
+    """The fields of `PredictingTime` that compare turns with and without neighbours, by name."""
     quiet_ms = [_total_ms(quiet_turn) for quiet_turn, _ in turn_pairs]
     beside_ms = [_total_ms(turn_beside_neighbours) for _, turn_beside_neighbours in turn_pairs]
     return {

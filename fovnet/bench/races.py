@@ -597,7 +597,7 @@ class Spread(NamedTuple):
 
 
 def spread_of(counts: Sequence[int]) -> Spread:
-    """The spread of these counts."""
+    """Mean, interval, standard deviation and highest of these counts."""
     count_array = np.array(counts)
     sums_with_ones = np.column_stack([count_array, np.ones(len(count_array))])
     lower_end, upper_end = cluster_bootstrap(

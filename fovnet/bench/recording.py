@@ -233,7 +233,7 @@ def write_table(path: Path, trials: Sequence[Trial], recording: Recording) -> Pa
 
 
 def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArray[Any]]:
-    """The arrays of `write_table`."""
+    """The arrays that `write_table` stores, by name."""
     space = recording.search.space
     full_epochs = recording.plan.settings.training.epochs
     trial_rows = np.array([trial.proposal.row for trial in trials])

@@ -91,9 +91,9 @@ class ReplayedSearch:
 def replay_of(
     table: RecordedTable,
     slots: Sequence[Slot],
-    ends: Floats,
-    seconds: Sequence[float],
-    idle: float = 0.0,
+    slot_ends: Floats,
+    proposal_seconds: Sequence[float],
+    idle_share: float = 0.0,
 ) -> ReplayedSearch:
     """The run of these slots; a training costs fewer epochs where it diverges before."""
     rows, epochs_before, epochs_after = np.array(slots, dtype=np.int64).reshape(-1, 3).T
@@ -105,9 +105,9 @@ def replay_of(
         whole=np.isfinite(table.scores[rows, epochs_after]) & (epochs_after == table.epochs),
         drawn=np.cumsum(epochs_before == 0),
         spent=np.cumsum(last_epochs - epochs_before),
-        ends=ends,
-        seconds=np.array(seconds),
-        idle=idle,
+        ends=slot_ends,
+        seconds=np.array(proposal_seconds),
+        idle=idle_share,
     )
 
 

@@ -423,7 +423,9 @@ def inside(regions: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
     return [region_row for region_row in cut_rows if region_row.first < region_row.last]
 
 
-def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceStack) -> bool:
+def is_right(
+    named_regions: set[str], regions: Sequence[RegionRow] | None, stack: SliceStack
+) -> bool:
     """Whether these regions, and no others, are said to be in the picture; either is right of one
     that hardly is."""
     if regions is None:
@@ -434,7 +436,7 @@ def is_right(named: set[str], regions: Sequence[RegionRow] | None, stack: SliceS
     }
     return (
         {region for region, extent_mm in extents_mm.items() if extent_mm >= LEAST_SHOWN_MM}
-        <= named
+        <= named_regions
         <= extents_mm.keys()
     )
 

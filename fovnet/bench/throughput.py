@@ -302,8 +302,8 @@ def _turns_with_monai(
 def _speed_figures(
     net: Architecture, batch: int, device_rate: float, images_per_second: float
 ) -> dict[str, float]:
-    """The figures of a training of so many images a second, on a device of so many operations a
-    second."""
+    """The fields of `Throughput` that tell of a training of so many images a second, on a device of
+    so many operations a second, by name."""
     flop_per_image = 3 * cost_of(net).forward_flop
     return {
         "images_per_second": images_per_second,
@@ -315,8 +315,8 @@ def _speed_figures(
 def _compare_with_monai(
     own_seconds: Floats, monai_seconds: Floats | None, image_count: int
 ) -> dict[str, Any]:
-    """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none
-    where it was not run."""
+    """The fields of `Throughput` that compare with MONAI's pipeline, by name, from the seconds of
+    epochs of so many images in both; a note where it was not run."""
     if monai_seconds is None:
         return {"note": "MONAI is not installed: its pipeline was not run"}
     seconds_ratios = monai_seconds / own_seconds

@@ -9,17 +9,19 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 
 def wide_scale(
-    axis: Any, side: str, values: np.ndarray[Any, Any], largest_ratio: float = 20.0
+    axis: Any, axis_letter: str, drawn_values: np.ndarray[Any, Any], largest_ratio: float = 20.0
 ) -> None:
     """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds
     `largest_ratio`."""
-    if values.min() <= 0 or values.max() / values.min() <= largest_ratio:
-        axis.ticklabel_format(axis=side, useOffset=False)
+    if drawn_values.min() <= 0 or drawn_values.max() / drawn_values.min() <= largest_ratio:
+        axis.ticklabel_format(axis=axis_letter, useOffset=False)
         return
-    getattr(axis, f"set_{side}scale")("log")
-    tick_axis = getattr(axis, f"{side}axis")
+    getattr(axis, f"set_{axis_letter}scale")("log")
+    tick_axis = getattr(axis, f"{axis_letter}axis")
     tick_axis.set_major_locator(
-        LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,))
+        LogLocator(
+            subs=(1.0, 2.0, 5.0) if drawn_values.max() / drawn_values.min() < 500 else (1.0,)
+        )
     )
     tick_axis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))

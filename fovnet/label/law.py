@@ -154,8 +154,8 @@ def _slices_with_middle_in_row(region_row: RegionRow, grid: LabelGrid | None) ->
 def class_mask(
     extents: Sequence[RegionExtent], slices: int, vocabulary: Vocabulary
 ) -> NDArray[np.bool_]:
-    """(n, k) which classes each slice shows, in the order of vocabulary.classes; `none` where no
-    other."""
+    """(n, k) bool: which classes each slice shows, in the order of vocabulary.classes; `none` where
+    it shows no other."""
     mask = np.zeros((slices, len(vocabulary.classes)), dtype=bool)
     for extent in extents:
         mask[extent.first : extent.last + 1, vocabulary.classes.index(extent.region)] = True

@@ -83,7 +83,7 @@ class PictureStore:
         return self.ahead(index).result()
 
     def ahead(self, index: int) -> Future[VolumeSheet]:
-        """The same, begun if it was not, and not waited for."""
+        """The sheet of that index as a future, begun if it was not, and not waited for."""
         with self._lock:
             if index not in self._sheet_future_by_index:
                 self._sheet_future_by_index[index] = self._sheet_reader.submit(

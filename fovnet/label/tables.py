@@ -198,10 +198,11 @@ def _reading_rows(volume_id: str, record: VolumeRecord) -> Iterator[TableRow]:
                 SLICE_COLUMNS[1]: extent.last,
             }
             if grid := record.grid:
-                heights = (
-                    grid.bottom_mm + edge * grid.step_mm for edge in (extent.first, extent.last + 1)
+                edge_heights_mm = (
+                    grid.bottom_mm + slice_edge * grid.step_mm
+                    for slice_edge in (extent.first, extent.last + 1)
                 )
-                end_cells |= dict(zip(HEIGHT_COLUMNS, heights, strict=True))
+                end_cells |= dict(zip(HEIGHT_COLUMNS, edge_heights_mm, strict=True))
             yield {**cells_of_reading, "region": extent.region, **end_cells}
         if not reader_label.extents:
             yield cells_of_reading

@@ -57,7 +57,7 @@ def cohort_of(
 
 
 def _numbers_sentence(manifest: Sequence[ListedVolume]) -> str:
-    """Numbers of volumes and subjects, and how volumes are named."""
+    """How many volumes and subjects there are, and how volumes are named, in sentences."""
     if not manifest:
         return "This report has no list of prepared volumes."
     subject_count = len({volume.subject_id for volume in manifest})

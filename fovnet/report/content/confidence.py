@@ -250,9 +250,9 @@ def _set_and_slice_error(
     return set_error, slice_error
 
 
-def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
+def promise_words(abstention: Abstention, test_error: Measure | None = None) -> str:
     """The error that the threshold was chosen for, whether it holds for new people, and the error
-    on the test split (`risk`)."""
+    on the test split (`test_error`)."""
     stated_error = percent(abstention.stated_error)
     subjects_phrase = several(abstention.subjects, "subject")
     promise = (
@@ -267,10 +267,10 @@ def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
             "This could not be shown for new people: there are too few subjects, or too many "
             "errors."
         )
-    if risk is None or risk.value is None:
+    if test_error is None or test_error.value is None:
         return promise
-    measured_error = measure_text(risk)
+    measured_error = measure_text(test_error)
     return (
         f"{promise} On the test split it is {measured_error.value} ({measured_error.interval}, "
-        f"{several(risk.subjects, 'subject')})."
+        f"{several(test_error.subjects, 'subject')})."
     )

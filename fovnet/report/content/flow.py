@@ -70,10 +70,10 @@ def flow_view(manifest: Sequence[ListedVolume], doubt_count: int) -> FlowView:
     return FlowView(flow_steps if manifest else ())
 
 
-def flow_table(view: FlowView) -> ReportTable:
+def flow_table(flow: FlowView) -> ReportTable:
     """The flow as a table, for readers who cannot see the figure."""
     rows = []
-    for step in view.steps:
+    for step in flow.steps:
         exclusions = (
             "; ".join(f"{exclusion.volumes:,} {exclusion.why}" for exclusion in step.left_out)
             or "none"

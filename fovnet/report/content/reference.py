@@ -66,14 +66,21 @@ def landmarks_table(vocabulary: Vocabulary) -> ReportTable:
     return ReportTable(("border", "lies at"), rows, name="convention")
 
 
-def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) -> ReportTable:
+def labels_table(
+    slice_counts_by_split: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary
+) -> ReportTable:
     """Labelled slices of each class by split."""
-    if not slices:
+    if not slice_counts_by_split:
         return ReportTable((), (), name="labels")
     rows = [
         (
             class_name,
-            *(f"{slices[split][class_index]:,}" if split in slices else "–" for split in SPLITS),
+            *(
+                f"{slice_counts_by_split[split][class_index]:,}"
+                if split in slice_counts_by_split
+                else "–"
+                for split in SPLITS
+            ),
         )
         for class_index, class_name in enumerate(vocabulary.classes)
     ]

@@ -137,8 +137,8 @@ def _bar_sentence(answer: str, region_bar: RegionBar) -> str:
 
 
 def _regions_table(evaluation: Evaluation) -> ReportTable:
-    """In all, then by region: volumes that show it, statements decided, wrong among yes and no,
-    regions surely found."""
+    """One row over all regions, then one per region: volumes that show it, statements decided,
+    wrong among yes and no, regions surely found."""
     all_volumes_group = evaluation.everything
     vocabulary = evaluation.vocabulary
     rows: list[Row] = []

@@ -230,7 +230,7 @@ def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
 
 
 def _plane_position_mm(position: Any) -> tuple[float, ...]:
-    """Where the plane of a frame lies, to a tenth of a millimetre; () where it is not told."""
+    """(x, y, z) of the plane of a frame, to a tenth of a millimetre; () where it is not told."""
     if not position:
         return ()
     return tuple(
@@ -321,8 +321,8 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: boo
 
 
 def _anatomy_groups(dataset: Any) -> list[str]:
-    """The functional groups with the Frame Anatomy that is changed, per-frame before shared; [] if
-    there is none."""
+    """The name of the functional groups whose Frame Anatomy is changed, those of frames before the
+    shared ones; [] if there is none."""
     possible_group_names = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
     return [
         group_name

@@ -32,7 +32,7 @@ def uid_for(*identity: object) -> str:
 
 def content_of(dataset: Any, excluded_names: Collection[str] = ()) -> str:
     """All attributes of a dataset with their values, as JSON ordered by tag, without those that are
-    named in `besides` at its top level.
+    named in `excluded_names` at its top level.
 
     What an archive may change on the way is no content: group lengths, padding, and how the length
     of a sequence is written.  Bytes, such as pixels, count by their digest, as does a value that

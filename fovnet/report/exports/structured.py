@@ -159,22 +159,22 @@ def _measurement_groups(
     answer: StoredAnswer, vocabulary: Vocabulary, sources: Sequence[Original]
 ) -> list[MeasurementsAndQualitativeEvaluations]:
     """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
-    algorithm = AlgorithmIdentification(
+    algorithm_identification = AlgorithmIdentification(
         # dcmqi keeps the first parameter alone
         "fovnet",
         answer.version,
         parameters=(*_caution_parameters(answer), f"ensemble {answer.model}"),
     )
     measurement_groups = [
-        _span_group(answer, span_number, span, vocabulary, sources, algorithm)
+        _span_group(answer, span_number, span, vocabulary, sources, algorithm_identification)
         for span_number, span in enumerate(answer.shown_spans, start=1)
     ]
     measurement_groups += [
-        _possible_group(answer, statement, vocabulary, sources, algorithm)
+        _possible_group(answer, statement, vocabulary, sources, algorithm_identification)
         for statement in answer.statements
         if not statement.is_sure
     ]
-    return measurement_groups or [_empty_group(answer, sources, algorithm)]
+    return measurement_groups or [_empty_group(answer, sources, algorithm_identification)]
 
 
 def _span_group(

@@ -68,33 +68,33 @@ def confusion_figure(view: ConfusionView) -> Figure:
         return figure
 
 
-def border_figure(rows: Sequence[BorderDots]) -> Figure:
+def border_figure(dots_by_border: Sequence[BorderDots]) -> Figure:
     """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is
     agreement. Errors and medians beyond
     `_axis_reach_mm` are arrows at the edge: on a longer axis the other
     points would overlap."""
     with house_style():
-        figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(rows), 1)))
+        figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots_by_border), 1)))
         figure_height = figure.get_figheight()
         axis = figure.add_axes((0.19, 0.48 / figure_height, 0.78, 1 - 0.58 / figure_height))
         axis.axvspan(-10, 10, color="#dcebf3", linewidth=0)
         axis.axvline(0, color=FAINT, linewidth=0.7)
-        reach_mm = _axis_reach_mm(rows)
-        for row_index, row in enumerate(reversed(rows)):
-            errors_mm = np.asarray(row.errors_mm)
+        reach_mm = _axis_reach_mm(dots_by_border)
+        for border_index, dots_of_border in enumerate(reversed(dots_by_border)):
+            errors_mm = np.asarray(dots_of_border.errors_mm)
             # steps of the golden ratio separate equal errors
             offsets = 0.5 * (np.arange(len(errors_mm)) * 0.618 % 1 - 0.5)
             is_within = np.abs(errors_mm) <= reach_mm
             axis.scatter(
                 errors_mm[is_within],
-                (row_index + offsets)[is_within],
+                (border_index + offsets)[is_within],
                 s=13,
                 color=ACCENT,
                 alpha=0.6,
                 linewidths=0,
             )
             for sign, marker in ((-1, "<"), (1, ">")):
-                heights_beyond = (row_index + offsets)[~is_within & (np.sign(errors_mm) == sign)]
+                heights_beyond = (border_index + offsets)[~is_within & (np.sign(errors_mm) == sign)]
                 axis.scatter(
                     np.full(len(heights_beyond), 1.05 * sign * reach_mm),
                     heights_beyond,
@@ -104,21 +104,26 @@ def border_figure(rows: Sequence[BorderDots]) -> Figure:
                     linewidths=0,
                 )
             # above the points, which it would otherwise hide
-            if row.median_mm is not None:
-                marker = ">" if row.median_mm > 0 else "<"
-                if abs(row.median_mm) <= reach_mm:
+            if dots_of_border.median_mm is not None:
+                marker = ">" if dots_of_border.median_mm > 0 else "<"
+                if abs(dots_of_border.median_mm) <= reach_mm:
                     marker = "v"
-                median_mm = float(np.clip(row.median_mm, -1.05 * reach_mm, 1.05 * reach_mm))
+                median_mm = float(
+                    np.clip(dots_of_border.median_mm, -1.05 * reach_mm, 1.05 * reach_mm)
+                )
                 axis.plot(
                     [median_mm],
-                    [row_index + 0.36],
+                    [border_index + 0.36],
                     color=INK,
                     marker=marker,
                     markersize=5,
                     linestyle="",
                 )
-        axis.set_yticks(range(len(rows)), [row.name for row in reversed(rows)])
-        axis.set_ylim(-0.6, len(rows) - 0.4)
+        axis.set_yticks(
+            range(len(dots_by_border)),
+            [dots_of_border.name for dots_of_border in reversed(dots_by_border)],
+        )
+        axis.set_ylim(-0.6, len(dots_by_border) - 0.4)
         axis.set_xlim(-1.1 * reach_mm, 1.1 * reach_mm)
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
@@ -192,13 +197,13 @@ def reliability_figure(
         return figure
 
 
-def search_figure(points: Sequence[CurvePoint], *, is_further: bool = False) -> Figure:
+def search_figure(trial_points: Sequence[CurvePoint], *, is_further: bool = False) -> Figure:
     """Score of every trial by slot, failed ones as crosses, the best so far as a line, the start
     configurations circled; if networks were trained further, without line and circles."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
         axis = figure.add_axes((0.1, 0.16, 0.87, 0.72))
-        scored_points = [point for point in points if point.score is not None]
+        scored_points = [point for point in trial_points if point.score is not None]
         scores = np.array([point.score for point in scored_points], dtype=np.float64)
         slots = [point.slot for point in scored_points]
         axis.scatter(slots, scores, s=14, color=FAINT, alpha=0.8, linewidths=0, label="a trial")
@@ -215,7 +220,7 @@ def search_figure(points: Sequence[CurvePoint], *, is_further: bool = False) -> 
                 start_slots, start_scores, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2
             )
             circles.set_label("the start configuration")
-        failed_slots = [point.slot for point in points if point.score is None]
+        failed_slots = [point.slot for point in trial_points if point.score is None]
         if failed_slots:
             worst_score = float(scores.max()) if len(scores) else 1.0
             axis.scatter(

@@ -31,10 +31,10 @@ colour."""
 Bytes = NDArray[np.uint8]
 
 
-def thumbnail(body: Body, unsure: Collection[str]) -> Bytes:
+def thumbnail(body: Body, unsure_regions: Collection[str]) -> Bytes:
     """The picture (h, w, 3) uint8 of a volume, head up, the patient's right on the left.
 
-    unsure  regions whose spans are dashed
+    unsure_regions  those whose spans are dashed
     """
     pixels_per_mm = LONGEST_SIDE / max(body.height_mm, body.side_mm)
     view_height, view_width = (
@@ -56,7 +56,7 @@ def thumbnail(body: Body, unsure: Collection[str]) -> Bytes:
             for length_mm in (span.to_mm, span.from_mm)
         )
         span_rows = np.arange(top_row, max(bottom_row - 1, top_row + 1))
-        if span.region in unsure:
+        if span.region in unsure_regions:
             span_rows = span_rows[(span_rows - top_row) // DASH_LENGTH % 2 == 0]
         bar_left = view_width + LANE_GAP + lane_index * (LANE_GAP + LANE_WIDTH)
         colour = bytes.fromhex(body.vocabulary.colour(span.region)[1:])

@@ -190,24 +190,24 @@ def write_found(folder: Path, series: list[dict[str, Any]], *, show_ids: bool) -
 
 
 def failures(
-    rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
+    span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """(rows of spans.tsv of refused volumes, rows of found.tsv of unreadable members of archives).
     An archive without any readable member counts as a refused volume."""
-    unreadable_series = [table_row for table_row in series if table_row["kind"] == "unreadable"]
-    unreadable_paths = {table_row["path"] for table_row in unreadable_series}
+    unreadable_series = [span_row for span_row in series if span_row["kind"] == "unreadable"]
+    unreadable_paths = {span_row["path"] for span_row in unreadable_series}
     refused_rows = []
     answered_paths = set()
-    for table_row in rows:
-        if table_row["status"] == "refused":
-            refused_rows.append(table_row)
-        if table_row["path"] in unreadable_paths:  # a file may have a DICOM name and be none
-            answered_paths.add(table_row["path"])
-    refused_paths = {table_row["path"] for table_row in refused_rows}
+    for span_row in span_rows:
+        if span_row["status"] == "refused":
+            refused_rows.append(span_row)
+        if span_row["path"] in unreadable_paths:  # a file may have a DICOM name and be none
+            answered_paths.add(span_row["path"])
+    refused_paths = {span_row["path"] for span_row in refused_rows}
     unreadable_members = [
-        table_row
-        for table_row in unreadable_series
-        if table_row["path"] not in answered_paths
-        and table_row["path"].partition(", member ")[0] not in refused_paths
+        span_row
+        for span_row in unreadable_series
+        if span_row["path"] not in answered_paths
+        and span_row["path"].partition(", member ")[0] not in refused_paths
     ]
     return refused_rows, unreadable_members

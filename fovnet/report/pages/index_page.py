@@ -257,8 +257,8 @@ def _page_name_in_script(index_row: IndexRow) -> str | int:
 
 
 def _urgency_order(index_row: IndexRow) -> tuple[int, bool, float, str]:
-    """Its place in the list: those that need a look first, the least sure before the others; before
-    those of which a confidence is told those of which none is."""
+    """The key by which volumes are sorted: those that need a look first, those without a confidence
+    before those with one, the least sure before the others."""
     return (
         URGENCY[index_row.status],
         index_row.confidence is not None,
@@ -361,8 +361,8 @@ def _doubts_of(folder: Path, volume: TableRows) -> list[tuple[str, str]]:
 def _doubts_in_json(
     folder: Path, first_span: Mapping[str, Any]
 ) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
-    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `first_span` if
-    unreadable."""
+    """((code, sentence) of each doubt, the JSON) of a volume; no doubts and `first_span` if its
+    JSON cannot be read."""
     try:
         volume_json: Mapping[str, Any] = read_json(folder / f"{first_span['volume_id']}.json")
     except (OSError, ValueError):
