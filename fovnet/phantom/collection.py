@@ -198,14 +198,14 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
     """
     table = volume_table(out)
     try:
-        rows = read_tsv(table) if table.exists() else []
+        table_rows = read_tsv(table) if table.exists() else []
     except UnicodeDecodeError:
-        rows = [{}]
-    is_simulated_here = all(
+        table_rows = [{}]
+    are_rows_simulated = all(
         "field_of_view" in row and (row["field_of_view"] == OWN_LABELS) == own_labels
-        for row in rows
+        for row in table_rows
     )
-    if not is_simulated_here:
+    if not are_rows_simulated:
         raise CollectionError(
             "phantom-other-tables",
             f"{table}: exists, and was not made by this command; give another folder.",

@@ -50,10 +50,10 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
     if kind == "noise":
         return Volume(np.abs(rng.normal(100, 30, shape)).astype(np.float32), affine, kind)
     if kind == "smooth noise":
-        noise = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(
-            np.float32
-        )
-        return Volume(noise - noise.min(), affine, kind)
+        smooth_noise = ndimage.gaussian_filter(
+            rng.normal(size=shape), rng.uniform(0.7, 3.0)
+        ).astype(np.float32)
+        return Volume(smooth_noise - smooth_noise.min(), affine, kind)
     sequence = BRIGHT_SEQUENCES[rng.integers(len(BRIGHT_SEQUENCES))]
     radius_mm = rng.uniform(60, 110)
     if kind == SMALL_BOTTLES:

@@ -129,13 +129,13 @@ def _to_small_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Gener
     family = draw_small_family(request, rng)
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
     is_of_heart = family.name.startswith("heart")
-    tilted_share, most_deg = (0.85, 60.0) if is_of_heart else (0.12, 35.0)
+    tilted_share, most_tilt_deg = (0.85, 60.0) if is_of_heart else (0.12, 35.0)
     tilt_dice = rng.random()
     if is_of_heart and tilt_dice < tilted_share * SHORT_AXIS_SHARE:
         return to_short_axis(plan, request.person, rng)
     if is_of_heart and tilt_dice < tilted_share * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
         return to_long_axis(plan, request.person, rng)
-    return tilt_plan(plan, request.person, most_deg, rng) if tilt_dice < tilted_share else plan
+    return tilt_plan(plan, request.person, most_tilt_deg, rng) if tilt_dice < tilted_share else plan
 
 
 def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Generator) -> Plan:
@@ -291,8 +291,8 @@ def _with_breast_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Gen
 def _with_artefacts(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside
     the field of view."""
-    motion_begins = 0.5 if request.person.placed else 0.0
-    flaws = replace(draw_flaws(usual_plan.plane, rng), motion_start=motion_begins)
+    motion_start_share = 0.5 if request.person.placed else 0.0
+    flaws = replace(draw_flaws(usual_plan.plane, rng), motion_start=motion_start_share)
     snr = usual_plan.acquisition.snr
     flaw_dice = rng.random(2)
     if flaw_dice[0] < 0.35:

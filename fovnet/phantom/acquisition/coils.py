@@ -129,22 +129,24 @@ def draw_skin_coil(
     middle_mm, half_mm = body_extent_mm(person, grid, without)
     reach_mm = float(np.clip(half_mm.mean() * rng.uniform(0.14, 0.36), 24, 60))
     radii_mm = half_mm + reach_mm * rng.uniform(0.2, 0.9, 2)
-    arrangement_shares = [arrangement.share for arrangement in SKIN_ARRANGEMENTS]
+    arrangement_shares = [skin_arrangement.share for skin_arrangement in SKIN_ARRANGEMENTS]
     angle_ranges = SKIN_ARRANGEMENTS[
         rng.choice(len(SKIN_ARRANGEMENTS), p=arrangement_shares)
     ].angle_ranges
     # mats are flat: their outline is between an ellipse and a box
     squareness = rng.uniform(2.0, 5.0)
     elements_all_round = int(rng.integers(5, 13))
-    angles = np.deg2rad(
+    element_angles = np.deg2rad(
         [
-            first_deg + (last_deg - first_deg) * (element + 0.5) / count
+            first_deg + (last_deg - first_deg) * (element_index + 0.5) / element_count
             for first_deg, last_deg in angle_ranges
-            for count in [max(2, round(elements_all_round * (last_deg - first_deg) / 360 * 1.5))]
-            for element in range(count)
+            for element_count in [
+                max(2, round(elements_all_round * (last_deg - first_deg) / 360 * 1.5))
+            ]
+            for element_index in range(element_count)
         ]
     )
-    ring_points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    ring_points = np.stack([np.cos(element_angles), np.sin(element_angles)], axis=1)
     ring_points /= ((np.abs(ring_points) ** squareness).sum(axis=1) ** (1 / squareness))[:, None]
     half_height_mm = float(np.ptp(_corners_mm(grid)[:, 2])) / 2
     half_height_mm = max(min(half_height_mm + 20, rng.uniform(100, 300)), half_height_mm - reach_mm)
@@ -155,12 +157,14 @@ def draw_skin_coil(
         + _corners_mm(grid)[:, 2].mean()
         + rng.normal(0, 15)
     )
-    centres = [
-        np.array([*(middle_mm + radii_mm * element), z]) - isocentre_mm + rng.normal(0, 6, 3)
-        for element in ring_points
+    element_centres = [
+        np.array([*(middle_mm + radii_mm * element_index), z]) - isocentre_mm + rng.normal(0, 6, 3)
+        for element_index in ring_points
         for z in heights_mm
     ]
-    active_centres = [centre for centre in centres if rng.random() < 0.85] or centres
+    active_centres = [
+        centre for centre in element_centres if rng.random() < 0.85
+    ] or element_centres
     return Coil(
         np.stack(active_centres).tolist(),
         reach_mm,

@@ -81,7 +81,7 @@ def _parse_span(cell: str) -> Span:
 
 def _parse_family(row: Mapping[str, str]) -> Family:
     """The family of one row of families.tsv."""
-    flags = row["flags"].split()
+    family_flags = row["flags"].split()
     return Family(
         name=row["name"],
         lower_end=FieldEnd(row["lower_end"], *_parse_span(row["above_lower_end_mm"])),
@@ -90,12 +90,12 @@ def _parse_family(row: Mapping[str, str]) -> Family:
         depth_mm=_parse_span(row["depth_mm"]),
         planes=row["planes"],
         weight=float(row["weight"]),
-        is_long="long" in flags,
+        is_long="long" in family_flags,
         side_region=row["side_region"],
         offset_x_mm=_parse_span(row["offset_x_mm"]),
         offset_y_mm=_parse_span(row["offset_y_mm"]),
-        shows_breasts="breasts" in flags,
-        mirrored="one-sided" not in flags,
+        shows_breasts="breasts" in family_flags,
+        mirrored="one-sided" not in family_flags,
     )
 
 
@@ -205,14 +205,16 @@ def ends_at_heights(low_mm: float, high_mm: float) -> tuple[FieldEnd, FieldEnd]:
 
 
 def _draw_field_about_mass(
-    person: Person, middle: tuple[float, ...], across_mm: float, rng: np.random.Generator
+    person: Person, middle_mm: tuple[float, ...], across_mm: float, rng: np.random.Generator
 ) -> Family:
     """A field of one leg and the mass in it, its ends 2 to 15 cm beyond the mass."""
     low_mm, high_mm = (
-        person.morph.height_mm(middle[2] + sign * (0.75 * across_mm + rng.uniform(20, 150)))
+        person.morph.height_mm(middle_mm[2] + sign * (0.75 * across_mm + rng.uniform(20, 150)))
         for sign in (-1, 1)
     )
-    middle_x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
+    middle_x = float(
+        np.clip(middle_mm[0] + np.sign(middle_mm[0]) * rng.uniform(-10, 20), -130, 130)
+    )
     return Family(
         LEG_MASS_FIELD,
         *ends_at_heights(low_mm, high_mm),
@@ -395,15 +397,15 @@ def _draw_body_point(
 def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
     """The fields of view of one person's volumes: the first covers several regions, and none is
     repeated while others are left."""
-    choices: list[Family] = []
+    chosen_families: list[Family] = []
     for volume_index in range(volumes):
         unused_families = [
             family
             for family in FAMILIES
-            if family not in choices and family.is_long == (volume_index == 0)
+            if family not in chosen_families and family.is_long == (volume_index == 0)
         ]
-        choices.append(draw_family(unused_families or FAMILIES, rng))
-    return choices
+        chosen_families.append(draw_family(unused_families or FAMILIES, rng))
+    return chosen_families
 
 
 def draw_family(pool: Sequence[Family], rng: np.random.Generator) -> Family:

@@ -63,11 +63,11 @@ def contour(person: Person) -> Contour:
                 axis_start_mm + STEP_MM * (last_index + 0.5),
             )
         )
-    (left, right), (back, front) = axis_ends
+    (left_x, right_x), (back_y, front_y) = axis_ends
     return Contour(
         HEIGHT_STEP_MM * body_levels.astype(float),
-        np.stack([left, back], axis=1),
-        np.stack([right, front], axis=1),
+        np.stack([left_x, back_y], axis=1),
+        np.stack([right_x, front_y], axis=1),
     )
 
 

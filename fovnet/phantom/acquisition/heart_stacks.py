@@ -34,35 +34,40 @@ def to_short_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
 
     A left ventricle is about 9 cm long: 8 to 14 slices of 6 to 10 mm cover it, or nearly all of it.
     """
-    apex, base = long_axis(person)
-    normal = _plan_by_eye((base - apex) / np.linalg.norm(base - apex), rng)
+    apex_mm, base_mm = long_axis(person)
+    slice_normal = _plan_by_eye((base_mm - apex_mm) / np.linalg.norm(base_mm - apex_mm), rng)
     thickness_mm = rng.uniform(6.0, 10.0)
     slice_count = int(np.clip(round(rng.uniform(70, 125) / thickness_mm), 8, 14))
-    middle_mm = (apex + base) / 2 + normal * rng.uniform(-5, 15)
-    return _stack_along(plan, SHORT_AXIS, middle_mm, normal, (thickness_mm, slice_count), rng)
+    middle_mm = (apex_mm + base_mm) / 2 + slice_normal * rng.uniform(-5, 15)
+    return _stack_along(plan, SHORT_AXIS, middle_mm, slice_normal, (thickness_mm, slice_count), rng)
 
 
 def to_long_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
     """A few slices along the heart's long axis: four-chamber views, or two-chamber views of the
     left side."""
-    apex, base = long_axis(person)
-    long_axis_direction = (base - apex) / np.linalg.norm(base - apex)
+    apex_mm, base_mm = long_axis(person)
+    long_axis_direction = (base_mm - apex_mm) / np.linalg.norm(base_mm - apex_mm)
     right_direction = direction_to_right_ventricle(person)
     up_direction = np.cross(right_direction, long_axis_direction)
-    normal = _plan_by_eye(
+    slice_normal = _plan_by_eye(
         up_direction / np.linalg.norm(up_direction) if rng.random() < 0.6 else right_direction, rng
     )
-    middle_mm = apex + (base - apex) * rng.uniform(0.6, 1.1)
+    middle_mm = apex_mm + (base_mm - apex_mm) * rng.uniform(0.6, 1.1)
     return _stack_along(
-        plan, LONG_AXIS, middle_mm, normal, (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))), rng
+        plan,
+        LONG_AXIS,
+        middle_mm,
+        slice_normal,
+        (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))),
+        rng,
     )
 
 
 def _stack_along(
     plan: Plan,
-    name: str,
+    family_name: str,
     middle_mm: NDArray[np.float64],
-    normal: NDArray[np.float64],
+    slice_normal: NDArray[np.float64],
     thickness_and_count: tuple[float, int],
     rng: np.random.Generator,
 ) -> Plan:
@@ -72,33 +77,39 @@ def _stack_along(
     The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated
     further, along the septum.
     """
-    up_direction = np.array([0.0, 0.0, 1.0]) - normal * normal[2]
+    up_direction = np.array([0.0, 0.0, 1.0]) - slice_normal * slice_normal[2]
     if np.linalg.norm(up_direction) < 0.5:  # nearly axial: anterior on top
-        up_direction = np.array([0.0, 1.0, 0.0]) - normal * normal[1]
+        up_direction = np.array([0.0, 1.0, 0.0]) - slice_normal * slice_normal[1]
     up_direction /= np.linalg.norm(up_direction)
     turn_angle = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
-    up_direction = up_direction * np.cos(turn_angle) + np.cross(normal, up_direction) * np.sin(
-        turn_angle
-    )
+    up_direction = up_direction * np.cos(turn_angle) + np.cross(
+        slice_normal, up_direction
+    ) * np.sin(turn_angle)
     width_mm = _draw_field_mm(rng)
     thickness_mm, slice_count = thickness_and_count
     pixel_mm = max(width_mm / 256, rng.uniform(1.2, 2.0))
     height_mm = width_mm * (rng.uniform(0.75, 1.0) if width_mm > 170 else 1.0)
     grid_axes = np.column_stack(
-        [np.cross(up_direction, normal) * pixel_mm, up_direction * pixel_mm, normal * thickness_mm]
+        [
+            np.cross(up_direction, slice_normal) * pixel_mm,
+            up_direction * pixel_mm,
+            slice_normal * thickness_mm,
+        ]
     )
     # large fields move to the chest
     inwards_mm = (
         -middle_mm * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((width_mm - 170) / 200, 0, 1)
     )
-    centre_mm = middle_mm + inwards_mm - normal * (inwards_mm @ normal) + rng.normal(0, 6, 3)
+    centre_mm = (
+        middle_mm + inwards_mm - slice_normal * (inwards_mm @ slice_normal) + rng.normal(0, 6, 3)
+    )
     stack_grid = grid_about(
         centre_mm, grid_axes, (round(width_mm / pixel_mm), round(height_mm / pixel_mm), slice_count)
     )
     return replace(
         regrid(plan, to_canonical(stack_grid)),
-        family=replace(plan.family, name=name),
-        plane=PLANE_BY_AXIS[np.abs(normal).argmax()],
+        family=replace(plan.family, name=family_name),
+        plane=PLANE_BY_AXIS[np.abs(slice_normal).argmax()],
         sequence=_draw_sequence(plan.sequence, rng),
         is_tilted=True,
         header_is_true=rng.random() < TRUE_HEADER_SHARE,

@@ -157,13 +157,13 @@ def _draw_flaws(plan: Plan, is_single_shot: bool, rng: np.random.Generator) -> F
     phase axis; in one of five gradients fail in the corners, where signal piles up."""
     slice_axis = SLICE_AXIS_BY_PLANE.get(plan.plane, 0)
     phase_axis = 1 if slice_axis == 0 or (slice_axis == 2 and rng.random() < 0.4) else 0
-    folds = rng.random() < 0.3 and plan.grid.shape[phase_axis] > 24
+    wraps_around = rng.random() < 0.3 and plan.grid.shape[phase_axis] > 24
     extent_mm = np.multiply(plan.grid.shape, plan.grid.spacing_mm)
     # only corners are lost: a scan without the middle of a side is repeated
     least_radius = 1.04 * float(extent_mm.max() / np.linalg.norm(extent_mm))
     gradient_radius = max(rng.uniform(0.72, 0.97), least_radius) if rng.random() < 0.2 else 0.0
     folded_count = 0
-    if folds:
+    if wraps_around:
         folded_count = max(1, round(plan.grid.shape[phase_axis] * rng.uniform(0.05, 0.2)))
     motion_voxels = rng.uniform(1.0, 2.2) if is_single_shot else 0.0
     kept_share = 1.0

@@ -98,36 +98,36 @@ class SkullBase:
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Height in mm of the hemispheres' lower surface at |x| and y."""
-        orbital_roof = (
+        orbital_roof_mm = (
             self.orbital_roof_mm * np.exp(-(((x - 29) / 15) ** 2)) * _smooth_step(y, 26, 56)
         )
-        frontal_floor = (
+        frontal_floor_mm = (
             self.straight_gyrus_mm
-            + orbital_roof
+            + orbital_roof_mm
             + 0.12 * np.maximum(x - 40, 0)
             + 0.02 * np.maximum(y - 60, 0) ** 2
         )
-        height = _floor_with_tentorium(frontal_floor, x, y)
+        height_mm = _floor_with_tentorium(frontal_floor_mm, x, y)
         lobe_radius = np.hypot(
             (x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.pole_front_mm + 8)
         )
         # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices
         # show two islands.
-        temporal_fossa = (
+        temporal_fossa_mm = (
             self.temporal_pole_mm
             + 0.014 * (x - 37) ** 2
             + 0.3 * np.maximum(-y, 0)
             + 0.1 * np.maximum(y - 10, 0)
         )
         lobe_share = _smooth_step(lobe_radius, 1.06, 0.7) * _smooth_step(y, -66, -26)
-        return (1 - lobe_share) * height + lobe_share * temporal_fossa
+        return (1 - lobe_share) * height_mm + lobe_share * temporal_fossa_mm
 
 
-def _floor_with_tentorium(frontal_floor: Floats, x: Floats, y: Floats) -> Floats:
-    """The floor `frontal_floor` mm, and behind it the tentorium over the cerebellum."""
-    tentorium = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
+def _floor_with_tentorium(frontal_floor_mm: Floats, x: Floats, y: Floats) -> Floats:
+    """The floor at `frontal_floor_mm`, and behind it the tentorium over the cerebellum."""
+    tentorium_mm = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
     tentorium_share = _smooth_step(y, -18, -36)
-    return (1 - tentorium_share) * frontal_floor + tentorium_share * tentorium
+    return (1 - tentorium_share) * frontal_floor_mm + tentorium_share * tentorium_mm
 
 
 @lru_cache(maxsize=3)
@@ -140,18 +140,18 @@ def _hemisphere_floor(skull_base: SkullBase | None) -> tuple[Table, Table]:
     x = np.arange(0, 90, FLOOR_STEP_MM)[:, None]
     y = np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
     if skull_base is None:
-        height = _floor_with_tentorium(
+        height_mm = _floor_with_tentorium(
             1644 + (8 + 4 * _smooth_step(x, 4, 16)) * _smooth_step(y, 26, 46), x, y
         )
         lobe_radius = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
         lobe_share = _smooth_step(lobe_radius, 1.06, 0.7) * _smooth_step(y, -66, -26)
-        height = (1 - lobe_share) * height + lobe_share * (
+        height_mm = (1 - lobe_share) * height_mm + lobe_share * (
             1610 + 0.012 * (x - 36) ** 2 + 0.08 * np.abs(y - 4)
         )
     else:
-        height = skull_base.height(x, y)
-    slope = np.hypot(*np.gradient(height, FLOOR_STEP_MM))
-    return height.astype(np.float32), (1 / np.hypot(1, slope)).astype(np.float32)
+        height_mm = skull_base.height(x, y)
+    slope = np.hypot(*np.gradient(height_mm, FLOOR_STEP_MM))
+    return height_mm.astype(np.float32), (1 / np.hypot(1, slope)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -231,9 +231,9 @@ class Cortex(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points deeper than `least_depth_mm` below the
         folds."""
-        depth = self.hull.depth(x, y, z)
+        depth_mm = self.hull.depth(x, y, z)
         fissure_mm, callosum_mm = self.hull.fissure_depths(x, y, z)
-        depth = np.minimum(depth, fissure_mm)
+        depth_mm = np.minimum(depth_mm, fissure_mm)
         if self.bend_phases:
             x, y, z = bend_points(x, y, z, self.bend_phases)
         surface_distance_mm, sulcus_depth_mm, shrinkage = self._sulci(x, y, z)
@@ -241,18 +241,18 @@ class Cortex(Solid):
             callosum_mm < -9
         )
         # gyri are rounded towards their sulci
-        depth = depth - np.float32(1.6) * crown_share * crown_share
-        below_sulcus_mm = np.maximum(depth - sulcus_depth_mm, 0) + np.maximum(
+        depth_mm = depth_mm - np.float32(1.6) * crown_share * crown_share
+        below_sulcus_mm = np.maximum(depth_mm - sulcus_depth_mm, 0) + np.maximum(
             callosum_mm + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
         )
         sulcus_distance_mm = np.sqrt(
             (surface_distance_mm * shrinkage) ** 2 + below_sulcus_mm * below_sulcus_mm
         )
         sulcus_distance_mm -= np.float32(self.sulcus_half_width_mm) * (
-            1.25 - 0.9 * (depth / sulcus_depth_mm).clip(0, 1)
+            1.25 - 0.9 * (depth_mm / sulcus_depth_mm).clip(0, 1)
         )
         pial_depth_mm = np.minimum(
-            np.minimum(depth, sulcus_distance_mm),
+            np.minimum(depth_mm, sulcus_distance_mm),
             _lateral_fissure_mm(x, y, z) - np.float32(0.7 + self.sulcus_half_width_mm),
         )
         return np.asarray(pial_depth_mm >= self.least_depth_mm)
@@ -429,7 +429,7 @@ class Folia(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points deeper than `least_depth_mm` below the
         folia."""
-        depth = np.max(
+        depth_mm = np.max(
             [(1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.semi[1:]) for lobe in self.lobes], axis=0
         )
         behind_mm = self.axis[0] - y - np.float32(0.007) * x * x + np.float32(0.05) * np.abs(x)
@@ -440,24 +440,24 @@ class Folia(Solid):
             + 1.2 * np.sin(0.13 * x + self.phase_mm)
             + 1.5 * np.sin(0.31 * radius_mm)
         )
-        pial_depth_mm = depth
+        pial_depth_mm = depth_mm
         # (spacing, depth and half width of the clefts): between folia, between lobules, and the few
         # large fissures
-        for spacing, cleft_depth, cleft_half_width in (
+        for spacing_mm, cleft_depth_mm, cleft_half_width_mm in (
             (4.4, 4.5, 0.25),
             (11.0, 11.0, 0.4),
             (29.0, 15.0, 0.5),
         ):
             cleft_mm = (
-                np.abs((angle_mm + self.phase_mm) / spacing % 1 - 0.5)
-                * spacing
+                np.abs((angle_mm + self.phase_mm) / spacing_mm % 1 - 0.5)
+                * spacing_mm
                 * (radius_mm * np.float32(1 / 34)).clip(0.3, 1)
             )
             pial_depth_mm = np.minimum(
                 pial_depth_mm,
-                np.hypot(cleft_mm, np.maximum(depth - cleft_depth, 0)) - cleft_half_width,
+                np.hypot(cleft_mm, np.maximum(depth_mm - cleft_depth_mm, 0)) - cleft_half_width_mm,
             )
-        return np.asarray((pial_depth_mm >= self.least_depth_mm) & (depth > 0))
+        return np.asarray((pial_depth_mm >= self.least_depth_mm) & (depth_mm > 0))
 
     def shrunk(self, mm: float) -> Folia:
         return replace(self, least_depth_mm=self.least_depth_mm + mm)
@@ -617,28 +617,38 @@ def _nuclei() -> Paints:
 
 
 @both_sides
-def _ventricles(size: float) -> Paints:
-    """Frontal horns, bodies, trigones with occipital and temporal horns; `size` is 1 on average."""
-    root_of_size = size**0.5
+def _ventricles(ventricle_size: float) -> Paints:
+    """Frontal horns, bodies, trigones with occipital and temporal horns; `ventricle_size` is 1 on average."""
+    size_root = ventricle_size**0.5
     horns = (
         # frontal horn
         (
-            (7.5 + 1.5 * size, 21.0, 1680.0),
-            (2.2 * size + 0.6, 14.0 * root_of_size, 8.0 * root_of_size),
+            (7.5 + 1.5 * ventricle_size, 21.0, 1680.0),
+            (2.2 * ventricle_size + 0.6, 14.0 * size_root, 8.0 * size_root),
             -22.0,
             18.0,
         ),
         # body
-        ((9.0 + 1.5 * size, -6.0, 1687.0), (4.0 * size + 1.0, 25.0, 3.2 * size + 0.8), 12.0, 20.0),
+        (
+            (9.0 + 1.5 * ventricle_size, -6.0, 1687.0),
+            (4.0 * ventricle_size + 1.0, 25.0, 3.2 * ventricle_size + 0.8),
+            12.0,
+            20.0,
+        ),
         # trigone
         (
             (22.0, -40.0, 1677.0),
-            (3.6 * size + 1.0, 10.0 * root_of_size, 8.5 * root_of_size),
+            (3.6 * ventricle_size + 1.0, 10.0 * size_root, 8.5 * size_root),
             24.0,
             0.0,
         ),
         # occipital horn
-        ((24.0, -56.0, 1673.0), (1.9 * size, 13.0 * root_of_size, 4.5 * root_of_size), 4.0, 0.0),
+        (
+            (24.0, -56.0, 1673.0),
+            (1.9 * ventricle_size, 13.0 * size_root, 4.5 * size_root),
+            4.0,
+            0.0,
+        ),
     )
     temporal_horn = tube(
         [
@@ -649,7 +659,7 @@ def _ventricles(size: float) -> Paints:
             (30, -14, 1644),
             (30, 0, 1640),
         ],
-        [radius * size for radius in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
+        [radius * ventricle_size for radius in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
     )
     solids = (
         *(

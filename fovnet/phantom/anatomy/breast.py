@@ -92,24 +92,31 @@ def breast(person: Person, side: int) -> Dome:
     if of_a_kind(person):
         return breast_shape(person, side)
     rng = person.generator(71)
-    size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
-    drawn_power, point, sag = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
-    size = size * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
+    size_factor = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
+    blunt_power, point, sag_share = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
+    size_factor = size_factor * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
     if person.age < 12:
-        size = 0.25
-    width_factor = size**0.38
-    x = side * 86.0
+        size_factor = 0.25
+    width_factor = size_factor**0.38
+    side_x = side * 86.0
     front_y = 84 + 0.5 * person.fat_mm
     if person.prone:
         half_axes = (56 * width_factor, 60 * width_factor)
-        lean_mm = (side * 4.0, -14.0 * sag)
+        lean_mm = (side * 4.0, -14.0 * sag_share)
         usual_dome = Dome(
-            (x, front_y, HANGING_Z), half_axes, 42 + 56 * size, lean_mm, drawn_power, point
+            (side_x, front_y, HANGING_Z),
+            half_axes,
+            42 + 56 * size_factor,
+            lean_mm,
+            blunt_power,
+            point,
         )
         return _hanging_dome(usual_dome, person.generator(74))
     half_axes = (60 * width_factor, 60 * width_factor)
-    lean_mm = (side * 14 * size, -24.0 * sag * size)
-    return Dome((x, front_y, 1308.0), half_axes, 16 + 34 * size, lean_mm, 2.0, 0.5 + 0.5 * point)
+    lean_mm = (side * 14 * size_factor, -24.0 * sag_share * size_factor)
+    return Dome(
+        (side_x, front_y, 1308.0), half_axes, 16 + 34 * size_factor, lean_mm, 2.0, 0.5 + 0.5 * point
+    )
 
 
 def _hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:

@@ -106,16 +106,18 @@ def _masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
     first_size_mm = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), largest_mm)
     for mass_index in range(1 + rng.choice(3, p=[0.7, 0.2, 0.1])):
         size_mm = first_size_mm if mass_index == 0 else first_size_mm * rng.uniform(0.25, 0.6)
-        middle = _draw_point(breast, 0.6 * size_mm, rng)
+        middle_mm = _draw_point(breast, 0.6 * size_mm, rng)
         semi_axes = tuple((size_mm * np.exp(rng.normal(0, 0.2, 3))).tolist())
-        ellipsoid = Ellipsoid(middle, semi_axes, tuple(rng.uniform(-40, 40, 3).tolist()))
+        ellipsoid = Ellipsoid(middle_mm, semi_axes, tuple(rng.uniform(-40, 40, 3).tolist()))
         yield detail(draw_lobed(ellipsoid, rng), "tumour", BREAST_TISSUES)
         for spicule_vector in rng.normal(0, 1, (rng.integers(0, 15), 3)):
-            direction = spicule_vector / np.linalg.norm(spicule_vector)
-            end_point = middle + size_mm * rng.uniform(1.3, 2.4) * direction
-            bend_point = middle + 0.9 * size_mm * direction + rng.normal(0, 0.15 * size_mm, 3)
+            spicule_direction = spicule_vector / np.linalg.norm(spicule_vector)
+            end_point = middle_mm + size_mm * rng.uniform(1.3, 2.4) * spicule_direction
+            bend_point = (
+                middle_mm + 0.9 * size_mm * spicule_direction + rng.normal(0, 0.15 * size_mm, 3)
+            )
             spicule = tube(
-                [middle, bend_point, end_point], [0.2 * size_mm + 1.0, 0.1 * size_mm + 0.8, 0.6]
+                [middle_mm, bend_point, end_point], [0.2 * size_mm + 1.0, 0.1 * size_mm + 0.8, 0.6]
             )
             yield detail(spicule, "tumour", BREAST_TISSUES)
         if size_mm > 9 and rng.random() < 0.3:

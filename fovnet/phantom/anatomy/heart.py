@@ -232,9 +232,9 @@ def right_ventricle_cavity(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
     `beyond_mm` moves its surface outwards.  The left ventricle is painted over it later.
     """
     left_ventricle = heart.outer_wall
-    growth = heart.growth
+    growth_factor = heart.growth
     semi_axes = tuple(
-        growth * mm + beyond_mm for mm in (46.0, 36.0 * heart.right_width_factor, 41.0)
+        growth_factor * mm + beyond_mm for mm in (46.0, 36.0 * heart.right_width_factor, 41.0)
     )
     cavity: Solid = Ellipsoid(
         _point_in_ventricle(left_ventricle, 0.14, 0.9, -0.18),
@@ -242,13 +242,19 @@ def right_ventricle_cavity(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
         left_ventricle.turn_deg,
         square=0.1,
     )
-    for normal, away_mm in (
+    for plane_normal, away_mm in (
         ((0.0, 0.2, -0.98), 32.0),
         ((-0.36, 0.84, 0.4), 48.0 * heart.right_width_factor**0.7),
     ):
-        normal_mm = left_ventricle.axes @ (np.asarray(normal) / np.linalg.norm(normal))
-        end_mm = float(normal_mm @ np.asarray(left_ventricle.centre)) + growth * away_mm + beyond_mm
-        cavity = cavity & Side(tuple(normal_mm.tolist()), end_mm)
+        turned_normal = left_ventricle.axes @ (
+            np.asarray(plane_normal) / np.linalg.norm(plane_normal)
+        )
+        end_mm = (
+            float(turned_normal @ np.asarray(left_ventricle.centre))
+            + growth_factor * away_mm
+            + beyond_mm
+        )
+        cavity = cavity & Side(tuple(turned_normal.tolist()), end_mm)
     return cavity
 
 
@@ -322,10 +328,10 @@ def _epicardial_fat(person: Person, heart: HeartShape) -> Paints:
     fat_factor = usual_fat * person.generator(642).uniform(0.7, 1.2)
     right_fat_mm = (1.5 + 3.0 * fat_factor) * person.generator(905).uniform(0.35, 1.1)
     left_ventricle = heart.outer_wall
-    growth = heart.growth
-    diaphragm_axes = tuple(growth * mm for mm in (60.0, 52.0, 34.0))
+    growth_factor = heart.growth
+    diaphragm_axes = tuple(growth_factor * mm for mm in (60.0, 52.0, 34.0))
     fat_axes = tuple(
-        growth * mm for mm in (28.0 + 10.0 * fat_factor, 22.0 + 12.0 * fat_factor, 32.0)
+        growth_factor * mm for mm in (28.0 + 10.0 * fat_factor, 22.0 + 12.0 * fat_factor, 32.0)
     )
     diaphragm = Ellipsoid(
         _point_in_ventricle(left_ventricle, -0.05, 0.6, -1.5),

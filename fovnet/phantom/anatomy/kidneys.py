@@ -65,7 +65,7 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
         is_atrophic = rng.random() < ATROPHIC_SHARE
         severity = rng.uniform()
         lateral_mm = rng.normal(0, 4)
-        size = (
+        size_factor = (
             length_factor
             * float(np.exp(rng.normal(0, 0.05)))
             * (0.5 + 0.25 * severity if is_atrophic else 1.0)
@@ -78,7 +78,8 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
         if is_horseshoe:
             lateral_x = 60.0
         middle_z = min(
-            middle_z + person.organs.kidneys_mm, max(middle_z, dome_z - BELOW_DOME_MM - 55.0 * size)
+            middle_z + person.organs.kidneys_mm,
+            max(middle_z, dome_z - BELOW_DOME_MM - 55.0 * size_factor),
         )
         if is_horseshoe:
             middle_z = min(middle_z, HIGHEST_HORSESHOE_MM)
@@ -87,7 +88,7 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
             Kidney(
                 middle_z,
                 lateral_x,
-                float(np.clip(size, 0.5, 1.2)),
+                float(np.clip(size_factor, 0.5, 1.2)),
                 sinus_width * rng.uniform(0.7, 1.3),
             )
         )
@@ -122,13 +123,15 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
     """One kidney: fat, most of it behind and below; pyramids around the fatty sinus, which opens
     medially."""
     capsule_fat_mm = min(8.0, fat_mm)
-    size = kidney.size
+    size_factor = kidney.size
     middle_z = kidney.z
     middle_y = column_y(middle_z) + 2 + 0.35 * (fat_mm - capsule_fat_mm)
     lean_deg = 12.0 if is_horseshoe else -12.0  # lower poles diverge, those of a horseshoe converge
     turn_deg = (-12.0, lean_deg * side, 28.0 * side)
     capsule = Ellipsoid(
-        (side * kidney.x, middle_y, middle_z), (29 * size, 25 * size, 55 * size), turn_deg
+        (side * kidney.x, middle_y, middle_z),
+        (29 * size_factor, 25 * size_factor, 55 * size_factor),
+        turn_deg,
     )
     fat_behind = replace(
         capsule, centre=(side * (kidney.x - 2), middle_y - 0.45 * fat_mm, middle_z - 0.35 * fat_mm)
@@ -138,20 +141,24 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
         fat_behind.shrunk(-0.7 * fat_mm), "visceral fat", Layer.ORGAN, over=("liver", "spleen")
     )
     yield paint(capsule, "kidney cortex", Layer.CONTENT)
-    yield from _pyramids(side, size, capsule)
-    medial_vector_mm = -side * 6.0 * size * capsule.axes[:, 0]
+    yield from _pyramids(side, size_factor, capsule)
+    medial_vector_mm = -side * 6.0 * size_factor * capsule.axes[:, 0]
     sinus_centre = np.asarray(capsule.centre) + medial_vector_mm
     sinus = Ellipsoid(
         tuple(sinus_centre.tolist()),
-        (10 * size * kidney.sinus_width, 8 * size * kidney.sinus_width, 27 * size),
+        (
+            10 * size_factor * kidney.sinus_width,
+            8 * size_factor * kidney.sinus_width,
+            27 * size_factor,
+        ),
         turn_deg,
     )
     hilum_lip = tube(
         [sinus_centre, sinus_centre + 4.5 * medial_vector_mm],
-        [7.0 * size * kidney.sinus_width, 9.0 * size * kidney.sinus_width],
+        [7.0 * size_factor * kidney.sinus_width, 9.0 * size_factor * kidney.sinus_width],
     )
     yield from paints((sinus, hilum_lip), "visceral fat", Layer.VESSEL, over=KIDNEY_TISSUES)
-    yield paint(sinus.shrunk(7.0 * size * kidney.sinus_width), "urine", Layer.VESSEL)
+    yield paint(sinus.shrunk(7.0 * size_factor * kidney.sinus_width), "urine", Layer.VESSEL)
     # it leaves the aorta above the bifurcation however low the kidney is
     origin_z = max(middle_z, 1130.0)
     vessel_points = [
@@ -168,15 +175,18 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
     yield paint(tube(vessel_points, [4.0, 2.5, 2.0]), "urine", Layer.CONTENT, over="visceral fat")
 
 
-def _pyramids(side: int, size: float, capsule: Ellipsoid) -> Paints:
+def _pyramids(side: int, size_factor: float, capsule: Ellipsoid) -> Paints:
     """Twelve pyramids of medulla, four rows of three around the sinus."""
     for height_share in (-0.6, -0.2, 0.2, 0.6):
         for lateral_share, front_share in ((0.62, 0.0), (0.1, 0.62), (0.1, -0.62)):
             narrowing = (1 - height_share * height_share) ** 0.5
-            x = side * lateral_share * narrowing * 29
-            offset_mm = np.array([x, front_share * narrowing * 25, height_share * 55]) * size
+            offset_x = side * lateral_share * narrowing * 29
+            offset_mm = (
+                np.array([offset_x, front_share * narrowing * 25, height_share * 55]) * size_factor
+            )
             pyramid_centre = np.asarray(capsule.centre) + capsule.axes @ offset_mm
             pyramid = Ellipsoid(
-                tuple(pyramid_centre.tolist()), (5.5 * size, 5.0 * size, 7.0 * size)
+                tuple(pyramid_centre.tolist()),
+                (5.5 * size_factor, 5.0 * size_factor, 7.0 * size_factor),
             )
             yield paint(pyramid, "kidney medulla", Layer.CONTENT, over=KIDNEY_TISSUES)

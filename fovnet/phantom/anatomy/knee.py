@@ -129,8 +129,10 @@ def _soft_tissue(person: Person, side: int) -> Paints:
     yield paint(
         fat_sleeve if side > 0 else fat_sleeve.mirror(), "fat", Layer.SEAM, over=soft_tissues[:2]
     )
-    for points, radii in KNEE_BELLIES:
-        right_belly = leg_tube(person, points, [radius * brawn_factor for radius in radii])
+    for line_points, belly_radii in KNEE_BELLIES:
+        right_belly = leg_tube(
+            person, line_points, [line_radius * brawn_factor for line_radius in belly_radii]
+        )
         belly = right_belly if side > 0 else right_belly.mirror()
         yield paint(
             shift_sideways(belly, 1.5, rng) & below_thigh,
@@ -140,8 +142,8 @@ def _soft_tissue(person: Person, side: int) -> Paints:
         )
         yield paint(belly & below_thigh, "muscle", Layer.SEAM, soft_tissues)
     tendons = (
-        paint(leg_tube(person, points, radius), tissue, Layer.VESSEL)
-        for points, radius, tissue in KNEE_CORDS
+        paint(leg_tube(person, line_points, line_radius), tissue, Layer.VESSEL)
+        for line_points, line_radius, tissue in KNEE_CORDS
     )
     yield from on_side(tendons, side)
 

@@ -109,13 +109,18 @@ def _breast_mass(person: Person) -> Paints:
         return
     breast = dome(person, int(rng.choice([-1, 1])))
     for _ in range(1 + (rng.random() < 0.3)):
-        middle = breast.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
+        middle_mm = breast.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
         size_mm = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
-        mass = draw_lobed(Ellipsoid(middle, _draw_semi_axes(size_mm, rng)), rng)
+        mass = draw_lobed(Ellipsoid(middle_mm, _draw_semi_axes(size_mm, rng)), rng)
         yield detail(mass, "tumour", ("fat", "gland"))
-        for direction in rng.normal(0, 1, (rng.integers(0, 9), 3)):
-            spicule_mm = size_mm * rng.uniform(1.4, 2.4) * direction / np.linalg.norm(direction)
-            spicule = tube([middle, middle + spicule_mm], [0.15 * size_mm + 1.0, 0.8])
+        for spicule_direction in rng.normal(0, 1, (rng.integers(0, 9), 3)):
+            spicule_mm = (
+                size_mm
+                * rng.uniform(1.4, 2.4)
+                * spicule_direction
+                / np.linalg.norm(spicule_direction)
+            )
+            spicule = tube([middle_mm, middle_mm + spicule_mm], [0.15 * size_mm + 1.0, 0.8])
             yield detail(spicule, "tumour", ("fat", "gland"))
 
 
@@ -150,53 +155,55 @@ def _lesion(person: Person, rng: np.random.Generator) -> Paints:
 
 def _mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Paints:
     """A mass of a kind drawn at random: a sarcoma if large, else a lesion of brain or body."""
-    site, middle, across_mm = mass_place
+    site_name, middle_mm, across_mm = mass_place
     semi_a, semi_b, semi_c = _draw_semi_axes(0.5 * across_mm, rng)
-    is_in_leg = site in ("thigh", "calf")
+    is_in_leg = site_name in ("thigh", "calf")
     mass = draw_lobed(
-        Ellipsoid(middle, (semi_a, semi_b, semi_c * (1.5 if is_in_leg else 1.0))), rng
+        Ellipsoid(middle_mm, (semi_a, semi_b, semi_c * (1.5 if is_in_leg else 1.0))), rng
     )
     lesion_kind = rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3])
     if (
         across_mm > LARGE_MM
-        and site in ("thigh", "calf", "pelvis", "belly")
+        and site_name in ("thigh", "calf", "pelvis", "belly")
         and lesion_kind != "bled"
     ):
         yield from sarcoma(mass, across_mm, rng)
         if is_in_leg:
             yield from _bulge(person, mass)
-    elif site == "brain":
+    elif site_name == "brain":
         yield from _brain_lesion(mass, lesion_kind, across_mm)
     else:
-        yield from _body_lesion(mass, lesion_kind, across_mm, site, rng)
+        yield from _body_lesion(mass, lesion_kind, across_mm, site_name, rng)
 
 
-def _brain_lesion(lesion: Lobed, kind: str, across_mm: float) -> Paints:
+def _brain_lesion(lesion: Lobed, lesion_kind: str, across_mm: float) -> Paints:
     """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
     oedema_tissue = "oedematous white matter"
     yield detail(lesion.shrunk(-0.3 * across_mm), oedema_tissue, "white matter")
-    yield detail(lesion, oedema_tissue if kind == "bled" else "grey matter", BRAIN_TISSUES)
-    if kind in ("fluid", "dead inside"):
-        core = lesion.shrunk(1.5 if kind == "fluid" else 0.15 * across_mm)
-        yield detail(core, "cerebrospinal fluid", BRAIN_TISSUES)
+    yield detail(lesion, oedema_tissue if lesion_kind == "bled" else "grey matter", BRAIN_TISSUES)
+    if lesion_kind in ("fluid", "dead inside"):
+        fluid_core = lesion.shrunk(1.5 if lesion_kind == "fluid" else 0.15 * across_mm)
+        yield detail(fluid_core, "cerebrospinal fluid", BRAIN_TISSUES)
 
 
 def _body_lesion(
-    lesion: Lobed, kind: str, across_mm: float, site: str, rng: np.random.Generator
+    lesion: Lobed, lesion_kind: str, across_mm: float, site_name: str, rng: np.random.Generator
 ) -> Paints:
     """A lesion outside the brain: a tumour, fluid or a bruise, and what is inside it."""
     replaced_tissues = SOFT_TISSUES + ORGAN_TISSUES + (BONE_TISSUES if rng.random() < 0.2 else ())
-    if site != "breast":
-        replaced_tissues = tuple(tissue for tissue in replaced_tissues if tissue != "skin")
-    tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
-    yield detail(lesion, tissue, replaced_tissues)
-    if kind == "dead inside":
-        core = draw_lobed(lesion.base.shrunk(0.17 * across_mm), rng)
-        yield detail(core, "fluid of a lesion", "tumour")
-    if kind == "bled" and rng.random() < 0.5:
+    if site_name != "breast":
+        replaced_tissues = tuple(
+            lesion_tissue for lesion_tissue in replaced_tissues if lesion_tissue != "skin"
+        )
+    lesion_tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(lesion_kind, "tumour")
+    yield detail(lesion, lesion_tissue, replaced_tissues)
+    if lesion_kind == "dead inside":
+        fluid_core = draw_lobed(lesion.base.shrunk(0.17 * across_mm), rng)
+        yield detail(fluid_core, "fluid of a lesion", "tumour")
+    if lesion_kind == "bled" and rng.random() < 0.5:
         yield detail(lesion.shrunk(0.12 * across_mm), "fluid of a lesion", "bruise")
     # a second part of another tissue, and strands through it
-    if kind == "solid" and across_mm > 25:
+    if lesion_kind == "solid" and across_mm > 25:
         yield detail(draw_lobed(lesion.base.shrunk(0.25 * across_mm), rng), "muscle", "tumour")
 
 
@@ -244,29 +251,31 @@ def _bulge(person: Person, mass: Lobed) -> Paints:
         )
 
 
-def _draw_site_point(site: str, person: Person, rng: np.random.Generator) -> Point:
+def _draw_site_point(site_name: str, person: Person, rng: np.random.Generator) -> Point:
     """A point of that part of the body, in mm of the written anatomy."""
     shares = rng.uniform(-1, 1, 3)
     share_x, share_y, share_z = shares.tolist()
     side = int(rng.choice([-1, 1]))
-    if site == "brain":
+    if site_name == "brain":
         _, y, z = HEMISPHERE_MIDDLE_MM
         return side * (12 + 38 * abs(share_x)), y + 55 * share_y, z + 38 * share_z
-    if site in ("thigh", "calf"):
-        z, behind_mm = (690 + 140 * share_z, 0) if site == "thigh" else (300 + 110 * share_z, 20)
+    if site_name in ("thigh", "calf"):
+        z, behind_mm = (
+            (690 + 140 * share_z, 0) if site_name == "thigh" else (300 + 110 * share_z, 20)
+        )
         (point,) = limbs.turn_out(person, ((97 + 50 * share_x, 50 * share_y - behind_mm, z),))
         return mirror_point(point, side)
-    if site == "breast":
+    if site_name == "breast":
         middle_mm = np.array(gland_ellipsoid(dome(person, side)).centre)
         spread_mm = np.array((20, 12, 20))
-    elif site == "liver":
+    elif site_name == "liver":
         low_mm, high_mm = belly.plain_liver(person).box
         middle_mm = (low_mm + high_mm) / 2
         spread_mm = 0.3 * (high_mm - low_mm)
     else:
-        x, *middle_yz = SITE_MIDDLES[site][0]
+        x, *middle_yz = SITE_MIDDLES[site_name][0]
         middle_mm = np.array((x * side, *middle_yz))
-        spread_mm = np.array(SITE_MIDDLES[site][1])
+        spread_mm = np.array(SITE_MIDDLES[site_name][1])
     return tuple((middle_mm + spread_mm * shares).tolist())
 
 

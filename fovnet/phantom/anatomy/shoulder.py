@@ -218,8 +218,10 @@ def _rotator_cuff(person: Person, side: int) -> Paints:
             for position, (half_width, half_depth, half_height) in FLAT_BELLIES
         ),
         *(
-            _shoulder_tube(person, points, [radius * brawn_factor for radius in radii])
-            for points, radii in ROUND_BELLIES
+            _shoulder_tube(
+                person, belly_points, [belly_radius * brawn_factor for belly_radius in belly_radii]
+            )
+            for belly_points, belly_radii in ROUND_BELLIES
         ),
     ]
     bellies = right_bellies if side > 0 else [belly.mirror() for belly in right_bellies]

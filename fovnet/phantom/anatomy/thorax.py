@@ -169,11 +169,11 @@ towards the right ventricle."""
 def chamber(person: Person, offset_mm: Point, semi_mm: Point, is_turned: bool = True) -> Ellipsoid:
     """An ellipsoid about the heart's middle, moved with the breath and scaled to this person's
     heart."""
-    growth = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
-    growth *= 1.0 if person.age > 15 else 0.88
-    dx, dy, dz = (growth * mm for mm in offset_mm)
-    centre = (dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.lowered_mm)
-    semi_axes = tuple(growth * mm for mm in semi_mm)
+    growth_factor = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
+    growth_factor *= 1.0 if person.age > 15 else 0.88
+    offset_x, offset_y, offset_z = (growth_factor * mm for mm in offset_mm)
+    centre = (offset_x - 24.0, offset_y + 26.0, offset_z + 1306.0 - 0.4 * person.lowered_mm)
+    semi_axes = tuple(growth_factor * mm for mm in semi_mm)
     return Ellipsoid(centre, semi_axes, HEART_TURN_DEG if is_turned else (0.0, 0.0, 0.0))
 
 

@@ -61,7 +61,7 @@ class IliacBlade(Stack):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the bent plate between its ends."""
-        hind_x, hind_y, front_x, front_y, thickness_mm, bow = self.at(z)
+        hind_x, hind_y, front_x, front_y, thickness_mm, bow_mm = self.at(z)
         length_mm = np.hypot(front_x - hind_x, front_y - hind_y)
         direction_x = (front_x - hind_x) / length_mm
         direction_y = (front_y - hind_y) / length_mm
@@ -73,7 +73,7 @@ class IliacBlade(Stack):
         plate_distance = (
             offset_x * direction_y
             - offset_y * direction_x
-            - bow * middle_nearness * (np.float32(3.2) * length_share - np.float32(0.6))
+            - bow_mm * middle_nearness * (np.float32(3.2) * length_share - np.float32(0.6))
         )
         end_rounding = np.clip(3 * middle_nearness, 0, 1)
         half_thickness_mm = (
@@ -131,7 +131,7 @@ def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     bend_factor = rng.uniform(0.3, 1.5)
     thickness_factor = rng.uniform(0.8, 1.2)
     wing_rows = []
-    for z, hind_x, hind_y, front_x, front_y, thickness_mm, bow in WING_OUTLINE:
+    for z, hind_x, hind_y, front_x, front_y, thickness_mm, bow_mm in WING_OUTLINE:
         flare_mm = flare_at_top_mm * (z - 938.0) / 122.0
         raise_mm = person.borders.crest_mm * float(
             np.interp(z, (STRETCH_LOW_MM, STRETCH_TOP_MM), (0.0, 1.0))
@@ -144,7 +144,7 @@ def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
                 (front_x + flare_mm) * width_factor,
                 front_y,
                 thickness_mm * thickness_factor,
-                bow * bend_factor,
+                bow_mm * bend_factor,
             )
         )
     return tuple(wing_rows)

@@ -112,9 +112,17 @@ def _paint_limbs(length_mm: float, tail_share: float, rng: np.random.Generator) 
     """Four legs with a bone in each, and the tail."""
     for side in (1.0, -1.0):
         for hip_z, thickness, foot_drop in ((-0.34, 0.045, -0.12), (0.14, 0.03, 0.1)):
-            knee = (side * rng.uniform(0.13, 0.2), rng.uniform(-0.05, 0.1), hip_z + 0.4 * foot_drop)
-            foot = (side * rng.uniform(0.14, 0.26), rng.uniform(0.02, 0.16), hip_z + foot_drop)
-            limb_line = [(side * 0.07, 0.0, hip_z), knee, foot]
+            knee_point = (
+                side * rng.uniform(0.13, 0.2),
+                rng.uniform(-0.05, 0.1),
+                hip_z + 0.4 * foot_drop,
+            )
+            foot_point = (
+                side * rng.uniform(0.14, 0.26),
+                rng.uniform(0.02, 0.16),
+                hip_z + foot_drop,
+            )
+            limb_line = [(side * 0.07, 0.0, hip_z), knee_point, foot_point]
             yield from _fleshy_paints(
                 _tube(length_mm, limb_line, np.array([1.3, 1.0, 0.4]) * thickness),
                 0.004 * length_mm,
@@ -178,9 +186,9 @@ def _paint_finger(
         bend_angle += bend_step
     joint_line = np.array(joints) * scale
     yield from _fleshy_paints(tube(joint_line, np.array([11.0, 10.0, 9.0, 7.0]) * scale), 1.6)
-    for start, end in pairwise(joint_line):
-        gap = 0.12 * (end - start)
-        yield from _bone_paints(tube([start + gap, end - gap], 4.6 * scale))
+    for start_joint, end_joint in pairwise(joint_line):
+        joint_gap = 0.12 * (end_joint - start_joint)
+        yield from _bone_paints(tube([start_joint + joint_gap, end_joint - joint_gap], 4.6 * scale))
     palm_end = np.array([0.35 * base_x, 0.0, -38.0]) * scale
     yield from _bone_paints(tube([palm_end, joint_line[0]], 4.6 * scale))
 

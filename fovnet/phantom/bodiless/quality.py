@@ -53,25 +53,34 @@ def layered_phantom(rng: np.random.Generator) -> Iterator[Paint]:
             )
 
 
-def _paint_grid(width: float, low: float, top: float, rng: np.random.Generator) -> Iterator[Paint]:
+def _paint_grid(
+    width_mm: float, bottom_z: float, top_z: float, rng: np.random.Generator
+) -> Iterator[Paint]:
     """Crossed plates 10 to 20 mm apart in a square."""
     plate_step_mm = rng.uniform(10, 20)
-    half_side_mm = 0.33 * width
+    half_side_mm = 0.33 * width_mm
     for offset_mm in np.arange(-half_side_mm, half_side_mm + 0.1, plate_step_mm).tolist():
         yield Paint(
-            Box((offset_mm - 1.0, -half_side_mm, low), (offset_mm + 1.0, half_side_mm, top)), WALL
+            Box((offset_mm - 1.0, -half_side_mm, bottom_z), (offset_mm + 1.0, half_side_mm, top_z)),
+            WALL,
         )
         yield Paint(
-            Box((-half_side_mm, offset_mm - 1.0, low), (half_side_mm, offset_mm + 1.0, top)), WALL
+            Box((-half_side_mm, offset_mm - 1.0, bottom_z), (half_side_mm, offset_mm + 1.0, top_z)),
+            WALL,
         )
 
 
-def _paint_bars(width: float, low: float, top: float, rng: np.random.Generator) -> Iterator[Paint]:
+def _paint_bars(
+    width_mm: float, bottom_z: float, top_z: float, rng: np.random.Generator
+) -> Iterator[Paint]:
     """A dark block with rows of bright holes of three sizes."""
-    half_side_mm = 0.3 * width
+    half_side_mm = 0.3 * width_mm
     hole_places = (-1.5, -0.5, 0.5, 1.5)
     yield Paint(
-        Box((-half_side_mm, -0.35 * half_side_mm, low), (half_side_mm, 0.35 * half_side_mm, top)),
+        Box(
+            (-half_side_mm, -0.35 * half_side_mm, bottom_z),
+            (half_side_mm, 0.35 * half_side_mm, top_z),
+        ),
         WALL,
     )
     for size_index, hole_mm in enumerate((1.0, 2.0, 4.0)):
@@ -79,41 +88,49 @@ def _paint_bars(width: float, low: float, top: float, rng: np.random.Generator) 
         for column_place, row_place in product(hole_places, hole_places):
             hole = column(
                 hole_mm,
-                top - low,
+                top_z - bottom_z,
                 centre=(
                     block_x + column_place * 2 * hole_mm,
                     row_place * 2 * hole_mm,
-                    (low + top) / 2,
+                    (bottom_z + top_z) / 2,
                 ),
             )
             yield Paint(hole, FILLING)
     if rng.random() < 0.5:
         for bar_x in np.arange(-0.8 * half_side_mm, 0.8 * half_side_mm, 6.0).tolist():
             yield Paint(
-                Box((bar_x, 0.5 * half_side_mm, low), (bar_x + 3.0, 0.8 * half_side_mm, top)), WALL
+                Box(
+                    (bar_x, 0.5 * half_side_mm, bottom_z), (bar_x + 3.0, 0.8 * half_side_mm, top_z)
+                ),
+                WALL,
             )
 
 
-def _paint_discs(width: float, low: float, top: float, rng: np.random.Generator) -> Iterator[Paint]:
+def _paint_discs(
+    width_mm: float, bottom_z: float, top_z: float, rng: np.random.Generator
+) -> Iterator[Paint]:
     """Spokes of discs that become smaller clockwise, little brighter or darker than what is around."""
     for spoke_index, radius_share in product(range(10), (0.3, 0.5, 0.72)):
-        y, x = on_circle(0.5 * width * radius_share, 2 * np.pi * spoke_index / 10)
+        y, x = on_circle(0.5 * width_mm * radius_share, 2 * np.pi * spoke_index / 10)
         yield Paint(
-            column(12.0 - spoke_index, top - low, centre=(x, y, (low + top) / 2)), SECOND_FILLING
+            column(12.0 - spoke_index, top_z - bottom_z, centre=(x, y, (bottom_z + top_z) / 2)),
+            SECOND_FILLING,
         )
 
 
 def _paint_wedges(
-    width: float, low: float, top: float, rng: np.random.Generator
+    width_mm: float, bottom_z: float, top_z: float, rng: np.random.Generator
 ) -> Iterator[Paint]:
     """Two plates crossed at a flat angle, for the thickness of slices."""
-    slope = (top - low) / (0.6 * width)
-    wedge_block = Box((-0.3 * width, -0.12 * width, low), (0.3 * width, 0.12 * width, top))
-    middle_z = (low + top) / 2
+    slope_per_mm = (top_z - bottom_z) / (0.6 * width_mm)
+    wedge_block = Box(
+        (-0.3 * width_mm, -0.12 * width_mm, bottom_z), (0.3 * width_mm, 0.12 * width_mm, top_z)
+    )
+    middle_z = (bottom_z + top_z) / 2
     yield Paint(wedge_block, WALL)
     for sign in (1.0, -1.0):
-        upper_normal = (sign * slope, 0.0, 1.0)
-        lower_normal = (-sign * slope, 0.0, -1.0)
+        upper_normal = (sign * slope_per_mm, 0.0, 1.0)
+        lower_normal = (-sign * slope_per_mm, 0.0, -1.0)
         plate = (
             wedge_block & Side(upper_normal, middle_z + 2.0) & Side(lower_normal, 2.0 - middle_z)
         )
@@ -140,10 +157,10 @@ def vials(rng: np.random.Generator) -> Iterator[Paint]:
 
 
 def _vial_places(
-    width: float, step_mm: float, rng: np.random.Generator
+    width_mm: float, step_mm: float, rng: np.random.Generator
 ) -> list[tuple[float, float]]:
     """Points in rings or rows within a circle."""
-    reach_mm = width / 2 - 0.55 * step_mm
+    reach_mm = width_mm / 2 - 0.55 * step_mm
     if rng.random() < 0.5:
         outer_angles = np.arange(max(3, int(2 * np.pi * reach_mm / step_mm))) * step_mm / reach_mm
         inner_angles = np.arange(max(1, int(np.pi * reach_mm / step_mm))) * 2 * step_mm / reach_mm

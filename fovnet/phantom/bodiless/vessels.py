@@ -46,11 +46,11 @@ def canister(rng: np.random.Generator) -> Iterable[Paint]:
 
 def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
     """An oval column as wide as a trunk, as is put into body coils."""
-    width = rng.uniform(180, 400)
-    depth = width * rng.uniform(0.5, 0.85)
+    width_mm = rng.uniform(180, 400)
+    depth_mm = width_mm * rng.uniform(0.5, 0.85)
     squareness = rng.uniform(0, 0.4)
     return _fill_vessel(
-        column(width, rng.uniform(100, 400), depth_mm=depth, square=squareness), rng
+        column(width_mm, rng.uniform(100, 400), depth_mm=depth_mm, square=squareness), rng
     )
 
 
@@ -71,16 +71,20 @@ def bottles(rng: np.random.Generator) -> Iterator[Paint]:
         else (vessel_count + 1) // 2
     )
     for vessel_index in range(vessel_count):
-        x = (vessel_index % row_length - (row_length - 1) / 2) * spacing_mm
-        y = (vessel_index // row_length) * spacing_mm - (vessel_count > row_length) * spacing_mm / 2
-        z = 0.0 if are_alike else rng.uniform(-40, 40)
+        vessel_x = (vessel_index % row_length - (row_length - 1) / 2) * spacing_mm
+        vessel_y = (vessel_index // row_length) * spacing_mm - (
+            vessel_count > row_length
+        ) * spacing_mm / 2
+        vessel_z = 0.0 if are_alike else rng.uniform(-40, 40)
         width_mm = spacing_mm * (0.92 if are_alike else rng.uniform(0.35, 0.95))
         label = FILLING if are_alike else int(rng.integers(FILLING, SIXTH_FILLING + 1))
         height_mm = width_mm * (2.2 if are_alike else rng.uniform(0.6, 3.0))
         if rng.random() < 0.3:
-            yield from _bottle_paints(rng, label, (x, y, z), width_mm)
+            yield from _bottle_paints(rng, label, (vessel_x, vessel_y, vessel_z), width_mm)
         else:
-            yield from vessel_paints(column(width_mm, height_mm, centre=(x, y, z)), label)
+            yield from vessel_paints(
+                column(width_mm, height_mm, centre=(vessel_x, vessel_y, vessel_z)), label
+            )
 
 
 def loading_ring(rng: np.random.Generator) -> Iterator[Paint]:
@@ -116,11 +120,11 @@ def nested_vessels(rng: np.random.Generator) -> Iterator[Paint]:
     width_mm = rng.uniform(100, 260)
     height_mm = rng.uniform(80, 300)
     is_round = rng.random() < 0.4
-    for depth in range(rng.integers(2, 5)):
+    for nesting_depth in range(rng.integers(2, 5)):
         vessel_solid: Solid = (
             Ellipsoid(ORIGIN, (width_mm / 2,) * 3) if is_round else column(width_mm, height_mm)
         )
-        yield from vessel_paints(vessel_solid, FILLING + depth)
+        yield from vessel_paints(vessel_solid, FILLING + nesting_depth)
         width_mm = width_mm * rng.uniform(0.55, 0.85)
         height_mm = height_mm * rng.uniform(0.7, 0.95)
 

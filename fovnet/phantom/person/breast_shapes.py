@@ -257,19 +257,21 @@ def breast_shape(person: Person, side: int) -> BreastShape:
 def scale_breast(shape: BreastShape, millilitres: float) -> BreastShape:
     """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
     (half_width, half_height) = shape.half
-    length = shape.length
+    length_mm = shape.length
     radius_share = float(shape.squared.max()) ** 0.5
     widest_mm = WIDEST_MM / radius_share
     tallest_mm = TALLEST_MM / radius_share
-    filled_share = shape.millilitres() * 1000 / (half_width * half_height * length)
+    filled_share = shape.millilitres() * 1000 / (half_width * half_height * length_mm)
     volume_mm3 = millilitres * 1000 / filled_share
-    size_factor = (volume_mm3 / (half_width * half_height * length)) ** (1 / 3)
+    size_factor = (volume_mm3 / (half_width * half_height * length_mm)) ** (1 / 3)
     half_width = min(half_width * size_factor, widest_mm)
     half_height = min(half_height * size_factor, tallest_mm)
-    length = min(volume_mm3 / (half_width * half_height), LONGEST_MM)
-    half_width = min(volume_mm3 / (half_height * length), widest_mm)
+    length_mm = min(volume_mm3 / (half_width * half_height), LONGEST_MM)
+    half_width = min(volume_mm3 / (half_height * length_mm), widest_mm)
     return replace(
-        shape, half=(half_width, min(volume_mm3 / (half_width * length), tallest_mm)), length=length
+        shape,
+        half=(half_width, min(volume_mm3 / (half_width * length_mm), tallest_mm)),
+        length=length_mm,
     )
 
 
@@ -281,12 +283,14 @@ def _hanging_shape(person: Person) -> BreastShape:
     plates, as for a biopsy, one in twenty between cranial and caudal ones.
     """
     rng = person.generator(7307)
-    kind_name, _, *kind_values, bulge = HANGING_KINDS[
+    kind_name, _, *kind_values, bulge_size = HANGING_KINDS[
         rng.choice(len(HANGING_KINDS), p=[kind_row[1] for kind_row in HANGING_KINDS])
     ]
     feature_dice = rng.random(3)
-    power, point, slenderness = (np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * kind_values).tolist()
-    flare, height_ratio, squareness, dents = rng.uniform(
+    outline_power, outline_point, slenderness = (
+        np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * kind_values
+    ).tolist()
+    base_flare, height_ratio, squareness, dent_depth = rng.uniform(
         (0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)
     ).tolist()
     ring_depth = rng.uniform(0.15, 0.5) if feature_dice[0] < 0.25 else 0.0
@@ -295,7 +299,7 @@ def _hanging_shape(person: Person) -> BreastShape:
         plate_share if feature_dice[1] < 0.25 else NO_PLATE,
         plate_share if 0.25 <= feature_dice[1] < 0.3 else NO_PLATE,
     )
-    lean_out, lean_down, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
+    lean_out, lean_down, twist_share = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
     # small breasts hang less
     slenderness *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
     return BreastShape(
@@ -303,15 +307,15 @@ def _hanging_shape(person: Person) -> BreastShape:
         (100.0, 100.0 * height_ratio),
         100.0 * slenderness,
         (lean_out, lean_down - 0.05),
-        power,
-        point,
-        flare if kind_name != "drop" else 0.2 - 0.4 * flare,
+        outline_power,
+        outline_point,
+        base_flare if kind_name != "drop" else 0.2 - 0.4 * base_flare,
         squareness,
-        bulge * rng.uniform(0.5, 1.5),
+        bulge_size * rng.uniform(0.5, 1.5),
         ring_depth,
-        twist,
+        twist_share,
         plate_shares,
-        dents if feature_dice[2] < 0.6 else 0.0,
+        dent_depth if feature_dice[2] < 0.6 else 0.0,
     )
 
 
@@ -321,7 +325,7 @@ def _lying_shape(person: Person) -> BreastShape:
     rng = person.generator(7308)
     firmness = 1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15)
     firmness = float(np.clip(firmness, 0.0, 1.0))
-    height_ratio, lean_out, lean_down, dents, point = rng.uniform(
+    height_ratio, lean_out, lean_down, dent_depth, outline_point = rng.uniform(
         (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
     ).tolist()
     return BreastShape(
@@ -330,8 +334,8 @@ def _lying_shape(person: Person) -> BreastShape:
         100.0 * (0.35 + 0.4 * firmness),
         (lean_out * (1.2 - firmness), lean_down * (1.2 - firmness)),
         2.0,
-        point,
+        outline_point,
         0.2,
         rng.uniform(0, 0.4),
-        dents=dents,
+        dents=dent_depth,
     )

@@ -131,10 +131,12 @@ def draw_figure(
     kind_factors = list(FACTORS_BY_KIND.values())[
         int(rng.choice(len(FACTORS_BY_KIND), p=kind_odds))
     ]
-    belly, flanks, back, hips, buttocks, thighs = np.asarray(kind_factors) ** rng.uniform(0.4, 1.3)
-    chest = rng.lognormal(0, 0.25)
+    belly_factor, flank_factor, back_factor, hip_factor, buttock_factor, thigh_factor = np.asarray(
+        kind_factors
+    ) ** rng.uniform(0.4, 1.3)
+    chest_factor = rng.lognormal(0, 0.25)
     # limited, as the base of the breast lies under this fat
-    chest_front = float(np.clip(chest, 0.6, 1.4))
+    front_chest_factor = float(np.clip(chest_factor, 0.6, 1.4))
 
     def draw_factors(
         *factors: float, spread: float = 0.2, most_mm: float = LARGEST_ADDITION_MM
@@ -157,31 +159,37 @@ def draw_figure(
     )
     return Figure(
         sides=draw_factors(
-            (1 + hips) / 2, hips, (hips + flanks) / 2, flanks, (flanks + chest) / 2, chest, chest
+            (1 + hip_factor) / 2,
+            hip_factor,
+            (hip_factor + flank_factor) / 2,
+            flank_factor,
+            (flank_factor + chest_factor) / 2,
+            chest_factor,
+            chest_factor,
         ),
         front=draw_factors(
             1.0,
-            (1 + belly) / 2,
-            belly,
-            belly,
-            (belly + chest) / 2,
-            chest_front,
-            chest,
+            (1 + belly_factor) / 2,
+            belly_factor,
+            belly_factor,
+            (belly_factor + chest_factor) / 2,
+            front_chest_factor,
+            chest_factor,
             most_mm=min(LARGEST_ADDITION_MM, 500 / fat_mm),
         ),
         back=draw_factors(
-            (1 + buttocks) / 2,
-            buttocks,
-            (buttocks + back) / 2,
-            back,
-            back,
-            (back + chest) / 2,
-            chest,
+            (1 + buttock_factor) / 2,
+            buttock_factor,
+            (buttock_factor + back_factor) / 2,
+            back_factor,
+            back_factor,
+            (back_factor + chest_factor) / 2,
+            chest_factor,
         ),
-        thighs=draw_factors(*[thighs] * 4, spread=0.25),
-        calves=draw_factors(*[np.sqrt(thighs) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
-        buttocks=draw_factors(buttocks)[0],
-        arms=draw_factors((1 + chest) / 2, spread=0.3)[0],
+        thighs=draw_factors(*[thigh_factor] * 4, spread=0.25),
+        calves=draw_factors(*[np.sqrt(thigh_factor) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
+        buttocks=draw_factors(buttock_factor)[0],
+        arms=draw_factors((1 + chest_factor) / 2, spread=0.3)[0],
         square=squareness,
         outside=float(
             np.clip(squareness + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)

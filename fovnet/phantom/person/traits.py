@@ -142,22 +142,24 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     stays the same.
     """
     rng = np.random.default_rng(seed)
-    female = bool(rng.random() < 0.5)
+    is_female = bool(rng.random() < 0.5)
     stature_mm = (
-        clip_normal(rng, 1630, 65, 1470, 1970) if female else clip_normal(rng, 1760, 70, 1470, 1970)
+        clip_normal(rng, 1630, 65, 1470, 1970)
+        if is_female
+        else clip_normal(rng, 1760, 70, 1470, 1970)
     )
-    fat_mm = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
-    belly_mm = float(np.clip(0.7 * (fat_mm - 10) + rng.normal(3 if female else 9, 7), -8, 45))
-    arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
+    fat_mm = float(np.clip(rng.lognormal(np.log(15 if is_female else 11), 0.5), 4, 42))
+    belly_mm = float(np.clip(0.7 * (fat_mm - 10) + rng.normal(3 if is_female else 9, 7), -8, 45))
+    arm_posture = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
     person = Person(
-        sex="female" if female else "male",
+        sex="female" if is_female else "male",
         seed=seed,
-        morph=_sample_morph(rng, female, stature_mm),
-        arms=arms,
+        morph=_sample_morph(rng, is_female, stature_mm),
+        arms=arm_posture,
         age=rng.uniform(18, 85),
         fat_mm=fat_mm,
         belly_mm=belly_mm,
-        brawn=clip_normal(rng, 0.94 if female else 1.02, 0.05, 0.82, 1.15),
+        brawn=clip_normal(rng, 0.94 if is_female else 1.02, 0.05, 0.82, 1.15),
         breath_mm=rng.uniform(-10, 18),
         spread_mm=rng.uniform(-6, 28),
         open_wall="open walls" not in without,
@@ -190,8 +192,8 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         ("kinds of breasts", _with_own_breasts),
         ("borders as measured", _with_borders),
     )
-    for feature, change in change_by_feature:
-        person = person if feature in without else change(person)
+    for feature, apply_change in change_by_feature:
+        person = person if feature in without else apply_change(person)
     return person
 
 
@@ -225,7 +227,7 @@ def _with_uncommon_traits(person: Person) -> Person:
     rng = person.generator(91)
     kind_dice = rng.random()
     (first_amount, second_amount) = rng.uniform(size=2).tolist()
-    missing_names = {
+    missing_organs = {
         trait for trait, probability in MISSING_PROBABILITIES.items() if rng.random() < probability
     }
     marbling = (
@@ -235,9 +237,9 @@ def _with_uncommon_traits(person: Person) -> Person:
     )
     marbling = float(np.clip(marbling, 0.02, 0.3))
     if kind_dice < 0.05:
-        morph = _sample_morph(rng, person.female, 1150 + 330 * first_amount)
-        age = 6 + 8 * first_amount
-        person = replace(person, morph=morph, age=age, fat_mm=5 + 9 * second_amount)
+        child_morph = _sample_morph(rng, person.female, 1150 + 330 * first_amount)
+        child_age = 6 + 8 * first_amount
+        person = replace(person, morph=child_morph, age=child_age, fat_mm=5 + 9 * second_amount)
         return replace(person, belly_mm=0.0, brawn=0.85, marbling=0.02)
     if kind_dice < 0.13:
         spread_mm = max(person.spread_mm, 8.0)
@@ -256,10 +258,14 @@ def _with_uncommon_traits(person: Person) -> Person:
     elif kind_dice < 0.29:
         # visceral, not subcutaneous fat
         person = replace(person, belly_mm=25 + 25 * first_amount, fat_mm=7 + 8 * second_amount)
-    prone = person.female and rng.random() < PRONE_SHARE
-    arms = "raised" if prone and person.arms == "folded" else person.arms
+    is_prone = person.female and rng.random() < PRONE_SHARE
+    arm_posture = "raised" if is_prone and person.arms == "folded" else person.arms
     return replace(
-        person, marbling=marbling, missing=frozenset(missing_names), prone=prone, arms=arms
+        person,
+        marbling=marbling,
+        missing=frozenset(missing_organs),
+        prone=is_prone,
+        arms=arm_posture,
     )
 
 
@@ -352,14 +358,14 @@ def _with_deformation(person: Person) -> Person:
     rng = person.generator(92)
     size_factor = person.morph.trunk[0] ** 0.5
     wave_rows = [row for row in DEFORMATION_MM for _ in range(3)]
-    waves = [
+    bend_waves = [
         _draw_wave(rng, wavelength_mm, size_factor * size_mm / np.sqrt(3))
         for wavelength_mm, size_mm in wave_rows
     ]
-    return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
+    return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *bend_waves)))
 
 
-def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
+def _sample_morph(rng: np.random.Generator, is_female: bool, stature_mm: float) -> Morph:
     """Proportions of a person of that stature: each segment between anchors varies by 3 %, and
     heads vary less than bodies."""
     segments_mm = np.diff(ANCHORS_MM)
@@ -372,15 +378,15 @@ def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> 
         [[segments_mm[0]], body_segments_mm, [segments_mm[9] * stature_factor]]
     )
     heights_mm = np.concatenate([[0.0], np.cumsum(person_segments_mm)]) - segments_mm[0]
-    trunk_width = stature_factor**0.8 * rng.normal(0.97 if female else 1.0, 0.03)
-    head_width = stature_factor**0.3 * rng.normal(0.98 if female else 1.0, 0.025)
-    waves = [_draw_wave(rng, wavelength_mm, size_mm) for wavelength_mm, size_mm in WAVES_MM]
+    trunk_width = stature_factor**0.8 * rng.normal(0.97 if is_female else 1.0, 0.03)
+    head_width = stature_factor**0.3 * rng.normal(0.98 if is_female else 1.0, 0.025)
+    bend_waves = [_draw_wave(rng, wavelength_mm, size_mm) for wavelength_mm, size_mm in WAVES_MM]
     return Morph(
         heights_mm=tuple(heights_mm.tolist()),
         trunk=(trunk_width, trunk_width * rng.normal(1.0, 0.03)),
         head=(head_width, head_width * rng.normal(1.0, 0.03)),
         yaw_deg=clip_normal(rng, 0, 6, -18, 18),
-        waves=tuple(waves),
+        waves=tuple(bend_waves),
     )
 
 

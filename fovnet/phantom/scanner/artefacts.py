@@ -188,10 +188,10 @@ def add_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Gene
             image.shape, centre_voxel, spacing_mm, axis_factors, strict=True
         )
     ]
-    distance = _distances(steps_mm) / np.float32(radius_mm)
-    void_gain = 1 / (1 + np.exp(-(distance - 1) * 12))
-    gain = void_gain + 0.8 * np.exp(-(((distance - 1.15) / 0.12) ** 2))
-    return np.asarray(image * gain)
+    relative_distance = _distances(steps_mm) / np.float32(radius_mm)
+    void_gain = 1 / (1 + np.exp(-(relative_distance - 1) * 12))
+    signal_gain = void_gain + 0.8 * np.exp(-(((relative_distance - 1.15) / 0.12) ** 2))
+    return np.asarray(image * signal_gain)
 
 
 def pile_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
@@ -209,10 +209,10 @@ def pile_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floa
         for half_mm, size in zip(half_extents_mm, image.shape, strict=True)
     ]
     radius_mm = np.float32(ball * np.sqrt(sum(half_mm * half_mm for half_mm in half_extents_mm)))
-    distance = _distances(steps_mm) / radius_mm
-    rim_gain = 1 + 3 * np.exp(-(((distance - 0.97) / 0.035) ** 2))
-    gain = rim_gain / (1 + np.exp(np.clip((distance - 1) * 80, -50, 50)))
-    return np.asarray(image * gain)
+    relative_distance = _distances(steps_mm) / radius_mm
+    rim_gain = 1 + 3 * np.exp(-(((relative_distance - 0.97) / 0.035) ** 2))
+    signal_gain = rim_gain / (1 + np.exp(np.clip((relative_distance - 1) * 80, -50, 50)))
+    return np.asarray(image * signal_gain)
 
 
 def _distances(steps: list[Floats]) -> Floats:
@@ -249,10 +249,10 @@ def fat_suppression_failure(
         for size, voxel_mm in zip(shape, spacing_mm, strict=True)
     ]
     coarse_field = 0.35 * rng.standard_normal(knot_counts)
-    direction = rng.normal(0, 1, 3)
-    direction /= np.linalg.norm(direction)
-    for axis, (knot_count, slope) in enumerate(zip(knot_counts, direction, strict=True)):
-        coarse_field += _spread_along_axis(slope * np.linspace(-1.5, 1.5, knot_count), axis)
+    front_direction = rng.normal(0, 1, 3)
+    front_direction /= np.linalg.norm(front_direction)
+    for axis, (knot_count, axis_slope) in enumerate(zip(knot_counts, front_direction, strict=True)):
+        coarse_field += _spread_along_axis(axis_slope * np.linspace(-1.5, 1.5, knot_count), axis)
     fine_field = stretch(coarse_field.astype(np.float32), shape)
     failure_threshold = np.float32(np.quantile(fine_field[::4, ::4, ::4], 1 - share))
     failure_share = np.clip((fine_field - failure_threshold) / np.float32(0.4), 0, 1)

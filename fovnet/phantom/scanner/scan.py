@@ -150,33 +150,35 @@ def _receive_signal(
     body: LabelVolume,
     sequence: Sequence,
     acquisition: Acquisition,
-    table: tuple[Tissue, ...],
+    tissues: tuple[Tissue, ...],
     rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float64]]:
     """The signal (i, j, k) of every voxel, and the affine (4, 4) of these voxels; with chemical
     shift of fat and failed fat suppression, if any."""
     flaws = acquisition.flaws
-    tissue_signals = signals(table, sequence, acquisition.field_strength)
+    tissue_signals = signals(tissues, sequence, acquisition.field_strength)
     if acquisition.contrast is not None:
-        tissue_signals = acquisition.contrast.of(tissue_signals, table)
+        tissue_signals = acquisition.contrast.of(tissue_signals, tissues)
     if sequence.fat == "cancelling":
-        tissue_signals = tissue_signals * [-1 if tissue.fat > 0.5 else 1 for tissue in table]
+        tissue_signals = tissue_signals * [-1 if tissue.fat > 0.5 else 1 for tissue in tissues]
     label_signals = tissue_signals.astype(np.float32)[body.labels]
-    texture = _tissue_texture(body, table, rng) if acquisition.mottled else np.float32(1)
+    texture = _tissue_texture(body, tissues, rng) if acquisition.mottled else np.float32(1)
     label_signals *= texture
     image = block_means(label_signals, acquisition.average)
     affine = block_affine(body.vox_to_ras, acquisition.average)
     if flaws.unsuppressed and sequence.fat == "suppressed":
         in_phase_signals = signals(
-            table, replace(sequence, fat="in phase"), acquisition.field_strength
+            tissues, replace(sequence, fat="in phase"), acquisition.field_strength
         )
-        suppressed_signals = in_phase_signals - signals(table, sequence, acquisition.field_strength)
+        suppressed_signals = in_phase_signals - signals(
+            tissues, sequence, acquisition.field_strength
+        )
         suppressed_image = suppressed_signals.astype(np.float32)[body.labels] * texture
         spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
         failure_shares = fat_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed, rng)
         image = image + block_means(suppressed_image, acquisition.average) * failure_shares
     if flaws.shift_mm:
-        fat_image = (tissue_signals * [tissue.fat for tissue in table]).astype(np.float32)[
+        fat_image = (tissue_signals * [tissue.fat for tissue in tissues]).astype(np.float32)[
             body.labels
         ] * texture
         fat_image = block_means(fat_image, acquisition.average)
