@@ -158,8 +158,8 @@ def draw_skin_coil(
         + rng.normal(0, 15)
     )
     element_centres = [
-        np.array([*(middle_mm + radii_mm * element_index), z]) - isocentre_mm + rng.normal(0, 6, 3)
-        for element_index in ring_points
+        np.array([*(middle_mm + radii_mm * ring_point), z]) - isocentre_mm + rng.normal(0, 6, 3)
+        for ring_point in ring_points
         for z in heights_mm
     ]
     active_centres = [

@@ -618,7 +618,8 @@ def _nuclei() -> Paints:
 
 @both_sides
 def _ventricles(ventricle_size: float) -> Paints:
-    """Frontal horns, bodies, trigones with occipital and temporal horns; `ventricle_size` is 1 on average."""
+    """Frontal horns, bodies, trigones with occipital and temporal horns, of that size: 1 on
+    average."""
     size_root = ventricle_size**0.5
     horns = (
         # frontal horn
