@@ -225,9 +225,9 @@ def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
         try:
             return [
                 {
-                    as_named(key.strip()): as_named((value or "").strip())
-                    for key, value in row.items()
-                    if key is not None
+                    as_named(column.strip()): as_named((cell or "").strip())
+                    for column, cell in row.items()
+                    if column is not None
                 }
                 for row in reader
             ]

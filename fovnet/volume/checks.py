@@ -58,12 +58,12 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
             "volume-geometry",
             f"{source}: the affine holds NaN or infinite numbers. Convert the series again.",
         )
-    spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+    spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     least_mm, most_mm = SPACING_MM
-    if spacing.min() < least_mm or spacing.max() > most_mm:
+    if spacing_mm.min() < least_mm or spacing_mm.max() > most_mm:
         raise VolumeError(
             "volume-geometry",
-            f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
+            f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing_mm)} mm; each side must be "
             f"{least_mm:g} to {most_mm:g} mm. Check the header's unit, or convert the series again.",
         )
     farthest_mm = float(np.abs(vox_to_ras[:3, 3]).max())
@@ -73,7 +73,7 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
             f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
             f"{FARTHEST_MM:g} mm are accepted. Check the header's unit, or convert the series again.",
         )
-    directions = vox_to_ras[:3, :3] / spacing
+    directions = vox_to_ras[:3, :3] / spacing_mm
     largest_cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
     shear_deg = float(np.degrees(np.arcsin(min(1.0, largest_cosine))))
     if shear_deg > MAX_SHEAR_DEG or np.linalg.matrix_rank(directions) < 3:

@@ -37,26 +37,28 @@ def gather_chaos(tree: Path) -> Gathering:
     return gathering
 
 
-def _add_subject(gathering: Gathering, subject: Path) -> None:
+def _add_subject(gathering: Gathering, subject_folder: Path) -> None:
     """Adds the MR series of a subject's folder, unlabelled; a missing one is set aside."""
     for series_folder, sequence in SEQUENCE_BY_FOLDER.items():
-        series = subject / series_folder
-        images = []
-        if series.is_dir():
-            images = [path for path in series.glob("*") if path.suffix.lower() == ".dcm"]
-        if not images:
-            gathering.leave(series, "no DICOM files in it, though every subject has this series")
+        series_path = subject_folder / series_folder
+        dicom_files = []
+        if series_path.is_dir():
+            dicom_files = [path for path in series_path.glob("*") if path.suffix.lower() == ".dcm"]
+        if not dicom_files:
+            gathering.leave(
+                series_path, "no DICOM files in it, though every subject has this series"
+            )
             continue
         volume_row = VolumeRow(
-            f"{subject.name}_{sequence}",
-            subject.name,
-            series,
+            f"{subject_folder.name}_{sequence}",
+            subject_folder.name,
+            series_path,
             attributes={"sequence": sequence, "plane": "axial"},
         )
         gathering.add(volume_row)
         gathering.leave(
-            series,
-            f"{len(images)} DICOM files whose heights are unknown: the pictures in Ground do not say which "
+            series_path,
+            f"{len(dicom_files)} DICOM files whose heights are unknown: the pictures in Ground do not say which "
             "slice they show",
             NOT_LABELLED,
         )

@@ -140,12 +140,12 @@ def _first_image(path: Path, series: str) -> Frame:
 
 def _scanner_attributes(frame: Frame) -> dict[str, str]:
     """The scanner attributes of an image, as columns of volumes.tsv; missing ones are empty."""
-    tesla = frame.facts.field_strength or 0.0
-    if tesla > LEAST_GAUSS:
-        tesla /= 1e4
+    field_tesla = frame.facts.field_strength or 0.0
+    if field_tesla > LEAST_GAUSS:
+        field_tesla /= 1e4
     return {
         "manufacturer": frame.facts.manufacturer,
-        "field_strength": f"{tesla:g}" if tesla > 0 else "",
+        "field_strength": f"{field_tesla:g}" if field_tesla > 0 else "",
         "plane": plane_of(frame),
         "body_part_examined": body_part(frame.facts.body_part),
     }

@@ -179,10 +179,10 @@ def _note_on_patient_id(
 
 def _contradictions(people: Sequence[Sequence[PersonOfVolume]]) -> list[str]:
     """The attributes that tell them apart; a hundred of the people show them all."""
-    persons = [person_volumes[0].person for person_volumes in people[:100]]
-    contradictions = {
+    people_compared = [person_volumes[0].person for person_volumes in people[:100]]
+    contradicted_attributes = {
         attribute
-        for first, second in combinations(persons, 2)
-        for attribute in first.contradictions(second)
+        for first_person, second_person in combinations(people_compared, 2)
+        for attribute in first_person.contradictions(second_person)
     }
-    return [attribute for attribute in ATTRIBUTES if attribute in contradictions]
+    return [attribute for attribute in ATTRIBUTES if attribute in contradicted_attributes]

@@ -76,10 +76,16 @@ def scrub(message: str, path: str, volume_id: str, report_name: str) -> str:
     volume is shown under its own id."""
     if report_name == volume_id:
         return message
-    file = split_address(Path(path))[0]
-    names_to_hide = {path, str(file), file.name, file.name.split(".")[0], volume_id} - {"", "."}
+    volume_file = split_address(Path(path))[0]
+    names_to_hide = {
+        path,
+        str(volume_file),
+        volume_file.name,
+        volume_file.name.split(".")[0],
+        volume_id,
+    } - {"", "."}
     for name_to_hide in sorted(names_to_hide, key=len, reverse=True):
         # whole words: a volume may be called "a"
-        pattern = rf"(?<!\w){re.escape(name_to_hide)}(?!\w)(?:[/#][^\s:;,]*)?"
-        message = re.sub(pattern, report_name, message)
+        whole_word_pattern = rf"(?<!\w){re.escape(name_to_hide)}(?!\w)(?:[/#][^\s:;,]*)?"
+        message = re.sub(whole_word_pattern, report_name, message)
     return QUOTED.sub("'…'", OTHER_FILES.sub("…", message))

@@ -60,12 +60,12 @@ def shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> Iterato
 
 
 def doubled_labels(
-    labels: Sequence[LabelledLine], first_line: Mapping[RegionRow, Line]
+    labels: Sequence[LabelledLine], first_line_by_row: Mapping[RegionRow, Line]
 ) -> Iterator[Fault]:
     """A fault for each row that is not the first of its kind."""
     for line, row in labels:
-        earlier_number = first_line[row].number
-        if first_line[row] is not line:
+        earlier_number = first_line_by_row[row].number
+        if first_line_by_row[row] is not line:
             yield line.fault(
                 "region",
                 f"the same volume, region and range are in line {earlier_number} already; change one",

@@ -102,9 +102,9 @@ def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
     if row_faults or not line.cells.keys() >= set(VOLUME_COLUMNS):
         return None
     attributes = {
-        name: cell
-        for name, cell in line.cells.items()
-        if name not in (*VOLUME_COLUMNS, "split") and name
+        column_name: cell
+        for column_name, cell in line.cells.items()
+        if column_name not in (*VOLUME_COLUMNS, "split") and column_name
     }
     return VolumeRow(
         line.cells["volume_id"],
@@ -161,16 +161,18 @@ def _region_of_line(line: Line, vocabulary: Vocabulary, faults: list[Fault]) -> 
 def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
     """(first, last, whether in millimetres) of a line, or None after adding its faults."""
     given_pairs = [
-        columns for columns in RANGE_COLUMNS if any(line.cells.get(column) for column in columns)
+        range_columns
+        for range_columns in RANGE_COLUMNS
+        if any(line.cells.get(column) for column in range_columns)
     ]
     if len(given_pairs) != 1:
-        columns = [
+        range_columns = [
             column
             for column_pair in given_pairs
             for column in column_pair
             if line.cells.get(column)
         ]
-        given_values = ", ".join(f"{column} {line.cells[column]!r}" for column in columns)
+        given_values = ", ".join(f"{column} {line.cells[column]!r}" for column in range_columns)
         sentence = "give first_slice and last_slice, or from_mm and to_mm"
         if given_pairs:
             sentence = f"give slices or millimetres, not both ({given_values})"
@@ -178,17 +180,15 @@ def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool]
         return None
     low_column, high_column = given_pairs[0]
     in_mm = given_pairs[0] == RANGE_COLUMNS[1]
-    first, last = (
+    first_number, last_number = (
         _number_of_cell(line, column, in_mm, faults) for column in (low_column, high_column)
     )
-    if first is None or last is None:
+    if first_number is None or last_number is None:
         return None
-    if first > last:
-        swap_hint = (
-            f"is below {low_column} {first:g}; ranges run from feet to head. Are the two swapped?"
-        )
+    if first_number > last_number:
+        swap_hint = f"is below {low_column} {first_number:g}; ranges run from feet to head. Are the two swapped?"
         faults.append(line.fault(high_column, swap_hint))
-    return first, last, in_mm
+    return first_number, last_number, in_mm
 
 
 def _number_of_cell(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:

@@ -34,17 +34,17 @@ def truth(
 
 def truth_at(
     z_mm: NDArray[np.float64],
-    middle: NDArray[np.int64],
-    slices: int,
+    middle_slices: NDArray[np.int64],
+    slice_count: int,
     rows: Iterable[RegionRow],
     vocabulary: Vocabulary = DEFAULT,
 ) -> NDArray[np.bool_]:
-    """`truth` for cuts at heights z_mm (s,) with middle slices `middle` (s,), of a volume of
-    `slices` slices."""
+    """`truth` for cuts at heights z_mm (s,) with middle slices `middle_slices` (s,), of a volume of
+    `slice_count` slices."""
     classes = vocabulary.classes
     is_shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
-        refuse_beyond(row, slices)
+        refuse_beyond(row, slice_count)
         if row.in_mm and (
             row.last < z_mm[0] - MAX_OUTSIDE_MM or row.first > z_mm[-1] + MAX_OUTSIDE_MM
         ):
@@ -57,7 +57,7 @@ def truth_at(
                 f"{row.volume_id}: {row.region} is labelled from {label_range}, but the volume "
                 f"extends from {volume_range}. Give scanner millimetres (RAS), or slice numbers.",
             )
-        cut_positions = z_mm if row.in_mm else middle
+        cut_positions = z_mm if row.in_mm else middle_slices
         if row.region != NONE:
             is_shown[:, classes.index(row.region)] |= (cut_positions >= row.first) & (
                 cut_positions <= row.last
@@ -68,12 +68,12 @@ def truth_at(
     return is_shown
 
 
-def refuse_beyond(row: RegionRow, slices: int) -> None:
+def refuse_beyond(row: RegionRow, slice_count: int) -> None:
     """Raise CollectionError "collection-slices" if a row in slices names one that a volume of so
     many has not."""
-    if not row.in_mm and row.last >= slices:
+    if not row.in_mm and row.last >= slice_count:
         raise CollectionError(
             "collection-slices",
             f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, but the "
-            f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.",
+            f"last slice is {slice_count - 1}. Count from 0 at the feet, in RAS order.",
         )

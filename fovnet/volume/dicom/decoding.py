@@ -208,14 +208,14 @@ def add_plugins() -> None:
     """
     from pydicom.pixels.decoders import base
 
-    for decoder in (
+    for pydicom_decoder in (
         base.JPEGExtended12BitDecoder,
         base.HTJ2KLosslessDecoder,
         base.HTJ2KLosslessRPCLDecoder,
         base.HTJ2KDecoder,
     ):
-        if is_available(decoder.UID):
-            decoder.add_plugin("routed", (__name__, "decode_by_gdcm"))
+        if is_available(pydicom_decoder.UID):
+            pydicom_decoder.add_plugin("routed", (__name__, "decode_by_gdcm"))
 
 
 def decodable_syntaxes() -> list[UID]:
@@ -241,9 +241,9 @@ def decodable_syntaxes() -> list[UID]:
 
 def is_available(syntax: str) -> bool:
     """Whether GDCM is there and knows the syntax: pydicom asks the module of a plugin."""
-    from pydicom.pixels.decoders import gdcm as plugin
+    from pydicom.pixels.decoders import gdcm as gdcm_plugin
 
-    if not plugin.HAVE_GDCM:
+    if not gdcm_plugin.HAVE_GDCM:
         return False
     import gdcm
 

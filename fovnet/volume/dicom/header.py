@@ -350,11 +350,11 @@ def getter(*layers: Any) -> Callable[[str], Any]:
         for layer in layers:
             try:
                 is_private = keyword in PRIVATE_ELEMENTS
-                value = _private_value(layer, keyword) if is_private else layer.get(keyword)
+                found_value = _private_value(layer, keyword) if is_private else layer.get(keyword)
             except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
-            if value is not None and value != "":
-                return value
+            if found_value is not None and found_value != "":
+                return found_value
         return None
 
     return get

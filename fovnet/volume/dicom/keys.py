@@ -42,8 +42,8 @@ separates nothing."""
 def keys_of(frames: Sequence[Frame]) -> list[Key]:
     """For each image the values that all images of its volume share; values that are not the
     volume's own are blanked."""
-    directions: list[Frame] = []
-    keys = [_key_of_image(frame, directions) for frame in frames]
+    distinct_directions: list[Frame] = []
+    keys = [_key_of_image(frame, distinct_directions) for frame in frames]
     keys = [
         (*key_without_number, number)
         for key_without_number, number in zip(keys, _series_numbers(frames, keys), strict=True)
@@ -74,32 +74,39 @@ def series_number(frame: Frame) -> str:
     return (number.lstrip("0") or "0") if number.isdigit() else number
 
 
-def _key_of_image(frame: Frame, directions: list[Frame]) -> Key:
-    """The values of an image, without the number of its series; `directions` collects the
+def _key_of_image(frame: Frame, distinct_directions: list[Frame]) -> Key:
+    """The values of an image, without the number of its series; `distinct_directions` collects the
     orientations found so far."""
     matrix_size = f"{frame.rows}x{frame.columns}"
     spacing_text = "none"
     if frame.spacing_mm is not None:
         spacing_text = "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
-    attributes = [value for _, value in frame.volume_attributes]
-    return (matrix_size, spacing_text, _direction_text(frame, directions), *attributes)
+    attribute_values = [value for _, value in frame.volume_attributes]
+    return (
+        matrix_size,
+        spacing_text,
+        _direction_text(frame, distinct_directions),
+        *attribute_values,
+    )
 
 
-def _direction_text(frame: Frame, directions: list[Frame]) -> str:
-    """The orientation of an image in words, with its number among `directions`, which it joins."""
+def _direction_text(frame: Frame, distinct_directions: list[Frame]) -> str:
+    """The orientation of an image in words, with its number among `distinct_directions`, which it joins."""
     if frame.orientation is None:
         return "none"
     matching_numbers = (
         direction_number
-        for direction_number, direction in enumerate(directions)
+        for direction_number, direction in enumerate(distinct_directions)
         if same_direction(direction, frame)
     )
-    direction_number = next(matching_numbers, len(directions))
-    if direction_number == len(directions) < MAX_DIRECTIONS:
-        directions.append(frame)
-    if direction_number == len(directions):
+    direction_number = next(matching_numbers, len(distinct_directions))
+    if direction_number == len(distinct_directions) < MAX_DIRECTIONS:
+        distinct_directions.append(frame)
+    if direction_number == len(distinct_directions):
         return "in many ways"
-    cosines = (f"{cosine + 0.0:.1f}" for cosine in directions[direction_number].orientation or ())
+    cosines = (
+        f"{cosine + 0.0:.1f}" for cosine in distinct_directions[direction_number].orientation or ()
+    )
     return "\\".join(cosines) + f"#{direction_number}"
 
 

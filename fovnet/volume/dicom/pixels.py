@@ -49,8 +49,8 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
         for item, image_indices in indices_by_item.items():
             dataset = read_dataset(item, with_pixels=True)
             _refuse_pixels(item, dataset)
-            photometric = text(getter(dataset)("PhotometricInterpretation")).upper()
-            is_inverted[image_indices] = photometric == "MONOCHROME1"
+            photometric_interpretation = text(getter(dataset)("PhotometricInterpretation")).upper()
+            is_inverted[image_indices] = photometric_interpretation == "MONOCHROME1"
             padding_limits = _padding_limits(dataset)
             frames_of_item = [frames[image_index] for image_index in image_indices]
             stored_planes = _stored_planes(item, dataset, frames_of_item, decoder)
@@ -100,7 +100,7 @@ def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
     allocated_bits = whole_number(get("BitsAllocated"))
     stored_bits = whole_number(get("BitsStored"))
     highest_bit = whole_number(get("HighBit"))
-    photometric = text(get("PhotometricInterpretation")).upper()
+    photometric_interpretation = text(get("PhotometricInterpretation")).upper()
     samples_per_pixel = whole_number(get("SamplesPerPixel"))
     if not any(
         keyword in dataset for keyword in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
@@ -109,7 +109,7 @@ def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
             "volume-truncated",
             f"{item}: a header without pixel data. Copy it again from its origin.",
         )
-    if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples_per_pixel != 1:
+    if photometric_interpretation not in ("MONOCHROME1", "MONOCHROME2") or samples_per_pixel != 1:
         raise VolumeError(
             "volume-rgb",
             f"{item}: {samples_per_pixel} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). "

@@ -249,21 +249,21 @@ def _qform_directions(header: Any) -> NDArray[np.float64]:
 def _refuse_kind(path: Path, stored_header: Any) -> None:
     """Raises VolumeError if data type or intent are not possible for an MR volume."""
     _refuse_type(path, stored_header)
-    intent = int(stored_header["intent_code"])
-    if intent in REFUSAL_BY_INTENT:
-        error_code, description = REFUSAL_BY_INTENT[intent]
-        raise _not_intensities(path, error_code, f"{description} (intent {intent})")
-    if intent in STATISTIC_INTENTS:
-        statistic_name = nibabel.nifti1.intent_codes.label[intent]
+    intent_code = int(stored_header["intent_code"])
+    if intent_code in REFUSAL_BY_INTENT:
+        error_code, description = REFUSAL_BY_INTENT[intent_code]
+        raise _not_intensities(path, error_code, f"{description} (intent {intent_code})")
+    if intent_code in STATISTIC_INTENTS:
+        statistic_name = nibabel.nifti1.intent_codes.label[intent_code]
         raise _not_intensities(
-            path, "volume-map", f"a statistic, {statistic_name} (intent {intent})"
+            path, "volume-map", f"a statistic, {statistic_name} (intent {intent_code})"
         )
     refuse_map_of_spm(path, bytes(stored_header["descrip"]))
-    components = math.prod(map(int, stored_header.get_data_shape()[3:]))
-    if intent == VECTOR_INTENT and components > 1:
+    component_count = math.prod(map(int, stored_header.get_data_shape()[3:]))
+    if intent_code == VECTOR_INTENT and component_count > 1:
         raise VolumeError(
             "volume-shape",
-            f"{path}: the header says a vector of {components} numbers at each voxel (intent {intent}), not "
+            f"{path}: the header says a vector of {component_count} numbers at each voxel (intent {intent_code}), not "
             "one MR intensity. If they are time points, echoes or contrasts, as ITK and TorchIO save them, "
             "save one of them alone, in Python: "
             "nibabel.save(nibabel.squeeze_image(nibabel.load(IN).slicer[..., :1]), OUT).",
@@ -428,11 +428,11 @@ def _are_usable_spacings(pixdim: NDArray[np.float64]) -> bool:
 
 def _refuse_pixdim(path: Path, stored_header: Any) -> None:
     """Raises VolumeError "volume-geometry" for spacings that the qform cannot use."""
-    spacing = _pixdim(stored_header)
-    if not _are_usable_spacings(spacing):
+    pixdim = _pixdim(stored_header)
+    if not _are_usable_spacings(pixdim):
         raise VolumeError(
             "volume-geometry",
-            f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
+            f"{path}: the header's voxels are {times(f'{mm:g}' for mm in pixdim)} mm (pixdim) and only "
             "the qform, which needs them, is set. Convert the original series again.",
         )
 
@@ -440,12 +440,12 @@ def _refuse_pixdim(path: Path, stored_header: Any) -> None:
 def _refuse_quaternion(path: Path, header: Any) -> None:
     """Raises VolumeError "volume-corrupt" for a quaternion longer than rounding makes it."""
     bcd = _quaternion(header)
-    length = float(np.linalg.norm(bcd))
-    if length > LONGEST_QUATERNION:
+    quaternion_length = float(np.linalg.norm(bcd))
+    if quaternion_length > LONGEST_QUATERNION:
         raise VolumeError(
             "volume-corrupt",
             f"{path}: the qform's quaternion ({', '.join(f'{part:.7g}' for part in bcd)}) has the length "
-            f"{length:.9g}, which is 1 at most, and by rounding up to {LONGEST_QUATERNION:g}. Convert the "
+            f"{quaternion_length:.9g}, which is 1 at most, and by rounding up to {LONGEST_QUATERNION:g}. Convert the "
             "original series again (dcm2niix).",
         )
 

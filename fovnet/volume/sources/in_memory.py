@@ -40,8 +40,8 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     "volume-type" for what NIfTI cannot hold.
     """
     _refuse_channels_first(volume)
-    with tempfile.TemporaryDirectory(prefix="fovnet-") as folder:
-        path = Path(folder) / f"{NAME}.nii"
+    with tempfile.TemporaryDirectory(prefix="fovnet-") as temporary_folder:
+        path = Path(temporary_folder) / f"{NAME}.nii"
         try:
             nibabel.save(
                 volume if isinstance(volume, SpatialImage) else _image_of_array(volume, affine),

@@ -58,13 +58,15 @@ class ShardSettings:
     def contradictions(self, settings: ShardSettings) -> Iterator[tuple[str, Any, Any]]:
         """(name, value here, value in `settings`) of each setting that both have and that differs; a model
         is the same folder by whatever link."""
-        for name, value in self.facts.items():
-            other_value = getattr(settings, name)
-            if value is None or other_value is None or value == other_value:
+        for setting_name, own_value in self.facts.items():
+            other_value = getattr(settings, setting_name)
+            if own_value is None or other_value is None or own_value == other_value:
                 continue
-            if name == "model" and os.path.realpath(value) == os.path.realpath(other_value):
+            if setting_name == "model" and os.path.realpath(own_value) == os.path.realpath(
+                other_value
+            ):
                 continue
-            yield name, value, other_value
+            yield setting_name, own_value, other_value
 
 
 SETTING_NAMES = tuple(setting.name for setting in fields(ShardSettings))
