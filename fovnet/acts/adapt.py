@@ -383,6 +383,8 @@ class _Folds:
 
     @property
     def _promised_errors(self) -> dict[str, Any]:
+        """What `settle_anew` is told: the errors that may be stated, the risk of their promise, and
+        the seed."""
         decision = self.adaptation.run.settings.decision
         return {
             "stated_error": decision.stated_error,
@@ -411,6 +413,7 @@ class _Folds:
     def _measured_gains(
         self, tallies_before: Sequence[Tally], tallies_after: Sequence[Tally]
     ) -> list[Gain]:
+        """What changed from one answer of these volumes to the other, also by kind of picture."""
         run = self.adaptation.run
         return gains(
             tallies_before,

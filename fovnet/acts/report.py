@@ -81,6 +81,7 @@ def _gather_records(run: Run) -> RunRecord:
 
 
 def _software_versions() -> dict[str, str]:
+    """The versions of fovnet, Python, the system and LIBRARIES_IN_REPORT, by name."""
     return {
         "fovnet": __version__,
         "Python": platform.python_version(),

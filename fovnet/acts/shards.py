@@ -275,6 +275,7 @@ def _settings_of_answers(
 def _refuse_unanswered(
     folder: Path, survey: ShardSurvey, unanswered_shards: Sequence[int], settings: ShardSettings
 ) -> None:
+    """Raises ConfigError "shard-unanswered" if a shard is not answered."""
     if not unanswered_shards:
         return
     told_by_name = {setting_name: settings.facts[setting_name] for setting_name in SETTINGS_IN_ROWS}
@@ -301,6 +302,7 @@ def _refuse_unanswered(
 
 
 def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Sequence[int]]) -> None:
+    """Raises ConfigError "shard-mixed" if shards were answered with different settings."""
     if len(shards_by_settings) < 2:
         return
     first_settings = next(iter(shards_by_settings))

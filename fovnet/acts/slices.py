@@ -26,6 +26,8 @@ def load_slices(settings: Settings) -> Pack:
 
 
 def _refuse_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
+    """Raises ConfigError "slices-other-settings" unless the pack was cut and labelled with these
+    settings."""
     configured_value_by_name = {
         "classes": ", ".join(vocabulary(settings.regions).classes),
         **{

@@ -92,6 +92,8 @@ def bench_thesis(
 
 
 def _draw_figures(folder: Path, table: RecordedTable, contests: list[Contest]) -> None:
+    """Writes the four pictures: losses of the table, draws of the usual methods, and the shares of
+    runs by draws and by epochs."""
     from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
     from fovnet.drawing.canvas import save_png
 

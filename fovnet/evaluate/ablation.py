@@ -207,6 +207,8 @@ def rows_of(ablation: Ablation) -> list[dict[str, Any]]:
 
 
 def _measure_row(step: AblationStep, measure: Measure) -> dict[str, Any]:
+    """The row of one measure of an arm, with its gain over the arm before it and since the first,
+    where it has them."""
     row: dict[str, Any] = {
         "ladder": step.ladder,
         "arm": step.arm,

@@ -153,6 +153,8 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
 
 
 def _refuse_other_classes(answer_facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+    """Raises CollectionError "answers-other-regions" unless the answer is in the classes of the
+    vocabulary."""
     if tuple(answer_facts["classes"]) != vocabulary.classes:
         raise CollectionError(
             "answers-other-regions",
@@ -184,6 +186,7 @@ def _case_of_answer(
     region_rows: Sequence[RegionRow],
     vocabulary: Vocabulary,
 ) -> Case:
+    """The case of a labelled volume from its answer; of a refused one the case of its refusal."""
     if "raw" not in answer:
         return case_of_refusal(
             row.volume_id,

@@ -197,6 +197,8 @@ def check_splits(manifest: Iterable[ListedVolume]) -> None:
 
 
 def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
+    """Raises CollectionError unless status, slices and shapes of a case fit together, and its
+    values are valid."""
     slice_count = len(case.z_mm)
     class_count = len(vocabulary.classes)
     if case.status not in STATUSES:
@@ -236,6 +238,8 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
 
 
 def _check_values(case: Case) -> None:
+    """Raises CollectionError unless each slice is labelled none or a region, values are finite, and
+    heights increase."""
     has_region = case.truth[:, :-1].any(axis=1)
     is_none = case.truth[:, -1]
     if not np.array_equal(has_region, ~is_none):

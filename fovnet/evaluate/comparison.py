@@ -202,6 +202,7 @@ def _truth_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -
 
 
 def _outcome_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> VolumeOutcome:
+    """The outcome of a run on one volume, from its row and its borders in evaluation.json."""
     inner_borders = [border for border in borders if NONE not in (border["below"], border["above"])]
     errors_mm = (border["error_mm"] for border in inner_borders)
     return VolumeOutcome(

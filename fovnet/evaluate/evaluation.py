@@ -225,6 +225,8 @@ def evaluate(
 
 
 def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
+    """(b, 3) reliability totals of all statements; None unless every volume was answered region by
+    region."""
     bins_by_volume = [
         volume_tally.statements.bins
         for volume_tally in tallies
@@ -285,6 +287,7 @@ def _groups_by_value(
 
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
+    """Slice error and share of wrong sets among the volumes answered, at each confidence."""
     confidence_by_volume = column_of(tallies, "confidence")
     ranked_by_slices = rank_volumes(
         confidence_by_volume, column_of(tallies, "wrong"), column_of(tallies, "slices")
@@ -297,6 +300,7 @@ def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
+    """A row for each code of doubt, that of most volumes first."""
     tallies_by_code: dict[str, list[Tally]] = {}
     for volume_tally in tallies:
         for code in dict.fromkeys(volume_tally.case.doubts):

@@ -119,6 +119,7 @@ def _group_of_tallies(
     refused_count: int,
     measures: Sequence[Measure],
 ) -> Group:
+    """The group of these volumes, with the measures already computed."""
     subject_count = len({tally.case.subject_id for tally in tallies})
     return Group(
         name=name,
@@ -134,6 +135,8 @@ def _group_of_tallies(
 
 
 def _slice_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
+    """The slice error of every stage, that which counts any false label, and that without dark
+    slices."""
     slice_count = column_of(tallies, "slices")
     right_by_stage = column_of(tallies, "right")
     false_label_count = column_of(tallies, "with_false_label")
@@ -164,6 +167,8 @@ def _error_without_dark_slices(tallies: Sequence[Tally], resampling: Resampling)
 def _class_measures(
     tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
+    """Sensitivity, specificity, positive predictive value and F1 of each class, and the balanced
+    accuracy, for every stage."""
     measures: list[Measure] = []
     negative_counts = column_of(tallies, "negatives")
     for stage_index, stage in enumerate(STAGES):
@@ -217,6 +222,7 @@ def _roc_measures(
 
 
 def _volume_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
+    """Shares of exact sets and of far confusions, and the F1 of spans."""
     one_by_volume = np.ones(len(tallies))
     far_slices = column_of(tallies, "far_slices")
     right_spans, true_spans, predicted_spans = column_of(tallies, "spans").T
@@ -235,6 +241,8 @@ def _volume_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[M
 def _presence_measures(
     tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
+    """The F1 of each region being found in a volume at all, and their mean weighted by true
+    volumes."""
     is_true = column_of(tallies, "true_regions").astype(np.int64)
     is_predicted = column_of(tallies, "predicted_regions").astype(np.int64)
     f1_by_region = resampling.rates(
@@ -286,6 +294,8 @@ def _borders_with_volume_index(tallies: Sequence[Tally]) -> list[tuple[int, Bord
 def _border_measures(
     tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
+    """The measures of the borders between regions together, of each kind of border, and of the
+    ends."""
     numbered_borders = _borders_with_volume_index(tallies)
     border_kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
     # of regions that are no neighbours

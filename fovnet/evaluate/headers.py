@@ -133,6 +133,7 @@ class _Header(NamedTuple):
 
 
 def _read_headers(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[_Header]:
+    """The headers that are understood, of the volumes that have one."""
     headers = []
     for tally in tallies:
         header_text = tally.case.attributes.get(BODY_PART_COLUMN, "").strip()

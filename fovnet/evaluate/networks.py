@@ -70,6 +70,7 @@ def networks_of(
 def _refuse_stale_probabilities(
     ensemble: Path, member_probabilities: NDArray[Any], member_count: int, slice_count: int
 ) -> None:
+    """Raises ModelError "probabilities-stale" unless so many members scored so many slices."""
     if member_probabilities.shape[:2] != (member_count, slice_count):
         scored_member_count, scored_slice_count = member_probabilities.shape[:2]
         raise ModelError(

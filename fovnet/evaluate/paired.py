@@ -184,6 +184,7 @@ def differences(
 def _quantile_difference(
     name: str, quantile: float, first: BorderErrors, second: BorderErrors, resampling: Resampling
 ) -> Difference:
+    """Second minus first of a quantile of the absolute border errors."""
     resampled_quantiles = [
         resampled_quantile(
             border_errors.mm,
@@ -235,6 +236,7 @@ def _numerators_and_denominators(run: Sequence[VolumeOutcome], counts_of_volume:
 
 
 def _border_errors(outcomes: Sequence[VolumeOutcome]) -> BorderErrors:
+    """The absolute errors of all borders found, each with the index of its volume."""
     return BorderErrors(
         *values_by_case(
             (volume_index, abs(error_mm))
@@ -261,6 +263,8 @@ def _difference_of_values(
     subjects: int,
     does_any_differ: bool,
 ) -> Difference:
+    """The difference of two values (first, second), with these ends of its interval; without them
+    where no volume differs, an end is NaN, or subjects are too few."""
     interval: tuple[float | None, float | None] = interval_ends
     if not does_any_differ:
         interval = None, None

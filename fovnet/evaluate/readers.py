@@ -77,6 +77,8 @@ def agreement(
 def _slice_measures(
     pairs: Sequence[ReadingPair], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
+    """The share of slices alike, kappa over all classes, and kappa of each region that a reader
+    saw."""
     confusion_by_pair = np.stack([_confusion_of_readers(pair, vocabulary) for pair in pairs])
     slices_alike_by_pair = np.trace(confusion_by_pair, axis1=1, axis2=2)
     slice_count_by_pair = confusion_by_pair.sum(axis=(1, 2))
@@ -115,6 +117,7 @@ def _presence_table(
 def _border_measures(
     pairs: Sequence[ReadingPair], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
+    """The measures of all borders together (kind ""), and of each kind of border."""
     borders_with_pair_index = [
         (pair_index, border)
         for pair_index, pair in enumerate(pairs)
@@ -142,6 +145,8 @@ def _measures_of_border_kind(
     resampling: Resampling,
     pair_count: int,
 ) -> list[Measure]:
+    """Shares of the borders of one kind that both readers drew close together, and that one alone
+    drew; and the median distance of those that both drew."""
     errors_mm, pair_index_by_distance = values_by_case(
         (pair_index, border.error_mm) for pair_index, border in borders_with_pair_index
     )
@@ -196,6 +201,7 @@ def read_agreement(folder: Path) -> Agreements:
 
 
 def _measure_in_row(row: Mapping[str, str]) -> Measure:
+    """The measure that a row of agreement.tsv holds; None for its empty cells."""
     value_by_name = {
         column: float(row[column]) if row[column] else None
         for column in ("numerator", "value", "low", "high")

@@ -177,6 +177,7 @@ def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder,
 
 
 def _case_of_refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
+    """The case of a volume of the pack that was refused, with this reason."""
     return case_of_refusal(
         record.name_in_reports,
         record.subject,

@@ -117,6 +117,7 @@ class Answering:
         yield from predict(unanswered_sources, self.ensemble)
 
     def _write_answer(self, prediction: AnsweredVolume) -> None:
+        """Writes the JSON of an answer, without picture or page."""
         ensemble = self.ensemble
         predictions.write(
             self.places.answers,
@@ -151,6 +152,8 @@ class Answering:
         return VolumeAnswer(volume_id, answer_facts["status"], answer_facts["code"], no_report_code)
 
     def _record_instances(self, series_folder: Path, answers: list[VolumeAnswer]) -> None:
+        """Records what the answer of a series was made from: each instance with its checksum, the
+        UIDs, and what was answered."""
         series_key, version = split_name(series_folder.name)
         checksum_by_name = {path.name: checksum(path) for path in sorted(series_folder.iterdir())}
         answer_rows = [asdict(answer) for answer in answers]

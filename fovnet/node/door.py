@@ -94,6 +94,7 @@ class DoorServer(ThreadedAssociationServer):
         return connection_of(connection, self.tls, self.request_s), address
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether a connection is from a known address; another one is told of in the log."""
         is_allowed = any(caller.is_at(client_address[0]) for caller in self.callers)
         if not is_allowed:
             self.refusals.tell(

@@ -77,6 +77,7 @@ class Inbox:
         return series_key
 
     def _keep_in_series(self, unfinished_path: Path, series_key: str, file_name: str) -> None:
+        """Moves a whole instance into the folder of its series, and notes when it came."""
         series_folder = self.places.incoming / series_key
         now_s = self.clock()
         is_new_series = not series_folder.exists()

@@ -81,6 +81,7 @@ class Lobby:
             return association_count
 
     def _count_associated(self) -> int:
+        """The number of associations that have not ended; the others are forgotten."""
         self._associated = [
             association
             for association in self._associated

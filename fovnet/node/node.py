@@ -189,6 +189,7 @@ class Node:
             self.stopped.wait(pause_s)
 
     def _answer_next(self) -> float:
+        """Answers one series at rest, if any waits; the seconds until the next step."""
         self._answering.table.mend()
         self._take_series_at_rest()
         self._remove_what_is_kept_long_enough()

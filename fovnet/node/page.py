@@ -98,6 +98,7 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
 
 def _page_html(title: str, figures: Mapping[str, Any]) -> str:
+    """The page: what is wrong, and a row for each figure."""
     table_rows = "".join(
         f"<tr><td>{escape(WORDS_BY_FIGURE.get(figure, figure))}</td><td>{_format_figure(figure, value)}</td></tr>"
         for figure, value in figures.items()

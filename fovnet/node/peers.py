@@ -92,6 +92,7 @@ def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Cal
 
 
 def _addresses(host: str, option: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """The addresses of a host, as networks of one address each.  Raises ConfigError "node-host"."""
     try:
         address_entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as fault:

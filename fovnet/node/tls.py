@@ -37,6 +37,8 @@ def client_context(cert: Path | None, key: Path | None, authorities: Path | None
 def _load_files(
     context: ssl.SSLContext, cert: Path | None, key: Path | None, authorities: Path | None
 ) -> ssl.SSLContext:
+    """The context, with certificate, key and authorities read into it.  Raises ConfigError
+    "node-tls"."""
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         if cert is not None:

@@ -25,7 +25,7 @@ COLUMN_TITLE_BY_RATE = {
     "no_wrong": "wrong among the no",
     "surely_found": "surely found",
 }
-"""Rates of statements (`fovnet.evaluate.statements.RATES`), as columns of the table."""
+"""Rates of statements (`fovnet.evaluate.statements.COUNTED_BY_RATE`), as columns of the table."""
 
 
 @dataclass(frozen=True)
