@@ -437,18 +437,19 @@ def _scan_segmentation(
     """One scan as NIfTI bytes, its columns of volumes.tsv, and its rows of regions.tsv."""
     site = SITES[rng.integers(len(SITES))]
     plane = str(rng.choice(PLANES))
-    body = _draw_box(segmentation.body, "small fields" not in left_out, rng)
-    acquisition = _draw_acquisition(body, site.snr, plane, left_out, rng)
+    field_labels = _draw_box(segmentation.body, "small fields" not in left_out, rng)
+    acquisition = _draw_acquisition(field_labels, site.snr, plane, left_out, rng)
     sequence = SEQUENCES[rng.integers(len(SEQUENCES))]
     if "free contrasts" not in left_out:
         sequence, contrast = draw_contrast(sequence, rng)
         acquisition = replace(acquisition, contrast=contrast)
     scan_shape = tuple(
-        size // factor for size, factor in zip(body.labels.shape, acquisition.average, strict=True)
+        size // factor
+        for size, factor in zip(field_labels.labels.shape, acquisition.average, strict=True)
     )
     finish = Finish() if "masks" in left_out else draw_finish(False, scan_shape, rng)
-    volume = scan(body, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
-    is_solid = visible_tissues(segmentation.tissues)[body.labels]
+    volume = scan(field_labels, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
+    is_solid = visible_tissues(segmentation.tissues)[field_labels.labels]
     solid_share = block_means(is_solid.astype(np.float32), acquisition.average)
     whole_volume = segmentation.body
     slice_heights_mm = _slice_heights_mm(
@@ -473,11 +474,15 @@ def _scan_segmentation(
 
 
 def _draw_acquisition(
-    body: LabelVolume, snr: float, plane: str, left_out: frozenset[str], rng: np.random.Generator
+    field_labels: LabelVolume,
+    snr: float,
+    plane: str,
+    left_out: frozenset[str],
+    rng: np.random.Generator,
 ) -> Acquisition:
     """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels
     are smaller."""
-    grid = Grid(body.labels.shape, body.vox_to_ras)
+    grid = Grid(field_labels.labels.shape, field_labels.vox_to_ras)
     slice_axis = SLICE_AXIS_BY_PLANE.get(plane)
     voxel_mm = np.full(3, rng.uniform(0.8, 2.0))
     if slice_axis is not None:
@@ -508,21 +513,23 @@ def _draw_acquisition(
     )
 
 
-def _draw_box(body: LabelVolume, may_be_small: bool, rng: np.random.Generator) -> LabelVolume:
+def _draw_box(
+    whole_labels: LabelVolume, may_be_small: bool, rng: np.random.Generator
+) -> LabelVolume:
     """The whole label volume, or in four of ten scans a box of a half to all of it along each
     axis."""
     if not may_be_small or rng.random() > 0.4:
-        return body
-    shape = np.asarray(body.labels.shape)
+        return whole_labels
+    shape = np.asarray(whole_labels.labels.shape)
     box_sizes = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
     first_index = np.array([rng.integers(free_count + 1) for free_count in shape - box_sizes])
-    affine = body.vox_to_ras.copy()
+    affine = whole_labels.vox_to_ras.copy()
     affine[:3, 3] += affine[:3, :3] @ first_index
     box_window = tuple(
         slice(start_index, start_index + box_size)
         for start_index, box_size in zip(first_index, box_sizes, strict=True)
     )
-    return LabelVolume(body.labels[box_window], affine)
+    return LabelVolume(whole_labels.labels[box_window], affine)
 
 
 def _span_rows(

@@ -234,7 +234,8 @@ def right_ventricle_cavity(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
     left_ventricle = heart.outer_wall
     growth_factor = heart.growth
     semi_axes = tuple(
-        growth_factor * mm + beyond_mm for mm in (46.0, 36.0 * heart.right_width_factor, 41.0)
+        growth_factor * semi_axis_mm + beyond_mm
+        for semi_axis_mm in (46.0, 36.0 * heart.right_width_factor, 41.0)
     )
     cavity: Solid = Ellipsoid(
         _point_in_ventricle(left_ventricle, 0.14, 0.9, -0.18),
@@ -329,9 +330,10 @@ def _epicardial_fat(person: Person, heart: HeartShape) -> Paints:
     right_fat_mm = (1.5 + 3.0 * fat_factor) * person.generator(905).uniform(0.35, 1.1)
     left_ventricle = heart.outer_wall
     growth_factor = heart.growth
-    diaphragm_axes = tuple(growth_factor * mm for mm in (60.0, 52.0, 34.0))
+    diaphragm_axes = tuple(growth_factor * semi_axis_mm for semi_axis_mm in (60.0, 52.0, 34.0))
     fat_axes = tuple(
-        growth_factor * mm for mm in (28.0 + 10.0 * fat_factor, 22.0 + 12.0 * fat_factor, 32.0)
+        growth_factor * semi_axis_mm
+        for semi_axis_mm in (28.0 + 10.0 * fat_factor, 22.0 + 12.0 * fat_factor, 32.0)
     )
     diaphragm = Ellipsoid(
         _point_in_ventricle(left_ventricle, -0.05, 0.6, -1.5),

@@ -193,7 +193,7 @@ def _body_lesion(
     replaced_tissues = SOFT_TISSUES + ORGAN_TISSUES + (BONE_TISSUES if rng.random() < 0.2 else ())
     if site_name != "breast":
         replaced_tissues = tuple(
-            lesion_tissue for lesion_tissue in replaced_tissues if lesion_tissue != "skin"
+            replaced_tissue for replaced_tissue in replaced_tissues if replaced_tissue != "skin"
         )
     lesion_tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(lesion_kind, "tumour")
     yield detail(lesion, lesion_tissue, replaced_tissues)

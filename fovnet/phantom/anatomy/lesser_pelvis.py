@@ -184,14 +184,14 @@ def _penis(size_factor: float) -> Paints:
     yield paint(
         tube(shaft_points, 10.5 * size_factor), "tendon", Layer.VESSEL, over=replaced_tissues
     )
-    for corpus_x, offset_mm, radius in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
+    for corpus_x, offset_mm, radius_mm in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
         # The underside faces backwards where the shaft hangs down.
         corpus_points = [
             (corpus_x + course_x, y - 0.7 * offset_mm, z - 0.7 * offset_mm)
             for course_x, y, z in shaft_points
         ]
         yield paint(
-            tube(corpus_points, radius * size_factor),
+            tube(corpus_points, radius_mm * size_factor),
             "gonad",
             Layer.VESSEL,
             over=("tendon", *replaced_tissues),

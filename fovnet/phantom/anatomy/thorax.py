@@ -171,9 +171,9 @@ def chamber(person: Person, offset_mm: Point, semi_mm: Point, is_turned: bool = 
     heart."""
     growth_factor = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
     growth_factor *= 1.0 if person.age > 15 else 0.88
-    offset_x, offset_y, offset_z = (growth_factor * mm for mm in offset_mm)
+    offset_x, offset_y, offset_z = (growth_factor * length_mm for length_mm in offset_mm)
     centre = (offset_x - 24.0, offset_y + 26.0, offset_z + 1306.0 - 0.4 * person.lowered_mm)
-    semi_axes = tuple(growth_factor * mm for mm in semi_mm)
+    semi_axes = tuple(growth_factor * length_mm for length_mm in semi_mm)
     return Ellipsoid(centre, semi_axes, HEART_TURN_DEG if is_turned else (0.0, 0.0, 0.0))
 
 

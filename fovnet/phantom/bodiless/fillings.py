@@ -60,17 +60,28 @@ def flesh_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
     t1_ms = rng.uniform(700, 2200)
     t2_ms = rng.uniform(60, 600)
     grain_mottle = rng.uniform(0.03, 0.2)
-    rind = _filling_tissue(
+    rind_tissue = _filling_tissue(
         "rind", 0.6 * t1_ms, rng.uniform(15, 60), rng.uniform(0.4, 0.9), 0.0, grain_mottle
     )
-    flesh = _filling_tissue("flesh", t1_ms, t2_ms, 1.0, 0.0, grain_mottle)
-    fibre = _filling_tissue(
+    flesh_tissue = _filling_tissue("flesh", t1_ms, t2_ms, 1.0, 0.0, grain_mottle)
+    fibre_tissue = _filling_tissue(
         "fibre", 0.7 * t1_ms, rng.uniform(8, 50), rng.uniform(0.3, 0.9), 0.0, grain_mottle
     )
     t1_factor, t2_factor = rng.uniform((0.6, 0.3), (1.3, 1.5)).tolist()
-    core = _filling_tissue("core", t1_factor * t1_ms, t2_factor * t2_ms, 0.95, 0.0, grain_mottle)
-    seed = _filling_tissue("seed", 300.0, 20.0, rng.uniform(0.1, 0.6), 0.3, 0.0)
-    return (AIR_TISSUE, rind, flesh, fibre, core, seed, filling(rng), filling(rng))
+    core_tissue = _filling_tissue(
+        "core", t1_factor * t1_ms, t2_factor * t2_ms, 0.95, 0.0, grain_mottle
+    )
+    seed_tissue = _filling_tissue("seed", 300.0, 20.0, rng.uniform(0.1, 0.6), 0.3, 0.0)
+    return (
+        AIR_TISSUE,
+        rind_tissue,
+        flesh_tissue,
+        fibre_tissue,
+        core_tissue,
+        seed_tissue,
+        filling(rng),
+        filling(rng),
+    )
 
 
 def _filling_tissue(

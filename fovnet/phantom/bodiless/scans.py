@@ -80,12 +80,12 @@ def thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
     labels_per_voxel = LABELS_PER_VOXEL[plane]
     fine_grid = grid.finer(labels_per_voxel)
     labels = rasterise(thing.pieces, fine_grid, RotatedThing(rotation))
-    body = LabelVolume(labels, fine_grid.vox_to_ras)
+    label_volume = LabelVolume(labels, fine_grid.vox_to_ras)
     acquisition = replace(_draw_acquisition(grid, plane, rng), average=labels_per_voxel)
     finish = Finish() if rng.random() < CAREFUL_SHARE else draw_finish(False, grid.shape, rng)
     sequence, contrast = _draw_visible_sequence(thing.tissues, labels, rng)
     acquisition = replace(acquisition, contrast=contrast)
-    volume = scan(body, sequence, acquisition, rng, thing.tissues, kind)
+    volume = scan(label_volume, sequence, acquisition, rng, thing.tissues, kind)
     is_visible = visible_tissues(thing.tissues)[labels]
     hidden_voxels = is_visible if finish.hides == BACKGROUND and is_visible.any() else None
     return apply_finish(volume, hidden_voxels, labels_per_voxel, finish)

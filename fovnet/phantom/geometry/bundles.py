@@ -54,7 +54,7 @@ class Outline(Stack):
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
         centre_x, centre_y, *reaches = self.at(z)
         right_scale, left_scale, front_scale, back_scale = (
-            1 / np.maximum(reach, np.float32(0.1)) for reach in reaches
+            1 / np.maximum(side_reach, np.float32(0.1)) for side_reach in reaches
         )
         u = np.asarray(x - centre_x, dtype=np.float32)
         v = np.asarray(y - centre_y, dtype=np.float32)

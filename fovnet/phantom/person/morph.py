@@ -84,10 +84,10 @@ class Morph:
         """Written heights of those with the ischium raised by `ischium_mm`."""
         if not self.ischium_mm:
             return z
-        shin, knee, ischium, hip, crest, loin = RAISED_BETWEEN_MM
-        raised_heights = (shin, knee, ischium + self.ischium_mm, hip, crest, loin)
-        lowered_z = PchipInterpolator(raised_heights, RAISED_BETWEEN_MM)(np.clip(z, shin, loin))
-        return np.where((z > shin) & (z < loin), lowered_z, z)
+        shin_z, knee_z, ischium_z, hip_z, crest_z, loin_z = RAISED_BETWEEN_MM
+        raised_heights = (shin_z, knee_z, ischium_z + self.ischium_mm, hip_z, crest_z, loin_z)
+        lowered_z = PchipInterpolator(raised_heights, RAISED_BETWEEN_MM)(np.clip(z, shin_z, loin_z))
+        return np.where((z > shin_z) & (z < loin_z), lowered_z, z)
 
     def height_mm(self, anatomy_z_mm: float) -> float:
         """The person's height for a height in the written anatomy."""
@@ -312,7 +312,7 @@ def _knot_indices(size: int, step_mm: float) -> NDArray[np.intp]:
 
 
 def _interpolate_between_knots(
-    values: Floats, knots: list[NDArray[np.intp]], shape: tuple[int, ...]
+    knot_shifts: Floats, knots: list[NDArray[np.intp]], shape: tuple[int, ...]
 ) -> Floats:
     """Values (a, b, c) at the knots of three axes, linearly interpolated to every index of `shape`."""
     weights_i, weights_j, weights_k = (
@@ -326,10 +326,10 @@ def _interpolate_between_knots(
         ).astype(np.float32)
         for size, axis_knots in zip(shape, knots, strict=True)
     )
-    knot_values = np.broadcast_to(
-        values, (weights_i.shape[1], weights_j.shape[1], weights_k.shape[1])
+    knot_lattice = np.broadcast_to(
+        knot_shifts, (weights_i.shape[1], weights_j.shape[1], weights_k.shape[1])
     ).astype(np.float32)
-    along_i = (weights_i @ knot_values.reshape(weights_i.shape[1], -1)).reshape(
+    along_i = (weights_i @ knot_lattice.reshape(weights_i.shape[1], -1)).reshape(
         len(weights_i), weights_j.shape[1], weights_k.shape[1]
     )
     return (

@@ -263,9 +263,9 @@ def stretch(coarse: Floats, shape: tuple[int, ...]) -> Floats:
     """Linear interpolation, axis by axis, to `shape`, keeping first and last values."""
     for axis, target_size in enumerate(shape):
         knot_count = coarse.shape[axis]
-        position = np.linspace(0, knot_count - 1, target_size)
-        lower_knot = np.minimum(position.astype(int), knot_count - 2)
-        upper_share = _spread_along_axis((position - lower_knot).astype(np.float32), axis)
+        knot_position = np.linspace(0, knot_count - 1, target_size)
+        lower_knot = np.minimum(knot_position.astype(int), knot_count - 2)
+        upper_share = _spread_along_axis((knot_position - lower_knot).astype(np.float32), axis)
         coarse = (
             coarse.take(lower_knot, axis) * (1 - upper_share)
             + coarse.take(lower_knot + 1, axis) * upper_share

@@ -99,14 +99,14 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     )
     squared_frequency = frequencies[0] ** 2 + frequencies[1] ** 2 + frequencies[2] ** 2
     squared_frequency[0, 0, 0] = 1.0
-    kernel = (1 / 3 - z_frequency**2 / squared_frequency).astype(np.float32)
-    kernel[0, 0, 0] = 0.0  # a constant offset is removed by tuning
-    field = fft.irfftn(fft.rfftn(padded) * kernel, padded.shape)
+    dipole_kernel = (1 / 3 - z_frequency**2 / squared_frequency).astype(np.float32)
+    dipole_kernel[0, 0, 0] = 0.0  # a constant offset is removed by tuning
+    relative_field = fft.irfftn(fft.rfftn(padded) * dipole_kernel, padded.shape)
     inner = tuple(
         slice(margin, margin + axis_size)
         for margin, axis_size in zip(margins, air.shape, strict=True)
     )
-    return np.asarray(AIR_PPM * field[inner])
+    return np.asarray(AIR_PPM * relative_field[inner])
 
 
 def shim(field: Floats, air: Floats) -> Floats:
@@ -130,7 +130,9 @@ def shim(field: Floats, air: Floats) -> Floats:
     weights = np.linalg.lstsq(design, field.ravel()[sampled_voxels], rcond=None)[0].astype(
         np.float32
     )
-    polynomial = sum(weight * term for weight, term in zip(weights, polynomial_terms, strict=True))
+    polynomial = sum(
+        term_weight * term for term_weight, term in zip(weights, polynomial_terms, strict=True)
+    )
     return np.asarray(field - polynomial)
 
 

@@ -197,8 +197,8 @@ def block_means(fine: Floats, factors: tuple[int, int, int]) -> Floats:
             block_count = fine.shape[axis] // factor
             fine = np.moveaxis(fine, axis, 0)[: block_count * factor]
             block_sum = fine[0::factor].copy()
-            for offset in range(1, factor):
-                block_sum += fine[offset::factor]
+            for block_offset in range(1, factor):
+                block_sum += fine[block_offset::factor]
             fine = np.moveaxis(block_sum / np.float32(factor), 0, axis)
     return fine
 
