@@ -16,7 +16,7 @@ from fovnet.search.look import mesh, ranking, view
 SHARED = {
     ("Mesh._nearest", "_poll"): (mesh.Mesh._nearest, mesh._poll),
     ("_near", "_poll"): (mesh._near, mesh._poll),
-    ("View.rng", "fitted"): (view.View.rng.fget, ranking.fit_ranker),
+    ("View.rng", "fit_ranker"): (view.View.rng.fget, ranking.fit_ranker),
 }
 
 
@@ -53,7 +53,7 @@ def streams(
         ("ensemble-ei", 6, set()),
         ("mads", 40, {("Mesh._nearest", "_poll")}),
         ("a-mads", 30, {("Mesh._nearest", "_poll")}),
-        ("ranking", 5, {("View.rng", "fitted")}),
+        ("ranking", 5, {("View.rng", "fit_ranker")}),
     ],
 )
 def test_two_functions_draw_from_one_stream_only_where_they_say_so(
