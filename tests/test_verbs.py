@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -56,3 +57,11 @@ def test_the_list_of_verbs_imports_none_of_them() -> None:
 def test_a_mistyped_verb_is_told_with_the_nearest() -> None:
     answer = CliRunner().invoke(app, ["serach"])
     assert answer.exit_code == 2 and "Did you mean 'search'" in answer.output
+
+
+def test_a_module_whose_table_is_known_by_its_columns_has_them() -> None:
+    """Its name is a word for `table_of`, which no check of types follows."""
+    texts = (path.read_text() for path in Path(cli.__file__).parent.glob("*.py"))
+    modules = {name for text in texts for name in re.findall(r'table_of\("([\w.]+)"\)', text)}
+    assert len(modules) >= 5
+    assert [name for name in modules if not hasattr(import_module(name), "COLUMNS")] == []

@@ -27,7 +27,7 @@ from fovnet.report.exports.originals import header_of
 from fovnet.volume.collection.body_part import read_body_part
 from fovnet.volume.dicom.header import without_warnings
 
-HEADER_COLUMNS = (
+COLUMNS = (
     "volume_id",
     "status",
     "header",
@@ -38,7 +38,7 @@ HEADER_COLUMNS = (
     "shows",
     "unsure",
 )
-KNOWN_COLUMNS = HEADER_COLUMNS[:7]  # by which a table is known, also one of an earlier version
+KNOWN_COLUMNS = COLUMNS[:7]  # by which a table is known, also one of an earlier version
 VERDICTS = (
     "disagree",
     "shows none",
@@ -217,7 +217,7 @@ def write_headers(
             ),
         )
     ]
-    return write_tsv(path, HEADER_COLUMNS, rows)
+    return write_tsv(path, COLUMNS, rows)
 
 
 def _public_text(header: str) -> str:
