@@ -16,7 +16,7 @@ import fovnet.phantom
 from fovnet.phantom.person.traits import Person
 
 ROOM = Path(fovnet.phantom.__file__).parent
-NAMES = {"side": (-1, 1), "number": (0, 1), "stream": tuple(range(711, 715))}
+NAMES = {"side": (-1, 1), "segment_index": (0, 1), "side_stream": tuple(range(711, 715))}
 """Values of the names in what is given to `Person.generator`: sides, thigh and calf, their muscles."""
 SHARED = {40, 62, 74, 973}
 
