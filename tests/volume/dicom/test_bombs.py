@@ -87,7 +87,7 @@ def many(folder: Path) -> Path:
 
 def deflated(folder: Path) -> Path:
     meta = b"\x02\x00\x10\x00UI" + struct.pack("<H", len(DEFLATED_SYNTAX)) + DEFLATED_SYNTAX
-    engine = zlib.compressobj(1, zlib.DEFLATED_UID, -15)
+    engine = zlib.compressobj(1, zlib.DEFLATED, -15)
     body = b"".join(engine.compress(piece) for piece in zeros()) + engine.flush()
     head = b"\x02\x00\x00\x00UL\x04\x00" + struct.pack("<I", len(meta))
     (folder / "a.dcm").write_bytes(bytes(128) + b"DICM" + head + meta + body)
