@@ -74,7 +74,7 @@ def test_fields_and_coils_are_placed_by_a_body_without_what_is_left_out(
     def refuse(person: Person) -> Paints:
         raise AssertionError("parts that the run leaves out are built")
 
-    monkeypatch.setattr(body, "SMALL_PARTS", (refuse,))
+    monkeypatch.setattr(body, "SMALL_PART_PAINTERS", (refuse,))
     without = frozenset({"joints and organs", "free contrasts"})
     person = sample_person((4, 3), without)
     marks = landmarks(person)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fovnet.phantom.acquisition.breast_fields import draw_breast_field
-from fovnet.phantom.anatomy.belly import dome_mm
+from fovnet.phantom.anatomy.belly import written_liver_dome_mm
 from fovnet.phantom.anatomy.body import Landmarks, label_volume
-from fovnet.phantom.anatomy.breast import breast
-from fovnet.phantom.anatomy.lesions import leg_mass
+from fovnet.phantom.anatomy.breast import breast_dome
+from fovnet.phantom.anatomy.lesions import draw_leg_mass
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.swelling import Swelling
@@ -148,7 +148,7 @@ def draw_small_family(request: ScanRequest, rng: np.random.Generator) -> Family:
     person = request.person
     if person.morph.swelling is not None and rng.random() < SWELLING_FIELD_SHARE:
         return _draw_field_about_swelling(person, person.morph.swelling, rng)
-    mass = leg_mass(person)
+    mass = draw_leg_mass(person)
     if mass is not None and rng.random() < LEG_MASS_FIELD_SHARE:
         return _draw_field_about_mass(person, mass.middle, mass.across_mm, rng)
     families_and_places: list[Family | str] = [*SMALL_FAMILIES, *WEIGHT_BY_PLACE]
@@ -263,7 +263,7 @@ def draw_field_about_breasts(family: Family, person: Person, rng: np.random.Gene
         return _draw_field_about_shaped_breasts(family, person, rng)
     is_of_one = family.offset_x_mm[0] > 0
     trunk_width, trunk_depth = person.morph.trunk
-    dome = breast(person, 1)
+    dome = breast_dome(person, 1)
     behind_mm = rng.uniform(10, 75) if is_of_one else rng.uniform(70, 150)
     air_mm = rng.uniform(10, 55)
     back_mm = dome.base[1] * trunk_depth - behind_mm
@@ -274,7 +274,7 @@ def draw_field_about_breasts(family: Family, person: Person, rng: np.random.Gene
         person.morph.height_mm(middle_z + sign * (height_share * dome.half[1] + 8))
         for sign in (-1, 1)
     )
-    liver_dome_mm = person.morph.height_mm(dome_mm(person))
+    liver_dome_mm = person.morph.height_mm(written_liver_dome_mm(person))
     low_mm = max(low_mm, liver_dome_mm - BELOW_THE_DOME * (high_mm - liver_dome_mm))
     lower_end, upper_end = ends_at_heights(low_mm, high_mm)
     offset_y_mm = (back_mm + front_mm) / 2 / trunk_depth
@@ -300,7 +300,7 @@ def _draw_field_about_shaped_breasts(
     """The same for a woman with breasts `of_a_kind`: boxes of all sizes, with little or much of the
     chest wall."""
     field = draw_breast_field(person, family.offset_x_mm[0] > 0, rng)
-    liver_dome_mm = person.morph.height_mm(dome_mm(person))
+    liver_dome_mm = person.morph.height_mm(written_liver_dome_mm(person))
     x, y, _ = ((field.low_mm + field.high_mm) / 2).tolist()
     width_mm, depth_mm = ((field.high_mm - field.low_mm)[:2] * person.morph.trunk).tolist()
     lowest_mm = float(field.low_mm[2])

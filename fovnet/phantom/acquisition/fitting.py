@@ -48,7 +48,11 @@ def contour(person: Person) -> Contour:
     grid = Grid((131, 117, 70), affine)
     skin_paints = [
         paint
-        for paint in (*trunk.trunk_wall(person), *skin_folds.rolls(person), *limbs.legs(person))
+        for paint in (
+            *trunk.paint_trunk_wall(person),
+            *skin_folds.paint_skin_rolls(person),
+            *limbs.paint_legs(person),
+        )
         if paint.layer == Layer.SKIN
     ]
     is_body = rasterise(pieces_of(skin_paints), grid, person.morph) > 0

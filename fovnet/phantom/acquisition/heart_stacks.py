@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.protocols import Plan, grid_about
 from fovnet.phantom.acquisition.regrid import PLANE_BY_AXIS, regrid, to_canonical
-from fovnet.phantom.anatomy.heart import direction_to_right_ventricle, long_axis
+from fovnet.phantom.anatomy.heart import direction_to_right_ventricle, left_ventricle_axis_mm
 from fovnet.phantom.finish.headers import TRUE_HEADER_SHARE
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.sequence import Sequence
@@ -34,7 +34,7 @@ def to_short_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
 
     A left ventricle is about 9 cm long: 8 to 14 slices of 6 to 10 mm cover it, or nearly all of it.
     """
-    apex_mm, base_mm = long_axis(person)
+    apex_mm, base_mm = left_ventricle_axis_mm(person)
     slice_normal = _plan_by_eye((base_mm - apex_mm) / np.linalg.norm(base_mm - apex_mm), rng)
     thickness_mm = rng.uniform(6.0, 10.0)
     slice_count = int(np.clip(round(rng.uniform(70, 125) / thickness_mm), 8, 14))
@@ -45,7 +45,7 @@ def to_short_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
 def to_long_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
     """A few slices along the heart's long axis: four-chamber views, or two-chamber views of the
     left side."""
-    apex_mm, base_mm = long_axis(person)
+    apex_mm, base_mm = left_ventricle_axis_mm(person)
     long_axis_direction = (base_mm - apex_mm) / np.linalg.norm(base_mm - apex_mm)
     right_direction = direction_to_right_ventricle(person)
     up_direction = np.cross(right_direction, long_axis_direction)

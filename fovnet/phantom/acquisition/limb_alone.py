@@ -57,4 +57,4 @@ def arm_plan(
 @lru_cache(maxsize=1)
 def _arm_pieces(person: Person, with_small_parts: bool) -> Pieces:
     """Both arms of the person, ready for painting."""
-    return pieces_of(limbs.arms(person, with_small_parts))
+    return pieces_of(limbs.paint_arms(person, with_small_parts))

@@ -12,14 +12,14 @@ from fovnet.phantom.person.traits import Person
 SOFT_TISSUES = ("fat", "intermuscular fat", "muscle")
 
 
-def axillae(person: Person) -> Paints:
+def paint_axillae(person: Person) -> Paints:
     """For breasts `of_a_kind`: a tail of fat and gland up to each axilla, and one to five lymph
     nodes in its fat."""
     for side in (1, -1):
-        yield from _axillary_tail(person, side)
+        yield from _paint_axillary_tail(person, side)
 
 
-def _axillary_tail(person: Person, side: int) -> Paints:
+def _paint_axillary_tail(person: Person, side: int) -> Paints:
     """The tail of one breast towards the axilla, and the lymph nodes there."""
     rng = person.generator(7330 + (side > 0))
     bust_shape = bust(person)
@@ -37,17 +37,19 @@ def _axillary_tail(person: Person, side: int) -> Paints:
     yield paint(tail.shrunk(-bust_shape.skin_mm), "skin", Layer.SKIN)
     yield paint(tail, "fat", Layer.FAT)
     if bust_shape.gland_share > 0.15:
-        yield paint(tail.shrunk(0.7 * radius_mm), "gland", Layer.CAVITY, over="fat")
+        yield paint(tail.shrunk(0.7 * radius_mm), "gland", Layer.CAVITY, replaced_tissues="fat")
     for _ in range(rng.integers(1, 6)):
         x, y, z = rng.uniform((128, 0, 1365), (152, front_y - 35, 1408)).tolist()
         half_mm = float(np.exp(rng.uniform(np.log(3.0), np.log(9.0))))
-        yield from _lymph_node((side * x, y, z), half_mm, tuple(rng.uniform(-60, 60, 3).tolist()))
+        yield from _paint_lymph_node(
+            (side * x, y, z), half_mm, tuple(rng.uniform(-60, 60, 3).tolist())
+        )
 
 
-def _lymph_node(centre: Point, half_mm: float, turn_deg: Point) -> Paints:
+def _paint_lymph_node(centre: Point, half_mm: float, turn_deg: Point) -> Paints:
     """A lymph node in its fat: bean-shaped, 6 to 18 mm, with a fatty hilum."""
     bean = Ellipsoid(centre, (0.6 * half_mm, half_mm, 0.7 * half_mm), turn_deg)
     hilum = Ellipsoid(centre, (0.3 * half_mm, 0.75 * half_mm, 0.35 * half_mm), turn_deg)
-    yield paint(bean.shrunk(-3.0), "fat", Layer.SEAM, over=SOFT_TISSUES)
-    yield paint(bean, "mucosa", Layer.CAVITY, over=SOFT_TISSUES)
-    yield paint(hilum, "fat", Layer.ORGAN, over="mucosa")
+    yield paint(bean.shrunk(-3.0), "fat", Layer.SEAM, replaced_tissues=SOFT_TISSUES)
+    yield paint(bean, "mucosa", Layer.CAVITY, replaced_tissues=SOFT_TISSUES)
+    yield paint(hilum, "fat", Layer.ORGAN, replaced_tissues="mucosa")

@@ -12,19 +12,29 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, cover, detail, paint
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    factor_of_children,
+    factor_of_women,
+    on_both_sides,
+    paint,
+    paint_bone,
+    paint_detail,
+    paint_fat_and_skin,
+)
 from fovnet.phantom.anatomy.trunk import (
     PELVIS_MARROW,
     TRUNK_OUTLINE,
     Vertebra,
-    column_y,
-    on_table,
+    flatten_on_table,
+    spine_y,
     vertebrae,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
-ERECTOR_BULGE_MM = (
+ERECTOR_SPINAE_BULGE_MM = (
     (975.0, 0.0),
     (1030.0, 12.0),
     (1075.0, 18.0),
@@ -39,46 +49,48 @@ ERECTOR_BULGE_MM = (
 muscle."""
 
 
-def erector_bulge_mm(person: Person, z: float) -> float:
+def erector_spinae_bulge_mm(person: Person, z: float) -> float:
     """How far this person's erectors extend behind the plain trunk at a height of the written
     anatomy."""
-    heights, bulges_mm = zip(*ERECTOR_BULGE_MM, strict=True)
-    age_factor = 0.6 if person.age < 15 else 1.0
+    heights, bulges_mm = zip(*ERECTOR_SPINAE_BULGE_MM, strict=True)
+    age_factor = factor_of_children(person, 0.6)
     bulge_factor = (
         person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back * age_factor
     )
     return bulge_factor * float(np.interp(z, heights, bulges_mm))
 
 
-def back_details(person: Person) -> Paints:
+def paint_back(person: Person) -> Paints:
     """Erectors with the skin and fat over them, the fat lateral to them, spinous processes, alae
     and joints of the sacrum."""
     # fat fills the groove between erector and flank
-    erectors = _erector_solid(person, 0.0, 104.0 + 0.5 * person.fat_mm)
+    erectors = _erector_spinae_solid(person, 0.0, 104.0 + 0.5 * person.fat_mm)
     fat_solid = erectors.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
-    yield from cover(fat_solid, 0.0, partial(on_table, person))
-    yield from _flank_and_joint(person)
+    yield from paint_fat_and_skin(fat_solid, 0.0, partial(flatten_on_table, person))
+    yield from _paint_flank_fat_and_sacroiliac_joint(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
     # as fatty as that of the iliac wings
-    yield detail(sacrum, PELVIS_MARROW, over="red marrow")
-    yield from _erector(person)
+    yield paint_detail(sacrum, PELVIS_MARROW, replaced_tissues="red marrow")
+    yield from _paint_erector_spinae(person)
     for vertebra in vertebrae():
         if vertebra.kind != "cervical":
-            yield from _spinous_process(person, vertebra)
+            yield from _paint_spinous_process(person, vertebra)
 
 
-@both_sides
-def _flank_and_joint(person: Person) -> Paints:
+@on_both_sides
+def _paint_flank_fat_and_sacroiliac_joint(person: Person) -> Paints:
     """The fat lateral to the erector and before the iliac crest, and the sacroiliac joint."""
-    yield paint(flank_fat(person), "fat", Layer.MUSCLE, over="muscle")
-    yield from _sacroiliac_joint(person)
-    yield paint(_crest_fat(person), "fat", Layer.MUSCLE, over="muscle")
+    yield paint(flank_fat_ellipsoid(person), "fat", Layer.MUSCLE, replaced_tissues="muscle")
+    yield from _paint_sacroiliac_joint(person)
+    yield paint(_crest_fat_solid(person), "fat", Layer.MUSCLE, replaced_tissues="muscle")
 
 
-@both_sides
-def _erector(person: Person) -> Paints:
+@on_both_sides
+def _paint_erector_spinae(person: Person) -> Paints:
     """The right erector of the spine, flattened by the table."""
-    belly = on_table(person, _erector_solid(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm)
+    belly = flatten_on_table(
+        person, _erector_spinae_solid(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm
+    )
     yield paint(belly, "muscle", Layer.MUSCLE)
 
 
@@ -87,12 +99,12 @@ def _plain_back_mm(z: float) -> float:
     return float(np.interp(z, [row[0] for row in TRUNK_OUTLINE], [row[3] for row in TRUNK_OUTLINE]))
 
 
-def _erector_solid(person: Person, x: float, half_width_mm: float) -> Loft:
+def _erector_spinae_solid(person: Person, x: float, half_width_mm: float) -> Loft:
     """A solid as deep as the erectors about one x, of half width `half_width_mm` at the waist and
     less above and below."""
     brawn_factor = 1 + 0.35 * (person.brawn - 1)
     erector_rows = []
-    for z, _ in ERECTOR_BULGE_MM:
+    for z, _ in ERECTOR_SPINAE_BULGE_MM:
         size_share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
         erector_rows.append(
             (
@@ -101,33 +113,33 @@ def _erector_solid(person: Person, x: float, half_width_mm: float) -> Loft:
                 -70.0,
                 size_share * half_width_mm,
                 12.0,
-                _plain_back_mm(z) * brawn_factor + erector_bulge_mm(person, z) - 70.0,
+                _plain_back_mm(z) * brawn_factor + erector_spinae_bulge_mm(person, z) - 70.0,
             )
         )
     return Loft(tuple(erector_rows), square=0.2)
 
 
-def flank_fat(person: Person) -> Ellipsoid:
+def flank_fat_ellipsoid(person: Person) -> Ellipsoid:
     """The fat behind the right flank and lateral to the erector, between ribs and crest; the flank
     muscles run inwards in front of it."""
     half_depth_mm = 32.0 + 0.25 * min(person.fat_mm, 30.0)
     return Ellipsoid((122.0, -96.0, 1112.0), (56.0, half_depth_mm, 66.0), (0.0, 0.0, 36.0))
 
 
-def _crest_fat(person: Person) -> Ellipsoid:
+def _crest_fat_solid(person: Person) -> Ellipsoid:
     """The fat in front of the anterior iliac crest, which is palpable: the flank ends and the
     gluteal muscles begin there."""
     half_depth_mm = person.generator(44).uniform(13, 25) + 0.3 * min(person.fat_mm, 40.0)
-    width_factor = 1.03 if person.female else 1.0
+    width_factor = factor_of_women(person, 1.03)
     return Ellipsoid(
         (150.0 * width_factor, 58.0, 1022.0), (half_depth_mm, 46.0, 34.0), (0.0, 0.0, -32.0)
     )
 
 
-def _sacroiliac_joint(person: Person) -> Paints:
+def _paint_sacroiliac_joint(person: Person) -> Paints:
     """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior
     spine."""
-    width_factor = 1.06 if person.female else 1.0
+    width_factor = factor_of_women(person, 1.06)
     ala = Ellipsoid(
         (45.0 * width_factor, -58.0, 992.0),
         (29.0 * width_factor, 17.0, 34.0),
@@ -140,23 +152,23 @@ def _sacroiliac_joint(person: Person) -> Paints:
         (52 * width_factor, -96, 988),
     )
     replaced_tissues = ("muscle", "fat", "intermuscular fat", PELVIS_MARROW, "cortical bone")
-    yield paint(ala.shrunk(-2.0), "cartilage", Layer.BONE, over=replaced_tissues)
-    yield from bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, PELVIS_MARROW)
-    yield from bone(ala, 1.2, PELVIS_MARROW)
+    yield paint(ala.shrunk(-2.0), "cartilage", Layer.BONE, replaced_tissues=replaced_tissues)
+    yield from paint_bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, PELVIS_MARROW)
+    yield from paint_bone(ala, 1.2, PELVIS_MARROW)
 
 
-def _spinous_process(person: Person, vertebra: Vertebra) -> Paints:
+def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
     """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a
     slanting rod."""
     z = vertebra.z
     is_lumbar = vertebra.kind == "lumbar"
-    lamina_y = column_y(z) - vertebra.half_depth_mm - 16.0
-    tip_y = -_plain_back_mm(z) - 0.7 * erector_bulge_mm(person, z) + 3.0
+    lamina_y = spine_y(z) - vertebra.half_depth_mm - 16.0
+    tip_y = -_plain_back_mm(z) - 0.7 * erector_spinae_bulge_mm(person, z) + 3.0
     half_length_mm = (lamina_y - tip_y) / 2
     half_height_mm, drop_mm, lean_deg = (10.0, 5.0, 0.0) if is_lumbar else (6.5, 14.0, 25.0)
     if half_length_mm >= 6.0:
         centre = (0.0, (lamina_y + tip_y) / 2, z - drop_mm)
-        yield from bone(
+        yield from paint_bone(
             Ellipsoid(
                 centre, (4.0, half_length_mm, half_height_mm), (lean_deg, 0.0, 0.0), square=0.4
             ),
@@ -164,7 +176,7 @@ def _spinous_process(person: Person, vertebra: Vertebra) -> Paints:
         )
 
 
-def quadratus_lumborum(person: Person) -> Paints:
+def paint_quadratus_lumborum(person: Person) -> Paints:
     """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and
     1 to 2 cm thick; the flank that meets it."""
     thickness_mm = 7.5 * person.brawn * person.build.back
@@ -189,12 +201,15 @@ def quadratus_lumborum(person: Person) -> Paints:
         ),
         square=0.4,
     )
-    flank_fat_solid = flank_fat(person)
+    flank_fat = flank_fat_ellipsoid(person)
     yield paint(
-        flank_fat_solid.shrunk(-13.0) - flank_fat_solid, "muscle", Layer.CAVITY, over="visceral fat"
+        flank_fat.shrunk(-13.0) - flank_fat,
+        "muscle",
+        Layer.CAVITY,
+        replaced_tissues="visceral fat",
     )
-    yield paint(flank_fat_solid, "fat", Layer.CAVITY, over="visceral fat")
-    yield paint(muscle.shrunk(-1.6), "visceral fat", Layer.CAVITY, over="muscle")
+    yield paint(flank_fat, "fat", Layer.CAVITY, replaced_tissues="visceral fat")
+    yield paint(muscle.shrunk(-1.6), "visceral fat", Layer.CAVITY, replaced_tissues="muscle")
     yield paint(muscle, "muscle", Layer.CAVITY)
 
 
@@ -213,7 +228,7 @@ PSOAS_OUTLINE = (
 )
 
 
-def psoas(person: Person) -> Solid:
+def psoas_solid(person: Person) -> Solid:
     """The right psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval
     touching the bodies down to L4, in front of them below.
 
@@ -231,7 +246,7 @@ def psoas(person: Person) -> Solid:
             (
                 z,
                 lateral_x,
-                column_y(z) + ahead_mm,
+                spine_y(z) + ahead_mm,
                 growth * half_width_mm,
                 growth * half_depth_mm,
                 growth * half_depth_mm,

@@ -5,28 +5,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.back import psoas, quadratus_lumborum
-from fovnet.phantom.anatomy.kidneys import kidneys
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints
-from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
+from fovnet.phantom.anatomy.back import paint_quadratus_lumborum, psoas_solid
+from fovnet.phantom.anatomy.kidneys import paint_kidneys
+from fovnet.phantom.anatomy.layers import Layer, Paints, on_both_sides, paint, paint_all
+from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, tube
 from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
 from fovnet.phantom.person.traits import Person
 
-BOWEL_REPLACES = ("visceral fat", "bowel wall", "bowel fluid", "stool")
+REPLACED_BY_BOWEL = ("visceral fat", "bowel wall", "bowel fluid", "stool")
 """What bowel may replace: it lies in the fat of the cavity and never in the wall around it."""
 
-DOME_MM = 1270.0
+LIVER_DOME_MM = 1270.0
 """Top of the liver in the written anatomy at `lowered_mm` 0."""
 
 
-def dome_mm(person: Person) -> float:
+def written_liver_dome_mm(person: Person) -> float:
     """Height of the top of this person's liver dome, in the written anatomy."""
-    return DOME_MM - person.lowered_mm
+    return LIVER_DOME_MM - person.lowered_mm
 
 
-def abdominal_cavity(person: Person) -> Loft:
+def abdominal_cavity_solid(person: Person) -> Loft:
     """The space within the abdominal wall, from the pelvic floor to above the domes of the
     diaphragm."""
     cavity_rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
@@ -52,32 +52,34 @@ def abdominal_cavity(person: Person) -> Loft:
 def _diaphragm_domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the
     liver."""
-    top_z = dome_mm(person) + 3.0
+    top_z = written_liver_dome_mm(person) + 3.0
     right_dome = Ellipsoid((64.0, 6.0, top_z - 155), (92.0, 104.0, 155.0))
     return right_dome, Ellipsoid((-66.0, 4.0, top_z - 18 - 140), (90.0, 100.0, 140.0))
 
 
-def cavity_fat_and_psoas(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_cavity(person: Person, with_small_parts: bool = False) -> Paints:
     """Diaphragm, visceral fat below it, and psoas; with `with_small_parts` quadratus lumborum is a
     sheet."""
-    cavity = abdominal_cavity(person)
+    cavity = abdominal_cavity_solid(person)
     below_domes = Side((0.0, 0.0, 1.0), 1170.0)
-    yield from paints((dome & cavity for dome in _diaphragm_domes(person)), "muscle", Layer.CAVITY)
-    yield from paints(
+    yield from paint_all(
+        (dome & cavity for dome in _diaphragm_domes(person)), "muscle", Layer.CAVITY
+    )
+    yield from paint_all(
         (dome.shrunk(3.0) & cavity for dome in _diaphragm_domes(person)),
         "visceral fat",
         Layer.CAVITY,
     )
     yield paint(cavity & below_domes, "visceral fat", Layer.CAVITY)
-    yield from _psoas_and_quadratus(person, with_small_parts)
+    yield from _paint_psoas_and_quadratus(person, with_small_parts)
 
 
-@both_sides
-def _psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints:
+@on_both_sides
+def _paint_psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints:
     """The right psoas and quadratus lumborum."""
     if with_small_parts:
-        yield from quadratus_lumborum(person)
-        yield paint(psoas(person), "muscle", Layer.CAVITY)
+        yield from paint_quadratus_lumborum(person)
+        yield paint(psoas_solid(person), "muscle", Layer.CAVITY)
         return
     quadratus_points = [(68, -64, 1048), (62, -66, 1110), (50, -68, 1175)]
     yield paint(
@@ -97,12 +99,12 @@ def _psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints:
     yield paint(tube(psoas_points, psoas_radii, step_mm=30), "muscle", Layer.CAVITY)
 
 
-def plain_liver(person: Person) -> Solid:
+def plain_liver_solid(person: Person) -> Solid:
     """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe
     in front of the stomach."""
     rng = person.generator(31)
-    dome_z = dome_mm(person)
-    cavity = abdominal_cavity(person).shrunk(2.0)
+    dome_z = written_liver_dome_mm(person)
+    cavity = abdominal_cavity_solid(person).shrunk(2.0)
     lower_edge_z = dome_z - rng.uniform(150, 185)
     right_lobe = (
         _diaphragm_domes(person)[0].shrunk(3.0)
@@ -114,7 +116,7 @@ def plain_liver(person: Person) -> Solid:
     return (right_lobe - Side((1.0, 0.0, 0.0), -24.0)) | left_lobe
 
 
-def liver_with_fissure(person: Person) -> Paints:
+def paint_varied_liver(person: Person) -> Paints:
     """A liver with natural variation: lobes of any size, fat in the fissure between them, and a
     space at the hilum and behind the caudate lobe.
 
@@ -123,8 +125,8 @@ def liver_with_fissure(person: Person) -> Paints:
     line are normal, without the part under the lung).
     """
     rng = person.generator(37)
-    dome_z = dome_mm(person)
-    cavity = abdominal_cavity(person).shrunk(2.0)
+    dome_z = written_liver_dome_mm(person)
+    cavity = abdominal_cavity_solid(person).shrunk(2.0)
     lower_edge_z = dome_z - rng.uniform(118, 200)
     slope = rng.uniform(0.1, 0.5)
     middle_lean = rng.uniform(0.45, 0.75)
@@ -148,9 +150,9 @@ def liver_with_fissure(person: Person) -> Paints:
     fissure_half_width_mm = rng.uniform(1.5, 5.0)
     fissure = Ellipsoid(fissure_centre, (fissure_half_width_mm, 36.0, 40.0), (0.0, 0.0, 18.0))
     yield paint(((right_lobe - beside_spine) | left_lobe) - hilum, "liver", Layer.ORGAN)
-    yield paint(fissure, "visceral fat", Layer.ORGAN, over="liver")
+    yield paint(fissure, "visceral fat", Layer.ORGAN, replaced_tissues="liver")
     if person.generator(922).random() <= RIEDEL_SHARE:
-        yield _riedel_lobe(person)
+        yield _paint_riedel_lobe(person)
 
 
 RIEDEL_SHARE = 0.2
@@ -158,12 +160,14 @@ RIEDEL_SHARE = 0.2
 (2000), Intern Med 39:87."""
 
 
-def _riedel_lobe(person: Person) -> Paint:
+def _paint_riedel_lobe(person: Person) -> Paint:
     """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5
     cm above the crest and 2 cm below it."""
     rng = person.generator(923)
     end_z, half_thickness_mm, half_depth_mm = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
-    upper_z = dome_mm(person) - 110.0  # within the shortest right lobe, which is 118 mm high
+    upper_z = (
+        written_liver_dome_mm(person) - 110.0
+    )  # within the shortest right lobe, which is 118 mm high
     lateral_x = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid(
         (lateral_x - half_thickness_mm, 14.0, upper_z),
@@ -172,7 +176,7 @@ def _riedel_lobe(person: Person) -> Paint:
     )
     # the lobe above is the liver
     return paint(
-        lobe & abdominal_cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), upper_z),
+        lobe & abdominal_cavity_solid(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), upper_z),
         "liver",
         Layer.ORGAN,
     )
@@ -188,14 +192,14 @@ def kidney_fat_mm(person: Person) -> float:
     return float(np.clip(usual_mm * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
 
 
-def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
     """Liver with its veins and gall bladder, spleen, kidneys with their fat, pancreas, stomach."""
     rng = person.generator(32)
-    dome_z = dome_mm(person)
+    dome_z = written_liver_dome_mm(person)
     if with_small_parts:
-        yield from liver_with_fissure(person)
+        yield from paint_varied_liver(person)
     else:
-        yield paint(plain_liver(person), "liver", Layer.ORGAN)
+        yield paint(plain_liver_solid(person), "liver", Layer.ORGAN)
     for end_x, end_y in ((84, 30), (58, -34), (30, 40)):
         vein = tube(
             [
@@ -205,7 +209,7 @@ def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
             ],
             [4.5, 4.0, 2.0],
         )
-        yield paint(vein, "venous blood", Layer.CONTENT, over="liver")
+        yield paint(vein, "venous blood", Layer.CONTENT, replaced_tissues="liver")
     portal_points = [
         (4, 8, dome_z - 120),
         (28, 4, dome_z - 105),
@@ -225,15 +229,15 @@ def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
         (-14.0, 16.0, 24.0),
     )
     if "spleen" not in person.missing:
-        yield paint(spleen & abdominal_cavity(person).shrunk(2.0), "spleen", Layer.ORGAN)
+        yield paint(spleen & abdominal_cavity_solid(person).shrunk(2.0), "spleen", Layer.ORGAN)
     if with_small_parts:
-        yield from kidneys(person, dome_z, kidney_fat_mm(person))
+        yield from paint_kidneys(person, dome_z, kidney_fat_mm(person))
     else:
         for side, organ_name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
             kidney_z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
             size_factor = rng.uniform(0.88, 1.1)
             if organ_name not in person.missing:
-                yield from _plain_kidney(side, kidney_z, size_factor)
+                yield from _paint_plain_kidney(side, kidney_z, size_factor)
     pancreas_points = [
         (36, 12, 1142),
         (22, 20, 1160),
@@ -242,12 +246,12 @@ def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
         (-80, -20, 1186),
     ]
     yield paint(tube(pancreas_points, [14, 11, 9, 9, 7], step_mm=15), "pancreas", Layer.ORGAN)
-    yield from _stomach(person, dome_z)
+    yield from _paint_stomach(person, dome_z)
 
 
-def _plain_kidney(side: int, middle_z: float, size_factor: float) -> Paints:
+def _paint_plain_kidney(side: int, middle_z: float, size_factor: float) -> Paints:
     """One plain kidney in 8 mm of fat."""
-    middle_y = column_y(middle_z) + 2
+    middle_y = spine_y(middle_z) + 2
     turn_deg = (-12.0, -12.0 * side, 28.0 * side)
     capsule = Ellipsoid(
         (side * 74.0, middle_y, middle_z),
@@ -275,14 +279,14 @@ def _plain_kidney(side: int, middle_z: float, size_factor: float) -> Paints:
     yield paint(pelvis, "visceral fat", Layer.VESSEL)
     yield paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)
     vein_points = [
-        (side * 12, column_y(middle_z) + 32, middle_z + 8),
+        (side * 12, spine_y(middle_z) + 32, middle_z + 8),
         (side * 40, middle_y + 20, middle_z + 4),
         (side * 62, middle_y + 8, middle_z),
     ]
     yield paint(tube(vein_points, 4.0), "venous blood", Layer.CONTENT)
 
 
-def _stomach(person: Person, dome_z: float) -> Paints:
+def _paint_stomach(person: Person, dome_z: float) -> Paints:
     """The stomach with its wall and content, and the gas that rises in it."""
     rng = person.generator(33)
     fullness = rng.uniform(0.7, 1.15)
@@ -300,14 +304,16 @@ def _stomach(person: Person, dome_z: float) -> Paints:
         [14, 34 * fullness, 35 * fullness, 29 * fullness, 22 * fullness, 15, 11],
         step_mm=14,
     )
-    yield paint(stomach, "bowel wall", Layer.ORGAN, (*BOWEL_REPLACES, "liver"))
-    yield paint(stomach.shrunk(4.0), "stomach content", Layer.CONTENT, "bowel wall")
+    yield paint(stomach, "bowel wall", Layer.ORGAN, replaced_tissues=(*REPLACED_BY_BOWEL, "liver"))
+    yield paint(
+        stomach.shrunk(4.0), "stomach content", Layer.CONTENT, replaced_tissues="bowel wall"
+    )
     # supine, gas rises to the front
     gas = stomach.shrunk(4.0) & Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
-    yield paint(gas, "gas", Layer.VESSEL, "stomach content")
+    yield paint(gas, "gas", Layer.VESSEL, replaced_tissues="stomach content")
 
 
-def colon(person: Person) -> Paints:
+def paint_colon(person: Person) -> Paints:
     """Colon as a frame with haustra, stool and gas, down to the rectum."""
     rng = person.generator(34)
     lateral_x = 108 + 0.2 * person.belly_mm
@@ -340,11 +346,18 @@ def colon(person: Person) -> Paints:
         content_tissue = (
             "stool" if content_tissue == "gas" and "bowel gas" in person.missing else content_tissue
         )
-        yield paint(piece.shrunk(growth_mm), "bowel wall", Layer.ORGAN, BOWEL_REPLACES)
-        yield paint(piece.shrunk(growth_mm + 2.6), content_tissue, Layer.CONTENT, "bowel wall")
+        yield paint(
+            piece.shrunk(growth_mm), "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL
+        )
+        yield paint(
+            piece.shrunk(growth_mm + 2.6),
+            content_tissue,
+            Layer.CONTENT,
+            replaced_tissues="bowel wall",
+        )
 
 
-def small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
     """Short loops of small bowel between the colon and the bladder, seventy in a plain person,
     mostly filled with fluid.
 
@@ -365,13 +378,13 @@ def small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
             if with_small_parts and content_rng.random() < collapsed_share
             else content_tissue
         )
-        yield paint(loop, "bowel wall", Layer.ORGAN, BOWEL_REPLACES)
-        yield paint(loop.shrunk(2.2), content_tissue, Layer.CONTENT, "bowel wall")
+        yield paint(loop, "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL)
+        yield paint(loop.shrunk(2.2), content_tissue, Layer.CONTENT, replaced_tissues="bowel wall")
     if with_small_parts:
-        yield from _mesentery(person)
+        yield from _paint_mesentery(person)
 
 
-def _mesentery(person: Person) -> Paints:
+def _paint_mesentery(person: Person) -> Paints:
     """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the
     fat between the loops."""
     rng = person.generator(926)
@@ -391,7 +404,7 @@ def _mesentery(person: Person) -> Paints:
             [radius_mm, radius_mm, 0.8 * radius_mm, 2.0],
             step_mm=25,
         )
-        yield paint(main_vessel, blood_tissue, Layer.CONTENT, "visceral fat")
+        yield paint(main_vessel, blood_tissue, Layer.CONTENT, replaced_tissues="visceral fat")
     for root_position in np.linspace(0.3, 2.9, 10):
         start = np.array(
             [np.interp(root_position, range(4), axis) for axis in zip(*root_points, strict=True)]
@@ -406,10 +419,10 @@ def _mesentery(person: Person) -> Paints:
         branch = tube(
             [start, (start + end_point) / 2 + rng.normal(0, 8, 3), end_point], [2.6, 2.0, 1.2]
         )
-        yield paint(branch, "venous blood", Layer.CONTENT, "visceral fat")
+        yield paint(branch, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
 
 
-def bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
+def draw_bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
     """The bladder with its wall, how full it is, and the generator after these draws."""
     rng = person.generator(35)
     fullness = rng.uniform(0.65, 1.25)
@@ -422,28 +435,28 @@ def bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
     return bladder_solid, fullness, rng
 
 
-def pelvic_organs(person: Person) -> Paints:
+def paint_pelvic_organs(person: Person) -> Paints:
     """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
-    bladder_solid, _, rng = bladder(person)
+    bladder_solid, _, rng = draw_bladder(person)
     yield paint(bladder_solid, "muscle", Layer.ORGAN)
     yield paint(bladder_solid.shrunk(3.0), "urine", Layer.CONTENT)
     pelvic_floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
     yield paint(
         pelvic_floor - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN
     )
-    yield from _obturator()
-    yield from _uterus(rng) if person.female else _male_organs(rng, person.age)
+    yield from _paint_obturator_internus()
+    yield from _paint_uterus(rng) if person.female else _paint_male_organs(rng, person.age)
 
 
-@both_sides
-def _obturator() -> Paints:
+@on_both_sides
+def _paint_obturator_internus() -> Paints:
     """The internal obturator of one side."""
     yield paint(
         Ellipsoid((58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0)), "muscle", Layer.ORGAN
     )
 
 
-def _uterus(rng: np.random.Generator) -> Paints:
+def _paint_uterus(rng: np.random.Generator) -> Paints:
     """Uterus with its lining, cervix and vagina, and the ovaries."""
     size_factor = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
@@ -461,16 +474,16 @@ def _uterus(rng: np.random.Generator) -> Paints:
     yield paint(body, "myometrium", Layer.CONTENT)
     yield paint(lining, "endometrium", Layer.VESSEL)
     yield paint(cervix, "myometrium", Layer.CONTENT)
-    yield from _ovaries()
+    yield from _paint_ovary()
 
 
-@both_sides
-def _ovaries() -> Paints:
+@on_both_sides
+def _paint_ovary() -> Paints:
     """One ovary."""
     yield paint(Ellipsoid((46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT)
 
 
-def _male_organs(rng: np.random.Generator, age: float) -> Paints:
+def _paint_male_organs(rng: np.random.Generator, age: float) -> Paints:
     """Prostate, larger in old men, urethra, penis and testes."""
     size_factor = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
     prostate = Ellipsoid((0.0, 8.0, 888.0), (23 * size_factor, 17 * size_factor, 19 * size_factor))
@@ -482,14 +495,19 @@ def _male_organs(rng: np.random.Generator, age: float) -> Paints:
         "muscle",
         Layer.VESSEL,
     )
-    yield paint(urethra, "gonad", Layer.VESSEL, over=("muscle", "visceral fat", "prostate", "fat"))
+    yield paint(
+        urethra,
+        "gonad",
+        Layer.VESSEL,
+        replaced_tissues=("muscle", "visceral fat", "prostate", "fat"),
+    )
     yield paint(penis.shrunk(-2.5), "skin", Layer.SKIN)
     yield paint(penis, "gonad", Layer.SEAM)
-    yield from _testes()
+    yield from _paint_testis_and_seminal_vesicle()
 
 
-@both_sides
-def _testes() -> Paints:
+@on_both_sides
+def _paint_testis_and_seminal_vesicle() -> Paints:
     """A testis with its sac, and a seminal vesicle."""
     scrotum = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
     yield paint(tube([(6, -10, 912), (34, -16, 924)], [6, 5]), "gonad", Layer.CONTENT)

@@ -75,55 +75,55 @@ def landmarks(person: Person) -> Landmarks:
         480.0,
         trunk.ISCHIUM_MM,
         trunk.ILIAC_CREST_MM + person.borders.crest_mm,
-        belly.dome_mm(person),
-        thorax.apex_mm(person),
+        belly.written_liver_dome_mm(person),
+        thorax.written_lung_apex_mm(person),
         1520.0,
         head.VERTEX_MM,
     )
     return Landmarks(*(person.morph.height_mm(z) for z in written_heights))
 
 
-def anatomy(person: Person, without: frozenset[str] = frozenset()) -> Paints:
+def paint_body(person: Person, without: frozenset[str] = frozenset()) -> Paints:
     """The paints of the whole body without the arms, in mm of the written anatomy; `without` as for
     `label_volume`."""
     with_small_parts = "joints and organs" not in without
-    yield from trunk.trunk_wall(person)
-    yield from skin_folds.rolls(person)
-    yield from limbs.legs(person)
-    yield from head.head(person, with_small_parts)
-    yield from thorax.lungs(person)
-    yield from thorax.mediastinum(person)
-    yield from belly.cavity_fat_and_psoas(person, with_small_parts)
-    yield from belly.upper_organs(person, with_small_parts)
-    yield from belly.colon(person)
-    yield from belly.small_bowel(person, with_small_parts)
-    yield from belly.pelvic_organs(person)
-    yield from thorax.great_vessels(person)
-    yield from trunk.spine(person)
-    yield from trunk.thoracic_cage(person, with_small_parts)
-    yield from trunk.pelvis(person, with_small_parts)
+    yield from trunk.paint_trunk_wall(person)
+    yield from skin_folds.paint_skin_rolls(person)
+    yield from limbs.paint_legs(person)
+    yield from head.paint_head(person, with_small_parts)
+    yield from thorax.paint_lungs(person)
+    yield from thorax.paint_mediastinum(person)
+    yield from belly.paint_cavity(person, with_small_parts)
+    yield from belly.paint_upper_organs(person, with_small_parts)
+    yield from belly.paint_colon(person)
+    yield from belly.paint_small_bowel(person, with_small_parts)
+    yield from belly.paint_pelvic_organs(person)
+    yield from thorax.paint_great_vessels(person)
+    yield from trunk.paint_spine(person)
+    yield from trunk.paint_thoracic_cage(person, with_small_parts)
+    yield from trunk.paint_pelvis(person, with_small_parts)
     if with_small_parts:
-        for paint_parts in SMALL_PARTS:
+        for paint_parts in SMALL_PART_PAINTERS:
             yield from paint_parts(person)
-    yield from flat_muscles.gap_paints(person)
+    yield from flat_muscles.paint_wall_gaps(person)
     if "tissue structure" not in without:
-        yield from texture.tissue_structure(person, with_small_parts)
+        yield from texture.paint_tissue_structure(person, with_small_parts)
     if "lesions" not in without:
-        yield from lesions.lesions(person)
-    yield from leg_masses.mass_in_leg(person)
+        yield from lesions.paint_lesions(person)
+    yield from leg_masses.paint_leg_mass(person)
 
 
-SMALL_PARTS = (
-    knee.knees,
-    lesser_pelvis.lesser_pelvis,
-    heart.heart_details,
-    back.back_details,
-    vertebrae.spine_details,
-    lung_bases.lung_recesses,
-    shoulder.shoulders,
-    thorax.intercostal_muscles,
-    vessel_trees.vessel_trees,
-    stomach.stomach_content,
+SMALL_PART_PAINTERS = (
+    knee.paint_knees,
+    lesser_pelvis.paint_lesser_pelvis,
+    heart.paint_heart_details,
+    back.paint_back,
+    vertebrae.paint_spine_details,
+    lung_bases.paint_lung_recesses,
+    shoulder.paint_shoulders,
+    thorax.paint_intercostal_muscles,
+    vessel_trees.paint_vessel_trees,
+    stomach.paint_stomach_content,
 )
 """What "joints and organs" adds."""
 
@@ -135,14 +135,17 @@ def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset
     `without` names the features to leave out.  Only those of `features.ANATOMY` matter here; those
     of the person are left out when it is sampled.
     """
-    pieces = _pieces(person, without.intersection(ANATOMY))
+    pieces = _body_pieces(person, without.intersection(ANATOMY))
     return LabelVolume(rasterise(pieces, grid, person.morph), grid.vox_to_ras)
 
 
 @lru_cache(maxsize=2)
-def _pieces(person: Person, without: frozenset[str]) -> Pieces:
+def _body_pieces(person: Person, without: frozenset[str]) -> Pieces:
     """The whole body with arms, cached: a person is mostly scanned several times in a row, and
     building takes a fifth of a second."""
     return pieces_of(
-        [*limbs.arms(person, "joints and organs" not in without), *anatomy(person, without)]
+        [
+            *limbs.paint_arms(person, "joints and organs" not in without),
+            *paint_body(person, without),
+        ]
     )

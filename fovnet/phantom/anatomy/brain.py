@@ -15,11 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, details, paint
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    on_both_sides,
+    paint,
+    paint_detail,
+    paint_details,
+)
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Point, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
-Table = NDArray[np.float32]
+MeshTable = NDArray[np.float32]
 
 HEMISPHERE_MIDDLE_MM = (25.0, -8.0, 1668.0)  # of the right hemisphere: sulci point towards it
 HEMISPHERE_REACH_MM = (40.0, 80.0, 64.0)  # from there to the surface
@@ -27,7 +34,7 @@ HEMISPHERE_REACH_MM = (40.0, 80.0, 64.0)  # from there to the surface
 FOLLOWING_SHARE = 0.6
 MOST_FOLLOWING_MM = 34.0
 CSF = "cerebrospinal fluid"
-TABLE_CELLS = 288  # of a table of directions along each axis: about 1 mm of the surface
+TABLE_CELL_COUNT = 288  # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
 
 
@@ -107,7 +114,7 @@ class SkullBase:
             + 0.12 * np.maximum(x - 40, 0)
             + 0.02 * np.maximum(y - 60, 0) ** 2
         )
-        height_mm = _floor_with_tentorium(frontal_floor_mm, x, y)
+        height_mm = _add_tentorium(frontal_floor_mm, x, y)
         lobe_radius = np.hypot(
             (x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.pole_front_mm + 8)
         )
@@ -123,7 +130,7 @@ class SkullBase:
         return (1 - lobe_share) * height_mm + lobe_share * temporal_fossa_mm
 
 
-def _floor_with_tentorium(frontal_floor_mm: Floats, x: Floats, y: Floats) -> Floats:
+def _add_tentorium(frontal_floor_mm: Floats, x: Floats, y: Floats) -> Floats:
     """The floor at `frontal_floor_mm`, and behind it the tentorium over the cerebellum."""
     tentorium_mm = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
     tentorium_share = _smooth_step(y, -18, -36)
@@ -131,7 +138,7 @@ def _floor_with_tentorium(frontal_floor_mm: Floats, x: Floats, y: Floats) -> Flo
 
 
 @lru_cache(maxsize=3)
-def _hemisphere_floor(skull_base: SkullBase | None) -> tuple[Table, Table]:
+def _tabulate_hemisphere_floor(skull_base: SkullBase | None) -> tuple[MeshTable, MeshTable]:
     """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of
     FLOOR_STEP_MM, and the cosine of its slope.
 
@@ -140,7 +147,7 @@ def _hemisphere_floor(skull_base: SkullBase | None) -> tuple[Table, Table]:
     x = np.arange(0, 90, FLOOR_STEP_MM)[:, None]
     y = np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
     if skull_base is None:
-        height_mm = _floor_with_tentorium(
+        height_mm = _add_tentorium(
             1644 + (8 + 4 * _smooth_step(x, 4, 16)) * _smooth_step(y, 26, 46), x, y
         )
         lobe_radius = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
@@ -171,7 +178,7 @@ class Hemispheres(Solid):
 
     def depth(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Depth below the outer surface and above the floor, mm; negative outside."""
-        floor_mm, cosine = _hemisphere_floor(self.floor)
+        floor_mm, cosine = _tabulate_hemisphere_floor(self.floor)
         x_index = (
             (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[0] - 1)
         )
@@ -269,15 +276,17 @@ class Cortex(Solid):
         )
         direction_y = (y_mm - followed_mm) * np.float32(1 / (reach_y - MOST_FOLLOWING_MM))
         direction_z = (z - np.float32(middle_z)) * np.float32(1 / reach_z)
-        cells_per_unit = np.float32(TABLE_CELLS / 2 - 0.51) / (
+        cells_per_unit = np.float32(TABLE_CELL_COUNT / 2 - 0.51) / (
             np.abs(direction_x) + np.abs(direction_y) + np.abs(direction_z) + np.float32(1e-6)
         )
-        cell_row = (direction_x * cells_per_unit + np.float32(TABLE_CELLS / 2)).astype(np.intp)
-        cell_column = (direction_y * cells_per_unit + np.float32(TABLE_CELLS / 2)).astype(np.intp)
+        cell_row = (direction_x * cells_per_unit + np.float32(TABLE_CELL_COUNT / 2)).astype(np.intp)
+        cell_column = (direction_y * cells_per_unit + np.float32(TABLE_CELL_COUNT / 2)).astype(
+            np.intp
+        )
         cell_index = (
-            (2 * (x > 0) + (direction_z > 0)) * TABLE_CELLS + cell_row
-        ) * TABLE_CELLS + cell_column
-        distance_mm, depth_mm = (table.ravel()[cell_index] for table in _sulcus_tables(self.seed))
+            (2 * (x > 0) + (direction_z > 0)) * TABLE_CELL_COUNT + cell_row
+        ) * TABLE_CELL_COUNT + cell_column
+        distance_mm, depth_mm = (table.ravel()[cell_index] for table in _tabulate_sulci(self.seed))
         shrinkage = np.sqrt(
             direction_x * direction_x + direction_y * direction_y + direction_z * direction_z
         ).clip(0.3, 1.0)
@@ -322,7 +331,7 @@ def bend_points(
 
 
 @lru_cache(maxsize=2)
-def _sulcus_tables(seed: tuple[int, ...]) -> tuple[Table, Table]:
+def _tabulate_sulci(seed: tuple[int, ...]) -> tuple[MeshTable, MeshTable]:
     """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there;
     left and right, below and above.
 
@@ -331,14 +340,14 @@ def _sulcus_tables(seed: tuple[int, ...]) -> tuple[Table, Table]:
     other numbers would make other brains.
     """
     rng = np.random.default_rng(seed)
-    cell_centres = (np.arange(TABLE_CELLS, dtype=np.float32) + 0.5 - TABLE_CELLS / 2) / np.float32(
-        TABLE_CELLS / 2
-    )
+    cell_centres = (
+        np.arange(TABLE_CELL_COUNT, dtype=np.float32) + 0.5 - TABLE_CELL_COUNT / 2
+    ) / np.float32(TABLE_CELL_COUNT / 2)
     direction_x, direction_y = np.meshgrid(cell_centres, cell_centres, indexing="ij")
     direction_z = np.float32(1) - np.abs(direction_x) - np.abs(direction_y)
     is_valid = direction_z > -0.03
-    distance_mm = np.full((4, TABLE_CELLS, TABLE_CELLS), 9, np.float32)
-    depth_mm = np.full((4, TABLE_CELLS, TABLE_CELLS), 12, np.float32)
+    distance_mm = np.full((4, TABLE_CELL_COUNT, TABLE_CELL_COUNT), 9, np.float32)
+    depth_mm = np.full((4, TABLE_CELL_COUNT, TABLE_CELL_COUNT), 12, np.float32)
     for quarter_index in range(4):
         directions = np.stack(
             [
@@ -535,11 +544,11 @@ class SulcusTraits(NamedTuple):
     bend_phases: tuple[float, ...] = ()
 
 
-def brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) -> Paints:
+def paint_brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) -> Paints:
     """Everything within the inner surface of a skull; older brains have more CSF.
     `with_small_parts`: with those of 1 to 10 mm."""
     traits = draw_brain_traits(person)
-    floor_of_skull = skull_base(person) if with_small_parts else None
+    floor_of_skull = draw_skull_base(person) if with_small_parts else None
     sulci = _draw_sulcus_traits(person) if with_small_parts else SulcusTraits()
     hull = Hemispheres(
         inner_skull.shrunk(traits.csf_over_gyri_mm),
@@ -556,18 +565,22 @@ def brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) ->
         sulci.bend_phases,
     )
     skull_tissues = ("cortical bone", "red marrow", "mixed marrow")
-    yield paint(hull.shrunk(-traits.csf_over_gyri_mm), CSF, Layer.MARROW, skull_tissues)
-    yield paint(posterior_fossa, CSF, Layer.MARROW, "cortical bone")
-    yield detail(cortex, "grey matter", CSF)
-    yield detail(cortex.shrunk(traits.cortex_mm), "white matter", "grey matter")
-    yield from _callosum()
-    yield from _nuclei()
-    yield from _ventricles(traits.ventricle_size)
+    yield paint(
+        hull.shrunk(-traits.csf_over_gyri_mm), CSF, Layer.MARROW, replaced_tissues=skull_tissues
+    )
+    yield paint(posterior_fossa, CSF, Layer.MARROW, replaced_tissues="cortical bone")
+    yield paint_detail(cortex, "grey matter", replaced_tissues=CSF)
+    yield paint_detail(
+        cortex.shrunk(traits.cortex_mm), "white matter", replaced_tissues="grey matter"
+    )
+    yield from _paint_corpus_callosum()
+    yield from _paint_deep_nuclei()
+    yield from _paint_lateral_ventricle(traits.ventricle_size)
     third_ventricle = Ellipsoid(
         (0.0, -10.0, 1667.0), (0.7 + 1.1 * traits.ventricle_size, 14.0, 9.0)
     )
-    yield detail(third_ventricle, CSF, ("grey matter", "white matter"))
-    yield from _cerebellum_and_brainstem(traits.folia_phase_mm)
+    yield paint_detail(third_ventricle, CSF, replaced_tissues=("grey matter", "white matter"))
+    yield from _paint_cerebellum_and_brainstem(traits.folia_phase_mm)
 
 
 def _draw_sulcus_traits(person: Person) -> SulcusTraits:
@@ -580,7 +593,7 @@ def _draw_sulcus_traits(person: Person) -> SulcusTraits:
     )
 
 
-def skull_base(person: Person) -> SkullBase:
+def draw_skull_base(person: Person) -> SkullBase:
     """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the
     temporal lobes."""
     return SkullBase(
@@ -588,17 +601,17 @@ def skull_base(person: Person) -> SkullBase:
     )
 
 
-def _callosum() -> Paints:
+def _paint_corpus_callosum() -> Paints:
     """The corpus callosum, four strands side by side."""
     radii = [3, 5, 3.2, 2.8, 3, 5]
     for offset in (-9.0, -3.0, 3.0, 9.0):
         arch_points = ((30, 1664), (33, 1674), (24, 1687), (0, 1692), (-26, 1688), (-41, 1678))
         strand = tube([(offset, y, z + 0.25 * abs(offset)) for y, z in arch_points], radii)
-        yield detail(strand, "white matter", ("grey matter", CSF))
+        yield paint_detail(strand, "white matter", replaced_tissues=("grey matter", CSF))
 
 
-@both_sides
-def _nuclei() -> Paints:
+@on_both_sides
+def _paint_deep_nuclei() -> Paints:
     """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the
     temporal horn."""
     nuclei = (
@@ -613,11 +626,13 @@ def _nuclei() -> Paints:
     )
     caudate_tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
     hippocampus = tube([(22, 4, 1636), (26, -12, 1638), (25, -30, 1646)], [6.0, 4.5, 3.5])
-    yield from details((*speckled, caudate_tail, hippocampus), "grey matter", "white matter")
+    yield from paint_details(
+        (*speckled, caudate_tail, hippocampus), "grey matter", replaced_tissues="white matter"
+    )
 
 
-@both_sides
-def _ventricles(ventricle_size: float) -> Paints:
+@on_both_sides
+def _paint_lateral_ventricle(ventricle_size: float) -> Paints:
     """Frontal horns, bodies, trigones with occipital and temporal horns, of that size: 1 on
     average."""
     size_root = ventricle_size**0.5
@@ -669,7 +684,7 @@ def _ventricles(ventricle_size: float) -> Paints:
         ),
         temporal_horn,
     )
-    yield from details(solids, CSF, ("grey matter", "white matter"))
+    yield from paint_details(solids, CSF, replaced_tissues=("grey matter", "white matter"))
 
 
 CEREBELLAR_LOBES = (
@@ -680,37 +695,39 @@ CEREBELLAR_LOBES = (
 """The cerebellum: both hemispheres and the vermis."""
 
 
-def _cerebellum_and_brainstem(folia_phase_mm: float) -> Paints:
+def _paint_cerebellum_and_brainstem(folia_phase_mm: float) -> Paints:
     """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth
     ventricle, pituitary."""
-    yield from details((lobe.shrunk(-1.8) for lobe in CEREBELLAR_LOBES), CSF)
+    yield from paint_details((lobe.shrunk(-1.8) for lobe in CEREBELLAR_LOBES), CSF)
     cistern = tube(
         [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)],
         [15, 15, 15, 14, 12],
     )
-    yield detail(cistern, CSF, ("cortical bone", "red marrow", "muscle", "fat"))
+    yield paint_detail(
+        cistern, CSF, replaced_tissues=("cortical bone", "red marrow", "muscle", "fat")
+    )
     folia = Folia(CEREBELLAR_LOBES, 0.0, folia_phase_mm)
-    yield detail(folia, "grey matter", CSF)
-    yield detail(folia.shrunk(1.9), "white matter", "grey matter")
-    yield from _peduncles()
+    yield paint_detail(folia, "grey matter", replaced_tissues=CSF)
+    yield paint_detail(folia.shrunk(1.9), "white matter", replaced_tissues="grey matter")
+    yield from _paint_peduncles()
     brainstem = tube(
         [(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)],
         [9.5, 9.0, 8.0, 7.0, 5.8],
     )
     pons = Ellipsoid((0.0, -13.0, 1627.0), (16.0, 11.5, 13.0), (-10.0, 0.0, 0.0))
-    yield from details((brainstem, pons), "white matter")
+    yield from paint_details((brainstem, pons), "white matter")
     csf_spaces = (
         Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)),
         Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
         Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
     )
-    yield from details(csf_spaces, CSF)
-    yield detail(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland")
+    yield from paint_details(csf_spaces, CSF)
+    yield paint_detail(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland")
 
 
-@both_sides
-def _peduncles() -> Paints:
+@on_both_sides
+def _paint_peduncles() -> Paints:
     """The middle peduncle of the cerebellum and the cerebral peduncle of one side."""
     cerebellar_peduncle = tube([(9, -15, 1626), (18, -27, 1622), (22, -44, 1617)], [8, 8.5, 9])
     cerebral_peduncle = tube([(5, -15, 1646), (11, -8, 1656), (17, -8, 1664)], [7.0, 6.5, 5.0])
-    yield from details((cerebellar_peduncle, cerebral_peduncle), "white matter")
+    yield from paint_details((cerebellar_peduncle, cerebral_peduncle), "white matter")

@@ -18,12 +18,12 @@ from fovnet.phantom.anatomy.brain import (
     Vault,
     draw_brain_traits,
 )
-from fovnet.phantom.anatomy.layers import Paints, both_sides, detail, details
+from fovnet.phantom.anatomy.layers import Paints, on_both_sides, paint_detail, paint_details
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, tube
 from fovnet.phantom.person.traits import Person
 
 BRAIN_TISSUES = ("grey matter", "white matter")
-VESSEL_MAY_REPLACE = (*BRAIN_TISSUES, CSF, "cortical bone", "red marrow")
+REPLACED_BY_VESSELS = (*BRAIN_TISSUES, CSF, "cortical bone", "red marrow")
 
 Points = tuple[Point, ...]
 
@@ -73,32 +73,32 @@ BASILAR: tuple[Points, tuple[float, ...]] = (
 )
 
 
-def parts(person: Person, inner_skull: Vault) -> Paints:
+def paint_brain_parts(person: Person, inner_skull: Vault) -> Paints:
     """All of them, in the order in which they are painted over a plain brain; `inner_skull` is the
     inside of the skull."""
     brain_traits = draw_brain_traits(person)
-    yield from _septum_and_third_ventricle(brain_traits.ventricle_size)
-    yield from _under_the_callosum(brain_traits.ventricle_size)
-    yield from _cerebellum(brain_traits.folia_phase_mm)
-    yield from _brainstem()
-    yield from _cisterns(person)
-    yield from _choroid_plexus(brain_traits.ventricle_size)
-    yield from _arteries(person)
-    yield from _sinuses(inner_skull)
+    yield from _paint_septum_and_third_ventricle(brain_traits.ventricle_size)
+    yield from _paint_structures_under_callosum(brain_traits.ventricle_size)
+    yield from _paint_cerebellum(brain_traits.folia_phase_mm)
+    yield from _paint_brainstem()
+    yield from _paint_cisterns(person)
+    yield from _paint_choroid_plexus(brain_traits.ventricle_size)
+    yield from _paint_arteries(person)
+    yield from _paint_sinuses(inner_skull)
 
 
-def _septum_and_third_ventricle(ventricle_size: float) -> Paints:
+def _paint_septum_and_third_ventricle(ventricle_size: float) -> Paints:
     """Nuclei without speckles in their middles, frontal horns beside a septum of 2 mm, a slit-like
     third ventricle."""
-    yield from _nuclei(ventricle_size)
+    yield from _paint_deep_nuclei(ventricle_size)
     septum = Ellipsoid((0.0, 6.0, 1680.0), (0.9, 26.0, 12.0))
     third_ventricle = Ellipsoid((0.0, -8.0, 1662.0), (0.6 + 1.2 * ventricle_size, 14.0, 12.0))
-    yield detail(septum, "white matter", ("grey matter", CSF))
-    yield detail(third_ventricle, CSF, BRAIN_TISSUES)
+    yield paint_detail(septum, "white matter", replaced_tissues=("grey matter", CSF))
+    yield paint_detail(third_ventricle, CSF, replaced_tissues=BRAIN_TISSUES)
 
 
-@both_sides
-def _nuclei(ventricle_size: float) -> Paints:
+@on_both_sides
+def _paint_deep_nuclei(ventricle_size: float) -> Paints:
     """Deep nuclei of one side, and the frontal horn beside the septum."""
     for centre, half_axes, turn_deg, cell_share, replaced_tissues in (
         ((10.0, -17.0, 1671.0), (9.0, 15.0, 9.5), 22.0, 0.8, BRAIN_TISSUES),  # thalamus
@@ -110,31 +110,37 @@ def _nuclei(ventricle_size: float) -> Paints:
         ((8.0, 8.0, 1656.0), (8.0, 8.0, 5.0), 0.0, 0.9, BRAIN_TISSUES[1:]),
     ):
         nucleus = Ellipsoid(centre, half_axes, (0.0, 0.0, turn_deg))
-        yield detail(Speckled(nucleus, cell_share), "grey matter", replaced_tissues)
+        yield paint_detail(
+            Speckled(nucleus, cell_share), "grey matter", replaced_tissues=replaced_tissues
+        )
     half_axes = (2.2 + 1.1 * ventricle_size, 23.0, 3.0 + 2.2 * ventricle_size)
     horn = Ellipsoid((5.0 + ventricle_size, 8.0, 1681.0), half_axes, (-12.0, 0.0, 0.0))
-    yield detail(horn, CSF, BRAIN_TISSUES)
+    yield paint_detail(horn, CSF, replaced_tissues=BRAIN_TISSUES)
 
 
-def _under_the_callosum(ventricle_size: float) -> Paints:
+def _paint_structures_under_callosum(ventricle_size: float) -> Paints:
     """Below the callosum, between the hemispheres: ventricles up to a septum of 2 mm, fornix, CSF
     behind the thalami.
 
     Without them this is a single island of white matter.
     """
-    yield from _ventricle_bodies(ventricle_size)
-    yield detail(Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", CSF)
+    yield from _paint_ventricle_body(ventricle_size)
+    yield paint_detail(
+        Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", replaced_tissues=CSF
+    )
     cistern_behind = Ellipsoid((0.0, -39.0, 1664.0), (7.0, 5.0, 9.0), (-20.0, 0.0, 0.0))
     # below the genu of the callosum
     subcallosal_area = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))
     thalamic_adhesion = Ellipsoid((0.0, -15.0, 1669.0), (3.0, 9.0, 7.5))
-    yield detail(cistern_behind, CSF, BRAIN_TISSUES)
-    yield from details((subcallosal_area, thalamic_adhesion), "grey matter", "white matter")
-    yield from _fornix()
+    yield paint_detail(cistern_behind, CSF, replaced_tissues=BRAIN_TISSUES)
+    yield from paint_details(
+        (subcallosal_area, thalamic_adhesion), "grey matter", replaced_tissues="white matter"
+    )
+    yield from _paint_half_fornix()
 
 
-@both_sides
-def _ventricle_bodies(ventricle_size: float) -> Paints:
+@on_both_sides
+def _paint_ventricle_body(ventricle_size: float) -> Paints:
     """The body of one lateral ventricle."""
     floor_mm = 1680.5 - 0.5 * ventricle_size
     half_height_mm = 3.2 + 0.9 * ventricle_size
@@ -143,46 +149,58 @@ def _ventricle_bodies(ventricle_size: float) -> Paints:
         (3.6 + ventricle_size, 25.0, half_height_mm),
         (8.0, 0.0, 0.0),
     )
-    yield detail(body, CSF, BRAIN_TISSUES)
+    yield paint_detail(body, CSF, replaced_tissues=BRAIN_TISSUES)
 
 
-@both_sides
-def _fornix() -> Paints:
+@on_both_sides
+def _paint_half_fornix() -> Paints:
     """One half of the fornix, from behind the thalamus to its column."""
     fornix_points = ((14, -38, 1676), (3, -26, 1682), (1.5, -8, 1678), (1.5, 6, 1672), (2, 9, 1660))
-    yield detail(tube(fornix_points, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8), "white matter", CSF)
+    yield paint_detail(
+        tube(fornix_points, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8),
+        "white matter",
+        replaced_tissues=CSF,
+    )
 
 
-def _cerebellum(folia_phase_mm: float) -> Paints:
+def _paint_cerebellum(folia_phase_mm: float) -> Paints:
     """Folia with a cortex of 1.1 mm, so that it looks nearly uniform, the part beside the pons, and
     the tonsils behind the medulla."""
-    yield detail(Folia(CEREBELLAR_LOBES, 1.1, folia_phase_mm), "white matter", "grey matter")
-    yield from _beside_the_pons()
+    yield paint_detail(
+        Folia(CEREBELLAR_LOBES, 1.1, folia_phase_mm), "white matter", replaced_tissues="grey matter"
+    )
+    yield from _paint_cerebellum_beside_pons()
     core = Speckled(Ellipsoid((21.0, -44.0, 1618.0), (13.0, 17.0, 9.0)), 0.4)
-    yield from details((core, core.mirror()), "grey matter", "white matter")
+    yield from paint_details((core, core.mirror()), "grey matter", replaced_tissues="white matter")
 
 
-@both_sides
-def _beside_the_pons() -> Paints:
+@on_both_sides
+def _paint_cerebellum_beside_pons() -> Paints:
     """The part of one cerebellar hemisphere beside the pons, and its tonsil."""
     cerebellum = Ellipsoid((27.0, -31.0, 1619.0), (15.0, 9.0, 10.0), (0.0, 0.0, 30.0))
     tonsil = Ellipsoid((7.5, -39.0, 1604.0), (7.5, 11.0, 9.5))
-    yield detail(cerebellum, "grey matter", (CSF, "white matter", "cortical bone"))
-    yield detail(Speckled(cerebellum.shrunk(2.0), 0.5), "white matter", "grey matter")
-    yield detail(Speckled(tonsil, 1.0), "grey matter", CSF)
-    yield detail(Speckled(tonsil.shrunk(2.0), 0.5), "white matter", "grey matter")
+    yield paint_detail(
+        cerebellum, "grey matter", replaced_tissues=(CSF, "white matter", "cortical bone")
+    )
+    yield paint_detail(
+        Speckled(cerebellum.shrunk(2.0), 0.5), "white matter", replaced_tissues="grey matter"
+    )
+    yield paint_detail(Speckled(tonsil, 1.0), "grey matter", replaced_tissues=CSF)
+    yield paint_detail(
+        Speckled(tonsil.shrunk(2.0), 0.5), "white matter", replaced_tissues="grey matter"
+    )
 
 
-def _brainstem() -> Paints:
+def _paint_brainstem() -> Paints:
     """A midbrain 34 mm wide with its peduncles in front, in a sheath of CSF that separates it from
     the temporal lobes."""
     midbrain = Ellipsoid((0.0, -21.0, 1646.0), (16.0, 12.0, 11.0))
     sheath = Ellipsoid((0.0, -22.0, 1645.0), (20.5, 17.0, 12.5))
     interpeduncular_cistern = Ellipsoid((0.0, -7.5, 1642.0), (4.0, 6.0, 8.0))
-    yield detail(sheath, CSF, BRAIN_TISSUES)
-    yield detail(midbrain, "white matter")
-    yield detail(interpeduncular_cistern, CSF, BRAIN_TISSUES)
-    yield from _peduncle()
+    yield paint_detail(sheath, CSF, replaced_tissues=BRAIN_TISSUES)
+    yield paint_detail(midbrain, "white matter")
+    yield paint_detail(interpeduncular_cistern, CSF, replaced_tissues=BRAIN_TISSUES)
+    yield from _paint_cerebral_peduncle()
     # Nuclei and crossing fibres: where white matter is bright, the brainstem is darker than that
     # above it.
     fibre_areas = (
@@ -191,21 +209,21 @@ def _brainstem() -> Paints:
         ((0, -22, 1646), (14.0, 11.0, 9.0)),
     )
     speckled_areas = (Speckled(Ellipsoid(centre, semi), 0.35) for centre, semi in fibre_areas)
-    yield from details(speckled_areas, "grey matter", "white matter")
+    yield from paint_details(speckled_areas, "grey matter", replaced_tissues="white matter")
     aqueduct = Ellipsoid((0.0, -28.0, 1646.0), (1.1, 1.3, 13.0))
-    yield detail(aqueduct, CSF, BRAIN_TISSUES)
+    yield paint_detail(aqueduct, CSF, replaced_tissues=BRAIN_TISSUES)
 
 
-@both_sides
-def _peduncle() -> Paints:
+@on_both_sides
+def _paint_cerebral_peduncle() -> Paints:
     """A cerebral peduncle and its substantia nigra."""
     peduncle = tube([(9, -13, 1640), (12, -11, 1652), (17, -9, 1664)], [6.0, 6.0, 5.0])
     nigra = Ellipsoid((8.0, -16.0, 1646.0), (6.0, 1.6, 5.0), (0.0, 0.0, 35.0))
-    yield detail(peduncle, "white matter", CSF)
-    yield detail(nigra, "grey matter", "white matter")
+    yield paint_detail(peduncle, "white matter", replaced_tissues=CSF)
+    yield paint_detail(nigra, "grey matter", replaced_tissues="white matter")
 
 
-def _cisterns(person: Person) -> Paints:
+def _paint_cisterns(person: Person) -> Paints:
     """The suprasellar cistern (a star) with the chiasm, the stems of the lateral fissures, and the
     quadrigeminal cistern behind the midbrain."""
     width_factor = person.generator(57).uniform(0.75, 1.2) * (1 + 0.004 * max(person.age - 25, 0))
@@ -214,26 +232,30 @@ def _cisterns(person: Person) -> Paints:
         tube([(0, 10, 1645), (0, 26, 1646)], [4.0 * width_factor, 1.2 * width_factor]),
         Ellipsoid((0.0, -38.0, 1652.0), (12.0 * width_factor, 5.0 * width_factor, 7.0)),
     )
-    yield from details(cisterns, CSF, (*BRAIN_TISSUES, "cortical bone"))
-    yield from _lateral_fissure_stem(width_factor)
-    yield detail(Ellipsoid((0.0, -36.0, 1656.0), (3.0, 4.0, 2.6)), "gland", CSF)
+    yield from paint_details(cisterns, CSF, replaced_tissues=(*BRAIN_TISSUES, "cortical bone"))
+    yield from _paint_lateral_fissure_stem(width_factor)
+    yield paint_detail(
+        Ellipsoid((0.0, -36.0, 1656.0), (3.0, 4.0, 2.6)), "gland", replaced_tissues=CSF
+    )
 
 
-@both_sides
-def _lateral_fissure_stem(width_factor: float) -> Paints:
+@on_both_sides
+def _paint_lateral_fissure_stem(width_factor: float) -> Paints:
     """The stem of a lateral fissure, and the optic nerve and tract."""
     stem_points = [(9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654)]
-    yield detail(
-        tube(stem_points, [4.0 * width_factor, 2.6 * width_factor, 2.0, 1.6]), CSF, BRAIN_TISSUES
+    yield paint_detail(
+        tube(stem_points, [4.0 * width_factor, 2.6 * width_factor, 2.0, 1.6]),
+        CSF,
+        replaced_tissues=BRAIN_TISSUES,
     )
     optic_pathway = tube(
         [(15, 34, 1640), (9, 20, 1642), (1, 7, 1645), (9, -2, 1648), (16, -10, 1652)], 1.9
     )
-    yield detail(optic_pathway, "white matter", (CSF, "cortical bone"))
+    yield paint_detail(optic_pathway, "white matter", replaced_tissues=(CSF, "cortical bone"))
 
 
-@both_sides
-def _choroid_plexus(ventricle_size: float) -> Paints:
+@on_both_sides
+def _paint_choroid_plexus(ventricle_size: float) -> Paints:
     """Choroid plexus, which takes up contrast agent, in the trigones and along the floors of the
     bodies."""
     plexus_points = [
@@ -244,10 +266,10 @@ def _choroid_plexus(ventricle_size: float) -> Paints:
         (27, -34, 1656),
     ]
     plexus_radii = [0.9, 1.3, 2.4 * ventricle_size**0.5, 2.6 * ventricle_size**0.5, 1.2]
-    yield detail(tube(plexus_points, plexus_radii), "mucosa", CSF)
+    yield paint_detail(tube(plexus_points, plexus_radii), "mucosa", replaced_tissues=CSF)
 
 
-def _arteries(person: Person) -> Paints:
+def _paint_arteries(person: Person) -> Paints:
     """The circle of Willis with its supply and branches; the lines vary by some millimetres between
     people."""
     rng = person.generator(58)
@@ -258,10 +280,10 @@ def _arteries(person: Person) -> Paints:
             artery_points = np.array(written_points, dtype=float) * (side, 1, 1)
             artery_points[1:-1] += rng.normal(0, 1.2, artery_points[1:-1].shape)
             vessel = tube(artery_points, calibre_factor * np.asarray(artery_radii), step_mm=6)
-            yield detail(vessel, "arterial blood", VESSEL_MAY_REPLACE)
+            yield paint_detail(vessel, "arterial blood", replaced_tissues=REPLACED_BY_VESSELS)
 
 
-def _sinuses(inner_skull: Vault) -> Paints:
+def _paint_sinuses(inner_skull: Vault) -> Paints:
     """Venous sinuses along the inside of the skull: superior sagittal, transverse and sigmoid on
     both sides, and the straight sinus."""
     angles = np.deg2rad(np.arange(35, 196, 10))
@@ -269,20 +291,20 @@ def _sinuses(inner_skull: Vault) -> Paints:
         _point_on_vault(inner_skull, (0.0, -5 + 80 * np.cos(angle), 1666 + 70 * np.sin(angle)), 1.0)
         for angle in angles
     ]
-    yield detail(
+    yield paint_detail(
         tube(sagittal_points, np.linspace(1.6, 4.2, len(sagittal_points))),
         "venous blood",
-        VESSEL_MAY_REPLACE,
+        replaced_tissues=REPLACED_BY_VESSELS,
     )
-    yield from _transverse_sinus(inner_skull, sagittal_points[-1])
+    yield from _paint_transverse_sinus(inner_skull, sagittal_points[-1])
     straight_sinus = tube(
         [(0, -30, 1671), (0, -43, 1666), (0, -50, 1661), sagittal_points[-1]], [1.2, 1.8, 2.2, 2.8]
     )
-    yield detail(straight_sinus, "venous blood", VESSEL_MAY_REPLACE)
+    yield paint_detail(straight_sinus, "venous blood", replaced_tissues=REPLACED_BY_VESSELS)
 
 
-@both_sides
-def _transverse_sinus(inner_skull: Vault, confluence: Point) -> Paints:
+@on_both_sides
+def _paint_transverse_sinus(inner_skull: Vault, confluence: Point) -> Paints:
     """The transverse and the sigmoid sinus of one side, from the confluence of the sinuses."""
     vault_points = [
         _point_on_vault(inner_skull, direction, 1.5)
@@ -292,7 +314,9 @@ def _transverse_sinus(inner_skull: Vault, confluence: Point) -> Paints:
         [confluence, *vault_points, (48, -30, 1618), (34, -22, 1602)],
         [3.5, 3.6, 3.6, 3.8, 3.8, 3.8],
     )
-    yield detail(sinus, "venous blood", (CSF, "cortical bone", "mixed marrow"))
+    yield paint_detail(
+        sinus, "venous blood", replaced_tissues=(CSF, "cortical bone", "mixed marrow")
+    )
 
 
 def _point_on_vault(inner_skull: Vault, target_mm: Point, within_mm: float) -> Point:

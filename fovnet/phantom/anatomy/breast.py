@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.phantom.anatomy import axilla, gland
-from fovnet.phantom.anatomy.layers import Layer, Paints, cover, paint
-from fovnet.phantom.anatomy.pectoral import draw_pectoral_front, pectoral_muscles
+from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_fat_and_skin
+from fovnet.phantom.anatomy.pectoral import draw_pectoral_front, paint_pectoral_muscles
 from fovnet.phantom.geometry.dome import Dome
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Loft, Point, tube
 from fovnet.phantom.person.breast_shapes import breast_shape, bust, of_a_kind
@@ -87,7 +87,7 @@ class GlandStrands(Filling):
         )
 
 
-def breast(person: Person, side: int) -> Dome:
+def breast_dome(person: Person, side: int) -> Dome:
     """One breast under its skin: prone long and round or pointed, supine flat and to the side."""
     if of_a_kind(person):
         return breast_shape(person, side)
@@ -111,7 +111,7 @@ def breast(person: Person, side: int) -> Dome:
             blunt_power,
             point,
         )
-        return _hanging_dome(usual_dome, person.generator(74))
+        return _draw_hanging_dome(usual_dome, person.generator(74))
     half_axes = (60 * width_factor, 60 * width_factor)
     lean_mm = (side * 14 * size_factor, -24.0 * sag_share * size_factor)
     return Dome(
@@ -119,7 +119,7 @@ def breast(person: Person, side: int) -> Dome:
     )
 
 
-def _hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
+def _draw_hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
     """The shape of a breast hanging into a coil: three in ten a column with a round end, four in
     ten a dome as broad as its side of the chest, others pears and cones, half of these and of the
     columns flattened by plates.
@@ -165,28 +165,28 @@ def _hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
     )
 
 
-def breast_contour(person: Person, muscle: Loft) -> Paints:
+def paint_breast_contour(person: Person, muscle: Loft) -> Paints:
     """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`;
     `muscle` is the trunk under its fat."""
     if of_a_kind(person):
-        yield from _breasts_of_a_kind(person, muscle)
+        yield from _paint_individual_breasts(person, muscle)
         return
     for side in (1, -1):
-        dome = breast(person, side)
-        yield from cover(dome, 0.0)
-        yield paint(gland_ellipsoid(dome), "gland", Layer.SEAM, over="fat")
+        dome = breast_dome(person, side)
+        yield from paint_fat_and_skin(dome, 0.0)
+        yield paint(gland_ellipsoid(dome), "gland", Layer.SEAM, replaced_tissues="fat")
 
 
-def _breasts_of_a_kind(person: Person, muscle: Loft) -> Paints:
+def _paint_individual_breasts(person: Person, muscle: Loft) -> Paints:
     """Skin, fat, gland, pectoral muscles and axillae of a woman with breasts `of_a_kind`."""
     for side in (1, -1):
         dome = breast_shape(person, side)
         yield paint(dome.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN)
         yield paint(dome, "fat", Layer.FAT)
     pectoral_front = draw_pectoral_front(person, muscle)
-    yield from pectoral_muscles(pectoral_front)
-    yield from axilla.axillae(person)
-    yield from gland.gland_paints(person, pectoral_front)
+    yield from paint_pectoral_muscles(pectoral_front)
+    yield from axilla.paint_axillae(person)
+    yield from gland.paint_glands(person, pectoral_front)
 
 
 def gland_ellipsoid(dome: Dome) -> Ellipsoid:
@@ -195,54 +195,54 @@ def gland_ellipsoid(dome: Dome) -> Ellipsoid:
     return Ellipsoid(dome.within_mm(0.5), semi_axes)
 
 
-def breast_structure(person: Person, rng: np.random.Generator) -> Paints:
+def paint_breast_structure(person: Person, rng: np.random.Generator) -> Paints:
     """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around
     it; an implant if there is one."""
     if of_a_kind(person):
-        yield from _structure_of_a_kind(person)
+        yield from _paint_individual_structure(person)
         return
     density = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
     fineness, fraying = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
     # a fatty breast has few strands
     sheet_level = 0.03 + 0.16 * density if person.prone else 0.07 + 0.12 * density
     for side in (1, -1):
-        dome = breast(person, side)
+        dome = breast_dome(person, side)
         strand_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         strands = GlandStrands(
             dome.shrunk(3.0), sheet_level, 0.2 + 1.9 * density, strand_phase, fineness, fraying
         )
-        yield paint(gland_ellipsoid(dome), "fat", Layer.SEAM, over="gland")
-        yield paint(strands, "gland", Layer.CAVITY, over="fat")
-        yield from _nipple(dome)
-        yield from _veins(dome, rng)
+        yield paint(gland_ellipsoid(dome), "fat", Layer.SEAM, replaced_tissues="gland")
+        yield paint(strands, "gland", Layer.CAVITY, replaced_tissues="fat")
+        yield from _paint_nipple(dome)
+        yield from _paint_veins(dome, rng)
         if "natural breasts" in person.missing and person.age > 20:
             semi_axes = (0.72 * dome.half[0], 0.42 * dome.length, 0.72 * dome.half[1])
             implant = Ellipsoid(dome.within_mm(0.3), semi_axes)
-            yield paint(implant, "tendon", Layer.ORGAN, ("fat", "gland"))
-            yield paint(implant.shrunk(1.2), "silicone", Layer.ORGAN, "tendon")
+            yield paint(implant, "tendon", Layer.ORGAN, replaced_tissues=("fat", "gland"))
+            yield paint(implant.shrunk(1.2), "silicone", Layer.ORGAN, replaced_tissues="tendon")
 
 
-def _structure_of_a_kind(person: Person) -> Paints:
+def _paint_individual_structure(person: Person) -> Paints:
     """Gland strands, nipples and veins of a woman with breasts `of_a_kind`."""
     for side in (1, -1):
         dome = breast_shape(person, side)
-        yield from gland.gland_strands(person, side)
-        yield from _nipple(dome)
-        yield from _veins(dome, person.generator(7327 + (side > 0)))
+        yield from gland.paint_gland_strands(person, side)
+        yield from _paint_nipple(dome)
+        yield from _paint_veins(dome, person.generator(7327 + (side > 0)))
 
 
-def _nipple(dome: Dome) -> Paints:
+def _paint_nipple(dome: Dome) -> Paints:
     """A nipple protruding by 6 mm; the skin around it is twice as thick, and ducts converge behind
     it."""
     x, y, z = dome.tip
     areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & dome
     ducts = tube([(x, y, z), dome.within_mm(0.72)], [3.0, 6.0]) & dome
     yield paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN)
-    yield paint(areola, "skin", Layer.CAVITY, over="fat")
-    yield paint(ducts, "gland", Layer.CAVITY, over="fat")
+    yield paint(areola, "skin", Layer.CAVITY, replaced_tissues="fat")
+    yield paint(ducts, "gland", Layer.CAVITY, replaced_tissues="fat")
 
 
-def _veins(dome: Dome, rng: np.random.Generator) -> Paints:
+def _paint_veins(dome: Dome, rng: np.random.Generator) -> Paints:
     """Four vessels between skin and gland, from the base towards the nipple."""
     vein_course = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
     for base_angle in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
@@ -254,5 +254,5 @@ def _veins(dome: Dome, rng: np.random.Generator) -> Paints:
             tube(vein_points, [1.8, 1.6, 1.3, 0.9]),
             "venous blood",
             Layer.CAVITY,
-            over=("fat", "gland"),
+            replaced_tissues=("fat", "gland"),
         )

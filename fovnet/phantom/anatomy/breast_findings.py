@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.gland import Wave, draw_waves, wave_value
-from fovnet.phantom.anatomy.layers import Paints, detail, details
+from fovnet.phantom.anatomy.layers import Paints, paint_detail, paint_details
 from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Point, tube
 from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape
@@ -62,17 +62,17 @@ class EnhancingSegment(Filling):
         return np.asarray((wave_sum > self.threshold) & is_in_segment)
 
 
-def breast_findings(person: Person) -> Paints:
+def paint_breast_findings(person: Person) -> Paints:
     """The findings of a woman with breasts `of_a_kind`, each in one breast; none before 25
     years."""
     rng = person.generator(7340)
     if person.age < 25:
         return
     paint_by_name = {
-        "mass": _masses,
-        "cysts": _cysts,
-        "segment": _enhancing_segment,
-        "clip": _clips,
+        "mass": _paint_masses,
+        "cysts": _paint_cysts,
+        "segment": _paint_enhancing_segment,
+        "clip": _paint_clips,
     }
     share_by_name = HANGING_SHARES if person.prone else LYING_SHARES
     for finding_name, finding_share in share_by_name.items():
@@ -95,7 +95,7 @@ def _draw_point(breast: BreastShape, margin_mm: float, rng: np.random.Generator)
     return breast.within_mm(length_share, width_share, height_share)
 
 
-def _masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
+def _paint_masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up
     to fourteen spicules each."""
     half_width_mm, half_height_mm = (
@@ -109,7 +109,7 @@ def _masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
         middle_mm = _draw_point(breast, 0.6 * size_mm, rng)
         semi_axes = tuple((size_mm * np.exp(rng.normal(0, 0.2, 3))).tolist())
         ellipsoid = Ellipsoid(middle_mm, semi_axes, tuple(rng.uniform(-40, 40, 3).tolist()))
-        yield detail(draw_lobed(ellipsoid, rng), "tumour", BREAST_TISSUES)
+        yield paint_detail(draw_lobed(ellipsoid, rng), "tumour", replaced_tissues=BREAST_TISSUES)
         for spicule_vector in rng.normal(0, 1, (rng.integers(0, 15), 3)):
             spicule_direction = spicule_vector / np.linalg.norm(spicule_vector)
             end_point = middle_mm + size_mm * rng.uniform(1.3, 2.4) * spicule_direction
@@ -119,25 +119,25 @@ def _masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
             spicule = tube(
                 [middle_mm, bend_point, end_point], [0.2 * size_mm + 1.0, 0.1 * size_mm + 0.8, 0.6]
             )
-            yield detail(spicule, "tumour", BREAST_TISSUES)
+            yield paint_detail(spicule, "tumour", replaced_tissues=BREAST_TISSUES)
         if size_mm > 9 and rng.random() < 0.3:
             necrosis = draw_lobed(ellipsoid.shrunk(0.35 * size_mm), rng)
-            yield detail(necrosis, "fluid of a lesion", "tumour")
+            yield paint_detail(necrosis, "fluid of a lesion", replaced_tissues="tumour")
 
 
-def _cysts(breast: BreastShape, rng: np.random.Generator) -> Paints:
+def _paint_cysts(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One to eight round cysts of 4 to 30 mm."""
     for _ in range(rng.integers(1, 9)):
         radius_mm = float(np.exp(rng.uniform(np.log(2.0), np.log(15.0))))
         semi_axes = tuple((radius_mm * np.exp(rng.normal(0, 0.1, 3))).tolist())
-        yield detail(
+        yield paint_detail(
             Ellipsoid(_draw_point(breast, radius_mm, rng), semi_axes),
             "fluid of a lesion",
-            BREAST_TISSUES,
+            replaced_tissues=BREAST_TISSUES,
         )
 
 
-def _enhancing_segment(breast: BreastShape, rng: np.random.Generator) -> Paints:
+def _paint_enhancing_segment(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """Enhancing clumps of 5 to 15 mm in a segment."""
     direction, half_angle, clump_mm, threshold = rng.uniform(
         (0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)
@@ -145,14 +145,14 @@ def _enhancing_segment(breast: BreastShape, rng: np.random.Generator) -> Paints:
     clumps = EnhancingSegment(
         breast, direction, half_angle, draw_waves(rng, 7, 2 * clump_mm), threshold
     )
-    yield detail(clumps, "tumour", BREAST_TISSUES)
+    yield paint_detail(clumps, "tumour", replaced_tissues=BREAST_TISSUES)
 
 
-def _clips(breast: BreastShape, rng: np.random.Generator) -> Paints:
+def _paint_clips(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One or two clips, with signal voids of 5 to 12 mm."""
     radii_mm = rng.uniform(2.5, 6.0, rng.integers(1, 3)).tolist()
     balls = (
         Ellipsoid(_draw_point(breast, 5.0, rng), (radius_mm, radius_mm, radius_mm))
         for radius_mm in radii_mm
     )
-    yield from details(balls, "metal", (*BREAST_TISSUES, "tumour"))
+    yield from paint_details(balls, "metal", replaced_tissues=(*BREAST_TISSUES, "tumour"))

@@ -12,12 +12,12 @@ from fovnet.phantom.anatomy.brain import Hemispheres, Speckled
 from fovnet.phantom.anatomy.layers import (
     Layer,
     Paints,
-    both_sides,
-    detail,
-    details,
-    limb,
+    on_both_sides,
     paint,
-    paints,
+    paint_all,
+    paint_detail,
+    paint_details,
+    paint_limb,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, Side, tube
 from fovnet.phantom.person.traits import Person
@@ -53,26 +53,31 @@ MIDLINE_MUSCLES = (
 TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
 
 
-def face_muscles(person: Person) -> Paints:
+def paint_face_muscles(person: Person) -> Paints:
     """Muscles of face and throat in fat; thicker in muscular people."""
     yield paint(
         Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2),
         FACIAL_FAT,
         Layer.SEAM,
-        "muscle",
+        replaced_tissues="muscle",
     )
-    yield from _lateral_face_muscles(1 + 0.5 * (person.brawn - 1))
+    yield from _paint_lateral_face_muscles(1 + 0.5 * (person.brawn - 1))
     # constrictors of the pharynx
     pharyngeal_constrictors = tube(
         [(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0]
     )
-    yield from paints((*MIDLINE_MUSCLES, pharyngeal_constrictors), "muscle", Layer.SEAM, FACIAL_FAT)
+    yield from paint_all(
+        (*MIDLINE_MUSCLES, pharyngeal_constrictors),
+        "muscle",
+        Layer.SEAM,
+        replaced_tissues=FACIAL_FAT,
+    )
     # fat between its fibres
-    yield paint(Speckled(TONGUE, 0.22), FACIAL_FAT, Layer.CONTENT, "muscle")
+    yield paint(Speckled(TONGUE, 0.22), FACIAL_FAT, Layer.CONTENT, replaced_tissues="muscle")
 
 
-@both_sides
-def _lateral_face_muscles(brawn_factor: float) -> Paints:
+@on_both_sides
+def _paint_lateral_face_muscles(brawn_factor: float) -> Paints:
     """The muscles of one side, as thick as that factor says."""
     bellies = (
         Ellipsoid(
@@ -81,34 +86,38 @@ def _lateral_face_muscles(brawn_factor: float) -> Paints:
         for centre, (half_width, half_depth, half_height), turn_deg in FACE_MUSCLES
     )
     posterior_belly = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
-    yield from paints((*bellies, posterior_belly), "muscle", Layer.SEAM, FACIAL_FAT)
+    yield from paint_all(
+        (*bellies, posterior_belly), "muscle", Layer.SEAM, replaced_tissues=FACIAL_FAT
+    )
 
 
-def nose() -> Paints:
+def paint_nose() -> Paints:
     """Bridge, tip, wings and nostrils, and the lips."""
     bridge = tube([(0, 88, 1646), (0, 95, 1632), (0, 109, 1606)], [6.0, 6.5, 7.5])
     columella = tube([(0, 109, 1604), (0, 96, 1598)], [6.5, 8.0])
     ala = tube([(3, 107, 1605), (11, 95, 1600)], [6.0, 6.5])
     nostril = tube([(6, 100, 1597), (6, 88, 1606)], [2.6, 4.0])
     solids = (bridge, columella, ala, ala.mirror())
-    yield from paints(solids, "skin", Layer.SKIN)
-    yield from paints((solid.shrunk(2.0) for solid in solids), "cartilage", Layer.FAT)
-    yield from details((nostril, nostril.mirror()), "gas")
+    yield from paint_all(solids, "skin", Layer.SKIN)
+    yield from paint_all((solid.shrunk(2.0) for solid in solids), "cartilage", Layer.FAT)
+    yield from paint_details((nostril, nostril.mirror()), "gas")
     lips = [Ellipsoid((0.0, 90.5, z), (25.0, 5.5, 6.0)) for z in (1558.0, 1570.0)]
-    yield from paints(lips, "skin", Layer.SKIN)
-    yield from paints((lip.shrunk(1.8) for lip in lips), "muscle", Layer.SEAM)
+    yield from paint_all(lips, "skin", Layer.SKIN)
+    yield from paint_all((lip.shrunk(1.8) for lip in lips), "muscle", Layer.SEAM)
 
 
-def nape(person: Person) -> Paints:
+def paint_nape(person: Person) -> Paints:
     """The muscles beside the column, and the back of the neck, up to 24 mm behind a slender one's,
     with its fat and skin."""
     scalene = Ellipsoid((27.0, -14.0, 1506.0), (16.0, 14.0, 58.0))
-    yield from paints((scalene, scalene.mirror()), "muscle", Layer.SEAM, FACIAL_FAT)
-    yield from _nape_bulge(person)
+    yield from paint_all(
+        (scalene, scalene.mirror()), "muscle", Layer.SEAM, replaced_tissues=FACIAL_FAT
+    )
+    yield from _paint_half_nape_bulge(person)
 
 
-@both_sides
-def _nape_bulge(person: Person) -> Paints:
+@on_both_sides
+def _paint_half_nape_bulge(person: Person) -> Paints:
     """One half of the bulge of a strong neck; nothing in a slender one."""
     bulge_mm = person.generator(593).uniform(-10, 24) * person.brawn
     fat_mm = 2.5 + 0.3 * person.fat_mm
@@ -117,13 +126,13 @@ def _nape_bulge(person: Person) -> Paints:
     bulge = Ellipsoid(
         (13.0, -46.0, 1488.0), (39.0 + 0.3 * bulge_mm, 19.0 + bulge_mm, 74.0), (4.0, 0.0, -5.0)
     )
-    yield from limb(bulge, fat_mm)
-    yield paint(bulge.shrunk(7.0), FACIAL_FAT, Layer.SEAM, "muscle")
-    yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, FACIAL_FAT)
+    yield from paint_limb(bulge, fat_mm)
+    yield paint(bulge.shrunk(7.0), FACIAL_FAT, Layer.SEAM, replaced_tissues="muscle")
+    yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, replaced_tissues=FACIAL_FAT)
 
 
-@both_sides
-def conchae() -> Paints:
+@on_both_sides
+def paint_conchae_and_ethmoid_cells() -> Paints:
     """Three conchae on either side, with air passages of a few mm, and the ethmoid cells between
     the orbits."""
     for centre, semi_axes, roll_deg in (
@@ -131,16 +140,18 @@ def conchae() -> Paints:
         ((8.0, 54.0, 1614.0), (4.0, 22.0, 6.5), 16.0),
         ((6.5, 46.0, 1625.0), (2.8, 14.0, 4.5), 12.0),
     ):
-        yield detail(Ellipsoid(centre, semi_axes, (0.0, roll_deg, 0.0)), "mucosa", "gas")
+        yield paint_detail(
+            Ellipsoid(centre, semi_axes, (0.0, roll_deg, 0.0)), "mucosa", replaced_tissues="gas"
+        )
     for y in (34.0, 45.0, 56.0, 66.0):
         ethmoid_cell = Ellipsoid((8.5, y, 1634.0), (5.0, 4.8, 8.0))
         replaced_tissues = ("cortical bone", "red marrow", "muscle", "gas")
-        yield detail(ethmoid_cell.shrunk(-1.3), "mucosa", replaced_tissues)
-        yield detail(ethmoid_cell, "gas", "mucosa")
+        yield paint_detail(ethmoid_cell.shrunk(-1.3), "mucosa", replaced_tissues=replaced_tissues)
+        yield paint_detail(ethmoid_cell, "gas", replaced_tissues="mucosa")
 
 
-@both_sides
-def middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
+@on_both_sides
+def paint_below_middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
     """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm
     of bone are left.
 
@@ -154,7 +165,12 @@ def middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
         (28.0 * marrow_size, 25.0 * marrow_size, 15.0 * marrow_size),
         (0.0, 0.0, 25.0),
     )
-    yield paint(petrous_pyramid - brain_and_bone, "mixed marrow", Layer.MARROW, "cortical bone")
+    yield paint(
+        petrous_pyramid - brain_and_bone,
+        "mixed marrow",
+        Layer.MARROW,
+        replaced_tissues="cortical bone",
+    )
     yield paint(Ellipsoid((40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
     infratemporal_fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side(
         (0.0, -1.0, 0.0), -2.0
@@ -163,7 +179,7 @@ def middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
         infratemporal_fossa - brain_and_bone,
         "muscle",
         Layer.MARROW,
-        ("cortical bone", "mixed marrow", "red marrow"),
+        replaced_tissues=("cortical bone", "mixed marrow", "red marrow"),
     )
     pterygopalatine_fossa = Ellipsoid(
         (24.0, 38.0, 1618.0),
@@ -171,9 +187,15 @@ def middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
         (0.0, 14.0, 0.0),
     )
     yield paint(
-        pterygopalatine_fossa - brain_and_bone, "fat", Layer.MARROW, ("cortical bone", "muscle")
+        pterygopalatine_fossa - brain_and_bone,
+        "fat",
+        Layer.MARROW,
+        replaced_tissues=("cortical bone", "muscle"),
     )
     orbital_apex = Ellipsoid((21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, -24.0))
     yield paint(
-        orbital_apex - brain_and_bone, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle")
+        orbital_apex - brain_and_bone,
+        "mixed marrow",
+        Layer.MARROW,
+        replaced_tissues=("cortical bone", "muscle"),
     )

@@ -16,21 +16,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.phantom.anatomy.belly import abdominal_cavity
-from fovnet.phantom.anatomy.layers import Layer, Paints, paints
+from fovnet.phantom.anatomy.belly import abdominal_cavity_solid
+from fovnet.phantom.anatomy.layers import Layer, Paints, factor_of_children, paint_all
 from fovnet.phantom.anatomy.trunk import muscular_trunk
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.person.traits import Person
 
-FRONT_HEIGHTS_MM = (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0)
-HIND_HEIGHTS_MM = (1062.0, 1074.0, 1110.0, 1150.0, 1185.0)
+ANTERIOR_GAP_HEIGHTS_MM = (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0)
+POSTERIOR_GAP_HEIGHTS_MM = (1062.0, 1074.0, 1110.0, 1150.0, 1185.0)
 """Heights of the written anatomy between which the wall is open in front and behind; at the ends it
 is closed."""
 WALL_TISSUES = ("muscle", "intermuscular fat")
 
 
 @dataclass(frozen=True)
-class Gaps:
+class WallGaps:
     """Where the wall is a sheet without muscle, in mm of the written anatomy.
 
     rectus_edge    outer edge of rectus abdominis, as a share of half the trunk's width
@@ -48,7 +48,7 @@ class Gaps:
     hind_y: float
 
 
-def draw_gaps(person: Person) -> Gaps:
+def draw_wall_gaps(person: Person) -> WallGaps:
     """The gaps of a person: the same at every call.
 
     Between rectus abdominis and the flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in
@@ -58,9 +58,9 @@ def draw_gaps(person: Person) -> Gaps:
     """
     rng = person.generator(973)
     width_factor = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0
-    between_mm = rng.uniform(5, 45) * (0.5 if person.age < 15 else 1.0)
+    between_mm = rng.uniform(5, 45) * factor_of_children(person, 0.5)
     linea_alba_mm = float(np.clip(width_factor * rng.lognormal(np.log(8), 0.5), 2, 30))
-    return Gaps(
+    return WallGaps(
         rng.uniform(0.38, 0.58),
         between_mm,
         linea_alba_mm,
@@ -69,30 +69,37 @@ def draw_gaps(person: Person) -> Gaps:
     )
 
 
-def gap_paints(person: Person) -> Paints:
+def paint_wall_gaps(person: Person) -> Paints:
     """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty
     for a person with a closed wall."""
     if not person.open_wall:
         return
-    gaps = draw_gaps(person)
+    gaps = draw_wall_gaps(person)
     trunk = muscular_trunk(person)
-    inner_space = abdominal_cavity(person).shrunk(-gaps.sheet_mm)
-    lateral_gap = _gap_in_front(trunk, gaps.rectus_edge, gaps.between_mm / 2)
-    hind_gap = _gap_behind(trunk, gaps.hind_y)
+    inner_space = abdominal_cavity_solid(person).shrunk(-gaps.sheet_mm)
+    lateral_gap = _anterior_gap_solid(trunk, gaps.rectus_edge, gaps.between_mm / 2)
+    hind_gap = _posterior_gap_solid(trunk, gaps.hind_y)
     front_gaps = (
-        _gap_in_front(trunk, 0.0, gaps.linea_alba_mm / 2),
+        _anterior_gap_solid(trunk, 0.0, gaps.linea_alba_mm / 2),
         lateral_gap,
         lateral_gap.mirror(),
     )
-    yield from paints((gap - inner_space for gap in front_gaps), "fat", Layer.MUSCLE, WALL_TISSUES)
-    yield from paints((hind_gap, hind_gap.mirror()), "fat", Layer.CAVITY, WALL_TISSUES)
+    yield from paint_all(
+        (gap - inner_space for gap in front_gaps),
+        "fat",
+        Layer.MUSCLE,
+        replaced_tissues=WALL_TISSUES,
+    )
+    yield from paint_all(
+        (hind_gap, hind_gap.mirror()), "fat", Layer.CAVITY, replaced_tissues=WALL_TISSUES
+    )
 
 
-def _gap_behind(trunk: Loft, hind_y: float) -> Loft:
+def _posterior_gap_solid(trunk: Loft, hind_y: float) -> Loft:
     """The gap in the right flank behind, beside the muscle of the loin; above the crest it begins
     where the crest's muscles end."""
     gap_rows = []
-    for z, depth_share in zip(HIND_HEIGHTS_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
+    for z, depth_share in zip(POSTERIOR_GAP_HEIGHTS_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
         inner_x = 0.68 * _half_width_mm(trunk, z)
         end_y = -90.0 + depth_share * (hind_y + 90.0)
         gap_rows.append(
@@ -106,12 +113,14 @@ def _half_width_mm(trunk: Loft, z: float) -> float:
     return float(trunk.below(z)[2])
 
 
-def _gap_in_front(trunk: Loft, width_share: float, half_gap_mm: float) -> Loft:
+def _anterior_gap_solid(trunk: Loft, width_share: float, half_gap_mm: float) -> Loft:
     """A slit in the front: in the midline, or from a share of half the trunk's width to the
     right."""
     gap_rows = []
-    for height_index, z in enumerate(FRONT_HEIGHTS_MM):
-        half_width_mm = 0.0 if height_index in (0, len(FRONT_HEIGHTS_MM) - 1) else half_gap_mm
+    for height_index, z in enumerate(ANTERIOR_GAP_HEIGHTS_MM):
+        half_width_mm = (
+            0.0 if height_index in (0, len(ANTERIOR_GAP_HEIGHTS_MM) - 1) else half_gap_mm
+        )
         gap_rows.append(
             (
                 z,

@@ -193,7 +193,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     return unfilled_gland.fill_share(bust_shape.gland_share)
 
 
-def gland_strands(person: Person, side: int) -> Paints:
+def paint_gland_strands(person: Person, side: int) -> Paints:
     """Ligaments and ducts: winding strands from behind the nipple to the skin and the chest, 1.2 to
     3 mm thick, 8 to 55 of them."""
     rng = person.generator(7323 + (side > 0))
@@ -216,10 +216,12 @@ def gland_strands(person: Person, side: int) -> Paints:
                 )
             )
         strand = tube(strand_points, np.linspace(1.2, 0.6, 5) * thickness_factor)
-        yield paint(strand & breast, "gland", Layer.CAVITY, over="fat")
+        yield paint(strand & breast, "gland", Layer.CAVITY, replaced_tissues="fat")
 
 
-def gland_paints(person: Person, pectoral_front: PectoralFront) -> Paints:
+def paint_glands(person: Person, pectoral_front: PectoralFront) -> Paints:
     """Both glands of a woman with breasts `of_a_kind`."""
     for side in (1, -1):
-        yield paint(draw_gland(person, side, pectoral_front), "gland", Layer.CAVITY, over="fat")
+        yield paint(
+            draw_gland(person, side, pectoral_front), "gland", Layer.CAVITY, replaced_tissues="fat"
+        )

@@ -6,20 +6,26 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy import brain_parts, face
-from fovnet.phantom.anatomy.brain import Hemispheres, Vault, brain, draw_brain_traits, skull_base
+from fovnet.phantom.anatomy.brain import (
+    Hemispheres,
+    Vault,
+    draw_brain_traits,
+    draw_skull_base,
+    paint_brain,
+)
 from fovnet.phantom.anatomy.layers import (
     Layer,
     Paints,
-    bone,
-    both_sides,
-    detail,
-    details,
+    on_both_sides,
     paint,
-    paints,
-    seam,
-    skin_fat_muscle,
+    paint_all,
+    paint_bone,
+    paint_detail,
+    paint_details,
+    paint_fat_plane,
+    paint_skin_fat_muscle,
 )
-from fovnet.phantom.anatomy.trunk import column_y
+from fovnet.phantom.anatomy.trunk import spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, tube
 from fovnet.phantom.person.traits import Person
 
@@ -67,22 +73,22 @@ NAPE_MUSCLES = (
 the right side at mid-neck."""
 
 
-def head(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_head(person: Person, with_small_parts: bool = False) -> Paints:
     """Everything above the neck, and the throat; `with_small_parts`: the brain with its parts of 1
     to 10 mm, and muscles of face and nape."""
-    yield from _scalp_and_face(with_small_parts)
-    yield from _skull(person, with_small_parts)
-    yield from _eyes()
-    yield from _airways(person)
-    yield from _jaw(with_small_parts)
-    yield from _throat(person)
+    yield from _paint_scalp_and_face(with_small_parts)
+    yield from _paint_skull_and_brain(person, with_small_parts)
+    yield from _paint_orbit()
+    yield from _paint_airways(person)
+    yield from _paint_mouth(with_small_parts)
+    yield from _paint_neck(person)
     if with_small_parts:
-        yield from face.nape(person)
-        yield from face.face_muscles(person)
-        yield from face.conchae()
+        yield from face.paint_nape(person)
+        yield from face.paint_face_muscles(person)
+        yield from face.paint_conchae_and_ethmoid_cells()
 
 
-def _scalp_and_face(with_small_parts: bool) -> Paints:
+def _paint_scalp_and_face(with_small_parts: bool) -> Paints:
     """Skin, fat and muscle of the head, the nose and the cheeks."""
     outline_rows = []
     outline = (*CHIN_OUTLINE, *FACE_OUTLINE[2:]) if with_small_parts else FACE_OUTLINE
@@ -92,18 +98,18 @@ def _scalp_and_face(with_small_parts: bool) -> Paints:
             (z, 0.0, middle_y, half_width_mm, front_mm - middle_y, front_mm - middle_y)
         )
     skin = Loft(tuple(outline_rows), square=0.22)
-    yield from skin_fat_muscle(skin, 2.0, 5.5)
+    yield from paint_skin_fat_muscle(skin, 2.0, 5.5)
     if with_small_parts:
-        yield from face.nose()
+        yield from face.paint_nose()
     else:
         nose = tube([(0, 88, 1646), (0, 108, 1616), (0, 98, 1598)], [8, 12, 11])
         yield paint(nose, "skin", Layer.SKIN)
         yield paint(nose.shrunk(2.0), "cartilage", Layer.FAT)
-    yield from _cheek()
+    yield from _paint_side_of_face()
 
 
-@both_sides
-def _cheek() -> Paints:
+@on_both_sides
+def _paint_side_of_face() -> Paints:
     """Ear, cheek fat, masseter, parotid gland and temporal muscle of one side."""
     ear = Ellipsoid((82.0, -10.0, 1634.0), (5.0, 15.0, 27.0), (0.0, 0.0, -24.0))
     cheek = Ellipsoid((50.0, 60.0, 1588.0), (14.0, 16.0, 20.0))
@@ -117,17 +123,17 @@ def _cheek() -> Paints:
     temporalis = Ellipsoid((69.0, 18.0, 1645.0), (4.5, 26.0, 28.0))
     yield paint(ear, "skin", Layer.SKIN)
     yield paint(ear.shrunk(1.8), "cartilage", Layer.FAT)
-    yield paint(cheek, "fat", Layer.SEAM, "muscle")
+    yield paint(cheek, "fat", Layer.SEAM, replaced_tissues="muscle")
     yield paint(masseter, "muscle", Layer.SEAM)
-    yield paint(parotid, "gland", Layer.SEAM, "muscle")
+    yield paint(parotid, "gland", Layer.SEAM, replaced_tissues="muscle")
     fat_spaces = (
         Ellipsoid(centre, semi_axes, (0.0, 0.0, 16.0)) for centre, semi_axes in fat_planes
     )
-    yield from paints(fat_spaces, "fat", Layer.SEAM, "muscle")
+    yield from paint_all(fat_spaces, "fat", Layer.SEAM, replaced_tissues="muscle")
     yield paint(temporalis, "muscle", Layer.SEAM)
 
 
-def _skull(person: Person, with_small_parts: bool) -> Paints:
+def _paint_skull_and_brain(person: Person, with_small_parts: bool) -> Paints:
     """A vault of two tables with diploe between them, a base of dense bone, and the brain
     within."""
     thickness_mm = person.generator(54).uniform(4.6, 7.2)
@@ -141,94 +147,95 @@ def _skull(person: Person, with_small_parts: bool) -> Paints:
             VAULT_HALF_AXES_MM[2] - thickness_mm + 1.6,
         )
     )
-    yield from bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
+    yield from paint_bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
     yield paint(diploe_limit, "cortical bone", Layer.MARROW)
     skull_base_solid = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
     is_behind = Side((0.0, -1.0, 0.0), 12.0)
     clivus = Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0))
     yield paint(skull_base_solid & is_behind, "cortical bone", Layer.MARROW)
     yield paint(skull_base_solid.shrunk(3.0) & is_behind, "red marrow", Layer.MARROW)
-    yield detail(clivus, "red marrow")
-    yield from _temporal_bone()
+    yield paint_detail(clivus, "red marrow")
+    yield from _paint_temporal_bone()
     if with_small_parts:
         hull = Hemispheres(
-            inner_skull.shrunk(draw_brain_traits(person).csf_over_gyri_mm), floor=skull_base(person)
+            inner_skull.shrunk(draw_brain_traits(person).csf_over_gyri_mm),
+            floor=draw_skull_base(person),
         )
-        yield from face.middle_cranial_fossa(person, hull)
-    yield from brain(person, inner_skull, with_small_parts)
+        yield from face.paint_below_middle_cranial_fossa(person, hull)
+    yield from paint_brain(person, inner_skull, with_small_parts)
     if with_small_parts:
-        yield from brain_parts.parts(person, inner_skull)
+        yield from brain_parts.paint_brain_parts(person, inner_skull)
 
 
-@both_sides
-def _temporal_bone() -> Paints:
+@on_both_sides
+def _paint_temporal_bone() -> Paints:
     """Mastoid with its cells, petrous bone, and the wing of the sphenoid."""
     mastoid = Ellipsoid((56.0, -22.0, 1606.0), (15.0, 22.0, 22.0))
     petrous_bone = tube([(54, -18, 1616), (18, 4, 1618)], [12.0, 8.0])
     sphenoid_wing = Ellipsoid((38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0))
     yield paint(mastoid, "cortical bone", Layer.MARROW)
-    yield detail(mastoid.shrunk(6.0), "gas")
+    yield paint_detail(mastoid.shrunk(6.0), "gas")
     yield paint(petrous_bone, "cortical bone", Layer.MARROW)
-    yield paint(sphenoid_wing, "red marrow", Layer.MARROW, "cortical bone")
+    yield paint(sphenoid_wing, "red marrow", Layer.MARROW, replaced_tissues="cortical bone")
 
 
-@both_sides
-def _eyes() -> Paints:
+@on_both_sides
+def _paint_orbit() -> Paints:
     """An orbit with its fat, the eye and its lens, four muscles and the optic nerve."""
     orbit = tube([(33, 74, 1637), (28, 58, 1637), (17, 40, 1637)], [18.5, 16.0, 5.0])
     globe = Ellipsoid((32.0, 74.0, 1637.0), (12.3, 12.3, 12.3))
     lens = Ellipsoid((32.0, 83.0, 1637.0), (4.5, 2.4, 4.5))
     optic_nerve = tube([(31, 66, 1637), (19, 42, 1637)], 2.4)
     replaced_tissues = ("muscle", "cortical bone", "red marrow", "mixed marrow")
-    yield paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, "muscle")
-    yield detail(orbit, "fat", replaced_tissues)
+    yield paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, replaced_tissues="muscle")
+    yield paint_detail(orbit, "fat", replaced_tissues=replaced_tissues)
     for muscle_offset_x, muscle_offset_z in ((9, 0), (-9, 0), (0, 9), (0, -9)):
         muscle = tube(
             [(32 + muscle_offset_x, 74, 1637 + muscle_offset_z), (22, 46, 1637)], [1.8, 2.0]
         )
-        yield detail(muscle, "muscle")
-    yield detail(optic_nerve, "white matter")
-    yield detail(globe.shrunk(-1.2), "muscle")
-    yield detail(globe, "vitreous")
-    yield detail(lens, "cartilage")
+        yield paint_detail(muscle, "muscle")
+    yield paint_detail(optic_nerve, "white matter")
+    yield paint_detail(globe.shrunk(-1.2), "muscle")
+    yield paint_detail(globe, "vitreous")
+    yield paint_detail(lens, "cartilage")
 
 
-def _airways(person: Person) -> Paints:
+def _paint_airways(person: Person) -> Paints:
     """Nasal cavity with turbinates and septum, paranasal sinuses of differing size, pharynx."""
     rng = person.generator(52)
     nose, septum = (
         Ellipsoid((0.0, 60.0, 1612.0), (half_width_mm, 36.0, 21.0)) for half_width_mm in (16.0, 1.6)
     )
-    yield detail(nose.shrunk(-2.5), "mucosa")
-    yield detail(nose, "gas")
-    yield detail(septum, "cartilage")
+    yield paint_detail(nose.shrunk(-2.5), "mucosa")
+    yield paint_detail(nose, "gas")
+    yield paint_detail(septum, "cartilage")
     for side in (1, -1):
         turbinates = (
             Ellipsoid((side * 9.0, 56.0, 1612.0 + offset_z), (4.6, 24.0, 4.4))
             for offset_z in (-10, 3)
         )
-        yield from details(turbinates, "mucosa")
+        yield from paint_details(turbinates, "mucosa")
         maxillary_sinus = Ellipsoid(
             (side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0)
         )
-        yield detail(maxillary_sinus.shrunk(-2.2), "cortical bone")
-        yield detail(maxillary_sinus.shrunk(-0.8), "mucosa")
+        yield paint_detail(maxillary_sinus.shrunk(-2.2), "cortical bone")
+        yield paint_detail(maxillary_sinus.shrunk(-0.8), "mucosa")
         semi_axes = (9 * rng.uniform(0.5, 1.3), 5.0, 11 * rng.uniform(0.5, 1.2))
-        yield from details(
+        yield from paint_details(
             (maxillary_sinus, Ellipsoid((side * 12.0, 82.0, 1666.0), semi_axes)), "gas"
         )
     sphenoid_sinus = Ellipsoid((0.0, 24.0, 1620.0), (13.0, 11.0, 8.0))
-    yield detail(sphenoid_sinus.shrunk(-1.8), "cortical bone")
-    yield detail(sphenoid_sinus, "gas")
+    yield paint_detail(sphenoid_sinus.shrunk(-1.8), "cortical bone")
+    yield paint_detail(sphenoid_sinus, "gas")
     pharynx = tube(
         [(0, 26, 1606), (0, 14, 1590), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515), (0, 22, 1500)],
         [9.0, 9.0, 6.5, 8.0, 6.5, 7.5],
     )
-    yield detail(pharynx.shrunk(-3.0), "mucosa")
-    yield detail(pharynx, "gas")
+    yield paint_detail(pharynx.shrunk(-3.0), "mucosa")
+    yield paint_detail(pharynx, "gas")
 
 
-def _jaw(with_small_parts: bool) -> Paints:
+def _paint_mouth(with_small_parts: bool) -> Paints:
     """Mandible, both rows of teeth, hard palate, tongue and the glands below it."""
     right_points: list[Point] = [
         (48, 4, 1596),
@@ -241,58 +248,63 @@ def _jaw(with_small_parts: bool) -> Paints:
     if with_small_parts:  # a chin under 8 mm of flesh
         right_points = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in right_points]
     mandible_points = right_points + [(-x, y, z) for x, y, z in right_points[-2::-1]]
-    yield from bone(tube(mandible_points, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
+    yield from paint_bone(tube(mandible_points, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
     for z in (1551, 1563):
         teeth_points = [
             (38 * np.sin(teeth_angle), 44 + 40 * np.cos(teeth_angle), z)
             for teeth_angle in np.linspace(-1.5, 1.5, 11)
         ]
         yield paint(tube(teeth_points, 4.2), "cortical bone", Layer.MARROW)
-    yield from bone(Ellipsoid((0.0, 54.0, 1583.0), (30.0, 34.0, 5.0)), 1.6)
+    yield from paint_bone(Ellipsoid((0.0, 54.0, 1583.0), (30.0, 34.0, 5.0)), 1.6)
     yield paint(face.TONGUE.shrunk(-1.5), "mucosa", Layer.CAVITY)
     yield paint(face.TONGUE, "muscle", Layer.ORGAN)
     yield paint(Ellipsoid((0.0, 40.0, 1536.0), (13.0, 26.0, 7.0)), "fat", Layer.ORGAN)
     glands = (Ellipsoid((x, 30.0, 1532.0), (9.0, 16.0, 11.0)) for x in (32.0, -32.0))
-    yield from paints(glands, "gland", Layer.ORGAN)
+    yield from paint_all(glands, "gland", Layer.ORGAN)
 
 
-def _nape(person: Person) -> Paints:
+def _paint_neck_muscles(person: Person) -> Paints:
     """Muscles in layers around the cervical spine, from the trapezius inwards, separated by fat."""
     rng = person.generator(55)
     brawn_factor = 1 + 0.7 * (person.brawn - 1)
-    lean_deg = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
+    lean_deg = float(np.degrees(np.arctan2(spine_y(1480.0) - spine_y(1560.0), 80.0)))
     fat_space = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2)
-    yield seam(fat_space)
+    yield paint_fat_plane(fat_space)
     for side in (1, -1):
         for (x, y), (half_width, half_depth), turn_deg in NAPE_MUSCLES:
             shift_x, shift_y = rng.normal(0.0, 0.8, 2).tolist()
-            centre = (side * (x + shift_x), column_y(1510.0) + y + shift_y, 1508.0)
+            centre = (side * (x + shift_x), spine_y(1510.0) + y + shift_y, 1508.0)
             belly_turn_deg = (lean_deg, 0.0, side * (turn_deg + rng.normal(0.0, 4.0)))
             belly = Ellipsoid(
                 centre, (half_width * brawn_factor, half_depth * brawn_factor, 90.0), belly_turn_deg
             )
-            yield paint(belly, "muscle", Layer.SEAM, "intermuscular fat")
+            yield paint(belly, "muscle", Layer.SEAM, replaced_tissues="intermuscular fat")
 
 
-def _throat(person: Person) -> Paints:
+def _paint_neck(person: Person) -> Paints:
     """Neck muscles with fat between them, larynx, thyroid, and the atlas with the dens."""
-    yield from _nape(person)
-    yield from _lateral_neck()
+    yield from _paint_neck_muscles(person)
+    yield from _paint_lateral_neck()
     larynx = Ellipsoid((0.0, 24.0, 1507.0), (18.0, 19.0, 22.0))
     yield paint(
         larynx - Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)), "cartilage", Layer.CONTENT
     )
-    yield from bone(Ellipsoid((0.0, -18.0, 1584.0), (5.5, 5.5, 14.0)), 1.2)
+    yield from paint_bone(Ellipsoid((0.0, -18.0, 1584.0), (5.5, 5.5, 14.0)), 1.2)
 
 
-@both_sides
-def _lateral_neck() -> Paints:
+@on_both_sides
+def _paint_lateral_neck() -> Paints:
     """Sternocleidomastoid, a lobe of the thyroid, and half of the atlas."""
     muscle_tissues = ("muscle", "intermuscular fat")
     sternocleidomastoid = tube(
         [(54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440)], [8, 10, 9, 6], step_mm=25
     )
-    yield paint(sternocleidomastoid.shrunk(-2.0), "intermuscular fat", Layer.SEAM, muscle_tissues)
-    yield paint(sternocleidomastoid, "muscle", Layer.SEAM, muscle_tissues)
+    yield paint(
+        sternocleidomastoid.shrunk(-2.0),
+        "intermuscular fat",
+        Layer.SEAM,
+        replaced_tissues=muscle_tissues,
+    )
+    yield paint(sternocleidomastoid, "muscle", Layer.SEAM, replaced_tissues=muscle_tissues)
     yield paint(Ellipsoid((17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT)
-    yield from bone(tube([(8, -8, 1590), (30, -26, 1590), (14, -46, 1588)], 6.0), 1.4)
+    yield from paint_bone(tube([(8, -8, 1590), (30, -26, 1590), (14, -46, 1588)], 6.0), 1.4)

@@ -8,27 +8,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, detail, details, paint, paints
-from fovnet.phantom.anatomy.thorax import chamber, ventricles
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    paint,
+    paint_all,
+    paint_detail,
+    paint_details,
+)
+from fovnet.phantom.anatomy.thorax import heart_chamber, plain_ventricles
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
 
 
-def heart_details(person: Person) -> Paints:
+def paint_heart_details(person: Person) -> Paints:
     """The structures in and on the ventricles and atria of this person."""
     heart = draw_heart_shape(person)
-    for paint_part in (_epicardial_fat, _right_ventricle, _left_ventricle, _atria):
+    for paint_part in (
+        _paint_epicardial_fat,
+        _paint_right_ventricle,
+        _paint_left_ventricle,
+        _paint_atria,
+    ):
         yield from paint_part(person, heart)
-    yield from _coronaries(person, heart.outer_wall)
+    yield from _paint_coronaries(person, heart.outer_wall)
 
 
-def long_axis(person: Person) -> NDArray[np.float64]:
+def left_ventricle_axis_mm(person: Person) -> NDArray[np.float64]:
     """(2, 3) mm of the person: the apex of the left ventricle, and the middle of its base."""
     left_ventricle = draw_heart_shape(person).outer_wall
     apex = _point_in_ventricle(left_ventricle, -1.0, 0.0, 0.0)
     base = _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0)
-    return _points_of_person(person, np.array([apex, base]))
+    return _place_in_person(person, np.array([apex, base]))
 
 
 def direction_to_right_ventricle(person: Person) -> NDArray[np.float64]:
@@ -39,13 +51,13 @@ def direction_to_right_ventricle(person: Person) -> NDArray[np.float64]:
     written_points = np.array(
         [_point_in_ventricle(left_ventricle, *share) for share in point_shares]
     )
-    apex, base, middle, right_point = _points_of_person(person, written_points)
+    apex, base, middle, right_point = _place_in_person(person, written_points)
     axis_direction = (base - apex) / np.linalg.norm(base - apex)
     direction = (right_point - middle) - axis_direction * ((right_point - middle) @ axis_direction)
     return np.asarray(direction / np.linalg.norm(direction))
 
 
-def _points_of_person(person: Person, written_points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _place_in_person(person: Person, written_points: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, 3) mm of the person for points (n, 3) of the written anatomy, by fixed-point
     iteration."""
     points = written_points.copy()
@@ -100,9 +112,7 @@ BASE_SHARE = 0.8
 it is still nearly at its widest."""
 
 
-def ventricle_bullet(
-    ellipsoid: Ellipsoid, left_ventricle: Ellipsoid, beyond_mm: float = 0.0
-) -> Solid:
+def bullet_solid(ellipsoid: Ellipsoid, left_ventricle: Ellipsoid, beyond_mm: float = 0.0) -> Solid:
     """An ellipsoid in or around the left ventricle as a bullet: elongated towards the base and cut
     off `beyond_mm` beyond BASE_SHARE.
 
@@ -145,7 +155,7 @@ def draw_heart_shape(person: Person) -> HeartShape:
     (2008), Eur Heart J 29:270 (walls from 15 mm).
     """
     rng = person.generator(641)
-    left_ventricle = ventricles(person)[0]
+    left_ventricle = plain_ventricles(person)[0]
     heart_kind = rng.choice(list(HEART_KINDS), p=[share for share, *_ in HEART_KINDS.values()])
     _, size_range, wall_range = HEART_KINDS[heart_kind]
     semi_axes = left_ventricle.semi * (rng.uniform(*size_range) * rng.uniform(0.96, 1.04, 3))
@@ -163,38 +173,38 @@ def draw_heart_shape(person: Person) -> HeartShape:
     return HeartShape(outer_wall, cavity, rng.uniform(0.85, 1.25))
 
 
-def _left_ventricle(person: Person, heart: HeartShape) -> Paints:
+def _paint_left_ventricle(person: Person, heart: HeartShape) -> Paints:
     """Two papillary muscles of several heads and the trabeculae of the inner wall, in a wall whose
     thickness varies between people."""
     rng = person.generator(64)
     left_ventricle = heart.outer_wall
     cavity = heart.cavity
-    yield paint(ventricle_bullet(left_ventricle, left_ventricle), "myocardium", Layer.VESSEL)
-    yield paint(ventricle_bullet(cavity, left_ventricle, 1.0), "arterial blood", Layer.VESSEL)
+    yield paint(bullet_solid(left_ventricle, left_ventricle), "myocardium", Layer.VESSEL)
+    yield paint(bullet_solid(cavity, left_ventricle, 1.0), "arterial blood", Layer.VESSEL)
     semi_axes = (14.0, 0.55 * left_ventricle.semi[1], 0.55 * left_ventricle.semi[2])
     base_space = Ellipsoid(
         _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0), semi_axes, left_ventricle.turn_deg
     )
     yield paint(base_space, "arterial blood", Layer.VESSEL)
     smooth_end_mm = 0.6 * left_ventricle.semi[0]  # the inner wall is smooth in its basal third
-    trabecular_shell = ventricle_bullet(cavity, left_ventricle, -smooth_end_mm) - ventricle_bullet(
+    trabecular_shell = bullet_solid(cavity, left_ventricle, -smooth_end_mm) - bullet_solid(
         cavity.shrunk(4.0), left_ventricle, -smooth_end_mm
     )
     trabecular_ridges = Sheets(
         trabecular_shell, (26.0, 11.0, 11.0), 0.35, (rng.uniform(0, 6), rng.uniform(0, 6), 1.0)
     )
-    yield detail(trabecular_ridges, "myocardium", over="arterial blood")
-    yield from _trabeculae(cavity, person.generator(901))
+    yield paint_detail(trabecular_ridges, "myocardium", replaced_tissues="arterial blood")
+    yield from _paint_trabeculae(cavity, person.generator(901))
     for angle_deg in (125.0, 235.0):  # degrees from the septum: both are on the free wall
-        yield from _papillary_muscle(cavity, np.deg2rad(angle_deg + rng.normal(0, 9)), rng)
+        yield from _paint_papillary_muscle(cavity, np.deg2rad(angle_deg + rng.normal(0, 9)), rng)
     valve_centre = _point_in_ventricle(left_ventricle, 0.72, 0.0, 0.0)
     mitral_valve = Ellipsoid(valve_centre, (1.2, 15.0, 15.0), left_ventricle.turn_deg) - Ellipsoid(
         valve_centre, (6.0, 5.0, 10.0)
     )
-    yield detail(mitral_valve, "tendon", over="arterial blood")
+    yield paint_detail(mitral_valve, "tendon", replaced_tissues="arterial blood")
 
 
-def _trabeculae(cavity: Ellipsoid, rng: np.random.Generator) -> Paints:
+def _paint_trabeculae(cavity: Ellipsoid, rng: np.random.Generator) -> Paints:
     """Trabeculae carneae: 6 to 13 ridges 3 to 5 mm wide along the wall from near the apex, most of
     them to the middle of the cavity."""
     for _ in range(rng.integers(6, 14)):
@@ -210,10 +220,12 @@ def _trabeculae(cavity: Ellipsoid, rng: np.random.Generator) -> Paints:
             )
         radius_mm = rng.uniform(1.5, 2.5)
         ridge = tube(ridge_points, [radius_mm, radius_mm, radius_mm, 0.6 * radius_mm])
-        yield detail(ridge, "myocardium", over="arterial blood")
+        yield paint_detail(ridge, "myocardium", replaced_tissues="arterial blood")
 
 
-def _papillary_muscle(cavity: Ellipsoid, muscle_angle: float, rng: np.random.Generator) -> Paints:
+def _paint_papillary_muscle(
+    cavity: Ellipsoid, muscle_angle: float, rng: np.random.Generator
+) -> Paints:
     """A papillary muscle at that angle (radians from the septum): one to three heads side by side,
     from near the apex to the middle."""
     for _ in range(rng.integers(1, 4)):
@@ -222,10 +234,10 @@ def _papillary_muscle(cavity: Ellipsoid, muscle_angle: float, rng: np.random.Gen
         root = _point_about_axis(cavity, -0.65, angle, 0.72)
         tip = _point_about_axis(cavity, rng.uniform(0.1, 0.4), angle, radius_share)
         muscle = tube([root, tip], [rng.uniform(3.5, 5.5), rng.uniform(2.0, 3.5)])
-        yield detail(muscle, "myocardium", over="arterial blood")
+        yield paint_detail(muscle, "myocardium", replaced_tissues="arterial blood")
 
 
-def right_ventricle_cavity(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
+def right_cavity_solid(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
     """The cavity of the right ventricle, wrapped around the left one: flat at the diaphragm and the
     sternum, wide at the base, thin at the apex.
 
@@ -259,19 +271,21 @@ def right_ventricle_cavity(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
     return cavity
 
 
-def _right_ventricle(person: Person, heart: HeartShape) -> Paints:
+def _paint_right_ventricle(person: Person, heart: HeartShape) -> Paints:
     """The right ventricle with a thin wall under fat, coarse trabeculae, the moderator band, and
     the outflow tract to the pulmonary trunk."""
-    plain_ventricle = ventricles(person)[1]
-    cavity = right_ventricle_cavity(heart)
+    plain_ventricle = plain_ventricles(person)[1]
+    cavity = right_cavity_solid(heart)
     plain_rest = plain_ventricle.shrunk(-3.5) - cavity
     replaced_tissues = ("myocardium", "visceral fat", "lung", "liver")
-    yield paint(plain_rest, "visceral fat", Layer.VESSEL, over=("venous blood", "myocardium"))
-    yield paint(right_ventricle_cavity(heart, 2.5), "myocardium", Layer.CONTENT)
-    yield paint(cavity, "venous blood", Layer.VESSEL, over=replaced_tissues)
+    yield paint(
+        plain_rest, "visceral fat", Layer.VESSEL, replaced_tissues=("venous blood", "myocardium")
+    )
+    yield paint(right_cavity_solid(heart, 2.5), "myocardium", Layer.CONTENT)
+    yield paint(cavity, "venous blood", Layer.VESSEL, replaced_tissues=replaced_tissues)
     ridge_phase = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
     trabecular_ridges = Sheets(
-        cavity - right_ventricle_cavity(heart, -7.0), (27.0, 15.0, 18.0), 0.24, ridge_phase
+        cavity - right_cavity_solid(heart, -7.0), (27.0, 15.0, 18.0), 0.24, ridge_phase
     )
     moderator_band = tube(
         [
@@ -280,8 +294,10 @@ def _right_ventricle(person: Person, heart: HeartShape) -> Paints:
         ],
         2.5,
     )
-    yield from details((trabecular_ridges, moderator_band), "myocardium", over="venous blood")
-    yield from _right_bundles(person, heart, cavity)
+    yield from paint_details(
+        (trabecular_ridges, moderator_band), "myocardium", replaced_tissues="venous blood"
+    )
+    yield from _paint_right_trabeculae(person, heart, cavity)
     outflow_points = [
         _point_in_ventricle(heart.outer_wall, 0.3, 1.0, 0.5),
         (-20.0, 44.0, 1326.0),
@@ -292,7 +308,7 @@ def _right_ventricle(person: Person, heart: HeartShape) -> Paints:
     yield paint(outflow, "venous blood", Layer.VESSEL)
 
 
-def _right_bundles(person: Person, heart: HeartShape, cavity: Solid) -> Paints:
+def _paint_right_trabeculae(person: Person, heart: HeartShape, cavity: Solid) -> Paints:
     """4 to 9 coarse bundles 3 to 7 mm thick from the septum or the floor of the right ventricle to
     its free wall, most near the apex.
 
@@ -315,10 +331,10 @@ def _right_bundles(person: Person, heart: HeartShape, cavity: Solid) -> Paints:
             ],
             end_radii_mm,
         )
-        yield detail(bundle & cavity, "myocardium", over="venous blood")
+        yield paint_detail(bundle & cavity, "myocardium", replaced_tissues="venous blood")
 
 
-def _epicardial_fat(person: Person, heart: HeartShape) -> Paints:
+def _paint_epicardial_fat(person: Person, heart: HeartShape) -> Paints:
     """The diaphragm below the heart at any depth of breath, fat in front, and the pericardium
     around the epicardial fat.
 
@@ -343,24 +359,28 @@ def _epicardial_fat(person: Person, heart: HeartShape) -> Paints:
     apical_fat = Ellipsoid(
         _point_in_ventricle(left_ventricle, -0.55, 1.1, -0.3), fat_axes, left_ventricle.turn_deg
     )
-    yield paint(diaphragm, "muscle", Layer.CAVITY, over="lung")
-    yield paint(apical_fat, "visceral fat", Layer.CAVITY, over=("lung", "muscle"))
+    yield paint(diaphragm, "muscle", Layer.CAVITY, replaced_tissues="lung")
+    yield paint(apical_fat, "visceral fat", Layer.CAVITY, replaced_tissues=("lung", "muscle"))
     replaced_tissues = ("lung", "muscle", "liver", "visceral fat", "tendon")
     for tissue, added_mm in (("tendon", 1.2), ("visceral fat", 0.0)):
-        left_fat = ventricle_bullet(
-            _left_ventricle_with_fat(person, left_ventricle, 3.0 * fat_factor).shrunk(-added_mm),
+        left_fat = bullet_solid(
+            _draw_left_ventricle_with_fat(person, left_ventricle, 3.0 * fat_factor).shrunk(
+                -added_mm
+            ),
             left_ventricle,
             4.0 + added_mm,
         )
-        yield from paints(
-            (left_fat, right_ventricle_cavity(heart, 2.5 + right_fat_mm + added_mm)),
+        yield from paint_all(
+            (left_fat, right_cavity_solid(heart, 2.5 + right_fat_mm + added_mm)),
             tissue,
             Layer.ORGAN,
-            replaced_tissues,
+            replaced_tissues=replaced_tissues,
         )
 
 
-def _left_ventricle_with_fat(person: Person, left_ventricle: Ellipsoid, fat_mm: float) -> Ellipsoid:
+def _draw_left_ventricle_with_fat(
+    person: Person, left_ventricle: Ellipsoid, fat_mm: float
+) -> Ellipsoid:
     """The left ventricle and its epicardial fat: `fat_mm` at its grooves, mostly less on the free
     wall, which touches the lung.
 
@@ -386,12 +406,12 @@ def _left_ventricle_with_fat(person: Person, left_ventricle: Ellipsoid, fat_mm: 
     )
 
 
-def _atria(person: Person, heart: HeartShape) -> Paints:
+def _paint_atria(person: Person, heart: HeartShape) -> Paints:
     """The left auricle, the pulmonary veins, and the aortic root between the atria."""
-    left_auricle = chamber(person, (-14, -8, 28), (13, 18, 12), is_turned=False)
+    left_auricle = heart_chamber(person, (-14, -8, 28), (13, 18, 12), is_turned=False)
     yield paint(left_auricle.shrunk(-2.0), "myocardium", Layer.CONTENT)
     yield paint(left_auricle - heart.outer_wall, "arterial blood", Layer.VESSEL)
-    x, y, z = chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False).centre
+    x, y, z = heart_chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False).centre
     for side in (1, -1):
         for offset_z in (10.0, -10.0):
             vein_points = [
@@ -399,13 +419,13 @@ def _atria(person: Person, heart: HeartShape) -> Paints:
                 (x + 48.0 * side, y - 22, z + 1.6 * offset_z),
             ]
             yield paint(tube(vein_points, [7.0, 5.0]), "arterial blood", Layer.VESSEL)
-    valve_centre = chamber(person, (18, 2, 11), (1, 1, 1)).centre
+    valve_centre = heart_chamber(person, (18, 2, 11), (1, 1, 1)).centre
     aortic_root = tube([valve_centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0], step_mm=12)
     yield paint(aortic_root.shrunk(-1.8), "myocardium", Layer.VESSEL)
     yield paint(aortic_root, "arterial blood", Layer.VESSEL)
 
 
-def _coronaries(person: Person, left_ventricle: Ellipsoid) -> Paints:
+def _paint_coronaries(person: Person, left_ventricle: Ellipsoid) -> Paints:
     """The grooves between the chambers, filled with fat in which the coronary vessels run."""
     fat_mm = 1.5 + 0.10 * person.fat_mm + 0.04 * max(person.age - 30, 0)
     for up_share, right_share in (
@@ -417,11 +437,13 @@ def _coronaries(person: Person, left_ventricle: Ellipsoid) -> Paints:
             for base_share in (0.7, 0.2, -0.4)
         ]
         groove_fat = tube(groove_points, [fat_mm + 2.5, fat_mm + 1.5, fat_mm])
-        yield paint(groove_fat, "visceral fat", Layer.VESSEL, over="myocardium")
-        yield detail(tube(groove_points, [2.0, 1.7, 1.2]), "arterial blood")
+        yield paint(groove_fat, "visceral fat", Layer.VESSEL, replaced_tissues="myocardium")
+        yield paint_detail(tube(groove_points, [2.0, 1.7, 1.2]), "arterial blood")
     ring_points = [
         _point_about_axis(left_ventricle, 0.78, angle, 1.05)
         for angle in np.linspace(0, 2 * np.pi, 13)
     ]
-    yield paint(tube(ring_points, fat_mm + 1.0), "visceral fat", Layer.VESSEL, over="myocardium")
-    yield detail(tube(ring_points, 1.8), "venous blood", over="visceral fat")
+    yield paint(
+        tube(ring_points, fat_mm + 1.0), "visceral fat", Layer.VESSEL, replaced_tissues="myocardium"
+    )
+    yield paint_detail(tube(ring_points, 1.8), "venous blood", replaced_tissues="visceral fat")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paints
-from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, column_y
+from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_all
+from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, tube
 from fovnet.phantom.person.traits import Person
 
@@ -95,7 +95,7 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
     return drawn_kidneys[0], drawn_kidneys[1], is_horseshoe
 
 
-def kidneys(person: Person, dome_z: float, fat_mm: float) -> Paints:
+def paint_kidneys(person: Person, dome_z: float, fat_mm: float) -> Paints:
     """The kidneys that the person has, in their fat; the isthmus of a horseshoe crosses in front of
     the aorta."""
     right_kidney, left_kidney, is_horseshoe = draw_kidneys(person, dome_z)
@@ -104,28 +104,28 @@ def kidneys(person: Person, dome_z: float, fat_mm: float) -> Paints:
         (-1, "left kidney", left_kidney),
     ):
         if organ_name not in person.missing:
-            yield from _kidney(side, kidney, fat_mm, is_horseshoe)
+            yield from _paint_kidney(side, kidney, fat_mm, is_horseshoe)
     if is_horseshoe and not {"right kidney", "left kidney"} & person.missing:
         isthmus_ends = [
-            (side * 50.0, column_y(kidney.z) + 16.0, kidney.z - 36.0 * kidney.size)
+            (side * 50.0, spine_y(kidney.z) + 16.0, kidney.z - 36.0 * kidney.size)
             for side, kidney in ((1, right_kidney), (-1, left_kidney))
         ]
         isthmus_z = min(right_kidney.z, left_kidney.z) - 42.0
         isthmus = tube(
-            [isthmus_ends[0], (0.0, column_y(isthmus_z) + 52.0, isthmus_z), isthmus_ends[1]],
+            [isthmus_ends[0], (0.0, spine_y(isthmus_z) + 52.0, isthmus_z), isthmus_ends[1]],
             [15.0, 10.0, 15.0],
             step_mm=12,
         )
         yield paint(isthmus, "kidney cortex", Layer.CONTENT)
 
 
-def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Paints:
+def _paint_kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Paints:
     """One kidney: fat, most of it behind and below; pyramids around the fatty sinus, which opens
     medially."""
     capsule_fat_mm = min(8.0, fat_mm)
     size_factor = kidney.size
     middle_z = kidney.z
-    middle_y = column_y(middle_z) + 2 + 0.35 * (fat_mm - capsule_fat_mm)
+    middle_y = spine_y(middle_z) + 2 + 0.35 * (fat_mm - capsule_fat_mm)
     lean_deg = 12.0 if is_horseshoe else -12.0  # lower poles diverge, those of a horseshoe converge
     turn_deg = (-12.0, lean_deg * side, 28.0 * side)
     capsule = Ellipsoid(
@@ -138,10 +138,13 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
     )
     yield paint(capsule.shrunk(-capsule_fat_mm), "visceral fat", Layer.CAVITY)
     yield paint(
-        fat_behind.shrunk(-0.7 * fat_mm), "visceral fat", Layer.ORGAN, over=("liver", "spleen")
+        fat_behind.shrunk(-0.7 * fat_mm),
+        "visceral fat",
+        Layer.ORGAN,
+        replaced_tissues=("liver", "spleen"),
     )
     yield paint(capsule, "kidney cortex", Layer.CONTENT)
-    yield from _pyramids(side, size_factor, capsule)
+    yield from _paint_pyramids(side, size_factor, capsule)
     medial_vector_mm = -side * 6.0 * size_factor * capsule.axes[:, 0]
     sinus_centre = np.asarray(capsule.centre) + medial_vector_mm
     sinus = Ellipsoid(
@@ -157,12 +160,14 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
         [sinus_centre, sinus_centre + 4.5 * medial_vector_mm],
         [7.0 * size_factor * kidney.sinus_width, 9.0 * size_factor * kidney.sinus_width],
     )
-    yield from paints((sinus, hilum_lip), "visceral fat", Layer.VESSEL, over=KIDNEY_TISSUES)
+    yield from paint_all(
+        (sinus, hilum_lip), "visceral fat", Layer.VESSEL, replaced_tissues=KIDNEY_TISSUES
+    )
     yield paint(sinus.shrunk(7.0 * size_factor * kidney.sinus_width), "urine", Layer.VESSEL)
     # it leaves the aorta above the bifurcation however low the kidney is
     origin_z = max(middle_z, 1130.0)
     vessel_points = [
-        (side * 12, column_y(origin_z) + 32, origin_z + 8),
+        (side * 12, spine_y(origin_z) + 32, origin_z + 8),
         (side * 36, middle_y + 18, middle_z + 4),
         tuple(sinus_centre),
     ]
@@ -172,10 +177,15 @@ def _kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) -> Pai
         (side * 46, middle_y + 14, middle_z - 50),
         (side * 40, middle_y + 26, middle_z - 75),
     ]
-    yield paint(tube(vessel_points, [4.0, 2.5, 2.0]), "urine", Layer.CONTENT, over="visceral fat")
+    yield paint(
+        tube(vessel_points, [4.0, 2.5, 2.0]),
+        "urine",
+        Layer.CONTENT,
+        replaced_tissues="visceral fat",
+    )
 
 
-def _pyramids(side: int, size_factor: float, capsule: Ellipsoid) -> Paints:
+def _paint_pyramids(side: int, size_factor: float, capsule: Ellipsoid) -> Paints:
     """Twelve pyramids of medulla, four rows of three around the sinus."""
     for height_share in (-0.6, -0.2, 0.2, 0.6):
         for lateral_share, front_share in ((0.62, 0.0), (0.1, 0.62), (0.1, -0.62)):
@@ -189,4 +199,4 @@ def _pyramids(side: int, size_factor: float, capsule: Ellipsoid) -> Paints:
                 tuple(pyramid_centre.tolist()),
                 (5.5 * size_factor, 5.0 * size_factor, 7.0 * size_factor),
             )
-            yield paint(pyramid, "kidney medulla", Layer.CONTENT, over=KIDNEY_TISSUES)
+            yield paint(pyramid, "kidney medulla", Layer.CONTENT, replaced_tissues=KIDNEY_TISSUES)

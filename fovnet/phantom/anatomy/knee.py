@@ -13,12 +13,14 @@ import numpy as np
 from fovnet.phantom.anatomy.layers import (
     Layer,
     Paints,
-    bone,
-    detail,
-    details,
-    on_side,
+    growth_plate_tissue,
     paint,
-    paints,
+    paint_all,
+    paint_bone,
+    paint_detail,
+    paint_details,
+    place_paints,
+    place_solid,
     shift_sideways,
 )
 from fovnet.phantom.anatomy.limbs import leg_ellipsoid, leg_tube
@@ -102,23 +104,23 @@ Res Int 2012:679658.
 """
 
 
-def knees(person: Person) -> Paints:
+def paint_knees(person: Person) -> Paints:
     """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella,
     menisci, cruciate ligaments, joint fluid."""
     for side in (1, -1):
-        yield from _soft_tissue(person, side)
-        yield from on_side(_bones(person), side)
+        yield from _paint_knee_soft_tissue(person, side)
+        yield from place_paints(_paint_femur_end(person), side)
         # reaches outwards and inwards are nearly the same: those of the left are not exchanged
         tibia_rows = tuple(
-            (z, side * x, *reaches) for z, x, *reaches in _leg_rows(person, TIBIA_OUTLINE)
+            (z, side * x, *reaches) for z, x, *reaches in _place_leg_rows(person, TIBIA_OUTLINE)
         )
-        yield from bone(Outline(tibia_rows), 1.5, "yellow marrow")
-        yield from on_side(_signs_of_age(person, side), side)
-        for paint_part in (_menisci, _cruciate_ligaments, _extensor_apparatus):
-            yield from on_side(paint_part(person), side)
+        yield from paint_bone(Outline(tibia_rows), 1.5, "yellow marrow")
+        yield from place_paints(_paint_signs_of_age(person, side), side)
+        for paint_part in (_paint_menisci, _paint_cruciate_ligaments, _paint_extensor_apparatus):
+            yield from place_paints(paint_part(person), side)
 
 
-def _soft_tissue(person: Person, side: int) -> Paints:
+def _paint_knee_soft_tissue(person: Person, side: int) -> Paints:
     """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm
     above it muscles touch one another again."""
     brawn_factor = 1 + 0.8 * (person.brawn - 1)
@@ -127,63 +129,70 @@ def _soft_tissue(person: Person, side: int) -> Paints:
     rng = person.generator(945)
     soft_tissues = ("muscle", "intermuscular fat", "fat")
     yield paint(
-        fat_sleeve if side > 0 else fat_sleeve.mirror(), "fat", Layer.SEAM, over=soft_tissues[:2]
+        place_solid(fat_sleeve, side),
+        "fat",
+        Layer.SEAM,
+        replaced_tissues=soft_tissues[:2],
     )
     for line_points, belly_radii in KNEE_BELLIES:
         right_belly = leg_tube(
             person, line_points, [line_radius * brawn_factor for line_radius in belly_radii]
         )
-        belly = right_belly if side > 0 else right_belly.mirror()
+        belly = place_solid(right_belly, side)
         yield paint(
             shift_sideways(belly, 1.5, rng) & below_thigh,
             "intermuscular fat",
             Layer.SEAM,
-            soft_tissues,
+            replaced_tissues=soft_tissues,
         )
-        yield paint(belly & below_thigh, "muscle", Layer.SEAM, soft_tissues)
+        yield paint(belly & below_thigh, "muscle", Layer.SEAM, replaced_tissues=soft_tissues)
     tendons = (
         paint(leg_tube(person, line_points, line_radius), tissue, Layer.VESSEL)
         for line_points, line_radius, tissue in KNEE_CORDS
     )
-    yield from on_side(tendons, side)
+    yield from place_paints(tendons, side)
 
 
-def _leg_rows(
+def _place_leg_rows(
     person: Person, table: tuple[tuple[float, ...], ...]
 ) -> tuple[tuple[float, ...], ...]:
     """Rows (z, x, y, reaches) of a cross-section, with the leg's lateral offset."""
     return tuple((z, x + person.turned_out_mm(z), y, *reaches) for z, x, y, *reaches in table)
 
 
-def _bones(person: Person) -> Paints:
+def _paint_femur_end(person: Person) -> Paints:
     """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage
     on the joint surfaces."""
     ellipsoid = partial(leg_ellipsoid, person)
-    yield from bone(Loft(_leg_rows(person, FEMUR_OUTLINE), square=0.35), 1.5, "yellow marrow")
+    yield from paint_bone(
+        Loft(_place_leg_rows(person, FEMUR_OUTLINE), square=0.35), 1.5, "yellow marrow"
+    )
     cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
     # the lateral lip of the groove is the higher one
     for offset_x, front_mm in ((-17, 20.0), (17, 24.0)):
         trochlear_lip = ellipsoid((98 + offset_x, front_mm - 18, 512), (18, 17, 18))
         yield paint(trochlear_lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
-        yield from bone(trochlear_lip, 1.3, "yellow marrow")
+        yield from paint_bone(trochlear_lip, 1.3, "yellow marrow")
     shafts = (
         leg_tube(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
         leg_tube(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
     )
-    yield from paints(shafts, "yellow marrow", Layer.MARROW, over="cortical bone")
+    yield from paint_all(shafts, "yellow marrow", Layer.MARROW, replaced_tissues="cortical bone")
     notch = ellipsoid((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
-    yield paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over="yellow marrow")
-    yield detail(notch, "fat", over=("cortical bone", "yellow marrow", "cartilage"))
+    yield paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, replaced_tissues="yellow marrow")
+    yield paint_detail(
+        notch, "fat", replaced_tissues=("cortical bone", "yellow marrow", "cartilage")
+    )
     # growth plate or its scar: a thin dark line across the marrow
-    growth_plate = "red marrow" if person.age > 20 else "cartilage"
+    growth_plate = growth_plate_tissue(person)
     for z, half_depth_mm in ((533.0, 24.0), (437.0, 22.0)):
         scar = ellipsoid((98, -4, z), (32.0, half_depth_mm, 5.0)) - ellipsoid(
             (98, -4, z - 1.6), (32.0, half_depth_mm, 5.0)
         )
-        yield detail(scar, growth_plate, over="yellow marrow")
+        yield paint_detail(scar, growth_plate, replaced_tissues="yellow marrow")
 
 
-def _signs_of_age(person: Person, side: int) -> Paints:
+def _paint_signs_of_age(person: Person, side: int) -> Paints:
     """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow
     oedema under damaged cartilage; of the right side with the traits of the given one.
 
@@ -200,7 +209,7 @@ def _signs_of_age(person: Person, side: int) -> Paints:
     if sign_dice[0] < red_marrow_share:
         metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
         patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, patch_phase)
-        yield detail(patches, "mixed marrow", over="yellow marrow")
+        yield paint_detail(patches, "mixed marrow", replaced_tissues="yellow marrow")
     osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * sign_dice[1], 0.0, 5.0))
     if osteophyte_mm > 1.0:
         for tip in (
@@ -215,7 +224,7 @@ def _signs_of_age(person: Person, side: int) -> Paints:
             osteophyte = ellipsoid(
                 tip, (2 + osteophyte_mm, 2 + 1.5 * osteophyte_mm, 1.5 + 0.6 * osteophyte_mm)
             )
-            yield from bone(osteophyte, 0.9, "yellow marrow")
+            yield from paint_bone(osteophyte, 0.9, "yellow marrow")
     if sign_dice[1] > 0.88:
         oedema_centre = (
             76.0 if patch_phase[0] > 2 else 121.0,
@@ -223,10 +232,10 @@ def _signs_of_age(person: Person, side: int) -> Paints:
             462.0 if patch_phase[1] > 3 else 490.0,
         )
         oedema = ellipsoid(oedema_centre, (oedema_mm, 1.3 * oedema_mm, 0.8 * oedema_mm))
-        yield detail(oedema, "tumour", over="yellow marrow")
+        yield paint_detail(oedema, "tumour", replaced_tissues="yellow marrow")
 
 
-def _menisci(person: Person) -> Paints:
+def _paint_menisci(person: Person) -> Paints:
     """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the
     intercondylar eminence."""
     ellipsoid = partial(leg_ellipsoid, person)
@@ -247,18 +256,20 @@ def _menisci(person: Person) -> Paints:
         yield paint(
             ellipsoid((middle_x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE
         )
-        yield detail(meniscus, "tendon", over=("cartilage", "fat", "tendon", "muscle"))
-    yield from bone(ellipsoid((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
+        yield paint_detail(
+            meniscus, "tendon", replaced_tissues=("cartilage", "fat", "tendon", "muscle")
+        )
+    yield from paint_bone(ellipsoid((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
 
 
-def _cruciate_ligaments(person: Person) -> Paints:
+def _paint_cruciate_ligaments(person: Person) -> Paints:
     """The anterior and the posterior cruciate ligament."""
     anterior_ligament = leg_tube(person, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
     posterior_ligament = leg_tube(person, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
-    return details((anterior_ligament, posterior_ligament), "tendon")
+    return paint_details((anterior_ligament, posterior_ligament), "tendon")
 
 
-def _extensor_apparatus(person: Person) -> Paints:
+def _paint_extensor_apparatus(person: Person) -> Paints:
     """Patella with its cartilage, the tendons above and below it, Hoffa's fat pad, joint fluid."""
     ellipsoid = partial(leg_ellipsoid, person)
     fluid_mm = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
@@ -268,10 +279,10 @@ def _extensor_apparatus(person: Person) -> Paints:
     yield paint(ellipsoid((98, 30, 478), (25, 15, 20)), "fat", Layer.SEAM)
     yield paint(suprapatellar_pouch, "joint fluid", Layer.CONTENT)
     yield paint(ellipsoid((98, 37, 512), (21, 9.5, 18)), "cartilage", Layer.BONE)
-    yield from bone(ellipsoid((98, 42, 512), (22, 10, 21), square=0.25), 1.6, "yellow marrow")
+    yield from paint_bone(ellipsoid((98, 42, 512), (22, 10, 21), square=0.25), 1.6, "yellow marrow")
     yield paint(ellipsoid((98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE)
     yield paint(ellipsoid((98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE)
     condylar_recesses = (ellipsoid((x, 6, 502), (1.0 + 0.9 * fluid_mm, 16, 14)) for x in (62, 134))
-    yield from paints(condylar_recesses, "joint fluid", Layer.CONTENT)
+    yield from paint_all(condylar_recesses, "joint fluid", Layer.CONTENT)
     joint_space = ellipsoid((98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid_mm))
-    yield detail(joint_space, "joint fluid", over="cartilage")
+    yield paint_detail(joint_space, "joint fluid", replaced_tissues="cartilage")

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import IntEnum
 from functools import wraps
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Solid, Tube
+from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.tissues import label_of
 
 
@@ -33,102 +34,163 @@ class Layer(IntEnum):
 
 
 Paints = Iterator[Paint]
-"""What each file of this room gives: within a layer, what comes later is painted over what came
-before."""
+"""What each painter of this room yields: within a layer, a later paint covers an earlier one."""
 
-Flat = Callable[[Solid, float], Solid]
-"""The part of a solid that is at least so many mm above what the person lies on."""
+Flatten = Callable[[Solid, float], Solid]
+"""Gives the part of a solid that is at least so many mm above what the person lies on."""
 
 P = ParamSpec("P")
+SolidT = TypeVar("SolidT", bound=Solid)
 
 LYMPH_NODE = "spleen"
 """The tissue of lymph nodes: T1 and T2 of lymphatic tissue are close to the spleen's."""
 
+NERVE = "spinal cord"
+"""The tissue of peripheral nerves and nerve roots, which have none of their own."""
+
+ERECTILE_TISSUE = "gonad"
+"""The tissue of corpora cavernosa and spongiosum and of the vestibular bulbs: as bright as gonads
+on T2-weighted images."""
+
 SKIN_MM = 1.8
 
+ADULT_YEARS = 15.0
+"""From this age on muscles and organs have the size of an adult's."""
 
-def paint(solid: Solid, tissue: str, layer: Layer, over: str | tuple[str, ...] = ()) -> Paint:
-    """The solid filled with a tissue by name, covering only the tissues `over` when some are
-    named."""
-    covered_tissues = (over,) if isinstance(over, str) else over
-    return Paint(solid, label_of(tissue), layer, tuple(map(label_of, covered_tissues)))
+GROWTH_PLATE_YEARS = 20.0
+"""Until this age growth plates are cartilage; later a scar remains."""
 
 
-def paints(
-    solids: Iterable[Solid], tissue: str, layer: Layer, over: str | tuple[str, ...] = ()
+def paint(
+    solid: Solid, tissue: str, layer: Layer, *, replaced_tissues: str | tuple[str, ...] = ()
+) -> Paint:
+    """The solid filled with a tissue by name; when some are named, only `replaced_tissues` are
+    painted over."""
+    if isinstance(replaced_tissues, str):
+        replaced_tissues = (replaced_tissues,)
+    return Paint(solid, label_of(tissue), layer, tuple(map(label_of, replaced_tissues)))
+
+
+def paint_all(
+    solids: Iterable[Solid],
+    tissue: str,
+    layer: Layer,
+    *,
+    replaced_tissues: str | tuple[str, ...] = (),
 ) -> Paints:
-    """Several solids of one tissue."""
-    return (paint(solid, tissue, layer, over) for solid in solids)
+    """Several solids of one tissue, each as by `paint`."""
+    return (paint(solid, tissue, layer, replaced_tissues=replaced_tissues) for solid in solids)
 
 
-def detail(solid: Solid, tissue: str, over: str | tuple[str, ...] = ()) -> Paint:
-    """A solid painted over everything but later details."""
-    return paint(solid, tissue, Layer.DETAIL, over)
+def paint_detail(
+    solid: Solid, tissue: str, *, replaced_tissues: str | tuple[str, ...] = ()
+) -> Paint:
+    """A solid of the last layer: only later details can cover it."""
+    return paint(solid, tissue, Layer.DETAIL, replaced_tissues=replaced_tissues)
 
 
-def details(solids: Iterable[Solid], tissue: str, over: str | tuple[str, ...] = ()) -> Paints:
-    """Several details of one tissue."""
-    return paints(solids, tissue, Layer.DETAIL, over)
+def paint_details(
+    solids: Iterable[Solid], tissue: str, *, replaced_tissues: str | tuple[str, ...] = ()
+) -> Paints:
+    """Several details of one tissue, each as by `paint_detail`."""
+    return paint_all(solids, tissue, Layer.DETAIL, replaced_tissues=replaced_tissues)
 
 
-def seam(solid: Solid) -> Paint:
-    """A plane of fat between muscles."""
-    return paint(solid, "intermuscular fat", Layer.SEAM, over="muscle")
+def paint_fat_plane(solid: Solid) -> Paint:
+    """A plane of fat between muscles; it replaces muscle only."""
+    return paint(solid, "intermuscular fat", Layer.SEAM, replaced_tissues="muscle")
 
 
-def on_side(right_paints: Paints, side: int) -> Paints:
+def place_solid(right_solid: SolidT, side: int) -> SolidT:
+    """A solid of the right side, or with `side` -1 its mirror image on the left."""
+    if side > 0:
+        return right_solid
+    return cast(SolidT, right_solid.mirror())
+
+
+def place_paints(right_paints: Paints, side: int) -> Paints:
     """Paints of the right side, or with `side` -1 their mirror images on the left."""
     if side > 0:
         return right_paints
-    return (replace(stroke, solid=stroke.solid.mirror()) for stroke in right_paints)
+    return (replace(right_paint, solid=right_paint.solid.mirror()) for right_paint in right_paints)
 
 
-def both_sides(paint_right: Callable[P, Paints]) -> Callable[P, Paints]:
-    """What `paint_right` gives for the right side, then its mirror image on the left."""
+def on_both_sides(paint_right: Callable[P, Paints]) -> Callable[P, Paints]:
+    """Decorates a painter of the right side: it then paints that, and its mirror image on the
+    left."""
 
     @wraps(paint_right)
     def paint_both(*args: P.args, **kwargs: P.kwargs) -> Paints:
         for side in (1, -1):
-            yield from on_side(paint_right(*args, **kwargs), side)
+            yield from place_paints(paint_right(*args, **kwargs), side)
 
     return paint_both
 
 
-def bone(solid: Solid, cortex_mm: float, marrow: str = "red marrow") -> Paints:
-    """A bone: dark cortex of that thickness around marrow."""
+def factor_of_women(person: Person, factor: float) -> float:
+    """That factor for a woman, 1 for a man: the anatomy is written for a man."""
+    if person.female:
+        return factor
+    return 1.0
+
+
+def factor_of_children(person: Person, factor: float) -> float:
+    """That factor before ADULT_YEARS, 1 from then on: the anatomy is written for an adult."""
+    if person.age < ADULT_YEARS:
+        return factor
+    return 1.0
+
+
+def growth_plate_tissue(person: Person) -> str:
+    """The tissue of a growth plate, or of the scar that remains of it in an adult."""
+    if person.age > GROWTH_PLATE_YEARS:
+        return "red marrow"
+    return "cartilage"
+
+
+def paint_bone(solid: Solid, cortex_mm: float, marrow: str = "red marrow") -> Paints:
+    """A bone: a dark cortex of that thickness around marrow of that tissue."""
     yield paint(solid, "cortical bone", Layer.BONE)
     yield paint(solid.shrunk(cortex_mm), marrow, Layer.MARROW)
 
 
-def cover(muscle: Solid, fat_mm: float, flatten: Flat = lambda solid, _: solid) -> Paints:
-    """Fat of that thickness over a muscle, and skin; `flatten` presses both flat."""
-    yield paint(flatten(muscle.shrunk(-fat_mm - SKIN_MM), 0.0), "skin", Layer.SKIN)
-    yield paint(flatten(muscle.shrunk(-fat_mm), SKIN_MM), "fat", Layer.FAT)
+def paint_fat_and_skin(
+    muscle: Solid, fat_mm: float, flatten: Flatten = lambda solid, _: solid
+) -> Paints:
+    """Fat of that thickness over a muscle, and skin over the fat; `flatten` presses both flat."""
+    skin = muscle.shrunk(-fat_mm - SKIN_MM)
+    fat = muscle.shrunk(-fat_mm)
+    yield paint(flatten(skin, 0.0), "skin", Layer.SKIN)
+    yield paint(flatten(fat, SKIN_MM), "fat", Layer.FAT)
 
 
-def skin_fat_muscle(skin: Solid, fat_mm: float, muscle_mm: float) -> Paints:
-    """Fat and muscle at those depths under the surface of the skin."""
+def paint_skin_fat_muscle(skin: Solid, fat_depth_mm: float, muscle_depth_mm: float) -> Paints:
+    """A solid of skin, in it fat and muscle that begin at those depths under its surface."""
     yield paint(skin, "skin", Layer.SKIN)
-    yield paint(skin.shrunk(fat_mm), "fat", Layer.FAT)
-    yield paint(skin.shrunk(muscle_mm), "muscle", Layer.MUSCLE)
+    yield paint(skin.shrunk(fat_depth_mm), "fat", Layer.FAT)
+    yield paint(skin.shrunk(muscle_depth_mm), "muscle", Layer.MUSCLE)
 
 
-def limb(muscle: Solid, fat_mm: float) -> Paints:
-    """Muscle under a layer of fat under skin."""
-    yield from cover(muscle, fat_mm)
+def paint_limb(muscle: Solid, fat_mm: float) -> Paints:
+    """Muscle under fat of that thickness, and skin over it."""
+    yield from paint_fat_and_skin(muscle, fat_mm)
     yield paint(muscle, "muscle", Layer.MUSCLE)
 
 
-def shift_sideways(belly: Ellipsoid | Tube, mm: float, rng: np.random.Generator) -> Solid:
-    """The belly of a muscle moved sideways by `mm`, which leaves a crescent uncovered: fat mostly
-    lies on one side of a muscle."""
-    direction = rng.uniform(0, 2 * np.pi)
-    shift_x = mm * float(np.cos(direction))
-    shift_y = mm * float(np.sin(direction))
-    grown_belly = belly.shrunk(-0.2 * mm)
-    if isinstance(grown_belly, Ellipsoid):
-        x, y, z = grown_belly.centre
-        return replace(grown_belly, centre=(x + shift_x, y + shift_y, z))
-    return replace(
-        grown_belly, points=tuple((x + shift_x, y + shift_y, z) for x, y, z in grown_belly.points)
-    )
+def shift_sideways(
+    muscle: Ellipsoid | Tube, shift_mm: float, rng: np.random.Generator
+) -> Ellipsoid | Tube:
+    """A muscle's fat: the muscle's shape, a little larger, moved by `shift_mm` in a random
+    horizontal direction.
+
+    Under the muscle it shows as a crescent, as fat mostly lies on one side of a muscle.
+    """
+    direction_rad = rng.uniform(0, 2 * np.pi)
+    shift_x = shift_mm * float(np.cos(direction_rad))
+    shift_y = shift_mm * float(np.sin(direction_rad))
+    grown_muscle = muscle.shrunk(-0.2 * shift_mm)
+    if isinstance(grown_muscle, Ellipsoid):
+        x, y, z = grown_muscle.centre
+        return replace(grown_muscle, centre=(x + shift_x, y + shift_y, z))
+    shifted_points = tuple((x + shift_x, y + shift_y, z) for x, y, z in grown_muscle.points)
+    return replace(grown_muscle, points=shifted_points)

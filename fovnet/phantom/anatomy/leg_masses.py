@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fovnet.phantom.anatomy.layers import Paints, detail
-from fovnet.phantom.anatomy.lesions import sarcoma
+from fovnet.phantom.anatomy.layers import Paints, paint_detail
+from fovnet.phantom.anatomy.lesions import paint_sarcoma
 from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.person.swelling import CORE_SHARE
@@ -19,7 +19,7 @@ OEDEMA_TISSUES = ("muscle", "intermuscular fat", "fat")
 OEDEMA_SHARE = 0.4  # of masses: those with oedema around them
 
 
-def mass_in_leg(person: Person) -> Paints:
+def paint_leg_mass(person: Person) -> Paints:
     """The mass of `person.morph.swelling`, as it lies in the anatomy before the swelling stretches
     it, with perifocal oedema around some."""
     swelling = person.morph.swelling
@@ -34,5 +34,9 @@ def mass_in_leg(person: Person) -> Paints:
             core_mm + rng.uniform(4, 12),
             swelling.half_mm + 20.0,
         )
-        yield detail(draw_lobed(replace(mass.base, semi=semi_axes), rng), "bruise", OEDEMA_TISSUES)
-    yield from sarcoma(mass, 2 * core_mm, rng)
+        yield paint_detail(
+            draw_lobed(replace(mass.base, semi=semi_axes), rng),
+            "bruise",
+            replaced_tissues=OEDEMA_TISSUES,
+        )
+    yield from paint_sarcoma(mass, 2 * core_mm, rng)

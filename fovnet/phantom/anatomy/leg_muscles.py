@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Paints, seam
+from fovnet.phantom.anatomy.layers import Paints, paint_fat_plane, place_solid
 from fovnet.phantom.geometry.bundles import Outline, Oval, Planes
 from fovnet.phantom.person.traits import Person
 from fovnet.records import read_tsv
 
-Muscle = tuple[tuple[Oval, ...], ...]
+MuscleOvals = tuple[tuple[Oval, ...], ...]
 
 _MUSCLE_ROWS = read_tsv(Path(__file__).with_name("leg_muscles.tsv"))
 
@@ -32,7 +32,7 @@ def _segment_heights(segment: str) -> tuple[float, ...]:
     )
 
 
-def _segment_muscles(segment: str) -> dict[str, Muscle]:
+def _segment_muscles(segment: str) -> dict[str, MuscleOvals]:
     """The muscles of "thigh" or "calf" by name, in the order of the table."""
     ovals_by_muscle: dict[str, dict[str, list[Oval]]] = defaultdict(lambda: defaultdict(list))
     for row in _MUSCLE_ROWS:
@@ -56,7 +56,7 @@ THIGH_MUSCLES = _segment_muscles("thigh")
 CALF_MUSCLES = _segment_muscles("calf")
 
 
-def planes(person: Person, outline: Outline, side: int) -> Paints:
+def paint_leg_fat_planes(person: Person, outline: Outline, side: int) -> Paints:
     """The fat between the muscles of a leg, of which `outline` is the right one's: thin in lean and
     muscular people, wide with muscle atrophy."""
     atrophy_mm = 0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn)
@@ -74,11 +74,11 @@ def planes(person: Person, outline: Outline, side: int) -> Paints:
             _vary_muscle(muscle, side_rng if person.placed else person.generator(side_stream), 0.03)
             for muscle in common_muscles
         )
-        side_outline = outline if side > 0 else outline.mirror()
-        yield seam(Planes(side_outline, side, heights, varied_muscles, thickness_mm))
+        side_outline = place_solid(outline, side)
+        yield paint_fat_plane(Planes(side_outline, side, heights, varied_muscles, thickness_mm))
 
 
-def _vary_muscle(muscle: Muscle, rng: np.random.Generator, mobility: float) -> Muscle:
+def _vary_muscle(muscle: MuscleOvals, rng: np.random.Generator, mobility: float) -> MuscleOvals:
     """A muscle moved as a whole by about `mobility` of the half width, and its size changed by
     about three times that share."""
     shift_x, shift_y = rng.normal(0, mobility, 2).tolist()

@@ -13,9 +13,9 @@ import numpy as np
 
 from fovnet.phantom.anatomy import belly, breast_findings, limbs
 from fovnet.phantom.anatomy.brain import HEMISPHERE_MIDDLE_MM
-from fovnet.phantom.anatomy.breast import breast as dome
+from fovnet.phantom.anatomy.breast import breast_dome as dome
 from fovnet.phantom.anatomy.breast import gland_ellipsoid
-from fovnet.phantom.anatomy.layers import Layer, Paints, detail, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_detail
 from fovnet.phantom.geometry.lobed import Lobed, draw_lobed
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, mirror_point, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
@@ -81,20 +81,20 @@ class MassPlace(NamedTuple):
     across_mm: float
 
 
-def lesions(person: Person) -> Paints:
+def paint_lesions(person: Person) -> Paints:
     """This person's lesions, painted over soft tissue."""
     rng = person.generator(782)
     if rng.random() < LESION_SHARE:
         for _ in range(rng.integers(1, 4)):
-            yield from _lesion(person, rng)
-    yield from _breast_mass(person)
-    mass = leg_mass(person)
+            yield from _paint_lesion(person, rng)
+    yield from _paint_breast_mass(person)
+    mass = draw_leg_mass(person)
     if mass is not None:
-        yield from _mass(person, mass, person.generator(787))
-    yield from _white_matter_lesions(person)
+        yield from _paint_mass(person, mass, person.generator(787))
+    yield from _paint_white_matter_lesions(person)
 
 
-def _breast_mass(person: Person) -> Paints:
+def _paint_breast_mass(person: Person) -> Paints:
     """The reason for a prone breast scan: in four of ten a mass of 1 to 5 cm in one breast, with
     spicules, seldom a second beside it.
 
@@ -102,7 +102,7 @@ def _breast_mass(person: Person) -> Paints:
     irregular or lobed, spiculated margins.
     """
     if of_a_kind(person):
-        yield from breast_findings.breast_findings(person)
+        yield from breast_findings.paint_breast_findings(person)
         return
     rng = person.generator(784)
     if not person.prone or person.age < 25 or rng.random() > BREAST_SHARE:
@@ -112,7 +112,7 @@ def _breast_mass(person: Person) -> Paints:
         middle_mm = breast.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
         size_mm = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
         mass = draw_lobed(Ellipsoid(middle_mm, _draw_semi_axes(size_mm, rng)), rng)
-        yield detail(mass, "tumour", ("fat", "gland"))
+        yield paint_detail(mass, "tumour", replaced_tissues=("fat", "gland"))
         for spicule_direction in rng.normal(0, 1, (rng.integers(0, 9), 3)):
             spicule_mm = (
                 size_mm
@@ -121,7 +121,7 @@ def _breast_mass(person: Person) -> Paints:
                 / np.linalg.norm(spicule_direction)
             )
             spicule = tube([middle_mm, middle_mm + spicule_mm], [0.15 * size_mm + 1.0, 0.8])
-            yield detail(spicule, "tumour", ("fat", "gland"))
+            yield paint_detail(spicule, "tumour", replaced_tissues=("fat", "gland"))
 
 
 def _draw_semi_axes(size_mm: float, rng: np.random.Generator) -> Point:
@@ -129,7 +129,7 @@ def _draw_semi_axes(size_mm: float, rng: np.random.Generator) -> Point:
     return tuple((size_mm * np.exp(rng.normal(0, 0.2, 3))).tolist())
 
 
-def leg_mass(person: Person) -> MassPlace | None:
+def draw_leg_mass(person: Person) -> MassPlace | None:
     """The mass in a leg that is the reason for this person's scans, if any.
 
     Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs:
@@ -145,15 +145,15 @@ def leg_mass(person: Person) -> MassPlace | None:
     return MassPlace(segment, middle_mm, across_mm)
 
 
-def _lesion(person: Person, rng: np.random.Generator) -> Paints:
+def _paint_lesion(person: Person, rng: np.random.Generator) -> Paints:
     """One lesion anywhere: solid, cystic, haemorrhagic, or solid with central necrosis."""
     site = LESION_SITES[rng.choice(len(LESION_SITES), p=[site.share for site in LESION_SITES])]
     across_mm = float(np.exp(rng.uniform(np.log(site.least_mm), np.log(site.most_mm))))
     middle = _draw_site_point(site.name, person, rng)
-    yield from _mass(person, MassPlace(site.name, middle, across_mm), rng)
+    yield from _paint_mass(person, MassPlace(site.name, middle, across_mm), rng)
 
 
-def _mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Paints:
+def _paint_mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Paints:
     """A mass of a kind drawn at random: a sarcoma if large, else a lesion of brain or body."""
     site_name, middle_mm, across_mm = mass_place
     semi_a, semi_b, semi_c = _draw_semi_axes(0.5 * across_mm, rng)
@@ -167,26 +167,32 @@ def _mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Pa
         and site_name in ("thigh", "calf", "pelvis", "belly")
         and lesion_kind != "bled"
     ):
-        yield from sarcoma(mass, across_mm, rng)
+        yield from paint_sarcoma(mass, across_mm, rng)
         if is_in_leg:
-            yield from _bulge(person, mass)
+            yield from _paint_bulge(person, mass)
     elif site_name == "brain":
-        yield from _brain_lesion(mass, lesion_kind, across_mm)
+        yield from _paint_brain_lesion(mass, lesion_kind, across_mm)
     else:
-        yield from _body_lesion(mass, lesion_kind, across_mm, site_name, rng)
+        yield from _paint_body_lesion(mass, lesion_kind, across_mm, site_name, rng)
 
 
-def _brain_lesion(lesion: Lobed, lesion_kind: str, across_mm: float) -> Paints:
+def _paint_brain_lesion(lesion: Lobed, lesion_kind: str, across_mm: float) -> Paints:
     """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
     oedema_tissue = "oedematous white matter"
-    yield detail(lesion.shrunk(-0.3 * across_mm), oedema_tissue, "white matter")
-    yield detail(lesion, oedema_tissue if lesion_kind == "bled" else "grey matter", BRAIN_TISSUES)
+    yield paint_detail(
+        lesion.shrunk(-0.3 * across_mm), oedema_tissue, replaced_tissues="white matter"
+    )
+    yield paint_detail(
+        lesion,
+        oedema_tissue if lesion_kind == "bled" else "grey matter",
+        replaced_tissues=BRAIN_TISSUES,
+    )
     if lesion_kind in ("fluid", "dead inside"):
         fluid_core = lesion.shrunk(1.5 if lesion_kind == "fluid" else 0.15 * across_mm)
-        yield detail(fluid_core, "cerebrospinal fluid", BRAIN_TISSUES)
+        yield paint_detail(fluid_core, "cerebrospinal fluid", replaced_tissues=BRAIN_TISSUES)
 
 
-def _body_lesion(
+def _paint_body_lesion(
     lesion: Lobed, lesion_kind: str, across_mm: float, site_name: str, rng: np.random.Generator
 ) -> Paints:
     """A lesion outside the brain: a tumour, fluid or a bruise, and what is inside it."""
@@ -196,18 +202,24 @@ def _body_lesion(
             replaced_tissue for replaced_tissue in replaced_tissues if replaced_tissue != "skin"
         )
     lesion_tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(lesion_kind, "tumour")
-    yield detail(lesion, lesion_tissue, replaced_tissues)
+    yield paint_detail(lesion, lesion_tissue, replaced_tissues=replaced_tissues)
     if lesion_kind == "dead inside":
         fluid_core = draw_lobed(lesion.base.shrunk(0.17 * across_mm), rng)
-        yield detail(fluid_core, "fluid of a lesion", "tumour")
+        yield paint_detail(fluid_core, "fluid of a lesion", replaced_tissues="tumour")
     if lesion_kind == "bled" and rng.random() < 0.5:
-        yield detail(lesion.shrunk(0.12 * across_mm), "fluid of a lesion", "bruise")
+        yield paint_detail(
+            lesion.shrunk(0.12 * across_mm), "fluid of a lesion", replaced_tissues="bruise"
+        )
     # a second part of another tissue, and strands through it
     if lesion_kind == "solid" and across_mm > 25:
-        yield detail(draw_lobed(lesion.base.shrunk(0.25 * across_mm), rng), "muscle", "tumour")
+        yield paint_detail(
+            draw_lobed(lesion.base.shrunk(0.25 * across_mm), rng),
+            "muscle",
+            replaced_tissues="tumour",
+        )
 
 
-def sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Paints:
+def paint_sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Paints:
     """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark
     septa and a thin dark capsule.
 
@@ -218,8 +230,8 @@ def sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Paints:
         ("watery tumour", "tumour") if rng.random() < 0.65 else ("tumour", "watery tumour")
     )
     mass_core = mass.shrunk(2.0)
-    yield detail(mass, "muscle", replaced_tissues)
-    yield detail(mass_core, mass_tissues[0], "muscle")
+    yield paint_detail(mass, "muscle", replaced_tissues=replaced_tissues)
+    yield paint_detail(mass_core, mass_tissues[0], replaced_tissues="muscle")
     for tissue, thickness_range, length_range in (
         (mass_tissues[1], (0.1, 0.7), (0.5, 1.1)),
         ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
@@ -233,10 +245,12 @@ def sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Paints:
             rng.uniform(*thickness_range),
             sheet_phase,
         )
-        yield detail(sheets, tissue, ("tumour", "watery tumour", "fluid of a lesion"))
+        yield paint_detail(
+            sheets, tissue, replaced_tissues=("tumour", "watery tumour", "fluid of a lesion")
+        )
 
 
-def _bulge(person: Person, mass: Lobed) -> Paints:
+def _paint_bulge(person: Person, mass: Lobed) -> Paints:
     """Skin, thinned fat and stretched muscle over a mass larger than its leg; between the legs it
     ends at the midline."""
     medial_x = -1.0 if mass.base.centre[0] > 0 else 1.0
@@ -263,13 +277,15 @@ def _draw_site_point(site_name: str, person: Person, rng: np.random.Generator) -
         z, behind_mm = (
             (690 + 140 * share_z, 0) if site_name == "thigh" else (300 + 110 * share_z, 20)
         )
-        (point,) = limbs.turn_out(person, ((97 + 50 * share_x, 50 * share_y - behind_mm, z),))
+        (point,) = limbs.place_leg_points(
+            person, ((97 + 50 * share_x, 50 * share_y - behind_mm, z),)
+        )
         return mirror_point(point, side)
     if site_name == "breast":
         middle_mm = np.array(gland_ellipsoid(dome(person, side)).centre)
         spread_mm = np.array((20, 12, 20))
     elif site_name == "liver":
-        low_mm, high_mm = belly.plain_liver(person).box
+        low_mm, high_mm = belly.plain_liver_solid(person).box
         middle_mm = (low_mm + high_mm) / 2
         spread_mm = 0.3 * (high_mm - low_mm)
     else:
@@ -288,7 +304,7 @@ SITE_MIDDLES = {
 """Middle at the right side and largest distance from it of the other sites, mm."""
 
 
-def _white_matter_lesions(person: Person) -> Paints:
+def _paint_white_matter_lesions(person: Person) -> Paints:
     """Lesions of 2 to 9 mm in the white matter, most beside the ventricles: few in middle age,
     dozens in some old people.
 
@@ -307,4 +323,4 @@ def _white_matter_lesions(person: Person) -> Paints:
             (lateral_x, middle_y + offset_y, middle_z + offset_z),
             (size_mm, 1.4 * size_mm, 1.1 * size_mm),
         )
-        yield detail(spot, "oedematous white matter", over="white matter")
+        yield paint_detail(spot, "oedematous white matter", replaced_tissues="white matter")

@@ -15,13 +15,15 @@ from fovnet.phantom.anatomy.layers import (
     LYMPH_NODE,
     Layer,
     Paints,
-    both_sides,
-    cover,
-    detail,
-    on_side,
+    factor_of_children,
+    on_both_sides,
     paint,
-    paints,
-    seam,
+    paint_all,
+    paint_detail,
+    paint_fat_and_skin,
+    paint_fat_plane,
+    place_paints,
+    place_solid,
     shift_sideways,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Tube, tube
@@ -29,23 +31,23 @@ from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
 
 
-def lesser_pelvis(person: Person) -> Paints:
+def paint_lesser_pelvis(person: Person) -> Paints:
     """Walls and floor, anal canal, then prostate and seminal vesicles or uterus, vagina and
     ovaries, as the person has them."""
     for paint_part in (
-        _pelvic_walls,
-        _pelvic_floor,
-        _perineum,
-        _groin,
-        _gluteus_maximus_end,
-        _bladder,
+        _paint_pelvic_walls,
+        _paint_pelvic_floor,
+        _paint_perineum,
+        _paint_femoral_triangle,
+        _paint_gluteus_maximus_end,
+        _paint_bladder,
     ):
         yield from paint_part(person)
-    yield from _female_organs(person) if person.female else _male_organs(person)
+    yield from _paint_female_organs(person) if person.female else _paint_male_organs(person)
 
 
-@both_sides
-def _pelvic_walls(person: Person) -> Paints:
+@on_both_sides
+def _paint_pelvic_walls(person: Person) -> Paints:
     """Obturator internus on the inner wall, piriformis behind, gluteal muscles separated from those
     in front, sciatic nerve."""
     muscles = (
@@ -54,8 +56,8 @@ def _pelvic_walls(person: Person) -> Paints:
         tube([(36, 30, 868), (64, 6, 872), (104, -26, 888)], [12.0, 14.0, 8.0], step_mm=18),
         tube([(28, -58, 968), (70, -56, 946), (116, -32, 922)], [11.0, 13.0, 6.0], step_mm=18),
     )
-    yield from map(seam, (muscle.shrunk(-1.2) for muscle in muscles))
-    yield from paints(muscles, "muscle", Layer.SEAM)
+    yield from map(paint_fat_plane, (muscle.shrunk(-1.2) for muscle in muscles))
+    yield from paint_all(muscles, "muscle", Layer.SEAM)
     obturator_internus = Ellipsoid(
         (52.0, -2.0, 903.0), (11.5 * person.brawn, 42.0, 34.0), (0.0, 8.0, -14.0)
     )
@@ -63,7 +65,7 @@ def _pelvic_walls(person: Person) -> Paints:
     gluteal_fat_plane = Ellipsoid(
         (74.0, -66.0, 905.0), (40.0, 5.0 + 0.1 * person.fat_mm, 42.0), (0.0, 0.0, 24.0)
     )
-    yield seam(gluteal_fat_plane)
+    yield paint_fat_plane(gluteal_fat_plane)
     sciatic_nerve = tube([(52, -66, 945), (74, -62, 890), (84, -44, 830)], 5.0)
     yield paint(sciatic_nerve, "spinal cord", Layer.SEAM)
 
@@ -80,7 +82,7 @@ LEVATOR_OUTLINE = (
 )
 
 
-def _pelvic_floor(person: Person) -> Paints:
+def _paint_pelvic_floor(person: Person) -> Paints:
     """Levator ani: a thin funnel, open in front; below it the fat of the ischioanal fossae, and the
     anal canal through it."""
     muscle_tissues = ("muscle", "intermuscular fat")
@@ -88,14 +90,14 @@ def _pelvic_floor(person: Person) -> Paints:
         Ellipsoid((0.0, -6.0, 868.0), half_axes)
         for half_axes in ((50.0, 52.0, 18.0), (48.0, 50.0, 17.0))
     )
-    yield paint(outer_floor, "fat", Layer.SEAM, over=muscle_tissues)
-    yield paint(inner_floor, "fat", Layer.ORGAN, over=("muscle", "visceral fat"))
-    yield from _ischioanal_fossae(person)
+    yield paint(outer_floor, "fat", Layer.SEAM, replaced_tissues=muscle_tissues)
+    yield paint(inner_floor, "fat", Layer.ORGAN, replaced_tissues=("muscle", "visceral fat"))
+    yield from _paint_ischioanal_fossa(person)
     levator_space = Loft(LEVATOR_OUTLINE)
     levator_ani = (levator_space - levator_space.shrunk(3.2 * person.brawn)) - Ellipsoid(
         (0.0, 44.0, 880.0), (13.0, 40.0, 60.0)
     )
-    yield paint(levator_space, "visceral fat", Layer.ORGAN, over=("fat", "muscle"))
+    yield paint(levator_space, "visceral fat", Layer.ORGAN, replaced_tissues=("fat", "muscle"))
     yield paint(levator_ani, "muscle", Layer.ORGAN)
     anal_canal = tube(
         [(0, -47, 884), (0, -52, 864), (0, -62, 836), (0, -68, 822)], [14.0, 14.5, 13.0, 11.0]
@@ -108,69 +110,69 @@ def _pelvic_floor(person: Person) -> Paints:
         mesorectal_fascia - mesorectal_fascia.shrunk(0.9),
         "tendon",
         Layer.ORGAN,
-        over="visceral fat",
+        replaced_tissues="visceral fat",
     )
     gluteal_cleft = Ellipsoid((0.0, -112.0, 880.0), (2.5, 34.0, 60.0))
-    yield detail(gluteal_cleft, "fat", over=muscle_tissues)
+    yield paint_detail(gluteal_cleft, "fat", replaced_tissues=muscle_tissues)
 
 
-@both_sides
-def _ischioanal_fossae(person: Person) -> Paints:
+@on_both_sides
+def _paint_ischioanal_fossa(person: Person) -> Paints:
     """The fat of one ischioanal fossa, and the edge of internal obturator beside it."""
     fossa = Ellipsoid((33.0, -50.0, 862.0), (24.0, 33.0, 36.0), (18.0, 0.0, 12.0))
-    yield paint(fossa, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))
+    yield paint(fossa, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
     obturator_edge = Ellipsoid(
         (48.0, -2.0, 874.0), (6.0 * person.brawn, 34.0, 22.0), (0.0, 26.0, -22.0)
     )
     # the lower edge of obturator internus
-    yield paint(obturator_edge, "muscle", Layer.ORGAN, over=("fat", "visceral fat"))
+    yield paint(obturator_edge, "muscle", Layer.ORGAN, replaced_tissues=("fat", "visceral fat"))
 
 
-def _perineum(person: Person) -> Paints:
+def _paint_perineum(person: Person) -> Paints:
     """Below the floor, between the thighs: a wedge of fat, the crura on the pubic rami, in the
     midline the bulb with the urethra."""
-    size_factor = 0.6 if person.age < 15 else 1.0
+    size_factor = factor_of_children(person, 0.6)
     fat_wedge = Ellipsoid((0.0, 4.0, 842.0), (11.0 + 0.2 * person.fat_mm, 74.0, 25.0))
-    yield paint(fat_wedge, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))
-    yield from _crura((3.5 if person.female else 7.5) * size_factor)
+    yield paint(fat_wedge, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
+    yield from _paint_crus((3.5 if person.female else 7.5) * size_factor)
     if person.female:
-        yield from _bulbs()
+        yield from _paint_vestibular_bulb()
         return
     bulb_points = [(0, -18, 847), (0, -6, 845), (0, 14, 845), (0, 36, 851)]
     bulb = tube(bulb_points, np.array([7.5, 10.5, 9.5, 7.5]) * size_factor, step_mm=12)
-    yield from _bulb_in_tunica(bulb, 3.5, 1.0)
+    yield from _paint_erectile_body(bulb, 3.5, 1.0)
     membranous_urethra = tube([(0, -8, 874), (0, -4, 858), (0, 2, 848)], 6.5 * size_factor)
     yield paint(membranous_urethra, "muscle", Layer.VESSEL)
     yield paint(membranous_urethra.shrunk(4.0), "mucosa", Layer.VESSEL)
-    yield from _penis(size_factor)
+    yield from _paint_penis(size_factor)
 
 
-def _bulb_in_tunica(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
+def _paint_erectile_body(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
     """Erectile tissue in its tunica under a layer of muscle, of those thicknesses."""
     yield paint(bulb.shrunk(-muscle_mm), "muscle", Layer.ORGAN)
     yield paint(bulb.shrunk(-tunica_mm), "tendon", Layer.CONTENT)
     yield paint(bulb, "gonad", Layer.CONTENT)
 
 
-@both_sides
-def _crura(radius_mm: float) -> Paints:
+@on_both_sides
+def _paint_crus(radius_mm: float) -> Paints:
     """One crus along the ramus of the pubis, and the transverse muscle behind it."""
     crus = tube(
         [(43, -30, 844), (27, 6, 853), (9, 36, 862)], [0.75 * radius_mm, radius_mm, 0.9 * radius_mm]
     )
-    yield from _bulb_in_tunica(crus, 3.0, 1.2)
+    yield from _paint_erectile_body(crus, 3.0, 1.2)
     yield paint(tube([(4, -32, 850), (46, -38, 846)], 3.2), "muscle", Layer.ORGAN)
 
 
-@both_sides
-def _bulbs() -> Paints:
+@on_both_sides
+def _paint_vestibular_bulb() -> Paints:
     """The vestibular bulb of one side."""
     bulb = tube([(9, -8, 846), (9, 12, 846), (4, 26, 850)], [5.0, 4.5, 2.5])
     yield paint(bulb.shrunk(-2.0), "muscle", Layer.ORGAN)
     yield paint(bulb, "gonad", Layer.CONTENT)
 
 
-def _penis(size_factor: float) -> Paints:
+def _paint_penis(size_factor: float) -> Paints:
     """The two corpora cavernosa side by side in the dark tunica albuginea, the corpus spongiosum
     below them."""
     shaft_points = (
@@ -182,7 +184,10 @@ def _penis(size_factor: float) -> Paints:
     )
     replaced_tissues = ("gonad", "fat", "muscle")
     yield paint(
-        tube(shaft_points, 10.5 * size_factor), "tendon", Layer.VESSEL, over=replaced_tissues
+        tube(shaft_points, 10.5 * size_factor),
+        "tendon",
+        Layer.VESSEL,
+        replaced_tissues=replaced_tissues,
     )
     for corpus_x, offset_mm, radius_mm in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
         # The underside faces backwards where the shaft hangs down.
@@ -194,14 +199,14 @@ def _penis(size_factor: float) -> Paints:
             tube(corpus_points, radius_mm * size_factor),
             "gonad",
             Layer.VESSEL,
-            over=("tendon", *replaced_tissues),
+            replaced_tissues=("tendon", *replaced_tissues),
         )
 
 
-def _bladder(person: Person) -> Paints:
+def _paint_bladder(person: Person) -> Paints:
     """The neck of the bladder extends downwards; the wall is thin when full, thick when empty or
     with outlet obstruction (older men)."""
-    bladder, fullness, _ = belly.bladder(person)
+    bladder, fullness, _ = belly.draw_bladder(person)
     obstruction_mm = 0.0 if person.female else max(0.0, person.age - 50) * 0.08
     wall_mm = float(
         np.clip(7.5 - 5.0 * fullness + obstruction_mm * person.generator(75).uniform(), 1.8, 8.0)
@@ -210,14 +215,17 @@ def _bladder(person: Person) -> Paints:
         [(0.0, 4.0, 908.0), (bladder.centre[0], 22.0, 918.0 + 12 * fullness)],
         [8.0, 22.0 * fullness],
     )
-    yield paint(neck, "muscle", Layer.CONTENT, over="visceral fat")
-    yield paint(bladder, "muscle", Layer.CONTENT, over="urine")
+    yield paint(neck, "muscle", Layer.CONTENT, replaced_tissues="visceral fat")
+    yield paint(bladder, "muscle", Layer.CONTENT, replaced_tissues="urine")
     yield paint(
-        bladder.shrunk(wall_mm) | neck.shrunk(wall_mm), "urine", Layer.CONTENT, over="muscle"
+        bladder.shrunk(wall_mm) | neck.shrunk(wall_mm),
+        "urine",
+        Layer.CONTENT,
+        replaced_tissues="muscle",
     )
 
 
-def _groin(person: Person) -> Paints:
+def _paint_femoral_triangle(person: Person) -> Paints:
     """The femoral vessels in fat between pectineus, iliopsoas and sartorius; lymph nodes beside
     them."""
     rng = person.generator(63)
@@ -232,20 +240,24 @@ def _groin(person: Person) -> Paints:
         [(100, 52, 960), (106, 56, 900), (102, 56, 830)], [6.0, 13.0, 16.0], step_mm=24
     )
     for side in (1, -1):
-        groove_fat = paints([groove], "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))
-        yield from on_side(groove_fat, side)
+        groove_fat = paint_all(
+            [groove], "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat")
+        )
+        yield from place_paints(groove_fat, side)
         for right_muscle in (pectineus, sartorius, tensor_fasciae_latae, rectus_femoris):
-            muscle = right_muscle if side > 0 else right_muscle.mirror()
+            muscle = place_solid(right_muscle, side)
             fat_crescent = shift_sideways(muscle, 1.8, fat_rng)
-            yield paint(fat_crescent, "intermuscular fat", Layer.SEAM, over=("muscle", "fat"))
+            yield paint(
+                fat_crescent, "intermuscular fat", Layer.SEAM, replaced_tissues=("muscle", "fat")
+            )
             yield paint(muscle, "muscle", Layer.SEAM)
         for z in rng.uniform(870, 930, 3).tolist():
             node = Ellipsoid((side * rng.uniform(64, 84), 72.0, z), (4.0, 3.0, 6.0))
-            yield paint(node, LYMPH_NODE, Layer.VESSEL, over="fat")
+            yield paint(node, LYMPH_NODE, Layer.VESSEL, replaced_tissues="fat")
 
 
-@both_sides
-def _gluteus_maximus_end(person: Person) -> Paints:
+@on_both_sides
+def _paint_gluteus_maximus_end(person: Person) -> Paints:
     """The lower end of gluteus maximus, which continues laterally and down to the femur 6 cm below
     the ischium; the hamstring tendon.
 
@@ -253,10 +265,10 @@ def _gluteus_maximus_end(person: Person) -> Paints:
     buttock.
     """
     lowest_z = person.generator(947).uniform(764, 790)
-    press_on_table = partial(limbs.press_on_table, person)
+    flatten = partial(limbs.flatten_leg, person)
     brawn_factor = 0.4 + 0.6 * person.brawn
     pressed_mm = 3.5 + 0.3 * person.fat_mm
-    belly_points = limbs.turn_out(
+    belly_points = limbs.place_leg_points(
         person, ((66, -74, 880), (88, -62, 836), (108, -52, 800), (128, -28, lowest_z))
     )
     belly = tube(
@@ -266,16 +278,16 @@ def _gluteus_maximus_end(person: Person) -> Paints:
     )
     fat_sleeve = belly.shrunk(-(0.8 + 0.04 * person.fat_mm))
     soft_tissues = ("muscle", "intermuscular fat", "fat")
-    yield from cover(belly, 0.9 * person.fat_mm, press_on_table)
-    yield seam(press_on_table(fat_sleeve, pressed_mm))
-    yield paint(press_on_table(belly, pressed_mm), "muscle", Layer.SEAM, soft_tissues)
+    yield from paint_fat_and_skin(belly, 0.9 * person.fat_mm, flatten)
+    yield paint_fat_plane(flatten(fat_sleeve, pressed_mm))
+    yield paint(flatten(belly, pressed_mm), "muscle", Layer.SEAM, replaced_tissues=soft_tissues)
     hamstring_tendon = limbs.leg_tube(
         person, ((64, -58, 848), (78, -52, 815), (88, -50, 770)), [8.0, 5.5, 3.0]
     )
-    yield paint(hamstring_tendon, "tendon", Layer.VESSEL, soft_tissues)
+    yield paint(hamstring_tendon, "tendon", Layer.VESSEL, replaced_tissues=soft_tissues)
 
 
-def _male_organs(person: Person) -> Paints:
+def _paint_male_organs(person: Person) -> Paints:
     """Prostate with a bright peripheral zone behind a nodular transition zone, its capsule and
     venous plexus, and the seminal vesicles."""
     if "prostate" in person.missing:
@@ -283,7 +295,7 @@ def _male_organs(person: Person) -> Paints:
         return
     rng = person.generator(62)
     growth = 1.0 + max(0.0, person.age - 40) * 0.007 * rng.uniform(0.0, 2.0)
-    size_factor = 0.45 if person.age < 15 else 1.0
+    size_factor = factor_of_children(person, 0.45)
     half_width = 24.0 * growth**0.5 * size_factor
     half_depth = 17.5 * growth**0.7 * size_factor
     half_height = 18.0 * growth**0.8 * size_factor
@@ -303,7 +315,7 @@ def _male_organs(person: Person) -> Paints:
         0.75,
         (person.generator(76).uniform(0, 6), 1.0, 0.0),
     )
-    yield paint(veins, "venous blood", Layer.CONTENT, over="visceral fat")
+    yield paint(veins, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
     yield paint(prostate.shrunk(-1.3), "muscle", Layer.VESSEL)
     yield paint(prostate, "peripheral zone", Layer.VESSEL)
     yield paint(transition_zone.shrunk(-1.0), "muscle", Layer.VESSEL)
@@ -318,8 +330,8 @@ def _male_organs(person: Person) -> Paints:
         )
         tissue = rng.choice(["peripheral zone", "muscle", "prostate"])
         nodule = Ellipsoid(tuple(nodule_centre.tolist()), (rng.uniform(3, 7),) * 3)
-        yield paint(nodule.shrunk(-0.8), "muscle", Layer.VESSEL, "prostate")
-        yield paint(nodule, tissue, Layer.VESSEL, ("prostate", "muscle"))
+        yield paint(nodule.shrunk(-0.8), "muscle", Layer.VESSEL, replaced_tissues="prostate")
+        yield paint(nodule, tissue, Layer.VESSEL, replaced_tissues=("prostate", "muscle"))
     anterior_stroma = Ellipsoid(
         (0.0, middle_y + 0.85 * half_depth, middle_z + 2),
         (0.5 * half_width, 0.3 * half_depth, 0.8 * half_height),
@@ -335,10 +347,10 @@ def _male_organs(person: Person) -> Paints:
     )
     yield paint(urethra, "peripheral zone", Layer.VESSEL)
     for side in (1, -1):
-        yield from on_side(_periprostatic_tissue(prostate, rng), side)
+        yield from place_paints(_paint_periprostatic_tissue(prostate, rng), side)
 
 
-def _periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
+def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
     """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
     _, middle_y, middle_z = prostate.centre
     half_width, half_depth, half_height = prostate.semi
@@ -349,21 +361,21 @@ def _periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Pain
         )
         for offset_z in (-8.0, 0.0, 8.0)
     )
-    yield from paints(neurovascular_bundles, "venous blood", Layer.VESSEL)
+    yield from paint_all(neurovascular_bundles, "venous blood", Layer.VESSEL)
     seminal_vesicle = Ellipsoid(
         (22.0, middle_y - 8.0, middle_z + half_height + 9.0), (22.0, 6.5, 8.0), (0.0, -16.0, -18.0)
     )
     vesicle_folds = Sheets(seminal_vesicle, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
     yield paint(seminal_vesicle, "muscle", Layer.VESSEL)
     yield paint(seminal_vesicle.shrunk(1.0), "gonad", Layer.VESSEL)
-    yield paint(vesicle_folds, "muscle", Layer.VESSEL, over="gonad")
+    yield paint(vesicle_folds, "muscle", Layer.VESSEL, replaced_tissues="gonad")
     spermatic_cord = tube([(18, 84, 850), (28, 82, 885), (52, 74, 920)], [8.0, 7.0, 6.0])
-    yield paint(spermatic_cord, "muscle", Layer.SEAM, "fat")
-    yield paint(spermatic_cord.shrunk(1.6), "fat", Layer.SEAM, "muscle")
-    yield paint(spermatic_cord.shrunk(4.5), "venous blood", Layer.VESSEL, over="fat")
+    yield paint(spermatic_cord, "muscle", Layer.SEAM, replaced_tissues="fat")
+    yield paint(spermatic_cord.shrunk(1.6), "fat", Layer.SEAM, replaced_tissues="muscle")
+    yield paint(spermatic_cord.shrunk(4.5), "venous blood", Layer.VESSEL, replaced_tissues="fat")
 
 
-def _female_organs(person: Person) -> Paints:
+def _paint_female_organs(person: Person) -> Paints:
     """Junctional zone and fibroids of the uterus, the vagina between urethra and rectum, follicles
     in the ovaries."""
     urethra_points = [(0, 20, 894), (0, 22, 872), (0, 26, 856)]
@@ -378,13 +390,18 @@ def _female_organs(person: Person) -> Paints:
             yield paint(sheath, tissue, Layer.VESSEL)
     if "uterus" in person.missing:
         uterus_space = Ellipsoid((0.0, -10.0, 958.0), (40.0, 34.0, 42.0))
-        yield paint(uterus_space, "visceral fat", Layer.VESSEL, over=("myometrium", "endometrium"))
+        yield paint(
+            uterus_space,
+            "visceral fat",
+            Layer.VESSEL,
+            replaced_tissues=("myometrium", "endometrium"),
+        )
         return
-    yield from _uterine_zones(person)
-    yield from _fibroids_and_follicles(person)
+    yield from _paint_uterine_zones(person)
+    yield from _paint_fibroids_and_follicles(person)
 
 
-def _fibroids_and_follicles(person: Person) -> Paints:
+def _paint_fibroids_and_follicles(person: Person) -> Paints:
     """Up to three fibroids in a uterus from 35 years on, and follicles in the ovaries up to 52."""
     rng = person.generator(62)
     fibroid_count = rng.integers(0, 4) if person.age > 35 else 0
@@ -392,7 +409,9 @@ def _fibroids_and_follicles(person: Person) -> Paints:
         size_mm = rng.uniform(5, 20)
         centre = tuple(rng.uniform((-24, -26, 940), (24, 8, 980)).tolist())
         fibroid = Ellipsoid(centre, (size_mm, 0.9 * size_mm, size_mm))
-        yield paint(fibroid, "muscle", Layer.VESSEL, over=("myometrium", "visceral fat"))
+        yield paint(
+            fibroid, "muscle", Layer.VESSEL, replaced_tissues=("myometrium", "visceral fat")
+        )
     if person.age >= 52:
         return
     for side in (1, -1):
@@ -402,13 +421,13 @@ def _fibroids_and_follicles(person: Person) -> Paints:
                 (side * 46.0 + offset_x, -8.0 + offset_y, 962.0 + offset_z),
                 (rng.uniform(2, 5),) * 3,
             )
-            yield paint(follicle, "urine", Layer.VESSEL, over="gonad")
+            yield paint(follicle, "urine", Layer.VESSEL, replaced_tissues="gonad")
 
 
-def _uterine_zones(person: Person) -> Paints:
+def _paint_uterine_zones(person: Person) -> Paints:
     """The dark junctional zone around the endometrium, which thins with age, and the dark ring
     around the cervical canal."""
-    *_, rng = belly.bladder(person)  # the uterus's numbers come after the bladder's
+    *_, rng = belly.draw_bladder(person)  # the uterus's numbers come after the bladder's
     size_factor = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
     half_thickness_mm = 1.5
@@ -421,7 +440,10 @@ def _uterine_zones(person: Person) -> Paints:
     )
     cervix = tube([(0, -18, 936), (0, -22, 916), (0, -16, 892)], [7.5, 8.0, 7.5])
     yield paint(
-        endometrium.shrunk(-3.5), "muscle", Layer.VESSEL, over=("myometrium", "endometrium")
+        endometrium.shrunk(-3.5),
+        "muscle",
+        Layer.VESSEL,
+        replaced_tissues=("myometrium", "endometrium"),
     )
     yield paint(endometrium, "endometrium", Layer.VESSEL)
     yield paint(cervix.shrunk(-3.5), "myometrium", Layer.VESSEL)

@@ -12,15 +12,16 @@ from fovnet.phantom.anatomy.layers import (
     SKIN_MM,
     Layer,
     Paints,
-    bone,
-    detail,
-    limb,
-    on_side,
+    factor_of_women,
     paint,
-    seam,
-    skin_fat_muscle,
+    paint_bone,
+    paint_detail,
+    paint_fat_plane,
+    paint_limb,
+    paint_skin_fat_muscle,
+    place_paints,
 )
-from fovnet.phantom.anatomy.leg_muscles import planes
+from fovnet.phantom.anatomy.leg_muscles import paint_leg_fat_planes
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, mirror_point, tube
 from fovnet.phantom.person.traits import Person
@@ -49,24 +50,24 @@ LEG_OUTLINE = (
 )
 
 
-def legs(person: Person) -> Paints:
+def paint_legs(person: Person) -> Paints:
     """Both legs with their bones, muscles, knees and feet."""
     for side, hip_name in ((1, "right hip"), (-1, "left hip")):
-        yield from on_side(_skin_fat_muscle(person), side)
-        yield from planes(person, leg_outline(person), side)
-        yield from on_side(_thigh_vessels(person), side)
+        yield from place_paints(_paint_leg_surface(person), side)
+        yield from paint_leg_fat_planes(person, leg_outline(person), side)
+        yield from place_paints(_paint_leg_vessels(person), side)
         if hip_name in person.missing:
-            yield from on_side(_metal_hip(person), side)
-        for paint_part in (_femur, _knee, _lower_leg_bones, _foot):
-            yield from on_side(paint_part(person), side)
+            yield from place_paints(_paint_metal_hip(person), side)
+        for paint_part in (_paint_femur, _paint_knee, _paint_lower_leg_bones, _paint_foot):
+            yield from place_paints(paint_part(person), side)
 
 
-def _skin_fat_muscle(person: Person) -> Paints:
+def _paint_leg_surface(person: Person) -> Paints:
     """Skin, fat and muscle, with more fat inside and behind; where the legs touch, there is skin
     between them."""
     muscle_outline = leg_outline(person)
     fat_rows = []
-    hip_factor = 1.25 if person.female else 1.0
+    hip_factor = factor_of_women(person, 1.25)
     unevenness = np.exp(person.generator(780).normal(0, 0.15, 4))
     for (*_, fat_share), (z, centre_x, centre_y, *reaches) in zip(
         LEG_OUTLINE, muscle_outline.table, strict=True
@@ -83,17 +84,17 @@ def _skin_fat_muscle(person: Person) -> Paints:
         fat_rows.append((z, centre_x, centre_y, *(reaches + np.maximum(fat_mm, 2.0)).tolist()))
     fat_outline = replace(muscle_outline, table=tuple(fat_rows))
     medial_normal = (-1.0, 0.0, 0.0)
-    muscle = press_on_table(
+    muscle = flatten_leg(
         person, muscle_outline & Side(medial_normal, -4.0), 3.5 + 0.3 * person.fat_mm
     )
-    yield paint(press_on_table(person, fat_outline.shrunk(-SKIN_MM)), "skin", Layer.SKIN)
+    yield paint(flatten_leg(person, fat_outline.shrunk(-SKIN_MM)), "skin", Layer.SKIN)
     yield paint(
-        press_on_table(person, fat_outline & Side(medial_normal, -1.6), SKIN_MM), "fat", Layer.FAT
+        flatten_leg(person, fat_outline & Side(medial_normal, -1.6), SKIN_MM), "fat", Layer.FAT
     )
     yield paint(muscle, "muscle", Layer.MUSCLE)
 
 
-def press_on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+def flatten_leg(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
     """The part of a leg at least `above_mm` above its support: table or cushion flatten 4 to 22 mm
     of thigh and calf."""
     if person.table_mm == float("inf"):
@@ -130,7 +131,7 @@ def leg_outline(person: Person) -> Outline:
     return Outline(tuple(outline_rows), cubic_terms)
 
 
-def _thigh_vessels(person: Person) -> Paints:
+def _paint_leg_vessels(person: Person) -> Paints:
     """Femoral vessels, continuing as popliteal and calf vessels, and the sciatic nerve; all in
     fat."""
     written_points = (
@@ -143,28 +144,31 @@ def _thigh_vessels(person: Person) -> Paints:
         (94, -18, 250),
         (84, -24, 100),
     )
-    artery_points = turn_out(person, written_points)
+    artery_points = place_leg_points(person, written_points)
     vein_points = [(x + 9, y - 4, z) for x, y, z in artery_points]
     fat_sleeve = tube(
         [(x + 4, y - 2, z) for x, y, z in artery_points],
         [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5],
     )
-    nerve_points = turn_out(
+    nerve_points = place_leg_points(
         person, ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600))
     )
     nerve_sleeve = tube([(x - 2, y - 1, z) for x, y, z in nerve_points], [8.0, 5.5, 5.5, 9.0])
     artery_radii = (4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8)
     vein_radii = (5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2)
-    yield from map(seam, (fat_sleeve, nerve_sleeve))
+    yield from map(paint_fat_plane, (fat_sleeve, nerve_sleeve))
     muscle_tissues = ("muscle", "intermuscular fat")
     yield paint(
-        tube(nerve_points, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=muscle_tissues
+        tube(nerve_points, [4.0, 3.5, 3.5, 3.2]),
+        "spinal cord",
+        Layer.VESSEL,
+        replaced_tissues=muscle_tissues,
     )
     yield paint(tube(artery_points, artery_radii), "arterial blood", Layer.VESSEL)
     yield paint(tube(vein_points, vein_radii), "venous blood", Layer.VESSEL)
 
 
-def turn_out(person: Person, points: tuple[Point, ...]) -> list[Point]:
+def place_leg_points(person: Person, points: tuple[Point, ...]) -> list[Point]:
     """Points of the right leg as written, with the leg's lateral offset."""
     return [(x + person.turned_out_mm(z), y, z) for x, y, z in points]
 
@@ -177,18 +181,18 @@ def leg_ellipsoid(
     square: float = 0.0,
 ) -> Ellipsoid:
     """An ellipsoid at a point of the right leg."""
-    return Ellipsoid(turn_out(person, (centre,))[0], semi_axes, turn_deg, square)
+    return Ellipsoid(place_leg_points(person, (centre,))[0], semi_axes, turn_deg, square)
 
 
 def leg_tube(person: Person, points: tuple[Point, ...], radii: ArrayLike) -> Tube:
     """A tube through points of the right leg."""
-    return tube(turn_out(person, points), radii)
+    return tube(place_leg_points(person, points), radii)
 
 
-def _femur(person: Person) -> Paints:
+def _paint_femur(person: Person) -> Paints:
     """Femoral head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or
     a metal hip."""
-    head_centre = _hip_joint(person)
+    head_centre = _hip_joint_centre(person)
     tube_through = partial(leg_tube, person)
     shaft_points = (
         (131, -12, 895),
@@ -208,32 +212,32 @@ def _femur(person: Person) -> Paints:
         # metaphyses have a thin cortex around much marrow
         (leg_ellipsoid(person, (98, -4, 520), (30, 24, 42)), 1.6),
     ):
-        yield from bone(solid, cortex_mm, "yellow marrow")
+        yield from paint_bone(solid, cortex_mm, "yellow marrow")
 
 
-def _metal_hip(person: Person) -> Paints:
+def _paint_metal_hip(person: Person) -> Paints:
     """Cup, head and stem of a prosthesis, and 12 mm of signal void around them (spin echoes show
     less of it, gradient echoes more)."""
-    stem_points = (_hip_joint(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
+    stem_points = (_hip_joint_centre(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
     void = leg_tube(person, stem_points, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
     replaced_tissues = tuple(
         tissue.name for tissue in TISSUES if tissue.name not in ("air", "skin", "fat")
     )
-    yield detail(void, "metal", replaced_tissues)
+    yield paint_detail(void, "metal", replaced_tissues=replaced_tissues)
 
 
-def _hip_joint(person: Person) -> Point:
+def _hip_joint_centre(person: Person) -> Point:
     """The middle of the right femoral head, in the written anatomy."""
-    return 88.0 * (1.06 if person.female else 1.0), -2.0, 932.0
+    return 88.0 * factor_of_women(person, 1.06), -2.0, 932.0
 
 
-def _knee(person: Person) -> Paints:
+def _paint_knee(person: Person) -> Paints:
     """The right knee: condyles, menisci, plateau, patella, its tendons and a cruciate ligament."""
     yield paint(leg_ellipsoid(person, (98, 28, 474), (22.0, 13.0, 20.0)), "fat", Layer.SEAM)
     for offset_x in (-21, 21):
         condyle = leg_ellipsoid(person, (98 + offset_x, -8, 499), (20.0, 31.0, 22.0))
         yield paint(condyle.shrunk(-2.8), "cartilage", Layer.BONE)
-        yield from bone(condyle, 1.5, "yellow marrow")
+        yield from paint_bone(condyle, 1.5, "yellow marrow")
         yield paint(
             leg_ellipsoid(person, (98 + 1.2 * offset_x, -6, 474), (17.0, 24.0, 4.0)),
             "tendon",
@@ -241,16 +245,16 @@ def _knee(person: Person) -> Paints:
         )
     plateau = leg_ellipsoid(person, (98, -8, 452), (39.0, 27.0, 18.0), square=0.5)
     yield paint(plateau.shrunk(-2.2), "cartilage", Layer.BONE)
-    yield from bone(plateau, 1.6, "yellow marrow")
-    yield from bone(
+    yield from paint_bone(plateau, 1.6, "yellow marrow")
+    yield from paint_bone(
         leg_ellipsoid(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow"
     )
     yield paint(leg_tube(person, ((98, 44, 494), (98, 36, 440)), 5.0), "tendon", Layer.BONE)
     yield paint(leg_tube(person, ((98, 40, 530), (98, 36, 590)), [6.0, 4.0]), "tendon", Layer.BONE)
-    yield detail(leg_tube(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon")
+    yield paint_detail(leg_tube(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon")
 
 
-def _lower_leg_bones(person: Person) -> Paints:
+def _paint_lower_leg_bones(person: Person) -> Paints:
     """The right tibia and fibula."""
     # Sharp in front, flat at the medial side, which only skin and fat cover.
     tibia_rows = (
@@ -280,12 +284,14 @@ def _lower_leg_bones(person: Person) -> Paints:
         (116, -14, 120),
         (116, -14, 66),
     )
-    yield from bone(Outline(tibia_table, (0.0, 0.2)), 4.2, "yellow marrow")
-    yield from bone(leg_ellipsoid(person, (98, -5, 436), (33, 23, 26)), 1.6, "yellow marrow")
-    yield from bone(leg_tube(person, fibula_points, [11, 6.5, 6, 7, 11]), 2.4, "yellow marrow")
+    yield from paint_bone(Outline(tibia_table, (0.0, 0.2)), 4.2, "yellow marrow")
+    yield from paint_bone(leg_ellipsoid(person, (98, -5, 436), (33, 23, 26)), 1.6, "yellow marrow")
+    yield from paint_bone(
+        leg_tube(person, fibula_points, [11, 6.5, 6, 7, 11]), 2.4, "yellow marrow"
+    )
 
 
-def _foot(person: Person) -> Paints:
+def _paint_foot(person: Person) -> Paints:
     """Heel, talus, midfoot, metatarsals and toes; in a supine person the forefoot points forwards
     and down."""
     sole_points = (
@@ -297,10 +303,14 @@ def _foot(person: Person) -> Paints:
         (108, 148, 15),
     )
     foot = leg_tube(person, sole_points, [28, 32, 30, 25, 17, 13])
-    yield from skin_fat_muscle(foot, 2.0, 6.0)
-    yield from bone(leg_tube(person, ((92, -46, 30), (94, 0, 38)), [18, 15]), 1.8, "yellow marrow")
-    yield from bone(leg_ellipsoid(person, (92, -2, 62), (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
-    yield from bone(
+    yield from paint_skin_fat_muscle(foot, 2.0, 6.0)
+    yield from paint_bone(
+        leg_tube(person, ((92, -46, 30), (94, 0, 38)), [18, 15]), 1.8, "yellow marrow"
+    )
+    yield from paint_bone(
+        leg_ellipsoid(person, (92, -2, 62), (20.0, 26.0, 15.0)), 1.6, "yellow marrow"
+    )
+    yield from paint_bone(
         leg_ellipsoid(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow"
     )
     for ray_index in range(5):
@@ -310,16 +320,16 @@ def _foot(person: Person) -> Paints:
             (ray_x + 2, 100, 26 - 2 * ray_index),
             (ray_x + 2, 116, 20),
         )
-        yield from bone(leg_tube(person, ray_points, [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
+        yield from paint_bone(leg_tube(person, ray_points, [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
     achilles = leg_tube(person, ((92, -38, 180), (92, -46, 100), (92, -52, 50)), [3.0, 4.5, 5.0])
     yield paint(achilles, "tendon", Layer.BONE)
 
 
-def arms(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_arms(person: Person, with_small_parts: bool = False) -> Paints:
     """Both arms in the person's posture, with humerus, forearm bones and hand; `with_small_parts`
     as in `shoulder`, with broader shoulders."""
     for side in (1, -1):
-        joints = arm_joints(person, side, with_small_parts)
+        joints = draw_arm_joints(person, side, with_small_parts)
         shoulder, elbow, wrist, palm, finger_tips = joints
         brawn = person.brawn
         fat_mm = 0.45 * person.fat_mm * person.figure.arms
@@ -330,26 +340,26 @@ def arms(person: Person, with_small_parts: bool = False) -> Paints:
             elbow,
         ]
         forearm_points = [elbow, _point_between(elbow, wrist, 0.3), wrist]
-        yield from limb(
+        yield from paint_limb(
             tube(upper_arm_points, [46 * brawn, 42 * brawn, 36 * brawn, 36 * brawn], step_mm=60),
             fat_mm,
         )
-        yield from limb(
+        yield from paint_limb(
             tube(forearm_points, [36 * brawn, 37 * brawn, 23.0], step_mm=60), 0.6 * fat_mm
         )
         hand = tube([wrist, palm, finger_tips], [22.0, 21.0, 9.0]) | tube(
             [_point_towards(palm, wrist, 12), _point_towards(palm, finger_tips, 30)], [21.0, 16.0]
         )
-        yield from skin_fat_muscle(hand, 2.0, 4.5)
-        yield from _arm_bones(side, joints)
+        yield from paint_skin_fat_muscle(hand, 2.0, 4.5)
+        yield from _paint_arm_bones(side, joints)
 
 
 def shoulder_width_factor(person: Person) -> float:
     """Shoulder width relative to a man's."""
-    return 0.95 if person.female else 1.0
+    return factor_of_women(person, 0.95)
 
 
-def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]:
+def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]:
     """The points (3,) of shoulder, elbow, wrist, palm and finger tips, in this order, mm of the
     written anatomy."""
     rng = person.generator(41 + side)
@@ -396,14 +406,14 @@ def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]
     return [mirror_point(point, side) for point in (shoulder, *other_joints)]
 
 
-def _arm_bones(side: int, joints: list[Point]) -> Paints:
+def _paint_arm_bones(side: int, joints: list[Point]) -> Paints:
     """Humerus, radius, ulna and four rays of the hand, between the joints of `arm_joints`."""
     shoulder, elbow, wrist, palm, finger_tips = np.array(joints)
     head_centre = tuple(np.add(shoulder, (-12 * side, 0, 4)).tolist())
     across_mm = np.cross(wrist - elbow, [0.0, 1.0, 0.0])
     across_mm *= 12 / np.linalg.norm(across_mm)
     yield paint(Ellipsoid(head_centre, (26.0, 26.0, 26.0)), "cartilage", Layer.BONE)
-    yield from bone(Ellipsoid(head_centre, (23.5, 23.5, 23.5)), 1.8, "yellow marrow")
+    yield from paint_bone(Ellipsoid(head_centre, (23.5, 23.5, 23.5)), 1.8, "yellow marrow")
     humerus = tube(
         [
             head_centre,
@@ -413,22 +423,22 @@ def _arm_bones(side: int, joints: list[Point]) -> Paints:
         ],
         [17, 11, 11, 20],
     )
-    yield from bone(humerus, 3.4, "yellow marrow")
+    yield from paint_bone(humerus, 3.4, "yellow marrow")
     radius = tube(
         [elbow + across_mm, (elbow + wrist) / 2 + across_mm, wrist + across_mm * 0.8], [11, 7.0, 11]
     )
     ulna = tube(
         [elbow - across_mm, (elbow + wrist) / 2 - across_mm, wrist - across_mm * 0.8], [12, 6.5, 8]
     )
-    yield from bone(radius, 2.4, "yellow marrow")
-    yield from bone(ulna, 2.4, "yellow marrow")
+    yield from paint_bone(radius, 2.4, "yellow marrow")
+    yield from paint_bone(ulna, 2.4, "yellow marrow")
     for ray_offset in np.linspace(-1.1, 1.1, 4):
         finger_points = [
             wrist + across_mm * 0.6 * ray_offset,
             palm + across_mm * ray_offset,
             finger_tips + across_mm * 0.5 * ray_offset,
         ]
-        yield from bone(tube(finger_points, [6, 4.5, 3.0]), 1.3, "yellow marrow")
+        yield from paint_bone(tube(finger_points, [6, 4.5, 3.0]), 1.3, "yellow marrow")
 
 
 def _point_between(start: Point, end: Point, share: float) -> Point:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.belly import abdominal_cavity, dome_mm
+from fovnet.phantom.anatomy.belly import abdominal_cavity_solid, written_liver_dome_mm
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.geometry.tissue_structure import Box
@@ -20,11 +20,11 @@ BELOW_DOME_MM = 20.0
 """The recess is drawn below this level; above it the dome itself leaves space for the lung."""
 
 
-def lung_recesses(person: Person) -> Paints:
+def paint_lung_recesses(person: Person) -> Paints:
     """The lung in the recess of both sides and the 3 mm of diaphragm that separate it from liver
     and spleen."""
-    chest_wall = _chest_wall(person)
-    diaphragm_space = _diaphragm_space(person, chest_wall)
+    chest_wall = _chest_wall_solid(person)
+    diaphragm_space = _diaphragm_solid(person, chest_wall)
     lowest_z = chest_wall.table[0][0]
     replaced_tissues = (
         "liver",
@@ -36,10 +36,20 @@ def lung_recesses(person: Person) -> Paints:
     )
     # no lung remains below
     yield paint(
-        Box((-150.0, -100.0, 1130.0), (150.0, 110.0, lowest_z)), "muscle", Layer.CAVITY, "lung"
+        Box((-150.0, -100.0, 1130.0), (150.0, 110.0, lowest_z)),
+        "muscle",
+        Layer.CAVITY,
+        replaced_tissues="lung",
     )
-    yield paint(chest_wall - diaphragm_space.shrunk(3.0), "muscle", Layer.CONTENT, replaced_tissues)
-    yield paint(chest_wall - diaphragm_space, "lung", Layer.CONTENT, replaced_tissues)
+    yield paint(
+        chest_wall - diaphragm_space.shrunk(3.0),
+        "muscle",
+        Layer.CONTENT,
+        replaced_tissues=replaced_tissues,
+    )
+    yield paint(
+        chest_wall - diaphragm_space, "lung", Layer.CONTENT, replaced_tissues=replaced_tissues
+    )
 
 
 def draw_recess(person: Person) -> tuple[float, float]:
@@ -50,18 +60,18 @@ def draw_recess(person: Person) -> tuple[float, float]:
     return depth_mm, rng.uniform(16, 32)
 
 
-def _chest_wall(person: Person) -> Loft:
+def _chest_wall_solid(person: Person) -> Loft:
     """The inner face of the chest from the end of the recess to 2 cm below the dome."""
-    top_z = dome_mm(person) - BELOW_DOME_MM
+    top_z = written_liver_dome_mm(person) - BELOW_DOME_MM
     depth_mm = draw_recess(person)[0]
-    cavity = abdominal_cavity(person)
-    heights = np.linspace(dome_mm(person) - depth_mm, top_z, 9)
+    cavity = abdominal_cavity_solid(person)
+    heights = np.linspace(written_liver_dome_mm(person) - depth_mm, top_z, 9)
     return Loft(
         tuple(np.column_stack([heights, *cavity.at(heights)]).tolist()), square=cavity.square
     )
 
 
-def _diaphragm_space(person: Person, chest_wall: Loft) -> Loft:
+def _diaphragm_solid(person: Person, chest_wall: Loft) -> Loft:
     """The space within the diaphragm: from below upwards it recedes from the chest wall first
     behind, then at the sides, last in front."""
     _, thickness_mm = draw_recess(person)

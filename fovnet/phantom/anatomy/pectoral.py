@@ -117,12 +117,22 @@ def draw_pectoral_front(person: Person, muscle: Loft) -> PectoralFront:
     )
 
 
-def pectoral_muscles(pectoral_front: PectoralFront) -> Paints:
+def paint_pectoral_muscles(pectoral_front: PectoralFront) -> Paints:
     """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is
     not changed."""
     nearest_mm, farthest_mm = MUSCLE_X_RANGE_MM
     low_z, high_z = MUSCLE_Z_RANGE_MM
     for left_x, right_x in ((nearest_mm, farthest_mm), (-farthest_mm, -nearest_mm)):
         region = Box((left_x, 20.0, low_z), (right_x, 150.0, high_z))
-        yield paint(PectoralRelief(region, pectoral_front, False), "muscle", Layer.SEAM, over="fat")
-        yield paint(PectoralRelief(region, pectoral_front, True), "fat", Layer.SEAM, over="muscle")
+        yield paint(
+            PectoralRelief(region, pectoral_front, False),
+            "muscle",
+            Layer.SEAM,
+            replaced_tissues="fat",
+        )
+        yield paint(
+            PectoralRelief(region, pectoral_front, True),
+            "fat",
+            Layer.SEAM,
+            replaced_tissues="muscle",
+        )

@@ -19,16 +19,17 @@ from fovnet.phantom.anatomy.layers import (
     LYMPH_NODE,
     Layer,
     Paints,
-    bone,
-    cover,
-    detail,
-    on_side,
+    growth_plate_tissue,
     paint,
-    paints,
-    seam,
+    paint_all,
+    paint_bone,
+    paint_detail,
+    paint_fat_and_skin,
+    paint_fat_plane,
+    place_paints,
     shift_sideways,
 )
-from fovnet.phantom.anatomy.trunk import girdle_points, on_table
+from fovnet.phantom.anatomy.trunk import flatten_on_table, place_girdle_points
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Walls
 from fovnet.phantom.person.traits import Person
@@ -79,16 +80,16 @@ SHOULDER_TENDONS: tuple[tuple[tuple[Point, ...], float], ...] = (
 """Tendons of the cuff and of biceps: points, radius."""
 
 
-def shoulders(person: Person) -> Paints:
+def paint_shoulders(person: Person) -> Paints:
     """Both shoulders, over a trunk and arms that were painted before with the joint at
     HEAD_CENTRE."""
     for side in (1, -1):
-        yield from on_side(_skin_fat_muscle(person), side)
-        yield from on_side(_axilla(person, side), side)
-        yield from _rotator_cuff(person, side)
-        yield from _upper_arm_fat(person, side)
-        yield from on_side(scapula_and_clavicle(person), side)
-        yield from on_side(_shoulder_joint(person, side), side)
+        yield from place_paints(_paint_shoulder_surface(person), side)
+        yield from place_paints(_paint_axilla(person, side), side)
+        yield from _paint_rotator_cuff(person, side)
+        yield from _paint_upper_arm_fat(person, side)
+        yield from place_paints(paint_scapula_and_clavicle(person), side)
+        yield from place_paints(_paint_shoulder_joint(person, side), side)
 
 
 def _shoulder_ellipsoid(
@@ -100,7 +101,7 @@ def _shoulder_ellipsoid(
 ) -> Ellipsoid:
     """An ellipsoid at a point of the right shoulder of this person."""
     return Ellipsoid(
-        girdle_points(person, (centre,), limbs.shoulder_width_factor(person))[0],
+        place_girdle_points(person, (centre,), limbs.shoulder_width_factor(person))[0],
         semi_axes,
         turn_deg,
         square,
@@ -112,7 +113,9 @@ def _shoulder_tube(
 ) -> Tube:
     """A tube through points of the right shoulder of this person."""
     return tube(
-        girdle_points(person, points, limbs.shoulder_width_factor(person)), radii, step_mm=step_mm
+        place_girdle_points(person, points, limbs.shoulder_width_factor(person)),
+        radii,
+        step_mm=step_mm,
     )
 
 
@@ -129,7 +132,7 @@ def _scapular_ellipsoid(
     return _shoulder_ellipsoid(person, centre, semi_axes, (0.0, lean_deg, SCAPULA_TURN_DEG))
 
 
-def shoulder_contour(person: Person) -> Solid:
+def shoulder_solid(person: Person) -> Solid:
     """The part of the right shoulder outside the muscular trunk: deltoid, scapula with its muscles,
     pectoral fold, slope of trapezius."""
     brawn_factor = 0.5 + 0.5 * person.brawn
@@ -146,14 +149,18 @@ def shoulder_contour(person: Person) -> Solid:
     return deltoid | scapular_mound | pectoral_fold | trapezius_slope
 
 
-def _skin_fat_muscle(person: Person) -> Paints:
+def _paint_shoulder_surface(person: Person) -> Paints:
     """Skin, fat and muscle of the right shoulder."""
-    contour = shoulder_contour(person)
-    yield from cover(contour, 0.45 * person.fat_mm * person.figure.arms, partial(on_table, person))
-    yield paint(on_table(person, contour, 3.5 + 0.2 * person.fat_mm), "muscle", Layer.MUSCLE)
+    contour = shoulder_solid(person)
+    yield from paint_fat_and_skin(
+        contour, 0.45 * person.fat_mm * person.figure.arms, partial(flatten_on_table, person)
+    )
+    yield paint(
+        flatten_on_table(person, contour, 3.5 + 0.2 * person.fat_mm), "muscle", Layer.MUSCLE
+    )
 
 
-def _axilla(person: Person, side: int) -> Paints:
+def _paint_axilla(person: Person, side: int) -> Paints:
     """Fat between pectorals, scapula and ribs, with lymph nodes, vessels and nerves."""
     rng = person.generator(940 + (side > 0))
     width_mm = 6.0 + 0.3 * min(person.fat_mm, 30.0) + rng.uniform(0, 5)
@@ -163,19 +170,22 @@ def _axilla(person: Person, side: int) -> Paints:
     apex_fat = _shoulder_ellipsoid(
         person, (122, 14, 1404), (24, 7 + 0.35 * width_mm, 17), (0, 0, -24)
     )
-    yield from paints(
-        (axillary_fat, apex_fat), "fat", Layer.SEAM, over=("muscle", "intermuscular fat")
+    yield from paint_all(
+        (axillary_fat, apex_fat),
+        "fat",
+        Layer.SEAM,
+        replaced_tissues=("muscle", "intermuscular fat"),
     )
     for _ in range(rng.integers(1, 5)):
         offset_x, offset_y, offset_z = (rng.uniform(-1, 1, 3) * (0.6 * width_mm, 14, 26)).tolist()
         node = _shoulder_ellipsoid(
             person, (144 + offset_x, -2 + offset_y, 1362 + offset_z), (3.0, 3.5, rng.uniform(4, 7))
         )
-        yield paint(node, LYMPH_NODE, Layer.VESSEL, over="fat")
-    yield from _axillary_vessels(person)
+        yield paint(node, LYMPH_NODE, Layer.VESSEL, replaced_tissues="fat")
+    yield from _paint_axillary_vessels(person)
 
 
-def _axillary_vessels(person: Person) -> Paints:
+def _paint_axillary_vessels(person: Person) -> Paints:
     """Axillary artery and the brachial plexus beside it, from behind the clavicle to the arm."""
     artery_points = (
         (30, -2, 1436),
@@ -189,7 +199,7 @@ def _axillary_vessels(person: Person) -> Paints:
         _shoulder_tube(person, artery_points, (6.0, 8.0, 11.0, 11.0, 9.0)),
         "fat",
         Layer.SEAM,
-        over=muscle_tissues,
+        replaced_tissues=muscle_tissues,
     )
     yield paint(
         _shoulder_tube(person, artery_points, (4.2, 4.2, 3.8, 3.6, 3.0)),
@@ -200,10 +210,10 @@ def _axillary_vessels(person: Person) -> Paints:
         nerve = _shoulder_tube(
             person, tuple((x + 1.0, y + offset_y, z + offset_z) for x, y, z in artery_points), 1.8
         )
-        yield paint(nerve, "spinal cord", Layer.VESSEL, over=("fat", *muscle_tissues))
+        yield paint(nerve, "spinal cord", Layer.VESSEL, replaced_tissues=("fat", *muscle_tissues))
 
 
-def _rotator_cuff(person: Person, side: int) -> Paints:
+def _paint_rotator_cuff(person: Person, side: int) -> Paints:
     """The cuff on both faces of the scapula and its neighbours, each in a sleeve of fat; they
     atrophy with age and disuse."""
     sleeve_mm = FAT_SLEEVE_MM + 6 * person.marbling + 3.0 * max(0.0, 1 - person.brawn)
@@ -226,17 +236,18 @@ def _rotator_cuff(person: Person, side: int) -> Paints:
     ]
     bellies = right_bellies if side > 0 else [belly.mirror() for belly in right_bellies]
     sleeves = (shift_sideways(belly, sleeve_mm, rng) for belly in bellies)
-    yield from map(seam, sleeves)
-    yield from paints(bellies, "muscle", Layer.SEAM, over=soft_tissues)
+    yield from map(paint_fat_plane, sleeves)
+    yield from paint_all(bellies, "muscle", Layer.SEAM, replaced_tissues=soft_tissues)
     tendons = (_shoulder_tube(person, *tendon_line) for tendon_line in SHOULDER_TENDONS)
-    yield from on_side(
-        paints(tendons, "tendon", Layer.MARROW, over=(*soft_tissues, "cartilage")), side
+    yield from place_paints(
+        paint_all(tendons, "tendon", Layer.MARROW, replaced_tissues=(*soft_tissues, "cartilage")),
+        side,
     )
 
 
-def _upper_arm_fat(person: Person, side: int) -> Paints:
+def _paint_upper_arm_fat(person: Person, side: int) -> Paints:
     """The fat plane under the deltoid, and the fat between the muscles of the upper arm."""
-    shoulder, elbow = np.array(limbs.arm_joints(person, side, True)[:2])
+    shoulder, elbow = np.array(limbs.draw_arm_joints(person, side, True)[:2])
     head_centre = np.array(
         _shoulder_ellipsoid(person, HEAD_CENTRE, (HEAD_RADIUS_MM,) * 3).centre
     ) * (side, 1, 1)
@@ -257,10 +268,10 @@ def _upper_arm_fat(person: Person, side: int) -> Paints:
         ]
         muscle_lines.append(tuple(sorted(line_ends, key=lambda point: point[2])))
     walls = Walls(tuple(muscle_lines), 0.8 * thickness_mm, 30.0)
-    yield from map(seam, (subdeltoid_plane, walls))
+    yield from map(paint_fat_plane, (subdeltoid_plane, walls))
 
 
-def scapula_and_clavicle(person: Person) -> Paints:
+def paint_scapula_and_clavicle(person: Person) -> Paints:
     """Scapula: a thin plate with thick borders, its spine rising to the acromion, and the coracoid;
     the clavicle that meets them."""
     plate = _scapular_ellipsoid(person, (-4.0, 0.0, 0.0), (50.0, 3.0, 70.0))
@@ -302,7 +313,7 @@ def scapula_and_clavicle(person: Person) -> Paints:
         ),
         (_shoulder_tube(person, clavicle_points, (9, 6, 5.5, 6.5), 25), 1.7),
     ):
-        yield from bone(solid, cortex_mm)
+        yield from paint_bone(solid, cortex_mm)
 
 
 def _points_between(
@@ -318,7 +329,7 @@ def _points_between(
     )
 
 
-def _shoulder_joint(person: Person, side: int) -> Paints:
+def _paint_shoulder_joint(person: Person, side: int) -> Paints:
     """Socket with its labrum, humeral head with two tuberosities and the scar of the growth plate,
     joint fluid, of the right side with the traits of the given one."""
     rng = person.generator(942 + (side > 0))
@@ -342,22 +353,26 @@ def _shoulder_joint(person: Person, side: int) -> Paints:
         ellipsoid((166, -10, 1376), (12, 14, 3 + 3 * fluid_mm)), "joint fluid", Layer.CONTENT
     )
     yield paint(labrum, "tendon", Layer.BONE)
-    yield from bone(glenoid, 1.6)
-    yield from bone(scapular_neck, 1.6)
+    yield from paint_bone(glenoid, 1.6)
+    yield from paint_bone(scapular_neck, 1.6)
     yield paint(humeral_head.shrunk(-2.0) & articular_side, "cartilage", Layer.BONE)
     greater_tuberosity = ellipsoid(_humeral_point(person, (14, -3, -3)), (11.5, 16, 18))
     lesser_tuberosity = ellipsoid(_humeral_point(person, (7, 21, -6)), (8, 7, 13))
     metaphysis = ellipsoid(_humeral_point(person, (5, 1, -18)), (18, 17, 22))
     for solid in (humeral_head, greater_tuberosity, lesser_tuberosity, metaphysis):
-        yield from bone(solid, 1.6, "yellow marrow")
+        yield from paint_bone(solid, 1.6, "yellow marrow")
     if has_red_marrow:
-        yield paint(metaphysis.shrunk(4.0), "mixed marrow", Layer.MARROW, over="yellow marrow")
+        yield paint(
+            metaphysis.shrunk(4.0), "mixed marrow", Layer.MARROW, replaced_tissues="yellow marrow"
+        )
     upper_side, lower_side = (
         ellipsoid(_humeral_point(person, offset), (19, 18, 6), (0, 30, 0))
         for offset in ((4, 0, -11), (4.6, 0, -12.2))
     )
-    growth_plate = "red marrow" if person.age > 20 else "cartilage"
-    yield detail(upper_side - lower_side, growth_plate, over=("yellow marrow", "mixed marrow"))
+    growth_plate = growth_plate_tissue(person)
+    yield paint_detail(
+        upper_side - lower_side, growth_plate, replaced_tissues=("yellow marrow", "mixed marrow")
+    )
 
 
 def _humeral_point(person: Person, from_head: Point) -> Point:

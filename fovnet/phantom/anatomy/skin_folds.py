@@ -11,20 +11,20 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Paints, cover
-from fovnet.phantom.anatomy.trunk import on_table, under_skin
+from fovnet.phantom.anatomy.layers import Paints, paint_fat_and_skin
+from fovnet.phantom.anatomy.trunk import flatten_on_table, trunk_under_skin
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.person.traits import Person
 
 
-def rolls(person: Person) -> Paints:
+def paint_skin_rolls(person: Person) -> Paints:
     """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by
     up to a fifth."""
-    for roll in _roll_ellipsoids(person, person.generator(961)):
-        yield from cover(roll, 0.0, partial(on_table, person))
+    for roll in _draw_roll_ellipsoids(person, person.generator(961)):
+        yield from paint_fat_and_skin(roll, 0.0, partial(flatten_on_table, person))
 
 
-def _roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
+def _draw_roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
     """The ellipsoids that protrude from the trunk as rolls, under their skin."""
     figure = person.figure
     # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the
@@ -48,7 +48,7 @@ def _roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[Ellip
         (965, 95, 40, 34), (1010, 150, 60, 60)
     ).tolist()
     if figure.apron_mm:
-        _, centre_y, _, front_mm, _ = under_skin(person).below(z).tolist()
+        _, centre_y, _, front_mm, _ = trunk_under_skin(person).below(z).tolist()
         yield Ellipsoid(
             (0.0, centre_y + front_mm + figure.apron_mm - half_depth_mm, z),
             (half_width_mm, half_depth_mm, half_height_mm),
@@ -58,7 +58,7 @@ def _roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[Ellip
 def _lateral_extent_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
     """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an
     elliptical outline."""
-    centre_x, centre_y, half_width_mm, _, back_mm = under_skin(person).below(z).tolist()
+    centre_x, centre_y, half_width_mm, _, back_mm = trunk_under_skin(person).below(z).tolist()
     return float(
         side * centre_x
         + half_width_mm * np.sqrt(max(1 - ((centre_y + behind_mm) / back_mm) ** 2, 0.2))

@@ -10,24 +10,24 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy import breast, thorax
-from fovnet.phantom.anatomy.layers import Paints, detail, details
-from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
+from fovnet.phantom.anatomy.layers import Paints, paint_detail, paint_details
+from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirror_point
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
 from fovnet.phantom.person.traits import Person
 
-Muscles = tuple[tuple[int, int], ...]
+MuscleCentres = tuple[tuple[int, int], ...]
 
 # fmt: off
-NECK_MUSCLES: Muscles = (
+NECK_MUSCLES: MuscleCentres = (
     (44, 12), (28, 26), (40, -18), (12, -44), (28, -42),
     (16, -60), (40, -48), (54, -34), (12, 6), (26, 4),
 )
-CHEST_MUSCLES: Muscles = (
+CHEST_MUSCLES: MuscleCentres = (
     (100, 60), (50, 84), (120, 10), (140, -30), (120, -60),
     (80, -84), (40, -90), (90, -55), (60, -70), (150, 20),
 )
-BUTTOCK_MUSCLES: Muscles = (
+BUTTOCK_MUSCLES: MuscleCentres = (
     (78, -96), (112, -40), (112, -8), (118, 26), (96, 56),
     (64, 62), (62, -70), (126, 44), (40, 40), (92, -66),
 )
@@ -36,20 +36,20 @@ BUTTOCK_MUSCLES: Muscles = (
 them."""
 
 
-def tissue_structure(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_tissue_structure(person: Person, with_small_parts: bool = False) -> Paints:
     """The inner structure of this person's muscle, fat and breasts; with `with_small_parts`
     shoulders have their own muscles instead of septa."""
     rng = person.generator(66)
-    yield from _muscle_septa(person, rng, with_small_parts)
-    yield from _fat_streaks(person, rng)
-    yield from _fasciae_and_folds(person, rng)
-    yield from thorax.pectoral_fat_plane(person)
-    yield from _abdominal_wall(person)
+    yield from _paint_muscle_septa(person, rng, with_small_parts)
+    yield from _paint_fat_streaks(person, rng)
+    yield from _paint_fasciae_and_folds(person, rng)
+    yield from thorax.paint_pectoral_fat_plane(person)
+    yield from _paint_abdominal_wall(person)
     if person.female:
-        yield from breast.breast_structure(person, rng)
+        yield from breast.paint_breast_structure(person, rng)
 
 
-def _muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bool) -> Paints:
+def _paint_muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bool) -> Paints:
     """Walls of fat between the muscles of buttocks, chest and neck, at positions that vary between
     people."""
     thickness_mm = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
@@ -72,10 +72,10 @@ def _muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bo
                     )
                 )
             walls = Walls(tuple(muscle_lines), thickness_share * thickness_mm)
-            yield detail(walls, "intermuscular fat", over="muscle")
+            yield paint_detail(walls, "intermuscular fat", replaced_tissues="muscle")
 
 
-def _abdominal_wall(person: Person) -> Paints:
+def _paint_abdominal_wall(person: Person) -> Paints:
     """Fat between the three flat muscles of the abdominal wall, and the tendinous lines beside the
     recti abdominis and in the midline.
 
@@ -88,15 +88,15 @@ def _abdominal_wall(person: Person) -> Paints:
     for low_x, high_x in ((-260.0, -62.0), (62.0, 260.0)):
         flank_box = Box((low_x, -62.0, 1020.0), (high_x, 200.0, 1185.0))
         fat_planes = Shells(flank_box, trunk_muscle, (7.0 * brawn, 15.0 * brawn), thickness_mm)
-        yield detail(fat_planes, "intermuscular fat", over="muscle")
+        yield paint_detail(fat_planes, "intermuscular fat", replaced_tissues="muscle")
     front_y = 100.0 + person.belly_mm
     tendon_lines = tuple(
         ((x, front_y, 960.0), (x, front_y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0)
     )
-    yield detail(Walls(tendon_lines, 2.5 + thickness_mm), "tendon", over="muscle")
+    yield paint_detail(Walls(tendon_lines, 2.5 + thickness_mm), "tendon", replaced_tissues="muscle")
 
 
-def _fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
+def _paint_fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
     """Streaks of fat along the muscles: few in young and lean people, a third of the muscle in the
     old; more in back and buttocks."""
     whole_body = Box((-420.0, -300.0, 60.0), (420.0, 300.0, 1600.0))
@@ -107,23 +107,23 @@ def _fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
     ):
         streaks = Sheets(box, wavelengths, fat_share * person.marbling, _draw_phases(rng))
         if streaks.thick > 0.025:  # thinner ones are invisible at the same cost
-            yield detail(streaks, "intermuscular fat", over="muscle")
+            yield paint_detail(streaks, "intermuscular fat", replaced_tissues="muscle")
 
 
-def _fasciae_and_folds(person: Person, rng: np.random.Generator) -> Paints:
+def _paint_fasciae_and_folds(person: Person, rng: np.random.Generator) -> Paints:
     """Fasciae under the skin, and vessels and folds of peritoneum between the organs."""
     outer_box = Box((-420.0, -320.0, 60.0), (420.0, 320.0, 1500.0))
     inner_box = Box((-190.0, -120.0, 850.0), (190.0, 220.0, 1260.0))
     fasciae = Sheets(outer_box, (38.0, 38.0, 52.0), 0.03, _draw_phases(rng))
     folds = Sheets(inner_box, (27.0, 25.0, 31.0), 0.08, _draw_phases(rng))
-    yield detail(fasciae, "tendon", over="fat")
-    yield detail(folds, "bowel wall", over="visceral fat")
+    yield paint_detail(fasciae, "tendon", replaced_tissues="fat")
+    yield paint_detail(folds, "bowel wall", replaced_tissues="visceral fat")
     # fascia between the two layers of fat on the back
     back_fasciae = (
-        Ellipsoid((0.0, column_y(z) - 64.0 - 0.5 * person.fat_mm, z), (80.0, 0.8, 12.0))
+        Ellipsoid((0.0, spine_y(z) - 64.0 - 0.5 * person.fat_mm, z), (80.0, 0.8, 12.0))
         for z in np.arange(1010.0, 1150.0, 24.0).tolist()
     )
-    yield from details(back_fasciae, "tendon", over="fat")
+    yield from paint_details(back_fasciae, "tendon", replaced_tissues="fat")
 
 
 def _draw_phases(rng: np.random.Generator) -> Point:

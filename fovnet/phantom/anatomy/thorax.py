@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints, seam
-from fovnet.phantom.anatomy.trunk import TRUNK_OUTLINE, column_y, girdle_points, muscular_trunk
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    factor_of_women,
+    on_both_sides,
+    paint,
+    paint_all,
+    paint_fat_plane,
+)
+from fovnet.phantom.anatomy.trunk import TRUNK_OUTLINE, muscular_trunk, place_girdle_points, spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
-APEX_MM = 1455.0
+LUNG_APEX_MM = 1455.0
 """Top of the higher (right) lung in the written anatomy of a plain person."""
 
 # z below the apex, centre x, centre y, half width, front, back of the right lung
@@ -28,15 +36,15 @@ LUNG_OUTLINE = (
 )
 
 
-def apex_mm(person: Person) -> float:
+def written_lung_apex_mm(person: Person) -> float:
     """Top of this person's higher lung, in the written anatomy."""
-    return APEX_MM + person.borders.apex_mm
+    return LUNG_APEX_MM + person.borders.apex_mm
 
 
-def lung(person: Person, side: int) -> Loft:
+def lung_solid(person: Person, side: int) -> Loft:
     """One lung, from well below the diaphragm (which is painted over it) to its apex."""
-    apex_z = apex_mm(person) - (0.0 if side > 0 else 4.0)
-    width_factor = 0.93 if person.female else 1.0
+    apex_z = written_lung_apex_mm(person) - (0.0 if side > 0 else 4.0)
+    width_factor = factor_of_women(person, 0.93)
     brawn_factor = 1 + 0.35 * (person.brawn - 1)
     outline_rows = [
         (
@@ -52,10 +60,10 @@ def lung(person: Person, side: int) -> Loft:
     return Loft(tuple(outline_rows), square=0.2)
 
 
-def lungs(person: Person) -> Paints:
+def paint_lungs(person: Person) -> Paints:
     """Both lungs with their branching vessels, and the air in trachea and bronchi."""
     rng = person.generator(21)
-    yield from paints((lung(person, side) for side in (1, -1)), "lung", Layer.CAVITY)
+    yield from paint_all((lung_solid(person, side) for side in (1, -1)), "lung", Layer.CAVITY)
     for side in (1, -1):
         hilum = np.array([side * 24.0, -22.0, 1368.0])
         for _ in range(13):
@@ -67,7 +75,7 @@ def lungs(person: Person) -> Paints:
                 [rng.uniform(3.5, 5.5), 2.4, 1.2],
                 step_mm=20,
             )
-            yield paint(vessel, "venous blood", Layer.ORGAN, over="lung")
+            yield paint(vessel, "venous blood", Layer.ORGAN, replaced_tissues="lung")
     trachea = tube(
         [(0, 22, 1512), (0, 14, 1470), (0, -2, 1425), (0, -16, 1384)], [8.5, 8.5, 8.5, 8.0]
     )
@@ -95,41 +103,41 @@ MEDIASTINUM = Loft(
 )
 
 
-def mediastinum(person: Person) -> Paints:
+def paint_mediastinum(person: Person) -> Paints:
     """Fat between the lungs, the heart with four chambers, oesophagus."""
     yield paint(MEDIASTINUM, "visceral fat", Layer.CAVITY)
-    yield from _diaphragm_under_heart(person)
+    yield from _paint_diaphragm_under_heart(person)
     oesophagus = tube(
         [
             (-3, -2, 1510),
             (-4, -10, 1440),
-            (-6, column_y(1350) + 26, 1350),
-            (-14, column_y(1260) + 30, 1262),
+            (-6, spine_y(1350) + 26, 1350),
+            (-14, spine_y(1260) + 30, 1262),
         ],
         6.5,
         step_mm=30,
     )
     yield paint(oesophagus, "muscle", Layer.ORGAN)
     yield paint(oesophagus.shrunk(4.0), "mucosa", Layer.CONTENT)
-    yield from _heart(person)
+    yield from _paint_heart(person)
 
 
-def _diaphragm_under_heart(person: Person) -> Paints:
+def _paint_diaphragm_under_heart(person: Person) -> Paints:
     """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just
     below, between the two domes."""
-    left_ventricle = ventricles(person)[0]
+    left_ventricle = plain_ventricles(person)[0]
     top_z = min(float(left_ventricle.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.lowered_mm)
     central_tendon = Ellipsoid((-16.0, 26.0, top_z - 46.0), (66.0, 62.0, 46.0))
     replaced_tissues = ("visceral fat", "lung", "muscle")
-    yield paint(central_tendon, "muscle", Layer.CAVITY, replaced_tissues)
-    yield paint(central_tendon.shrunk(3.0), "liver", Layer.ORGAN, replaced_tissues)
+    yield paint(central_tendon, "muscle", Layer.CAVITY, replaced_tissues=replaced_tissues)
+    yield paint(central_tendon.shrunk(3.0), "liver", Layer.ORGAN, replaced_tissues=replaced_tissues)
 
 
 LIVER_TOP_MM = 1270.0
 """Top of the liver at `lowered_mm` 0, as in `belly`; no part of the liver may be drawn above."""
 
 
-def pectoral_fat_plane(person: Person) -> Paints:
+def paint_pectoral_fat_plane(person: Person) -> Paints:
     """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side
     of the sternum."""
     trunk = muscular_trunk(person)
@@ -137,10 +145,10 @@ def pectoral_fat_plane(person: Person) -> Paints:
     band = trunk.shrunk(thickness_mm) - trunk.shrunk(thickness_mm + 0.9 + 0.03 * person.fat_mm)
     for low_x, high_x in ((20.0, 130.0), (-130.0, -20.0)):
         box = Box((low_x, 20.0, 1270.0), (high_x, 125.0, 1410.0))
-        yield seam(box & band)
+        yield paint_fat_plane(box & band)
 
 
-def intercostal_muscles(person: Person) -> Paints:
+def paint_intercostal_muscles(person: Person) -> Paints:
     """The intercostal muscles, flush with the inner side of the ribs, so that the lung does not
     surround ribs.
 
@@ -158,7 +166,7 @@ def intercostal_muscles(person: Person) -> Paints:
         )
     )
     chest = Loft(tuple(chest_rows), square=person.figure.square)
-    yield paint(chest - inner_chest, "muscle", Layer.CONTENT, over="lung")
+    yield paint(chest - inner_chest, "muscle", Layer.CONTENT, replaced_tissues="lung")
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
@@ -166,7 +174,9 @@ HEART_TURN_DEG = (0.0, -28.0, -38.0)
 towards the right ventricle."""
 
 
-def chamber(person: Person, offset_mm: Point, semi_mm: Point, is_turned: bool = True) -> Ellipsoid:
+def heart_chamber(
+    person: Person, offset_mm: Point, semi_mm: Point, is_turned: bool = True
+) -> Ellipsoid:
     """An ellipsoid about the heart's middle, moved with the breath and scaled to this person's
     heart."""
     growth_factor = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
@@ -177,18 +187,20 @@ def chamber(person: Person, offset_mm: Point, semi_mm: Point, is_turned: bool = 
     return Ellipsoid(centre, semi_axes, HEART_TURN_DEG if is_turned else (0.0, 0.0, 0.0))
 
 
-def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
+def plain_ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     """The left ventricle with its wall, and the cavity of the right one, which becomes a crescent
     as the left is painted later."""
-    return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (11, 22, -7), (43, 24, 35))
+    return heart_chamber(person, (-22, 0, -6), (45, 32, 33)), heart_chamber(
+        person, (11, 22, -7), (43, 24, 35)
+    )
 
 
-def _heart(person: Person) -> Paints:
+def _paint_heart(person: Person) -> Paints:
     """The heart: apex to the left, to the front, and down."""
-    pericardium = chamber(person, (0, 0, 0), (64, 44, 42))
-    left_ventricle, right_ventricle = ventricles(person)
-    left_atrium = chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False)
-    right_atrium = chamber(person, (46, 6, 2), (25, 28, 34), is_turned=False)
+    pericardium = heart_chamber(person, (0, 0, 0), (64, 44, 42))
+    left_ventricle, right_ventricle = plain_ventricles(person)
+    left_atrium = heart_chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False)
+    right_atrium = heart_chamber(person, (46, 6, 2), (25, 28, 34), is_turned=False)
     yield paint(pericardium.shrunk(-1.5), "visceral fat", Layer.ORGAN)
     yield paint(right_ventricle.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)
     yield paint(right_ventricle.shrunk(-3.5), "myocardium", Layer.CONTENT)
@@ -201,7 +213,7 @@ def _heart(person: Person) -> Paints:
     yield paint(right_atrium, "venous blood", Layer.VESSEL)
 
 
-def great_vessels(person: Person) -> Paints:
+def paint_great_vessels(person: Person) -> Paints:
     """Aorta to its bifurcation and the iliac arteries, both venae cavae, the pulmonary trunk, and
     the vessels of the neck."""
     width_factor = 1.0 + 0.004 * (person.age - 50)
@@ -210,7 +222,7 @@ def great_vessels(person: Person) -> Paints:
         np.interp(heights, [1180, 1270], end_values) for end_values in ([-8.0, -24.0], [33.0, 18.0])
     )
     descending_points = np.stack(
-        [offsets_x, [column_y(z) for z in heights] + ahead_mm, heights], axis=1
+        [offsets_x, [spine_y(z) for z in heights] + ahead_mm, heights], axis=1
     )
     aorta_points = [
         (-4, 8, 1325),
@@ -226,7 +238,7 @@ def great_vessels(person: Person) -> Paints:
         step_mm=18,
     )
     yield paint(aorta, "arterial blood", Layer.VESSEL)
-    vena_cava_points = [(18.0, column_y(z) + 32, z) for z in (1052.0, 1100.0, 1150.0, 1200.0)]
+    vena_cava_points = [(18.0, spine_y(z) + 32, z) for z in (1052.0, 1100.0, 1150.0, 1200.0)]
     veins = (
         tube([*vena_cava_points, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]),
         tube([(20, 14, 1320), (22, 10, 1370), (20, 12, 1425)], 9.5),
@@ -236,12 +248,12 @@ def great_vessels(person: Person) -> Paints:
             for side in (1, -1)
         ),
     )
-    yield from paints(veins, "venous blood", Layer.VESSEL)
-    yield from _lateral_great_vessels(person)
+    yield from paint_all(veins, "venous blood", Layer.VESSEL)
+    yield from _paint_lateral_great_vessels(person)
 
 
-@both_sides
-def _lateral_great_vessels(person: Person) -> Paints:
+@on_both_sides
+def _paint_lateral_great_vessels(person: Person) -> Paints:
     """Carotid artery, jugular and subclavian vein, iliac artery and vein."""
     carotid = tube(
         [(8, 8, 1412), (18, 8, 1450), (26, 8, 1500), (27, 2, 1545), (24, -8, 1595)],
@@ -250,11 +262,11 @@ def _lateral_great_vessels(person: Person) -> Paints:
     jugular = tube(
         [(18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590)], [7.5, 6.5, 5.5, 4.5]
     )
-    subclavian_points = girdle_points(
+    subclavian_points = place_girdle_points(
         person, ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))
     )
     yield paint(carotid, "arterial blood", Layer.VESSEL)
-    yield from paints((jugular, tube(subclavian_points, 5.5)), "venous blood", Layer.VESSEL)
+    yield from paint_all((jugular, tube(subclavian_points, 5.5)), "venous blood", Layer.VESSEL)
     iliac_artery = tube(
         [(4, 4, 1056), (30, -8, 1020), (54, 8, 980), (72, 46, 935), (80, 60, 895), (84, 50, 840)],
         [7.0, 6.0, 5.0, 4.8, 4.8, 4.2],

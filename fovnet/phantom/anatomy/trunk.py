@@ -17,12 +17,13 @@ from fovnet.phantom.anatomy.layers import (
     SKIN_MM,
     Layer,
     Paints,
-    bone,
-    both_sides,
-    cover,
-    detail,
+    factor_of_women,
+    on_both_sides,
     paint,
-    seam,
+    paint_bone,
+    paint_detail,
+    paint_fat_and_skin,
+    paint_fat_plane,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, Solid, tube
 from fovnet.phantom.person.organ_heights import RIBS_MM
@@ -59,20 +60,20 @@ TRUNK_OUTLINE = (
 # z, y of the middle of the spinal column: cervical and lumbar lordosis, thoracic kyphosis,
 # concavity of the sacrum.
 # fmt: off
-COLUMN_Z = np.array([
+SPINE_Z = np.array([
     905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0,
     1180.0, 1250.0, 1320.0, 1390.0, 1455.0, 1500.0, 1540.0, 1590.0,
 ])
-COLUMN_Y = np.array([
+SPINE_Y = np.array([
     -62.0, -74.0, -82.0, -72.0, -46.0, -32.0, -24.0, -30.0,
     -40.0, -50.0, -54.0, -46.0, -32.0, -22.0, -20.0, -28.0,
 ])
 # fmt: on
 
 
-def column_y(z: float) -> float:
+def spine_y(z: float) -> float:
     """y of the middle of the vertebral bodies at a height."""
-    return float(np.interp(z, COLUMN_Z, COLUMN_Y))
+    return float(np.interp(z, SPINE_Z, SPINE_Y))
 
 
 def muscular_trunk(person: Person) -> Loft:
@@ -108,9 +109,9 @@ def _trunk_width_factor(person: Person, z: float) -> float:
     return 0.93 if z > 1330 else 0.97
 
 
-def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
+def trunk_under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
     """The trunk with its fat, and with `skin_mm` of skin on it."""
-    hip_factor = 1.35 if person.female else 1.0
+    hip_factor = factor_of_women(person, 1.35)
     figure = person.figure
     outline_rows = []
     for muscle_row, outline_row in zip(muscular_trunk(person).table, TRUNK_OUTLINE, strict=True):
@@ -132,40 +133,40 @@ def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
     return Loft(tuple(outline_rows), square=figure.outside, gives_way=figure.neck)
 
 
-def trunk_wall(person: Person) -> Paints:
+def paint_trunk_wall(person: Person) -> Paints:
     """Skin, fat and muscle of the trunk, with buttocks and breasts."""
     muscle = muscular_trunk(person)
-    yield paint(on_table(person, under_skin(person, SKIN_MM)), "skin", Layer.SKIN)
-    yield paint(on_table(person, under_skin(person), SKIN_MM), "fat", Layer.FAT)
+    yield paint(flatten_on_table(person, trunk_under_skin(person, SKIN_MM)), "skin", Layer.SKIN)
+    yield paint(flatten_on_table(person, trunk_under_skin(person), SKIN_MM), "fat", Layer.FAT)
     yield paint(muscle, "muscle", Layer.MUSCLE)
-    yield from _buttock_and_erector(person)
+    yield from _paint_buttock_and_erector(person)
     if person.female:
-        yield from breast.breast_contour(person, muscle)
+        yield from breast.paint_breast_contour(person, muscle)
 
 
-@both_sides
-def _buttock_and_erector(person: Person) -> Paints:
+@on_both_sides
+def _paint_buttock_and_erector(person: Person) -> Paints:
     """A buttock, and the erector of the spine with its fat plane."""
     fat_mm = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
     thickness_mm = 44.0 * person.brawn * person.build.hips
     gluteus = Ellipsoid((68.0, -84.0, 900.0), (66.0, thickness_mm, 72.0), (0.0, 18.0, -25.0))
     pressed_mm = 5.0 + 0.3 * person.fat_mm  # mm of skin and fat between muscle and table
-    yield from cover(gluteus, fat_mm, partial(on_table, person))
-    yield seam(gluteus.shrunk(-3.0))
-    yield paint(on_table(person, gluteus, pressed_mm), "muscle", Layer.SEAM)
+    yield from paint_fat_and_skin(gluteus, fat_mm, partial(flatten_on_table, person))
+    yield paint_fat_plane(gluteus.shrunk(-3.0))
+    yield paint(flatten_on_table(person, gluteus, pressed_mm), "muscle", Layer.SEAM)
     thickness_mm = 19 * person.brawn * person.build.back
     heights = (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)
-    erector_points = [(30.0, column_y(z) - 38 if z > 1010 else -84.0, z) for z in heights]
+    erector_points = [(30.0, spine_y(z) - 38 if z > 1010 else -84.0, z) for z in heights]
     erector = tube(
         erector_points,
         [thickness_mm * share for share in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)],
         step_mm=40,
     )
-    yield seam(erector.shrunk(-1.6))
+    yield paint_fat_plane(erector.shrunk(-1.6))
     yield paint(erector, "muscle", Layer.SEAM)
 
 
-def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+def flatten_on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
     """The part of the solid at least `above_mm` above the table that the person lies on; all of it
     if the person is not flattened.
 
@@ -220,17 +221,17 @@ def vertebrae() -> Iterator[Vertebra]:
             yield Vertebra(kind, z, step_mm, half_width_mm * growth, half_depth_mm * growth)
 
 
-def column_lean(z: float) -> float:
+def spine_lean_deg(z: float) -> float:
     """How far the column leans backwards at a height, degrees."""
-    return float(np.rad2deg(np.arctan2(column_y(z + 10) - column_y(z - 10), 20)))
+    return float(np.rad2deg(np.arctan2(spine_y(z + 10) - spine_y(z - 10), 20)))
 
 
-def spine(person: Person) -> Paints:
+def paint_spine(person: Person) -> Paints:
     """Vertebrae C2 to L5 with discs, sacrum, coccyx, canal, cord and nerve roots."""
     for vertebra in vertebrae():
-        yield from _vertebra(vertebra)
-    yield from _sacrum()
-    yield from _canal(person)
+        yield from _paint_vertebra(vertebra)
+    yield from _paint_sacrum()
+    yield from _paint_spinal_canal(person)
 
 
 PROCESS_LENGTHS_MM = {
@@ -242,17 +243,17 @@ PROCESS_LENGTHS_MM = {
 side."""
 
 
-def _vertebra(vertebra: Vertebra) -> Paints:
+def _paint_vertebra(vertebra: Vertebra) -> Paints:
     """The body of a vertebra with its processes, and the disc below it."""
     kind, z, step_mm, half_width_mm, half_depth_mm = vertebra
-    y = column_y(z)
-    turn_deg = (-column_lean(z), 0.0, 0.0)
+    y = spine_y(z)
+    turn_deg = (-spine_lean_deg(z), 0.0, 0.0)
     vertebral_body = Ellipsoid(
         (0.0, y, z), (half_width_mm, half_depth_mm, 0.39 * step_mm + 1.2), turn_deg, square=0.85
     )
     disc_z = z - step_mm / 2
     disc = Ellipsoid(
-        (0.0, column_y(disc_z), disc_z),
+        (0.0, spine_y(disc_z), disc_z),
         (half_width_mm + 0.5, half_depth_mm + 0.5, 0.15 * step_mm + 0.8),
         turn_deg,
         square=0.8,
@@ -261,62 +262,66 @@ def _vertebra(vertebra: Vertebra) -> Paints:
     drop_mm, length_mm, transverse_mm = PROCESS_LENGTHS_MM[kind]
     radius_mm = 0.11 * step_mm + 2.0
     yield paint(disc, "disc", Layer.BONE)
-    yield from bone(vertebral_body, 1.2)
+    yield from paint_bone(vertebral_body, 1.2)
     spinous = tube(
         [(0, back_y - 18, z), (0, back_y - 18 - length_mm * 0.7, z - drop_mm)],
         [radius_mm, radius_mm * 0.9],
     )
-    yield from bone(spinous, 1.2)
-    yield from _arch(z, half_width_mm * 0.75, back_y, radius_mm, transverse_mm)
+    yield from paint_bone(spinous, 1.2)
+    yield from _paint_vertebral_arch(z, half_width_mm * 0.75, back_y, radius_mm, transverse_mm)
 
 
-@both_sides
-def _arch(
+@on_both_sides
+def _paint_vertebral_arch(
     z: float, half_width_mm: float, back_y: float, radius_mm: float, transverse_mm: float
 ) -> Paints:
     """Pedicle, lamina and transverse process."""
-    yield from bone(
+    yield from paint_bone(
         tube(
             [(half_width_mm, back_y, z), (13, back_y - 12, z - 3), (0, back_y - 19, z - 2)],
             radius_mm * 0.85,
         ),
         1.2,
     )
-    yield from bone(
+    yield from paint_bone(
         tube([(13, back_y - 8, z), (transverse_mm, back_y - 10, z + 2)], radius_mm * 0.7), 1.2
     )
 
 
-def _sacrum() -> Paints:
+def _paint_sacrum() -> Paints:
     """The five segments of the sacrum, and the coccyx."""
     segments = ((1002.0, 46, 17), (978.0, 42, 15), (955.0, 33, 12), (935.0, 24, 9), (918.0, 15, 7))
     for segment_index, (z, half_width_mm, half_depth_mm) in enumerate(segments):
         segment = Ellipsoid(
-            (0.0, column_y(z), z),
+            (0.0, spine_y(z), z),
             (half_width_mm, half_depth_mm, 15.0),
             (-28.0 + 14 * segment_index, 0.0, 0.0),
             square=0.5,
         )
-        yield from bone(segment, 1.4)
-    yield from bone(tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5]), 1.0)
+        yield from paint_bone(segment, 1.4)
+    yield from paint_bone(tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5]), 1.0)
 
 
-def _canal(person: Person) -> Paints:
+def _paint_spinal_canal(person: Person) -> Paints:
     """Dural sac to S2, cord to L1, then the roots of the cauda equina."""
-    canal_points = [(0.0, canal_y(z), z) for z in [1600.0, *np.arange(1580, 960, -20.0).tolist()]]
-    dural_sac = tube(canal_points, [_sac_radius_mm(z) for *_, z in canal_points])
+    canal_points = [
+        (0.0, spinal_canal_y(z), z) for z in [1600.0, *np.arange(1580, 960, -20.0).tolist()]
+    ]
+    dural_sac = tube(canal_points, [_dural_sac_radius_mm(z) for *_, z in canal_points])
     cord_end_z = person.generator(12).uniform(1140, 1175)
     cord_points = [point for point in canal_points if point[2] > cord_end_z]
     root_points = [(0.0, y - 4.0, z) for _, y, z in canal_points if 990 < z <= cord_end_z]
-    yield detail(dural_sac.shrunk(-2.2), "fat", over=("muscle", "cortical bone", "red marrow"))
-    yield detail(dural_sac, "cerebrospinal fluid")
-    yield detail(
+    yield paint_detail(
+        dural_sac.shrunk(-2.2), "fat", replaced_tissues=("muscle", "cortical bone", "red marrow")
+    )
+    yield paint_detail(dural_sac, "cerebrospinal fluid")
+    yield paint_detail(
         tube(cord_points, [5.6 if z > 1440 else 4.2 for *_, z in cord_points]), "spinal cord"
     )
-    yield detail(tube(root_points, 2.6), "spinal cord")
+    yield paint_detail(tube(root_points, 2.6), "spinal cord")
 
 
-def _sac_radius_mm(z: float) -> float:
+def _dural_sac_radius_mm(z: float) -> float:
     """The radius of the dural sac: widest in the neck, ending in the sacrum."""
     if z > 1440:
         return 9.0
@@ -325,25 +330,25 @@ def _sac_radius_mm(z: float) -> float:
     return 8.5 if z > 1000 else 5.0
 
 
-def canal_depth(z: float) -> float:
+def spinal_canal_depth_mm(z: float) -> float:
     """Distance of the middle of the canal behind the middle of the vertebral bodies, mm."""
     heights = (960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600)
     return float(np.interp(z, heights, (14, 24, 28, 25, 23, 21, 18, 14, 4)))
 
 
-def canal_y(z: float) -> float:
+def spinal_canal_y(z: float) -> float:
     """y of the middle of the canal at a height."""
-    return column_y(z) - canal_depth(z)
+    return spine_y(z) - spinal_canal_depth_mm(z)
 
 
-def thoracic_cage(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_thoracic_cage(person: Person, with_small_parts: bool = False) -> Paints:
     """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades.
 
     With `with_small_parts` clavicles and shoulder blades are left to `shoulder`, and the sternum
     lies directly under the fat: it is covered by 2.5 mm of fascia and no muscle, and if drawn
     deeper would overlap some right ventricles.
     """
-    yield from _ribs_and_shoulder_girdle(person, with_small_parts)
+    yield from _paint_ribs_and_shoulder_girdle(person, with_small_parts)
     front_y = float(muscular_trunk(person).below(1360.0)[3]) + (5.0 if with_small_parts else 0.0)
     manubrium = Ellipsoid(
         (0.0, front_y - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5
@@ -351,22 +356,22 @@ def thoracic_cage(person: Person, with_small_parts: bool = False) -> Paints:
     body_of_sternum = Ellipsoid(
         (0.0, front_y - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5
     )
-    yield from bone(manubrium, 1.6)
-    yield from bone(body_of_sternum, 1.6)
+    yield from paint_bone(manubrium, 1.6)
+    yield from paint_bone(body_of_sternum, 1.6)
 
 
-@both_sides
-def _ribs_and_shoulder_girdle(person: Person, with_small_parts: bool) -> Paints:
+@on_both_sides
+def _paint_ribs_and_shoulder_girdle(person: Person, with_small_parts: bool) -> Paints:
     """Twelve ribs of one side; without `with_small_parts` also clavicle and shoulder blade."""
     trunk = muscular_trunk(person)
     for rib_number in range(12):
-        yield from _rib(trunk, rib_number, person.organs.ribs * RIBS_MM[rib_number])
+        yield from _paint_rib(trunk, rib_number, person.organs.ribs * RIBS_MM[rib_number])
     if not with_small_parts:
-        yield from _clavicle(person)
-        yield from _scapula(person)
+        yield from _paint_clavicle(person)
+        yield from _paint_scapula(person)
 
 
-def _rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
+def _paint_rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
     """One rib: from its vertebra backwards and laterally, along the wall 13 mm under the muscle's
     surface, down to the cartilage."""
     head_z = 1452 - 23.4 * rib_number
@@ -375,7 +380,7 @@ def _rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
     ]
     fall_mm = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[rib_number] + lowering_mm
     width_factor = (0.56, 0.7, 0.8, 0.88, 0.93, 0.97, 1, 1, 1, 1, 1, 1)[rib_number]
-    rib_points = [(14.0, column_y(head_z) - 8, head_z)]
+    rib_points = [(14.0, spine_y(head_z) - 8, head_z)]
     for angle in np.linspace(0.06, end_angle_share, 11) * np.pi:
         z = head_z - fall_mm * (angle / np.pi) ** 1.1
         _, _, wall_half_width_mm, wall_front_mm, wall_back_mm = trunk.below(z)
@@ -386,18 +391,18 @@ def _rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
             y *= 0.75
         rib_points.append((half_width_mm * np.sin(angle), y, z))
     bony_point_count = 10 if rib_number < 10 else 12
-    yield from bone(tube(rib_points[:bony_point_count], 5.0), 1.5)
+    yield from paint_bone(tube(rib_points[:bony_point_count], 5.0), 1.5)
     if rib_number < 10:
         yield paint(tube(rib_points[bony_point_count - 1 :], 4.5), "cartilage", Layer.BONE)
 
 
-def _clavicle(person: Person) -> Paints:
+def _paint_clavicle(person: Person) -> Paints:
     """The right clavicle, an S from the sternum to the shoulder."""
     points = ((16, 62, 1418), (62, 58, 1428), (110, 20, 1432), (152, -18, 1432))
-    return bone(tube(girdle_points(person, points), [8, 6, 6, 7], step_mm=25), 1.6)
+    return paint_bone(tube(place_girdle_points(person, points), [8, 6, 6, 7], step_mm=25), 1.6)
 
 
-def girdle_points(
+def place_girdle_points(
     person: Person, points: tuple[Point, ...], width_factor: float = 1.0
 ) -> list[Point]:
     """Points of the right shoulder girdle as written, as high as this person's, and `width_factor`
@@ -405,15 +410,20 @@ def girdle_points(
     return [(x * width_factor, y, z + person.borders.girdle_mm(x)) for x, y, z in points]
 
 
-def _scapula(person: Person) -> Paints:
+def _paint_scapula(person: Person) -> Paints:
     """The right shoulder blade: its plate, its spine and the socket of the shoulder."""
-    blade_middle, glenoid = girdle_points(person, ((98.0, -80.0, 1362.0), (138.0, -26.0, 1402.0)))
-    spine_of_scapula = tube(
-        girdle_points(person, ((70, -92, 1392), (118, -70, 1418), (158, -22, 1436))), [5, 6, 8]
+    blade_middle, glenoid = place_girdle_points(
+        person, ((98.0, -80.0, 1362.0), (138.0, -26.0, 1402.0))
     )
-    yield from bone(Ellipsoid(blade_middle, (48.0, 5.0, 66.0), (8.0, -14.0, 26.0), square=0.2), 1.6)
-    yield from bone(spine_of_scapula, 2.0)
-    yield from bone(Ellipsoid(glenoid, (10.0, 14.0, 18.0)), 1.8)
+    spine_of_scapula = tube(
+        place_girdle_points(person, ((70, -92, 1392), (118, -70, 1418), (158, -22, 1436))),
+        [5, 6, 8],
+    )
+    yield from paint_bone(
+        Ellipsoid(blade_middle, (48.0, 5.0, 66.0), (8.0, -14.0, 26.0), square=0.2), 1.6
+    )
+    yield from paint_bone(spine_of_scapula, 2.0)
+    yield from paint_bone(Ellipsoid(glenoid, (10.0, 14.0, 18.0)), 1.8)
 
 
 ILIAC_CREST_MM = 1060.0
@@ -421,23 +431,23 @@ ISCHIUM_MM = 830.0
 PELVIS_MARROW = "mixed marrow"  # of the adult pelvis
 
 
-def pelvis(person: Person, with_small_parts: bool = False) -> Paints:
+def paint_pelvis(person: Person, with_small_parts: bool = False) -> Paints:
     """Iliac wings up to the crest (bent blades if `with_small_parts`), hip sockets, pubis, and
     ischia that end below at ISCHIUM_MM."""
-    yield from _hip_bone(person, with_small_parts)
+    yield from _paint_hip_bone(person, with_small_parts)
     yield paint(Ellipsoid((0.0, 50.0, 892.0), (4.0, 13.0, 19.0)), "cartilage", Layer.MARROW)
 
 
-@both_sides
-def _hip_bone(person: Person, with_small_parts: bool) -> Paints:
+@on_both_sides
+def _paint_hip_bone(person: Person, with_small_parts: bool) -> Paints:
     """The right hip bone: wing, socket, ischium and the two branches of the pubis."""
-    width_factor = 1.06 if person.female else 1.0
+    width_factor = factor_of_women(person, 1.06)
     if with_small_parts:
-        yield from wings.iliac_wing(person, muscular_trunk(person), PELVIS_MARROW)
+        yield from wings.paint_iliac_wing(person, muscular_trunk(person), PELVIS_MARROW)
     else:
-        yield from _iliac_wing(person, width_factor)
+        yield from _paint_iliac_wing(person, width_factor)
     acetabulum = Ellipsoid((84 * width_factor, -4, 937), (31.0, 33.0, 36.0))
-    yield from bone(
+    yield from paint_bone(
         acetabulum - Ellipsoid((88 * width_factor + 4, -2, 930), (30.0, 28.0, 28.0)),
         2.0,
         PELVIS_MARROW,
@@ -447,21 +457,21 @@ def _hip_bone(person: Person, with_small_parts: bool) -> Paints:
         (74 * width_factor, -30, 980),
         (84 * width_factor, -12, 950),
     )
-    yield from bone(tube(bar_points, [13, 13, 16]), 2.0, PELVIS_MARROW)
+    yield from paint_bone(tube(bar_points, [13, 13, 16]), 2.0, PELVIS_MARROW)
     ischium_points = (
         (84 * width_factor, -26, 920),
         (72 * width_factor, -44, 880),
         (60 * width_factor, -46, ISCHIUM_MM + 17),
     )
-    yield from bone(tube(ischium_points, [18, 15, 17]), 2.0, PELVIS_MARROW)
+    yield from paint_bone(tube(ischium_points, [18, 15, 17]), 2.0, PELVIS_MARROW)
     for ramus_points, ramus_radii in (
         (((58 * width_factor, -40, 848), (34 * width_factor, 18, 862), (13, 46, 884)), [9, 7, 9]),
         (((80 * width_factor, 18, 934), (48 * width_factor, 44, 922), (13, 54, 900)), [13, 8, 11]),
     ):
-        yield from bone(tube(ramus_points, ramus_radii, step_mm=25), 1.8, PELVIS_MARROW)
+        yield from paint_bone(tube(ramus_points, ramus_radii, step_mm=25), 1.8, PELVIS_MARROW)
 
 
-def _iliac_wing(person: Person, width_factor: float) -> Paints:
+def _paint_iliac_wing(person: Person, width_factor: float) -> Paints:
     """A thin concave plate from the sacroiliac joint to the anterior spine, its thick rim along the
     top, and the muscles on its two faces.
 
@@ -484,14 +494,14 @@ def _iliac_wing(person: Person, width_factor: float) -> Paints:
     )
     rim_points[:, 2] += crest_z - (rim_points[:, 2] + rim_radii).max()
     is_behind_joint = rim_points[:, 1] > -62.0
-    yield from _iliac_muscles(person, plate)
-    yield from bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, PELVIS_MARROW)
-    yield from bone(
+    yield from _paint_iliac_muscles(person, plate)
+    yield from paint_bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, PELVIS_MARROW)
+    yield from paint_bone(
         tube(rim_points[is_behind_joint], rim_radii[is_behind_joint]), 1.8, PELVIS_MARROW
     )
 
 
-def _iliac_muscles(person: Person, plate: Ellipsoid) -> Paints:
+def _paint_iliac_muscles(person: Person, plate: Ellipsoid) -> Paints:
     """Iliacus on the inner face, and the fat between the three gluteal muscles on the outer
     face."""
     lateral_axis = plate.axes[:, 0] * np.sign(plate.axes[0, 0])
@@ -509,4 +519,4 @@ def _iliac_muscles(person: Person, plate: Ellipsoid) -> Paints:
         layer_at(18.0, (thickness_mm, 62.0, 56.0)),
         layer_at(31.0, (thickness_mm, 56.0, 50.0)),
     )
-    yield from map(seam, fat_planes)
+    yield from map(paint_fat_plane, fat_planes)

@@ -8,30 +8,43 @@ from functools import partial
 import numpy as np
 
 from fovnet.phantom.anatomy import trunk
-from fovnet.phantom.anatomy.back import erector_bulge_mm
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, paint, seam
-from fovnet.phantom.anatomy.trunk import Vertebra, canal_depth, canal_y, column_lean, column_y
+from fovnet.phantom.anatomy.back import erector_spinae_bulge_mm
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    on_both_sides,
+    paint,
+    paint_detail,
+    paint_fat_plane,
+)
+from fovnet.phantom.anatomy.trunk import (
+    Vertebra,
+    spinal_canal_depth_mm,
+    spinal_canal_y,
+    spine_lean_deg,
+    spine_y,
+)
 from fovnet.phantom.geometry.solids import Ellipsoid, tube
 from fovnet.phantom.person.traits import Person
 
 
-def spine_details(person: Person) -> Paints:
+def paint_spine_details(person: Person) -> Paints:
     """What an image of the spine shows beside bodies, canal and cord; discs degenerate with age."""
     rng = person.generator(65)
     for vertebra in trunk.vertebrae():
-        yield from _disc(person, rng, vertebra)
-        yield from _vertebral_level(vertebra)
-    yield from _dural_sac_content(rng)
-    yield from _back_muscles(person)
+        yield from _paint_disc_structure(person, rng, vertebra)
+        yield from _paint_vertebral_level(vertebra)
+    yield from _paint_dural_sac_content(rng)
+    yield from _paint_back_muscles(person)
 
 
-def _disc(person: Person, rng: np.random.Generator, vertebra: Vertebra) -> Paints:
+def _paint_disc_structure(person: Person, rng: np.random.Generator, vertebra: Vertebra) -> Paints:
     """The disc below a vertebra: a bright nucleus in a dark annulus; degenerated in one of three at
     age fifty: dark, beside fatty marrow, half of these bulging backwards."""
     _, vertebra_z, step_mm, half_width_mm, half_depth_mm = vertebra
     z = vertebra_z - step_mm / 2
-    y = column_y(z)
-    tilted_ellipsoid = partial(Ellipsoid, turn_deg=(-column_lean(z), 0.0, 0.0))
+    y = spine_y(z)
+    tilted_ellipsoid = partial(Ellipsoid, turn_deg=(-spine_lean_deg(z), 0.0, 0.0))
     is_degenerated = rng.random() < 0.008 * (person.age - 8)
     annulus = tilted_ellipsoid(
         (0.0, y, z), (half_width_mm + 0.8, half_depth_mm + 0.8, 0.13 * step_mm + 0.6), square=0.8
@@ -42,75 +55,83 @@ def _disc(person: Person, rng: np.random.Generator, vertebra: Vertebra) -> Paint
         square=0.5,
     )
     annulus_tissue = "tendon" if rng.random() < 0.5 else "cartilage"
-    yield paint(annulus - nucleus, annulus_tissue, Layer.MARROW, over="disc")
-    yield detail(nucleus, "disc" if is_degenerated else "disc nucleus", over="disc")
+    yield paint(annulus - nucleus, annulus_tissue, Layer.MARROW, replaced_tissues="disc")
+    yield paint_detail(
+        nucleus, "disc" if is_degenerated else "disc nucleus", replaced_tissues="disc"
+    )
     if not is_degenerated:
         return
     if rng.random() < 0.5:
         centre = (rng.normal(0, 4), y - half_depth_mm - 1.0, z)
         bulge = Ellipsoid(centre, (0.5 * half_width_mm, rng.uniform(2, 5), 0.15 * step_mm))
-        yield detail(bulge, "disc", over=("fat", "cerebrospinal fluid", "muscle"))
+        yield paint_detail(bulge, "disc", replaced_tissues=("fat", "cerebrospinal fluid", "muscle"))
     for offset_z in (0.27 * step_mm, -0.27 * step_mm):  # fatty marrow beside a degenerated disc
         band = tilted_ellipsoid(
             (0.0, y, z + offset_z), (0.8 * half_width_mm, 0.8 * half_depth_mm, 0.13 * step_mm)
         )
-        yield detail(band, "yellow marrow", over="red marrow")
+        yield paint_detail(band, "yellow marrow", replaced_tissues="red marrow")
 
 
-def _vertebral_level(vertebra: Vertebra) -> Paints:
+def _paint_vertebral_level(vertebra: Vertebra) -> Paints:
     """At one vertebra: the basivertebral vein, roots in the fat of their foramina, facet joints,
     ligamentum flavum, epidural fat."""
     _, z, step_mm, _, half_depth_mm = vertebra
-    y = column_y(z)
+    y = spine_y(z)
     vein = tube([(0, y - half_depth_mm, z), (0, y - 0.3 * half_depth_mm, z)], [1.8, 0.8])
-    yield detail(vein, "venous blood", over="red marrow")
-    yield from _foramen(vertebra)
+    yield paint_detail(vein, "venous blood", replaced_tissues="red marrow")
+    yield from _paint_intervertebral_foramen(vertebra)
     if z < 1455:
-        canal_depth_mm = canal_depth(z)
+        canal_depth_mm = spinal_canal_depth_mm(z)
         disc_z = z - 0.42 * step_mm
         epidural_fat = Ellipsoid(
             (0.0, y - canal_depth_mm - 10.0, disc_z), (5.0, 3.5, 0.25 * step_mm)
         )
-        yield detail(epidural_fat, "fat", over=("muscle", "cortical bone", "tendon"))
+        yield paint_detail(
+            epidural_fat, "fat", replaced_tissues=("muscle", "cortical bone", "tendon")
+        )
         interspinous_space = Ellipsoid(
             (0.0, y - canal_depth_mm - 26.0, disc_z), (2.2, 12.0, 0.2 * step_mm)
         )
-        yield seam(interspinous_space)
+        yield paint_fat_plane(interspinous_space)
 
 
-@both_sides
-def _foramen(vertebra: Vertebra) -> Paints:
+@on_both_sides
+def _paint_intervertebral_foramen(vertebra: Vertebra) -> Paints:
     """The right foramen below a vertebra: fat, the root, the facet joint, ligamentum flavum."""
     kind, z, step_mm, half_width_mm, half_depth_mm = vertebra
-    y = column_y(z)
-    canal_depth_mm = canal_depth(z)
+    y = spine_y(z)
+    canal_depth_mm = spinal_canal_depth_mm(z)
     disc_z = z - 0.42 * step_mm
     replaced_tissues = ("muscle", "intermuscular fat", "cortical bone", "red marrow")
     foramen = Ellipsoid(
         (0.8 * half_width_mm + 4.0, y - half_depth_mm - 2.0, disc_z),
         (6.0, 4.5, 0.2 * step_mm + 2.0),
     )
-    yield detail(foramen, "fat", over=replaced_tissues)
+    yield paint_detail(foramen, "fat", replaced_tissues=replaced_tissues)
     root_points = [
         (5, y - canal_depth_mm, z - 0.2 * step_mm),
         (0.8 * half_width_mm + 4, y - half_depth_mm - 2, disc_z),
         (half_width_mm + 20, y - half_depth_mm + 4, disc_z - 14),
     ]
-    yield detail(
-        tube(root_points, [1.2, 2.4, 2.0]), "spinal cord", over=("fat", *replaced_tissues[:2])
+    yield paint_detail(
+        tube(root_points, [1.2, 2.4, 2.0]),
+        "spinal cord",
+        replaced_tissues=("fat", *replaced_tissues[:2]),
     )
     if kind == "lumbar":
         joint = Ellipsoid(
             (17.0, y - half_depth_mm - 17.0, disc_z), (1.4, 7.0, 8.0), (0.0, 0.0, -35.0)
         )
-        yield detail(joint, "cartilage", over=replaced_tissues)
+        yield paint_detail(joint, "cartilage", replaced_tissues=replaced_tissues)
     flavum = tube(
         [(7.5, y - canal_depth_mm - 5, disc_z), (1.5, y - canal_depth_mm - 11, disc_z)], 2.0
     )
-    yield detail(flavum, "tendon", over=("muscle", "fat", "cortical bone", "red marrow"))
+    yield paint_detail(
+        flavum, "tendon", replaced_tissues=("muscle", "fat", "cortical bone", "red marrow")
+    )
 
 
-def _dural_sac_content(rng: np.random.Generator) -> Paints:
+def _paint_dural_sac_content(rng: np.random.Generator) -> Paints:
     """Separate roots of the cauda equina in the back of the sac, and the grey matter of the
     cord."""
     heights = np.arange(985.0, 1160.0, 15.0)
@@ -118,22 +139,24 @@ def _dural_sac_content(rng: np.random.Generator) -> Paints:
     for lateral_share, depth_share in rng.uniform(-1, 1, (11, 2)):
         offset_y = -2.5 + 2.5 * depth_share
         root_points = [
-            (lateral_share * half_width, canal_y(z) + offset_y, z)
+            (lateral_share * half_width, spinal_canal_y(z) + offset_y, z)
             for z, half_width in zip(heights, half_widths, strict=True)
         ]
-        yield detail(tube(root_points, 0.8), "spinal cord", over="cerebrospinal fluid")
-    yield from _cord_grey_matter()
+        yield paint_detail(
+            tube(root_points, 0.8), "spinal cord", replaced_tissues="cerebrospinal fluid"
+        )
+    yield from _paint_cord_grey_matter()
 
 
-@both_sides
-def _cord_grey_matter() -> Paints:
+@on_both_sides
+def _paint_cord_grey_matter() -> Paints:
     """The grey column of one half of the cord."""
-    column_points = [(1.6, canal_y(z), z) for z in np.arange(1580.0, 1175.0, -20.0)]
-    yield detail(tube(column_points, 1.1), "grey matter", over="spinal cord")
+    column_points = [(1.6, spinal_canal_y(z), z) for z in np.arange(1580.0, 1175.0, -20.0)]
+    yield paint_detail(tube(column_points, 1.1), "grey matter", replaced_tissues="spinal cord")
 
 
-@both_sides
-def _back_muscles(person: Person) -> Paints:
+@on_both_sides
+def _paint_back_muscles(person: Person) -> Paints:
     """Three columns of muscle on each side of the spinous processes, each in a sleeve of fat that
     is thicker in old and obese people."""
     sleeve_mm = 0.8 + 8 * person.marbling
@@ -146,10 +169,15 @@ def _back_muscles(person: Person) -> Paints:
         belly_points = []
         belly_radii = []
         for z, radius_mm in zip(heights, radii_mm, strict=True):
-            bulge_mm = erector_bulge_mm(person, z)
-            y = column_y(z) - (depth_mm if z > 1020 else depth_mm + 6) - 0.5 * bulge_mm
+            bulge_mm = erector_spinae_bulge_mm(person, z)
+            y = spine_y(z) - (depth_mm if z > 1020 else depth_mm + 6) - 0.5 * bulge_mm
             belly_points.append((x if z < 1300 else 0.8 * x, y, z))
             belly_radii.append(radius_mm * person.brawn + 0.35 * bulge_mm)
         belly = tube(belly_points, belly_radii, step_mm=30)
-        yield paint(belly.shrunk(-sleeve_mm), "intermuscular fat", Layer.SEAM, replaced_tissues)
-        yield paint(belly, "muscle", Layer.SEAM, replaced_tissues)
+        yield paint(
+            belly.shrunk(-sleeve_mm),
+            "intermuscular fat",
+            Layer.SEAM,
+            replaced_tissues=replaced_tissues,
+        )
+        yield paint(belly, "muscle", Layer.SEAM, replaced_tissues=replaced_tissues)

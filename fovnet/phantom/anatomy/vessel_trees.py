@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.belly import dome_mm, liver_with_fissure
-from fovnet.phantom.anatomy.layers import Layer, Paints, paints
-from fovnet.phantom.anatomy.thorax import apex_mm, lung
+from fovnet.phantom.anatomy.belly import paint_varied_liver, written_liver_dome_mm
+from fovnet.phantom.anatomy.layers import Layer, Paints, paint_all
+from fovnet.phantom.anatomy.thorax import lung_solid, written_lung_apex_mm
 from fovnet.phantom.geometry.solids import Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
@@ -33,30 +33,33 @@ BELOW_DOME_MM = 60.0
 reaches that deep."""
 
 
-def vessel_trees(person: Person) -> Paints:
+def paint_vessel_trees(person: Person) -> Paints:
     """The vessels of both lungs and of the liver, painted over these tissues only."""
     rng = person.generator(900)
-    dome_z = dome_mm(person)
+    dome_z = written_liver_dome_mm(person)
     for side in (1, -1):
-        lung_core = lung(person, side).shrunk(8.0)
+        lung_core = lung_solid(person, side).shrunk(8.0)
         (low_x, low_y, _), (high_x, high_y, _) = lung_core.box.tolist()
         end_points = _draw_end_points(
             lung_core,
-            Box((low_x, low_y, dome_z - BELOW_DOME_MM), (high_x, high_y, apex_mm(person))),
+            Box(
+                (low_x, low_y, dome_z - BELOW_DOME_MM),
+                (high_x, high_y, written_lung_apex_mm(person)),
+            ),
             LUNG_ENDS,
             rng,
         )
         vessels = branch_vessels(
             np.array(HILUM_MM) * (side, 1, 1), end_points, rng.uniform(1.0, 1.5), rng
         )
-        yield from paints(vessels, "venous blood", Layer.CONTENT, over="lung")
-    liver = next(liver_with_fissure(person)).solid
+        yield from paint_all(vessels, "venous blood", Layer.CONTENT, replaced_tissues="lung")
+    liver = next(paint_varied_liver(person)).solid
     liver_box = Box((-70.0, -80.0, dome_z - 150), (140.0, 90.0, dome_z - 8))
     # hepatic veins to the vena cava, portal ones from the hilum
     for stem_start in ((22.0, -6.0, dome_z - 28), (26.0, 4.0, dome_z - 105)):
         end_points = _draw_end_points(liver, liver_box, LIVER_ENDS, rng)
         vessels = branch_vessels(np.array(stem_start), end_points, rng.uniform(0.8, 1.2), rng)
-        yield from paints(vessels, "venous blood", Layer.CONTENT, over="liver")
+        yield from paint_all(vessels, "venous blood", Layer.CONTENT, replaced_tissues="liver")
 
 
 def _draw_end_points(

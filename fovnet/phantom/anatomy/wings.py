@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, bone, paint, seam
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    factor_of_women,
+    paint,
+    paint_bone,
+    paint_fat_plane,
+)
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
 from fovnet.phantom.person.traits import Person
 
@@ -126,7 +133,7 @@ STRETCH_TOP_MM = 1060.0
 def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     """The rows of this person's blades: wider in women; flare, bend and thickness vary."""
     rng = person.generator(920)
-    width_factor = 1.05 if person.female else 1.0
+    width_factor = factor_of_women(person, 1.05)
     flare_at_top_mm = rng.uniform(-6, 6)
     bend_factor = rng.uniform(0.3, 1.5)
     thickness_factor = rng.uniform(0.8, 1.2)
@@ -150,7 +157,7 @@ def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     return tuple(wing_rows)
 
 
-def iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
+def paint_iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
     """The right blade; iliacus on its inner face, the two smaller gluteal muscles on the outer, and
     outside them fat, within `muscular_trunk`.
 
@@ -182,8 +189,10 @@ def iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Paints:
     )
     yield paint(IliacBlade(iliacus_table, 1, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)
     for out_mm, low_z in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):
-        yield seam(parallel_blade(out_mm, low_z, 1034.0, 2.2 * fat_plane_mm, (0.1, 0.95)))
+        yield paint_fat_plane(
+            parallel_blade(out_mm, low_z, 1034.0, 2.2 * fat_plane_mm, (0.1, 0.95))
+        )
     fat_mm = 10.0 + 0.5 * min(person.fat_mm, 40.0)
     crest_fat = parallel_blade(12.0 + fat_mm / 2, 1034.0, 1060.0, fat_mm, (0.08, 0.9))
-    yield paint(crest_fat & muscular_trunk, "fat", Layer.MUSCLE, over="muscle")
-    yield from bone(IliacBlade(wing_table, 1), 1.2, marrow)
+    yield paint(crest_fat & muscular_trunk, "fat", Layer.MUSCLE, replaced_tissues="muscle")
+    yield from paint_bone(IliacBlade(wing_table, 1), 1.2, marrow)

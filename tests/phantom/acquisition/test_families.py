@@ -18,8 +18,8 @@ from fovnet.phantom.acquisition.families import (
 )
 from fovnet.phantom.acquisition.protocols import SITES, draw_corners, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.breast import breast
-from fovnet.phantom.anatomy.lesions import leg_mass
+from fovnet.phantom.anatomy.breast import breast_dome
+from fovnet.phantom.anatomy.lesions import draw_leg_mass
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import AIR
@@ -107,7 +107,7 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
         )
         body = label_volume(person, grid).labels != AIR
         ahead = body & (
-            grid.coordinates()[1] / person.morph.trunk[1] > breast(person, 1).base[1] + 12
+            grid.coordinates()[1] / person.morph.trunk[1] > breast_dome(person, 1).base[1] + 12
         )
         shares.append(ahead.sum() / body.sum())
         assert body[:, -1].mean() < 0.05
@@ -135,7 +135,7 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
     people = [
         (person, mass)
         for number in range(120)
-        if (mass := leg_mass(person := sample_person((6, number))))
+        if (mass := draw_leg_mass(person := sample_person((6, number))))
     ]
     sides = set()
     for person, (_, middle, _) in people[:4]:

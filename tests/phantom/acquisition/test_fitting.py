@@ -22,7 +22,7 @@ from fovnet.phantom.acquisition.heart_stacks import to_short_axis
 from fovnet.phantom.acquisition.protocols import MOST_LABELS, SITES, Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import slice_axis
 from fovnet.phantom.anatomy.body import landmarks
-from fovnet.phantom.anatomy.heart import long_axis
+from fovnet.phantom.anatomy.heart import left_ventricle_axis_mm
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 
@@ -126,7 +126,7 @@ def test_size_is_the_same_whatever_the_organ() -> None:
 def test_a_stack_across_the_heart_holds_its_axis_whatever_its_size(number: int) -> None:
     rng = np.random.default_rng(number)
     stack = resize_field(to_short_axis(planned(NAMED["heart, close"], number), PERSON, rng), rng)
-    heart = long_axis(PERSON).mean(axis=0)
+    heart = left_ventricle_axis_mm(PERSON).mean(axis=0)
     at = np.linalg.inv(stack.grid.vox_to_ras) @ [*heart, 1.0]
     assert (
         stack.is_tilted

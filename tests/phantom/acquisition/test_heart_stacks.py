@@ -9,7 +9,7 @@ from fovnet.phantom.acquisition.families import Family, FieldEnd
 from fovnet.phantom.acquisition.heart_stacks import to_long_axis, to_short_axis
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.heart import long_axis
+from fovnet.phantom.anatomy.heart import left_ventricle_axis_mm
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.tissues import TISSUES
@@ -35,12 +35,14 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
     )
     spacing = np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
     # mm along the grid's axes
-    along = (np.diff(long_axis(PERSON), axis=0)[0] @ stack.grid.vox_to_ras[:3, :3]) / spacing
+    along = (
+        np.diff(left_ventricle_axis_mm(PERSON), axis=0)[0] @ stack.grid.vox_to_ras[:3, :3]
+    ) / spacing
     through = int(spacing.argmax())
     assert (
         abs(along[through]) > 0.93 * np.linalg.norm(along) and 8 <= stack.grid.shape[through] <= 14
     )
-    x, y, z = (np.float32([value]) for value in long_axis(PERSON).mean(axis=0))
+    x, y, z = (np.float32([value]) for value in left_ventricle_axis_mm(PERSON).mean(axis=0))
     middle = Grid(
         (1, 1, 1), np.block([[np.eye(3), np.array([x, y, z])], [np.zeros((1, 3)), np.ones((1, 1))]])
     )
@@ -63,7 +65,7 @@ def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> Non
             np.random.default_rng(seed),
         )
         axes = stack.grid.vox_to_ras[:3, :3] / np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
-        along = np.diff(long_axis(PERSON), axis=0)[0]
+        along = np.diff(left_ventricle_axis_mm(PERSON), axis=0)[0]
         through = int(np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0).argmax())
         assert abs(along @ axes[:, through]) < 0.35 * np.linalg.norm(along) and np.linalg.det(
             axes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy import back, belly, kidneys, lung_bases, wings
 from fovnet.phantom.anatomy.body import label_volume
-from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, column_y
+from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, spine_y
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -38,8 +38,11 @@ def test_behind_a_lumbar_body_are_6_to_9_cm_of_canal_process_and_muscle(person: 
     deepest = -160 + 2 * int(
         np.flatnonzero(np.isin(column, [label_of("muscle"), label_of("intermuscular fat")]))[0]
     )
-    assert 60 < column_y(z) - deepest < 95
-    assert back.erector_bulge_mm(person, z) > 8 and back.erector_bulge_mm(person, 1400.0) == 0.0
+    assert 60 < spine_y(z) - deepest < 95
+    assert (
+        back.erector_spinae_bulge_mm(person, z) > 8
+        and back.erector_spinae_bulge_mm(person, 1400.0) == 0.0
+    )
 
 
 def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_belly() -> None:
@@ -54,7 +57,7 @@ def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_b
 def test_the_lung_lies_behind_the_liver_below_the_dome_and_not_beneath_the_recess(
     person: Person,
 ) -> None:
-    top, (deep, thick) = belly.dome_mm(person), lung_bases.draw_recess(person)
+    top, (deep, thick) = belly.written_liver_dome_mm(person), lung_bases.draw_recess(person)
     within, beneath = cut(person, top - 45), cut(person, top - deep - 10)
     behind = within[100:, :][:, :80] == label_of("lung")  # right and back
     assert 2.0 < 2 * behind.sum(axis=1).max() <= 2 * thick + 12
@@ -72,10 +75,10 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
     liver = label_volume(person, Grid((81, 71, 85), grid), NO_LESIONS).labels == label_of("liver")
     assert 0.6 < liver.sum() * 64e-6 < 2.9
     assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(
-        belly.dome_mm(person)
+        belly.written_liver_dome_mm(person)
     )
-    assert list(belly.upper_organs(person)) != list(
-        belly.upper_organs(person, with_small_parts=True)
+    assert list(belly.paint_upper_organs(person)) != list(
+        belly.paint_upper_organs(person, with_small_parts=True)
     )
 
 
@@ -103,7 +106,8 @@ def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_
     """Emamian et al. (1993), AJR 160:83; lower poles at L3, the right one lower."""
     people = [sample_person((9, number)) for number in range(300)]
     right, left, fused = zip(
-        *(kidneys.draw_kidneys(person, belly.dome_mm(person)) for person in people), strict=True
+        *(kidneys.draw_kidneys(person, belly.written_liver_dome_mm(person)) for person in people),
+        strict=True,
     )
     both = [*right, *left]
     lengths, poles = (
@@ -145,7 +149,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(
 def test_psoas_lies_against_the_bodies_of_l3_and_l4_and_is_7_to_18_cm2(person: Person) -> None:
     x, y = np.meshgrid(np.arange(0.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
     for z in (1100.0, 1067.0):
-        inside = back.psoas(person).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[
+        inside = back.psoas_solid(person).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[
             ..., 0
         ]
         assert 700 < inside.sum() < 1800 and x[inside].min() < 26

@@ -146,13 +146,13 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
 def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_prone() -> None:
     women = [replace(woman, age=50.0) for woman in WOMEN]
     hanging, lying = (
-        [list(breast_findings.breast_findings(replace(w, prone=prone))) for w in women]
+        [list(breast_findings.paint_breast_findings(replace(w, prone=prone))) for w in women]
         for prone in (True, False)
     )
     assert sum(map(bool, hanging)) > 0.5 * len(women) > 1.5 * sum(map(bool, lying))
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
     assert all(set(paint.over) <= soft for paints in hanging for paint in paints)
-    assert not list(breast_findings.breast_findings(replace(WOMEN[0], age=20.0)))
+    assert not list(breast_findings.paint_breast_findings(replace(WOMEN[0], age=20.0)))
 
 
 def grid_about(woman: Person) -> Grid:

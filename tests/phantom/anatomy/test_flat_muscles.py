@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.flat_muscles import draw_gaps, gap_paints
+from fovnet.phantom.anatomy.flat_muscles import draw_wall_gaps, paint_wall_gaps
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -64,7 +64,7 @@ def test_nothing_but_muscle_gives_way_and_only_to_fat() -> None:
 def test_the_widths_are_those_of_people() -> None:
     """White lines of 7 ± 5 to 13 ± 7 mm in women who have borne no child (Beer et al. (2009), Clin Anat
     22:706)."""
-    gaps = [draw_gaps(sample_person((9, number))) for number in range(300)]
+    gaps = [draw_wall_gaps(sample_person((9, number))) for number in range(300)]
     middle = np.array([gap.linea_alba_mm for gap in gaps])
     assert middle.min() >= 2 and middle.max() <= 30 and 7 < np.median(middle) < 14
     assert all(
@@ -75,9 +75,11 @@ def test_the_widths_are_those_of_people() -> None:
 
 def test_no_landmark_moves_and_without_it_the_wall_is_closed() -> None:
     for person, closed in PAIRS:
-        assert landmarks(person) == landmarks(closed) and draw_gaps(person) == draw_gaps(person)
+        assert landmarks(person) == landmarks(closed) and draw_wall_gaps(person) == draw_wall_gaps(
+            person
+        )
         assert (
             person.open_wall
             and not closed.open_wall
-            and list(gap_paints(closed)) == [] != list(gap_paints(person))
+            and list(paint_wall_gaps(closed)) == [] != list(paint_wall_gaps(person))
         )

@@ -38,7 +38,7 @@ def test_shoulders_are_as_broad_as_peoples() -> None:
         person = replace(unbent(1), sex=sex)
         tip = max(
             float(np.abs(paint.solid.box[:, 0]).max())
-            for paint in shoulder.scapula_and_clavicle(person)
+            for paint in shoulder.paint_scapula_and_clavicle(person)
         )
         assert abs(2 * tip - mean) < 1.5 * spread
 
@@ -72,7 +72,10 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
     ends = []
     for above in (16.0, 50.0):
         affine = np.diag([1.0, 1.0, 1.0, 1.0])
-        x = limbs.turn_out(person, ((78.0, 0.0, 480.0 + above),))[0][0] * person.morph.trunk[0]
+        x = (
+            limbs.place_leg_points(person, ((78.0, 0.0, 480.0 + above),))[0][0]
+            * person.morph.trunk[0]
+        )
         affine[:3, 3] = x, -70, person.morph.height_mm(480.0 + above)
         line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[
             0, :, 0
@@ -86,7 +89,7 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
 def test_plain_bodies_have_plain_shoulders() -> None:
     """Without the feature shoulder blades are painted once and arms begin nearer to the trunk."""
     person = unbent(3)
-    joints = [limbs.arm_joints(person, 1, fine)[0][0] for fine in (False, True)]
+    joints = [limbs.draw_arm_joints(person, 1, fine)[0][0] for fine in (False, True)]
     assert joints[1] - joints[0] == pytest.approx(16 * limbs.shoulder_width_factor(person))
     affine = np.diag([6.0, 6.0, 6.0, 1.0])
     affine[:3, 3] = -270, -150, landmarks(person).lung_apex - 120

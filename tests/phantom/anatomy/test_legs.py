@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy import limbs
-from fovnet.phantom.anatomy.body import anatomy, label_volume, landmarks
-from fovnet.phantom.anatomy.leg_muscles import THIGH_MUSCLES, planes
+from fovnet.phantom.anatomy.body import label_volume, landmarks, paint_body
+from fovnet.phantom.anatomy.leg_muscles import THIGH_MUSCLES, paint_leg_fat_planes
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.person.traits import sample_person
@@ -49,7 +49,7 @@ def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() 
     outline = Outline(
         ((500.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0), (900.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0))
     )
-    thighs = [next(planes(person, outline, side)).solid for side in (-1, 1)]
+    thighs = [next(paint_leg_fat_planes(person, outline, side)).solid for side in (-1, 1)]
     # of each the first oval's middle, lowest height
     left, right = (np.array([muscle[0][0][:2] for muscle in of.muscles]) for of in thighs)  # type: ignore[attr-defined]
     assert len(np.unique(np.round(right - left, 9), axis=0)) == len(THIGH_MUSCLES)
@@ -102,8 +102,8 @@ def test_menisci_are_rings_that_the_middle_of_each_condyle_looks_through() -> No
     person = sample_person((5, 2), frozenset(["varied bodies", "deformation", "lesions"]))
     for x in (75.0, 121.0):
         for y, dark in ((-8.0, False), (-25.0, True)):
-            ((at, *_),) = limbs.turn_out(person, ((x, y, 472.0),))
+            ((at, *_),) = limbs.place_leg_points(person, ((x, y, 472.0),))
             affine = np.diag([1.0, 1.0, 0.5, 1.0])
             affine[:3, 3] = at, y, 470.5
-            labels = rasterise(pieces_of(anatomy(person)), Grid((1, 1, 6), affine)).ravel()
+            labels = rasterise(pieces_of(paint_body(person)), Grid((1, 1, 6), affine)).ravel()
             assert bool((labels == label_of("tendon")).any()) == dark

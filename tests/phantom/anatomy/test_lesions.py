@@ -23,7 +23,9 @@ PLAIN = frozenset(["varied bodies", "lesions"])
 
 def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
     found = [
-        mass for number in range(1200) if (mass := lesions.leg_mass(sample_person((6, number))))
+        mass
+        for number in range(1200)
+        if (mass := lesions.draw_leg_mass(sample_person((6, number))))
     ]
     # 100 give or take three standard deviations
     assert 70 < len(found) < 130
@@ -33,16 +35,18 @@ def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
 def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() -> None:
     people = [sample_person((5, number)) for number in range(1, 121)]
     have = [
-        any(isinstance(paint.solid, Lobed) for paint in lesions.lesions(person))
+        any(isinstance(paint.solid, Lobed) for paint in lesions.paint_lesions(person))
         for person in people
     ]
     assert 22 < sum(have) < 53  # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
     # those may bulge
     person = next(
-        one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None
+        one
+        for one, has in zip(people, have, strict=True)
+        if has and lesions.draw_leg_mass(one) is None
     )
     low, high = next(
-        paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, Lobed)
+        paint.solid.box for paint in lesions.paint_lesions(person) if isinstance(paint.solid, Lobed)
     )
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
     affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20
@@ -61,11 +65,11 @@ def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_
         replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False)
         for number in range(1, 81)
     ]
-    tumours = [list(lesions._breast_mass(woman)) for woman in women]
+    tumours = [list(lesions._paint_breast_mass(woman)) for woman in women]
     assert 20 < sum(map(bool, tumours)) < 44
-    assert not any(list(lesions._breast_mass(replace(woman, prone=False))) for woman in women)
+    assert not any(list(lesions._paint_breast_mass(replace(woman, prone=False))) for woman in women)
     woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
-    assert all(label_of("skin") not in paint.over for paint in lesions._breast_mass(woman))
+    assert all(label_of("skin") not in paint.over for paint in lesions._paint_breast_mass(woman))
 
 
 def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> (
@@ -77,7 +81,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
     affine[:3, 3] = -150
     paints = [
         paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE),
-        *lesions.sarcoma(whole, 95.0, rng),
+        *lesions.paint_sarcoma(whole, 95.0, rng),
     ]
     labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
     mass = np.isin(
@@ -94,7 +98,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
 def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() -> None:
     person = sample_person((5, 1), PLAIN)
     mass = draw_lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
-    skin, fat, muscle = (one.solid.box for one in lesions._bulge(person, mass))
+    skin, fat, muscle = (one.solid.box for one in lesions._paint_bulge(person, mass))
     assert skin[1, 0] > fat[1, 0] > muscle[1, 0] > 180.0
     inside = np.array([skin, fat, muscle])[:, 0, 0]
     assert (inside <= 130.0).all()
@@ -102,5 +106,5 @@ def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() 
     assert all(
         one.solid.box[0, 0] < 0
         and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
-        for one in lesions._bulge(person, near)
+        for one in lesions._paint_bulge(person, near)
     )

@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.phantom.anatomy import heart, thorax, vessel_trees
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.breast import GlandStrands, breast
+from fovnet.phantom.anatomy.breast import GlandStrands, breast_dome
 from fovnet.phantom.geometry.dome import FLARED_SHARE, Dome
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Solid, Tube
@@ -49,7 +49,7 @@ def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
         for number in range(40)
     ]
     lying, hanging = (
-        np.array([breast(replace(w, prone=prone), 1).length for w in women])
+        np.array([breast_dome(replace(w, prone=prone), 1).length for w in women])
         for prone in (False, True)
     )
     assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
@@ -63,7 +63,7 @@ def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some
         for number in range(60)
     ]
     women = [replace(person, sex="female", prone=True) for person in people]
-    domes = [breast(woman, 1) for woman in women]
+    domes = [breast_dome(woman, 1) for woman in women]
     flat = [dome.half[0] / dome.half[1] < 0.75 for dome in domes]
     assert all(50 < dome.length < 180 for dome in domes) and 8 < sum(flat) < 45
     # broad ones, half moons in axial cuts
@@ -90,7 +90,7 @@ def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person:
     axes[:3, :3] = left.axes[:, [1, 2, 0]]
     axes[:3, 3] = np.asarray(left.centre) - 50 * (axes[:3, 0] + axes[:3, 1])
     labels = rasterise(
-        pieces_of([*thorax.mediastinum(person), *heart.heart_details(person)]),
+        pieces_of([*thorax.paint_mediastinum(person), *heart.paint_heart_details(person)]),
         Grid((101, 101, 1), axes),
     )[..., 0]
     outwards = labels[50::-1, 50]  # between the papillary muscles to the free wall
@@ -115,9 +115,9 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
     ):
         of = heart.draw_heart_shape(person)
         solids = (
-            heart.ventricle_bullet(of.outer_wall, of.outer_wall),
-            heart.ventricle_bullet(of.cavity, of.outer_wall, 1.0),
-            heart.right_ventricle_cavity(of),
+            heart.bullet_solid(of.outer_wall, of.outer_wall),
+            heart.bullet_solid(of.cavity, of.outer_wall, 1.0),
+            heart.right_cavity_solid(of),
         )
         outer, cavity, right = (solid.inside(x, y, z) for solid in solids)
         sizes.append(
@@ -136,8 +136,8 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
 def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() -> None:
     of = heart.draw_heart_shape(PEOPLE[0])
     muscle, cavity = (
-        heart.ventricle_bullet(of.outer_wall, of.outer_wall),
-        heart.ventricle_bullet(of.cavity, of.outer_wall, 1.0),
+        heart.bullet_solid(of.outer_wall, of.outer_wall),
+        heart.bullet_solid(of.cavity, of.outer_wall, 1.0),
     )
     wide = np.linspace(-2, 2, 401)
 

@@ -69,7 +69,7 @@ def test_psoas_grows_with_the_square_of_its_thickness() -> None:
     x, y = np.meshgrid(np.arange(0.0, 100.0, 0.5), np.arange(-80.0, 81.0, 0.5), indexing="ij")
     z = np.full((1, 1, 1), 1100.0)
     thin, thick = (
-        back.psoas(replace(PLAIN, build=Build(loin=loin)))
+        back.psoas_solid(replace(PLAIN, build=Build(loin=loin)))
         .inside(x[..., None], y[..., None], z)
         .sum()
         for loin in (0.7, 1.4)

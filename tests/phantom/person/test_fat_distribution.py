@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.acquisition.fitting import contour
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.limbs import LEG_OUTLINE
-from fovnet.phantom.anatomy.trunk import muscular_trunk, under_skin
+from fovnet.phantom.anatomy.trunk import muscular_trunk, trunk_under_skin
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.fat_distribution import EVEN_LEG, EVEN_LEVELS, Figure
 from fovnet.phantom.person.traits import Person, sample_person
@@ -82,7 +82,9 @@ def test_muscles_of_the_trunk_lie_under_the_fat_of_any_figure(number: int) -> No
         .T
     )
     muscle = muscular_trunk(person).inside(x, y, z)
-    assert muscle.sum() > 1000 and np.mean(under_skin(person).inside(x, y, z)[muscle]) > 0.9995
+    assert (
+        muscle.sum() > 1000 and np.mean(trunk_under_skin(person).inside(x, y, z)[muscle]) > 0.9995
+    )
 
 
 def test_three_people_of_four_have_a_figure_of_their_own_and_no_landmark_moves() -> None:

@@ -23,7 +23,8 @@ PAIRS = tuple(
 def lowest_rib_mm(person: Person) -> float:
     """How far above the crest the lowest rib ends, in mm of the written anatomy."""
     return float(
-        min(paint.solid.box[0, 2] for paint in trunk.thoracic_cage(person)) - trunk.ILIAC_CREST_MM
+        min(paint.solid.box[0, 2] for paint in trunk.paint_thoracic_cage(person))
+        - trunk.ILIAC_CREST_MM
     )
 
 
@@ -32,7 +33,7 @@ def poles_mm(person: Person) -> list[float]:
     anatomy."""
     return [
         kidney.z - 55 * kidney.size - trunk.ILIAC_CREST_MM - person.borders.crest_mm
-        for kidney in kidneys.draw_kidneys(person, belly.dome_mm(person))[:2]
+        for kidney in kidneys.draw_kidneys(person, belly.written_liver_dome_mm(person))[:2]
     ]
 
 
@@ -47,7 +48,7 @@ def test_lower_poles_are_4_cm_above_the_crest_and_the_right_one_lower() -> None:
 
 def test_no_kidney_rises_above_the_liver() -> None:
     for person, _ in PAIRS:
-        top = belly.dome_mm(person)
+        top = belly.written_liver_dome_mm(person)
         assert all(
             kidney.z + 55 * kidney.size < top for kidney in kidneys.draw_kidneys(person, top)[:2]
         )
