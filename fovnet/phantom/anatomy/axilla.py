@@ -1,4 +1,4 @@
-"""The axilla near the breast: the axillary tail, and lymph nodes in fat."""
+"""The axilla near an individually shaped breast: its axillary tail, and lymph nodes in fat."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirror_point, tube
 from fovnet.phantom.person.breast_shapes import bust
 from fovnet.phantom.person.traits import Person
 
+NODE_TISSUE = "mucosa"
+"""The tissue of these lymph nodes: its T1 is that of `layers.LYMPH_NODE`, the tissue of nodes in
+shoulder and groin, its T2 is a seventh longer.  Another label would make other people."""
+
 SOFT_TISSUES = ("fat", "intermuscular fat", "muscle")
 
 
 def paint_axillae(person: Person) -> Paints:
-    """For breasts `of_a_kind`: a tail of fat and gland up to each axilla, and one to five lymph
-    nodes in its fat."""
+    """For individually shaped breasts: on both sides a tail of fat and gland up to the axilla, and
+    one to five lymph nodes in its fat."""
     for side in (1, -1):
         yield from _paint_axillary_tail(person, side)
 
 
 def _paint_axillary_tail(person: Person, side: int) -> Paints:
-    """The tail of one breast towards the axilla, and the lymph nodes there."""
+    """The tail of the breast on one side (1 right, -1 left) towards its axilla, and the lymph nodes
+    there."""
     rng = person.generator(7330 + (side > 0))
-    bust_shape = bust(person)
-    radius_mm = 12.0 + 0.25 * person.fat_mm + 0.004 * bust_shape.volume_ml
+    breasts = bust(person)
+    radius_mm = 12.0 + 0.25 * person.fat_mm + 0.004 * breasts.volume_ml
     front_y = 60.0 + 0.5 * person.fat_mm
     tail_points = (
         (112.0, front_y, 1345.0),
@@ -34,22 +39,24 @@ def _paint_axillary_tail(person: Person, side: int) -> Paints:
         [mirror_point(point, side) for point in tail_points],
         [1.2 * radius_mm, radius_mm, 0.6 * radius_mm],
     )
-    yield paint(tail.shrunk(-bust_shape.skin_mm), "skin", Layer.SKIN)
+    yield paint(tail.shrunk(-breasts.skin_mm), "skin", Layer.SKIN)
     yield paint(tail, "fat", Layer.FAT)
-    if bust_shape.gland_share > 0.15:
+    if breasts.gland_share > 0.15:
         yield paint(tail.shrunk(0.7 * radius_mm), "gland", Layer.CAVITY, replaced_tissues="fat")
-    for _ in range(rng.integers(1, 6)):
+    node_count = rng.integers(1, 6)
+    for _ in range(node_count):
         x, y, z = rng.uniform((128, 0, 1365), (152, front_y - 35, 1408)).tolist()
-        half_mm = float(np.exp(rng.uniform(np.log(3.0), np.log(9.0))))
-        yield from _paint_lymph_node(
-            (side * x, y, z), half_mm, tuple(rng.uniform(-60, 60, 3).tolist())
-        )
+        half_length_mm = float(np.exp(rng.uniform(np.log(3.0), np.log(9.0))))
+        turn_deg = tuple(rng.uniform(-60, 60, 3).tolist())
+        yield from _paint_lymph_node((side * x, y, z), half_length_mm, turn_deg)
 
 
-def _paint_lymph_node(centre: Point, half_mm: float, turn_deg: Point) -> Paints:
-    """A lymph node in its fat: bean-shaped, 6 to 18 mm, with a fatty hilum."""
-    bean = Ellipsoid(centre, (0.6 * half_mm, half_mm, 0.7 * half_mm), turn_deg)
-    hilum = Ellipsoid(centre, (0.3 * half_mm, 0.75 * half_mm, 0.35 * half_mm), turn_deg)
-    yield paint(bean.shrunk(-3.0), "fat", Layer.SEAM, replaced_tissues=SOFT_TISSUES)
-    yield paint(bean, "mucosa", Layer.CAVITY, replaced_tissues=SOFT_TISSUES)
-    yield paint(hilum, "fat", Layer.ORGAN, replaced_tissues="mucosa")
+def _paint_lymph_node(centre: Point, half_length_mm: float, turn_deg: Point) -> Paints:
+    """A lymph node, twice `half_length_mm` long, with a fatty hilum, in 3 mm of fat."""
+    node_axes = (0.6 * half_length_mm, half_length_mm, 0.7 * half_length_mm)
+    hilum_axes = (0.3 * half_length_mm, 0.75 * half_length_mm, 0.35 * half_length_mm)
+    node = Ellipsoid(centre, node_axes, turn_deg)
+    hilum = Ellipsoid(centre, hilum_axes, turn_deg)
+    yield paint(node.shrunk(-3.0), "fat", Layer.SEAM, replaced_tissues=SOFT_TISSUES)
+    yield paint(node, NODE_TISSUE, Layer.CAVITY, replaced_tissues=SOFT_TISSUES)
+    yield paint(hilum, "fat", Layer.ORGAN, replaced_tissues=NODE_TISSUE)

@@ -1,4 +1,4 @@
-"""The back behind the spine: erectors beside long spinous processes, quadratus lumborum, the alae
+"""The back behind the spine: erector spinae beside long spinous processes, quadratus lumborum, the alae
 of the sacrum.
 
 From the middle of a lumbar body to the surface of the muscle behind it are 7 to 9 cm: half the
@@ -14,6 +14,7 @@ import numpy as np
 
 from fovnet.phantom.anatomy.layers import (
     Layer,
+    LoftRow,
     Paints,
     factor_of_children,
     factor_of_women,
@@ -34,6 +35,8 @@ from fovnet.phantom.anatomy.trunk import (
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
+SHORTEST_PROCESS_MM = 12.0  # a shorter spinous process is left out
+
 ERECTOR_SPINAE_BULGE_MM = (
     (975.0, 0.0),
     (1030.0, 12.0),
@@ -45,31 +48,30 @@ ERECTOR_SPINAE_BULGE_MM = (
     (1340.0, 5.0),
     (1390.0, 0.0),
 )
-"""(height, mm) by which the erectors extend behind the plain trunk in a person of average
+"""(height, mm) by which erector spinae extends behind the plain trunk in a person of average
 muscle."""
 
 
 def erector_spinae_bulge_mm(person: Person, z: float) -> float:
-    """How far this person's erectors extend behind the plain trunk at a height of the written
-    anatomy."""
-    heights, bulges_mm = zip(*ERECTOR_SPINAE_BULGE_MM, strict=True)
-    age_factor = factor_of_children(person, 0.6)
-    bulge_factor = (
-        person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back * age_factor
-    )
-    return bulge_factor * float(np.interp(z, heights, bulges_mm))
+    """How far this person's erector spinae extends behind the plain trunk at a height of the
+    written anatomy, mm."""
+    heights, usual_bulges_mm = zip(*ERECTOR_SPINAE_BULGE_MM, strict=True)
+    bulge_factor = person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back
+    bulge_factor *= factor_of_children(person, 0.6)
+    return bulge_factor * float(np.interp(z, heights, usual_bulges_mm))
 
 
 def paint_back(person: Person) -> Paints:
-    """Erectors with the skin and fat over them, the fat lateral to them, spinous processes, alae
+    """Erector spinae with the skin and fat over it, the fat lateral to it, spinous processes, alae
     and joints of the sacrum."""
-    # fat fills the groove between erector and flank
-    erectors = _erector_spinae_solid(person, 0.0, 104.0 + 0.5 * person.fat_mm)
-    fat_solid = erectors.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
-    yield from paint_fat_and_skin(fat_solid, 0.0, partial(flatten_on_table, person))
+    # one solid for both sides, which fat covers: it fills the groove between muscle and flank
+    both_muscles = _erector_spinae_solid(person, 0.0, 104.0 + 0.5 * person.fat_mm)
+    _, _, back_fat_factor = person.figure.trunk(1120.0)
+    fat = both_muscles.shrunk(-0.9 * person.fat_mm * back_fat_factor)
+    yield from paint_fat_and_skin(fat, 0.0, partial(flatten_on_table, person))
     yield from _paint_flank_fat_and_sacroiliac_joint(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
-    # as fatty as that of the iliac wings
+    # its marrow is as fatty as that of the iliac wings
     yield paint_detail(sacrum, PELVIS_MARROW, replaced_tissues="red marrow")
     yield from _paint_erector_spinae(person)
     for vertebra in vertebrae():
@@ -79,7 +81,8 @@ def paint_back(person: Person) -> Paints:
 
 @on_both_sides
 def _paint_flank_fat_and_sacroiliac_joint(person: Person) -> Paints:
-    """The fat lateral to the erector and before the iliac crest, and the sacroiliac joint."""
+    """On the right: the fat lateral to erector spinae and in front of the iliac crest, and the
+    sacroiliac joint."""
     yield paint(flank_fat_ellipsoid(person), "fat", Layer.MUSCLE, replaced_tissues="muscle")
     yield from _paint_sacroiliac_joint(person)
     yield paint(_crest_fat_solid(person), "fat", Layer.MUSCLE, replaced_tissues="muscle")
@@ -87,47 +90,50 @@ def _paint_flank_fat_and_sacroiliac_joint(person: Person) -> Paints:
 
 @on_both_sides
 def _paint_erector_spinae(person: Person) -> Paints:
-    """The right erector of the spine, flattened by the table."""
-    belly = flatten_on_table(
-        person, _erector_spinae_solid(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm
-    )
-    yield paint(belly, "muscle", Layer.MUSCLE)
+    """The right erector spinae, flattened by the table."""
+    round_muscle = _erector_spinae_solid(person, 38.0, 42.0)
+    skin_and_fat_mm = 5.0 + 0.3 * person.fat_mm  # between the muscle and the table
+    flat_muscle = flatten_on_table(person, round_muscle, skin_and_fat_mm)
+    yield paint(flat_muscle, "muscle", Layer.MUSCLE)
 
 
 def _plain_back_mm(z: float) -> float:
-    """How far the muscle of a plain man reaches behind the middle of the trunk, mm."""
-    return float(np.interp(z, [row[0] for row in TRUNK_OUTLINE], [row[3] for row in TRUNK_OUTLINE]))
+    """How far the muscle of a plain man reaches behind the middle of the trunk at a height, mm."""
+    heights = [row.z for row in TRUNK_OUTLINE]
+    backs_mm = [row.back_mm for row in TRUNK_OUTLINE]
+    return float(np.interp(z, heights, backs_mm))
 
 
-def _erector_spinae_solid(person: Person, x: float, half_width_mm: float) -> Loft:
-    """A solid as deep as the erectors about one x, of half width `half_width_mm` at the waist and
-    less above and below."""
+def _erector_spinae_solid(person: Person, waist_x: float, waist_half_width_mm: float) -> Loft:
+    """A solid as deep as erector spinae, with that middle and half width at the waist; both are
+    smaller above and below."""
+    middle_y = -70.0
     brawn_factor = 1 + 0.35 * (person.brawn - 1)
-    erector_rows = []
+    rows = []
     for z, _ in ERECTOR_SPINAE_BULGE_MM:
-        size_share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
-        erector_rows.append(
-            (
-                z,
-                size_share * x,
-                -70.0,
-                size_share * half_width_mm,
-                12.0,
-                _plain_back_mm(z) * brawn_factor + erector_spinae_bulge_mm(person, z) - 70.0,
-            )
+        waist_share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
+        muscle_back_mm = _plain_back_mm(z) * brawn_factor + erector_spinae_bulge_mm(person, z)
+        row = LoftRow(
+            z,
+            centre_x=waist_share * waist_x,
+            centre_y=middle_y,
+            half_width_mm=waist_share * waist_half_width_mm,
+            front_mm=12.0,
+            back_mm=muscle_back_mm + middle_y,
         )
-    return Loft(tuple(erector_rows), square=0.2)
+        rows.append(row)
+    return Loft(tuple(rows), square=0.2)
 
 
 def flank_fat_ellipsoid(person: Person) -> Ellipsoid:
-    """The fat behind the right flank and lateral to the erector, between ribs and crest; the flank
-    muscles run inwards in front of it."""
+    """The fat behind the right flank and lateral to erector spinae, between ribs and iliac crest;
+    the flat muscles run inwards in front of it."""
     half_depth_mm = 32.0 + 0.25 * min(person.fat_mm, 30.0)
     return Ellipsoid((122.0, -96.0, 1112.0), (56.0, half_depth_mm, 66.0), (0.0, 0.0, 36.0))
 
 
 def _crest_fat_solid(person: Person) -> Ellipsoid:
-    """The fat in front of the anterior iliac crest, which is palpable: the flank ends and the
+    """The fat in front of the right anterior iliac crest, which is palpable: the flank ends and the
     gluteal muscles begin there."""
     half_depth_mm = person.generator(44).uniform(13, 25) + 0.3 * min(person.fat_mm, 40.0)
     width_factor = factor_of_women(person, 1.03)
@@ -137,8 +143,8 @@ def _crest_fat_solid(person: Person) -> Ellipsoid:
 
 
 def _paint_sacroiliac_joint(person: Person) -> Paints:
-    """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior
-    spine."""
+    """On the right: the ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the
+    posterior superior iliac spine."""
     width_factor = factor_of_women(person, 1.06)
     ala = Ellipsoid(
         (45.0 * width_factor, -58.0, 992.0),
@@ -158,49 +164,43 @@ def _paint_sacroiliac_joint(person: Person) -> Paints:
 
 
 def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
-    """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a
-    slanting rod."""
+    """The spinous process of a vertebra: a lumbar one is a plate 2 cm high from the lamina to near
+    the skin, a thoracic one a slanting rod."""
     z = vertebra.z
-    is_lumbar = vertebra.kind == "lumbar"
     lamina_y = spine_y(z) - vertebra.half_depth_mm - 16.0
     tip_y = -_plain_back_mm(z) - 0.7 * erector_spinae_bulge_mm(person, z) + 3.0
     half_length_mm = (lamina_y - tip_y) / 2
-    half_height_mm, drop_mm, lean_deg = (10.0, 5.0, 0.0) if is_lumbar else (6.5, 14.0, 25.0)
-    if half_length_mm >= 6.0:
-        centre = (0.0, (lamina_y + tip_y) / 2, z - drop_mm)
-        yield from paint_bone(
-            Ellipsoid(
-                centre, (4.0, half_length_mm, half_height_mm), (lean_deg, 0.0, 0.0), square=0.4
-            ),
-            1.2,
-        )
+    if vertebra.kind == "lumbar":
+        half_height_mm, drop_mm, lean_deg = 10.0, 5.0, 0.0
+    else:
+        half_height_mm, drop_mm, lean_deg = 6.5, 14.0, 25.0
+    if half_length_mm < SHORTEST_PROCESS_MM / 2:
+        return
+    process = Ellipsoid(
+        (0.0, (lamina_y + tip_y) / 2, z - drop_mm),
+        (4.0, half_length_mm, half_height_mm),
+        (lean_deg, 0.0, 0.0),
+        square=0.4,
+    )
+    yield from paint_bone(process, 1.2)
 
 
 def paint_quadratus_lumborum(person: Person) -> Paints:
     """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and
     1 to 2 cm thick; the flank that meets it."""
-    thickness_mm = 7.5 * person.brawn * person.build.back
-    muscle_rows = (
+    half_thickness_mm = 7.5 * person.brawn * person.build.back
+    written_rows = (  # z, x, half width, share of the thickness
         (1040.0, 68.0, 22.0, 0.8),
         (1075.0, 66.0, 25.0, 1.0),
         (1115.0, 60.0, 22.0, 1.0),
         (1150.0, 53.0, 18.0, 0.9),
         (1180.0, 46.0, 14.0, 0.6),
     )
-    muscle = Loft(
-        tuple(
-            (
-                z,
-                x,
-                -59.0,
-                half_width_mm,
-                thickness_share * thickness_mm,
-                thickness_share * thickness_mm + 2.0,
-            )
-            for z, x, half_width_mm, thickness_share in muscle_rows
-        ),
-        square=0.4,
-    )
+    rows = []
+    for z, x, half_width_mm, thickness_share in written_rows:
+        front_mm = thickness_share * half_thickness_mm
+        rows.append(LoftRow(z, x, -59.0, half_width_mm, front_mm, front_mm + 2.0))
+    muscle = Loft(tuple(rows), square=0.4)
     flank_fat = flank_fat_ellipsoid(person)
     yield paint(
         flank_fat.shrunk(-13.0) - flank_fat,
@@ -214,7 +214,6 @@ def paint_quadratus_lumborum(person: Person) -> Paints:
 
 
 PSOAS_OUTLINE = (
-    # z, x, distance in front of the middle of the vertebral body, half width, half depth
     (880.0, 104.0, 90.0, 8.0, 8.0),
     (925.0, 90.0, 114.0, 14.0, 14.0),
     (970.0, 74.0, 92.0, 16.0, 16.0),
@@ -226,6 +225,8 @@ PSOAS_OUTLINE = (
     (1166.0, 28.0, -6.0, 7.0, 12.0),
     (1180.0, 27.0, -6.0, 4.0, 6.0),
 )
+"""The right psoas: z, x, distance in front of the middle of the vertebral body, half width, half
+depth."""
 
 
 def psoas_solid(person: Person) -> Solid:
@@ -236,26 +237,19 @@ def psoas_solid(person: Person) -> Solid:
     Clin Biomech 16:38.
     """
     sex_factor = 0.9 if person.female else 1.05
-    own_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
-    growth = person.brawn * person.build.loin * sex_factor * own_factor
-    psoas_rows = []
-    for z, x, ahead_mm, half_width_mm, half_depth_mm in PSOAS_OUTLINE:
-        # a larger one extends outwards, not into the bodies
-        lateral_x = x + (growth - 1) * half_width_mm if z > 1020 else x
-        psoas_rows.append(
-            (
-                z,
-                lateral_x,
-                spine_y(z) + ahead_mm,
-                growth * half_width_mm,
-                growth * half_depth_mm,
-                growth * half_depth_mm,
-            )
-        )
-    # small boxes
-    return Union(
-        tuple(
-            Loft(tuple(psoas_rows[first_row : first_row + 3]), square=0.1)
-            for first_row in range(0, len(psoas_rows) - 1, 2)
-        )
-    )
+    random_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
+    size_factor = person.brawn * person.build.loin * sex_factor * random_factor
+    rows = []
+    for z, x, ahead_of_spine_mm, written_half_width_mm, written_half_depth_mm in PSOAS_OUTLINE:
+        if z > 1020:  # beside the vertebral bodies a larger muscle extends outwards, not into them
+            x += (size_factor - 1) * written_half_width_mm
+        half_width_mm = size_factor * written_half_width_mm
+        half_depth_mm = size_factor * written_half_depth_mm
+        middle_y = spine_y(z) + ahead_of_spine_mm
+        rows.append(LoftRow(z, x, middle_y, half_width_mm, half_depth_mm, half_depth_mm))
+    # pieces of two rows have small bounding boxes, which are painted faster
+    pieces = [
+        Loft(tuple(rows[first_row : first_row + 3]), square=0.1)
+        for first_row in range(0, len(rows) - 1, 2)
+    ]
+    return Union(tuple(pieces))

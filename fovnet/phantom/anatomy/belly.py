@@ -3,11 +3,21 @@ the sexual organs."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fovnet.phantom.anatomy.back import paint_quadratus_lumborum, psoas_solid
 from fovnet.phantom.anatomy.kidneys import paint_kidneys
-from fovnet.phantom.anatomy.layers import Layer, Paints, on_both_sides, paint, paint_all
+from fovnet.phantom.anatomy.layers import (
+    ERECTILE_TISSUE,
+    Layer,
+    LoftRow,
+    Paints,
+    on_both_sides,
+    paint,
+    paint_all,
+)
 from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, tube
@@ -15,7 +25,8 @@ from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
 from fovnet.phantom.person.traits import Person
 
 REPLACED_BY_BOWEL = ("visceral fat", "bowel wall", "bowel fluid", "stool")
-"""What bowel may replace: it lies in the fat of the cavity and never in the wall around it."""
+"""Tissues that bowel may replace: it lies in the fat of the cavity and never in the wall around
+it."""
 
 LIVER_DOME_MM = 1270.0
 """Top of the liver in the written anatomy at `lowered_mm` 0."""
@@ -29,47 +40,50 @@ def written_liver_dome_mm(person: Person) -> float:
 def abdominal_cavity_solid(person: Person) -> Loft:
     """The space within the abdominal wall, from the pelvic floor to above the domes of the
     diaphragm."""
-    cavity_rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
+    pelvic_floor_row = LoftRow(852.0, 0.0, 0.0, half_width_mm=12.0, front_mm=10.0, back_mm=16.0)
+    cavity_rows = [pelvic_floor_row]
     for z, _, _, half_width_mm, front_mm, back_mm in muscular_trunk(person).table:
         if not 860 < z < 1360:
             continue
-        wall_mm = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
-        added_wall_mm = person.build.wall_mm(z)
-        front_wall_mm = (30 if z < 920 else 16 * person.build.front) + 0.5 * added_wall_mm
-        cavity_rows.append(
-            (
-                z,
-                0.0,
-                0.0,
-                half_width_mm - wall_mm - added_wall_mm,
-                front_mm - front_wall_mm,
-                min(back_mm - 18, 74.0),
-            )
+        usual_side_wall_mm = float(
+            np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14])
         )
-    return Loft(tuple(cavity_rows), square=0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE))
+        added_wall_mm = person.build.wall_mm(z)
+        usual_front_wall_mm = 16 * person.build.front
+        if z < 920:
+            usual_front_wall_mm = 30
+        row = LoftRow(
+            z,
+            0.0,
+            0.0,
+            half_width_mm=half_width_mm - usual_side_wall_mm - added_wall_mm,
+            front_mm=front_mm - (usual_front_wall_mm + 0.5 * added_wall_mm),
+            back_mm=min(back_mm - 18, 74.0),
+        )
+        cavity_rows.append(row)
+    squareness = 0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE)
+    return Loft(tuple(cavity_rows), square=squareness)
 
 
 def _diaphragm_domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
-    """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the
-    liver."""
-    top_z = written_liver_dome_mm(person) + 3.0
-    right_dome = Ellipsoid((64.0, 6.0, top_z - 155), (92.0, 104.0, 155.0))
-    return right_dome, Ellipsoid((-66.0, 4.0, top_z - 18 - 140), (90.0, 100.0, 140.0))
+    """The right and the left dome of the diaphragm, the right one 3 mm above the liver."""
+    right_top_z = written_liver_dome_mm(person) + 3.0
+    left_top_z = right_top_z - 18
+    right_dome = Ellipsoid((64.0, 6.0, right_top_z - 155), (92.0, 104.0, 155.0))
+    left_dome = Ellipsoid((-66.0, 4.0, left_top_z - 140), (90.0, 100.0, 140.0))
+    return right_dome, left_dome
 
 
 def paint_cavity(person: Person, with_small_parts: bool = False) -> Paints:
-    """Diaphragm, visceral fat below it, and psoas; with `with_small_parts` quadratus lumborum is a
-    sheet."""
+    """The diaphragm, 3 mm thick, visceral fat below it, psoas and quadratus lumborum; the last is a
+    tube, or with `with_small_parts` a sheet."""
     cavity = abdominal_cavity_solid(person)
     below_domes = Side((0.0, 0.0, 1.0), 1170.0)
-    yield from paint_all(
-        (dome & cavity for dome in _diaphragm_domes(person)), "muscle", Layer.CAVITY
-    )
-    yield from paint_all(
-        (dome.shrunk(3.0) & cavity for dome in _diaphragm_domes(person)),
-        "visceral fat",
-        Layer.CAVITY,
-    )
+    diaphragm_domes = _diaphragm_domes(person)
+    diaphragm = (dome & cavity for dome in diaphragm_domes)
+    fat_under_domes = (dome.shrunk(3.0) & cavity for dome in diaphragm_domes)
+    yield from paint_all(diaphragm, "muscle", Layer.CAVITY)
+    yield from paint_all(fat_under_domes, "visceral fat", Layer.CAVITY)
     yield paint(cavity & below_domes, "visceral fat", Layer.CAVITY)
     yield from _paint_psoas_and_quadratus(person, with_small_parts)
 
@@ -100,8 +114,8 @@ def _paint_psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints
 
 
 def plain_liver_solid(person: Person) -> Solid:
-    """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe
-    in front of the stomach."""
+    """A plain liver: the right lobe under the right dome of the diaphragm, cut off below by a plane
+    that rises to the left; the left lobe in front of the stomach."""
     rng = person.generator(31)
     dome_z = written_liver_dome_mm(person)
     cavity = abdominal_cavity_solid(person).shrunk(2.0)
@@ -111,14 +125,15 @@ def plain_liver_solid(person: Person) -> Solid:
         & Side((-0.55, 0.12, -1.0), -lower_edge_z - 0.55 * 110)
         & cavity
     )
-    semi_axes = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
-    left_lobe = Ellipsoid((-14.0, 44.0, dome_z - 62), semi_axes, (0.0, 14.0, 8.0)) & cavity
-    return (right_lobe - Side((1.0, 0.0, 0.0), -24.0)) | left_lobe
+    left_axes = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
+    left_lobe = Ellipsoid((-14.0, 44.0, dome_z - 62), left_axes, (0.0, 14.0, 8.0)) & cavity
+    left_of_right_lobe = Side((1.0, 0.0, 0.0), -24.0)
+    return (right_lobe - left_of_right_lobe) | left_lobe
 
 
 def paint_varied_liver(person: Person) -> Paints:
-    """A liver with natural variation: lobes of any size, fat in the fissure between them, and a
-    space at the hilum and behind the caudate lobe.
+    """A liver with natural variation, which is painted first, fat in the fissure between its lobes,
+    and in some Riedel's lobe.
 
     The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the
     spleen (Wolf (1990), Clinical Methods, 3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular
@@ -128,28 +143,26 @@ def paint_varied_liver(person: Person) -> Paints:
     dome_z = written_liver_dome_mm(person)
     cavity = abdominal_cavity_solid(person).shrunk(2.0)
     lower_edge_z = dome_z - rng.uniform(118, 200)
-    slope = rng.uniform(0.1, 0.5)
-    middle_lean = rng.uniform(0.45, 0.75)
+    lower_edge_slope = rng.uniform(0.1, 0.5)
+    medial_face_slope = rng.uniform(0.45, 0.75)
     if person.organs.liver_mm is not None:
         lower_edge_z = dome_z - person.organs.liver_mm
     right_lobe = (
         _diaphragm_domes(person)[0].shrunk(3.0)
-        & Side((-slope, 0.12, -1.0), -lower_edge_z - slope * 110)
+        & Side((-lower_edge_slope, 0.12, -1.0), -lower_edge_z - lower_edge_slope * 110)
         & cavity
     )
-    # liver ends before spine and crura
-    beside_spine = Side((0.83, middle_lean, 0.0), rng.uniform(-4, 8))
-    left_lobe = (
-        Ellipsoid((-18.0, 46.0, dome_z - 66), (rng.uniform(38, 82), 30.0, 44.0), (0.0, 14.0, -8.0))
-        & cavity
-    )
-    hilum = Ellipsoid(
-        (8.0, -6.0, dome_z - 138), (rng.uniform(38, 52), 46.0, 60.0), (0.0, 12.0, 0.0)
-    )
+    # the liver ends in front of the spine and the crura of the diaphragm
+    space_of_spine = Side((0.83, medial_face_slope, 0.0), rng.uniform(-4, 8))
+    left_axes = (rng.uniform(38, 82), 30.0, 44.0)
+    left_lobe = Ellipsoid((-18.0, 46.0, dome_z - 66), left_axes, (0.0, 14.0, -8.0)) & cavity
+    hilum_axes = (rng.uniform(38, 52), 46.0, 60.0)
+    hilum = Ellipsoid((8.0, -6.0, dome_z - 138), hilum_axes, (0.0, 12.0, 0.0))
     fissure_centre = (rng.uniform(-14, 6), 64.0, dome_z - 92)
     fissure_half_width_mm = rng.uniform(1.5, 5.0)
     fissure = Ellipsoid(fissure_centre, (fissure_half_width_mm, 36.0, 40.0), (0.0, 0.0, 18.0))
-    yield paint(((right_lobe - beside_spine) | left_lobe) - hilum, "liver", Layer.ORGAN)
+    liver = ((right_lobe - space_of_spine) | left_lobe) - hilum
+    yield paint(liver, "liver", Layer.ORGAN)
     yield paint(fissure, "visceral fat", Layer.ORGAN, replaced_tissues="liver")
     if person.generator(922).random() <= RIEDEL_SHARE:
         yield _paint_riedel_lobe(person)
@@ -174,12 +187,9 @@ def _paint_riedel_lobe(person: Person) -> Paint:
         (half_thickness_mm + 8.0, half_depth_mm, upper_z - end_z),
         (0.0, 4.0, 0.0),
     )
-    # the lobe above is the liver
-    return paint(
-        lobe & abdominal_cavity_solid(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), upper_z),
-        "liver",
-        Layer.ORGAN,
-    )
+    lower_half = lobe & Side((0.0, 0.0, 1.0), upper_z)  # the upper one lies in the right lobe
+    cavity = abdominal_cavity_solid(person).shrunk(2.0)
+    return paint(lower_half & cavity, "liver", Layer.ORGAN)
 
 
 def kidney_fat_mm(person: Person) -> float:
@@ -188,8 +198,10 @@ def kidney_fat_mm(person: Person) -> float:
 
     Men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
     """
-    usual_mm = 6.0 + (0.5 if not person.female else 0.25) * max(person.belly_mm, 0.0)
-    return float(np.clip(usual_mm * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
+    share_of_belly = 0.25 if person.female else 0.5
+    usual_mm = 6.0 + share_of_belly * max(person.belly_mm, 0.0)
+    random_factor = np.exp(person.generator(40).normal(0, 0.35))
+    return float(np.clip(usual_mm * random_factor, 3.0, 36.0))
 
 
 def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
@@ -200,44 +212,25 @@ def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints
         yield from paint_varied_liver(person)
     else:
         yield paint(plain_liver_solid(person), "liver", Layer.ORGAN)
-    for end_x, end_y in ((84, 30), (58, -34), (30, 40)):
-        vein = tube(
-            [
-                (24, -4, dome_z - 28),
-                ((end_x + 24) / 2, end_y / 2, dome_z - 48),
-                (end_x, end_y, dome_z - 78),
-            ],
-            [4.5, 4.0, 2.0],
-        )
-        yield paint(vein, "venous blood", Layer.CONTENT, replaced_tissues="liver")
-    portal_points = [
-        (4, 8, dome_z - 120),
-        (28, 4, dome_z - 105),
-        (52, 0, dome_z - 95),
-        (90, -10, dome_z - 92),
-    ]
-    yield paint(tube(portal_points, [6.5, 6.5, 5.0, 2.5]), "venous blood", Layer.CONTENT)
+    yield from _paint_liver_veins(dome_z)
     gall_bladder = Ellipsoid(
         (58.0, 52.0, dome_z - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)
     )
     if "gall bladder" not in person.missing:
         yield paint(gall_bladder, "bile", Layer.CONTENT)
-    size_factor = rng.uniform(0.85, 1.2)
+    spleen_factor = rng.uniform(0.85, 1.2)
     spleen = Ellipsoid(
         (-104.0, -32.0, dome_z - 68),
-        (21 * size_factor, 36 * size_factor, 48 * size_factor),
+        (21 * spleen_factor, 36 * spleen_factor, 48 * spleen_factor),
         (-14.0, 16.0, 24.0),
     )
     if "spleen" not in person.missing:
-        yield paint(spleen & abdominal_cavity_solid(person).shrunk(2.0), "spleen", Layer.ORGAN)
+        cavity = abdominal_cavity_solid(person).shrunk(2.0)
+        yield paint(spleen & cavity, "spleen", Layer.ORGAN)
     if with_small_parts:
         yield from paint_kidneys(person, dome_z, kidney_fat_mm(person))
     else:
-        for side, organ_name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
-            kidney_z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
-            size_factor = rng.uniform(0.88, 1.1)
-            if organ_name not in person.missing:
-                yield from _paint_plain_kidney(side, kidney_z, size_factor)
+        yield from _paint_plain_kidneys(person, dome_z, rng)
     pancreas_points = [
         (36, 12, 1142),
         (22, 20, 1160),
@@ -249,35 +242,59 @@ def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints
     yield from _paint_stomach(person, dome_z)
 
 
+def _paint_liver_veins(dome_z: float) -> Paints:
+    """Three hepatic veins and the portal vein, under a dome of the liver at that height."""
+    for end_x, end_y in ((84, 30), (58, -34), (30, 40)):
+        vein_points = [
+            (24, -4, dome_z - 28),
+            ((end_x + 24) / 2, end_y / 2, dome_z - 48),
+            (end_x, end_y, dome_z - 78),
+        ]
+        hepatic_vein = tube(vein_points, [4.5, 4.0, 2.0])
+        yield paint(hepatic_vein, "venous blood", Layer.CONTENT, replaced_tissues="liver")
+    portal_points = [
+        (4, 8, dome_z - 120),
+        (28, 4, dome_z - 105),
+        (52, 0, dome_z - 95),
+        (90, -10, dome_z - 92),
+    ]
+    yield paint(tube(portal_points, [6.5, 6.5, 5.0, 2.5]), "venous blood", Layer.CONTENT)
+
+
+def _paint_plain_kidneys(person: Person, dome_z: float, rng: np.random.Generator) -> Paints:
+    """The plain kidneys that the person has, at that distance below the liver's dome."""
+    for side, organ_name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
+        kidney_z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
+        size_factor = rng.uniform(0.88, 1.1)
+        if organ_name not in person.missing:
+            yield from _paint_plain_kidney(side, kidney_z, size_factor)
+
+
 def _paint_plain_kidney(side: int, middle_z: float, size_factor: float) -> Paints:
-    """One plain kidney in 8 mm of fat."""
+    """The plain kidney of one side (1 right, -1 left) in 8 mm of fat, with eight pyramids, its
+    pelvis and its vein."""
     middle_y = spine_y(middle_z) + 2
     turn_deg = (-12.0, -12.0 * side, 28.0 * side)
-    capsule = Ellipsoid(
+    kidney = Ellipsoid(
         (side * 74.0, middle_y, middle_z),
         (29 * size_factor, 25 * size_factor, 55 * size_factor),
         turn_deg,
     )
-    yield paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY)
-    yield paint(capsule, "kidney cortex", Layer.CONTENT)
+    yield paint(kidney.shrunk(-8.0), "visceral fat", Layer.CAVITY)
+    yield paint(kidney, "kidney cortex", Layer.CONTENT)
     for offset_z in (-26, -9, 9, 26):
-        for offset_mm in (8, -6):
-            pyramid = Ellipsoid(
-                (
-                    side * (74.0 + offset_mm),
-                    middle_y + offset_mm,
-                    middle_z + offset_z * size_factor,
-                ),
-                (6.5, 7.0, 7.0),
-            )
+        for offset_mm in (8, -6):  # to the side and to the front
+            pyramid_x = side * (74.0 + offset_mm)
+            pyramid_z = middle_z + offset_z * size_factor
+            pyramid = Ellipsoid((pyramid_x, middle_y + offset_mm, pyramid_z), (6.5, 7.0, 7.0))
             yield paint(pyramid, "kidney medulla", Layer.VESSEL)
-    pelvis = Ellipsoid(
+    renal_pelvis = Ellipsoid(
         (side * 62.0, middle_y + 6, middle_z),
         (13 * size_factor, 9 * size_factor, 24 * size_factor),
         turn_deg,
     )
-    yield paint(pelvis, "visceral fat", Layer.VESSEL)
-    yield paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)
+    yield paint(renal_pelvis, "visceral fat", Layer.VESSEL)
+    yield paint(renal_pelvis.shrunk(5.5), "urine", Layer.VESSEL)
     vein_points = [
         (side * 12, spine_y(middle_z) + 32, middle_z + 8),
         (side * 40, middle_y + 20, middle_z + 4),
@@ -308,13 +325,14 @@ def _paint_stomach(person: Person, dome_z: float) -> Paints:
     yield paint(
         stomach.shrunk(4.0), "stomach content", Layer.CONTENT, replaced_tissues="bowel wall"
     )
-    # supine, gas rises to the front
-    gas = stomach.shrunk(4.0) & Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
+    # gas rises to the front of someone who lies supine
+    front_half = Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
+    gas = stomach.shrunk(4.0) & front_half
     yield paint(gas, "gas", Layer.VESSEL, replaced_tissues="stomach content")
 
 
 def paint_colon(person: Person) -> Paints:
-    """Colon as a frame with haustra, stool and gas, down to the rectum."""
+    """The colon from caecum to rectum, with haustra, and stool, gas or fluid in each piece."""
     rng = person.generator(34)
     lateral_x = 108 + 0.2 * person.belly_mm
     sag_mm = rng.uniform(0, 40) + person.organs.colon_mm
@@ -343,9 +361,8 @@ def paint_colon(person: Person) -> Paints:
     for piece_index, piece in enumerate(colon_tube.parts()):
         growth_mm = -2.5 * (1 + np.sin(2.1 * piece_index))  # haustra: every third piece bulges
         content_tissue = rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14])
-        content_tissue = (
-            "stool" if content_tissue == "gas" and "bowel gas" in person.missing else content_tissue
-        )
+        if content_tissue == "gas" and "bowel gas" in person.missing:
+            content_tissue = "stool"
         yield paint(
             piece.shrunk(growth_mm), "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL
         )
@@ -365,19 +382,16 @@ def paint_small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
     vessels run to them through the fat.
     """
     rng = person.generator(36)
-    content_rng = person.generator(925)
-    collapsed_share = content_rng.uniform(0.0, 0.9)
+    collapse_rng = person.generator(925)
+    collapsed_share = collapse_rng.uniform(0.0, 0.9)
     for _ in range(person.loops):
         middle_mm = rng.uniform((-88, 0, 948), (88, 66 + 0.8 * person.belly_mm, 1140))
         radius_mm = person.gut * rng.uniform(11, 16)
         start, end = middle_mm + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube([start, middle_mm, end], radius_mm, step_mm=16)
         content_tissue = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
-        content_tissue = (
-            "mucosa"
-            if with_small_parts and content_rng.random() < collapsed_share
-            else content_tissue
-        )
+        if with_small_parts and collapse_rng.random() < collapsed_share:
+            content_tissue = "mucosa"
         yield paint(loop, "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL)
         yield paint(loop.shrunk(2.2), content_tissue, Layer.CONTENT, replaced_tissues="bowel wall")
     if with_small_parts:
@@ -405,112 +419,118 @@ def _paint_mesentery(person: Person) -> Paints:
             step_mm=25,
         )
         yield paint(main_vessel, blood_tissue, Layer.CONTENT, replaced_tissues="visceral fat")
-    for root_position in np.linspace(0.3, 2.9, 10):
+    for root_position in np.linspace(0.3, 2.9, 10):  # in points of the root, from the first
         start = np.array(
             [np.interp(root_position, range(4), axis) for axis in zip(*root_points, strict=True)]
         )
-        end_point = rng.uniform(
-            (-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly_mm, -10.0)
-        ) + start * [
-            0,
-            0,
-            1,
-        ]
-        branch = tube(
-            [start, (start + end_point) / 2 + rng.normal(0, 8, 3), end_point], [2.6, 2.0, 1.2]
-        )
+        drawn_end = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly_mm, -10.0))
+        end_point = drawn_end + start * [0, 0, 1]  # its height is counted from the start
+        bend_point = (start + end_point) / 2 + rng.normal(0, 8, 3)
+        branch = tube([start, bend_point, end_point], [2.6, 2.0, 1.2])
         yield paint(branch, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
 
 
-def draw_bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
-    """The bladder with its wall, how full it is, and the generator after these draws."""
+class Bladder(NamedTuple):
+    """The bladder of a person.
+
+    solid      its outer surface
+    fullness   1 on average
+    later_rng  the generator after its draws; the plain sexual organs are drawn from it
+    """
+
+    solid: Ellipsoid
+    fullness: float
+    later_rng: np.random.Generator
+
+
+def draw_bladder(person: Person) -> Bladder:
+    """The bladder of a person: the same at every call."""
     rng = person.generator(35)
     fullness = rng.uniform(0.65, 1.25)
     offset_x = rng.normal(0, 4)
-    bladder_solid = Ellipsoid(
+    solid = Ellipsoid(
         (offset_x, 26.0, 918.0 + 22 * fullness),
         (38 * fullness, 30 * fullness, 27 * fullness),
         square=0.2,
     )
-    return bladder_solid, fullness, rng
+    return Bladder(solid, fullness, rng)
 
 
 def paint_pelvic_organs(person: Person) -> Paints:
     """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
-    bladder_solid, _, rng = draw_bladder(person)
-    yield paint(bladder_solid, "muscle", Layer.ORGAN)
-    yield paint(bladder_solid.shrunk(3.0), "urine", Layer.CONTENT)
-    pelvic_floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
-    yield paint(
-        pelvic_floor - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN
-    )
+    bladder = draw_bladder(person)
+    yield paint(bladder.solid, "muscle", Layer.ORGAN)
+    yield paint(bladder.solid.shrunk(3.0), "urine", Layer.CONTENT)
+    floor_outside = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
+    floor_inside = Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0))
+    yield paint(floor_outside - floor_inside, "muscle", Layer.ORGAN)
     yield from _paint_obturator_internus()
-    yield from _paint_uterus(rng) if person.female else _paint_male_organs(rng, person.age)
+    if person.female:
+        yield from _paint_uterus(bladder.later_rng)
+    else:
+        yield from _paint_male_organs(bladder.later_rng, person.age)
 
 
 @on_both_sides
 def _paint_obturator_internus() -> Paints:
-    """The internal obturator of one side."""
+    """The right obturator internus."""
     yield paint(
         Ellipsoid((58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0)), "muscle", Layer.ORGAN
     )
 
 
 def _paint_uterus(rng: np.random.Generator) -> Paints:
-    """Uterus with its lining, cervix and vagina, and the ovaries."""
+    """Uterus with its endometrium, cervix and vagina, and the ovaries."""
     size_factor = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
-    body = Ellipsoid(
+    body_of_uterus = Ellipsoid(
         (lean_deg / 2, -8.0, 958.0),
         (27 * size_factor, 21 * size_factor, 33 * size_factor),
         (-38.0, lean_deg, 0.0),
     )
-    lining = Ellipsoid(
+    endometrium = Ellipsoid(
         (lean_deg / 2, -8.0, 960.0),
         (11 * size_factor, 4.0, 20 * size_factor),
         (-38.0, lean_deg, 0.0),
     )
-    cervix = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
-    yield paint(body, "myometrium", Layer.CONTENT)
-    yield paint(lining, "endometrium", Layer.VESSEL)
-    yield paint(cervix, "myometrium", Layer.CONTENT)
+    cervix_and_vagina = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
+    yield paint(body_of_uterus, "myometrium", Layer.CONTENT)
+    yield paint(endometrium, "endometrium", Layer.VESSEL)
+    yield paint(cervix_and_vagina, "myometrium", Layer.CONTENT)
     yield from _paint_ovary()
 
 
 @on_both_sides
 def _paint_ovary() -> Paints:
-    """One ovary."""
+    """The right ovary."""
     yield paint(Ellipsoid((46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT)
 
 
 def _paint_male_organs(rng: np.random.Generator, age: float) -> Paints:
-    """Prostate, larger in old men, urethra, penis and testes."""
+    """Prostate, larger in old men, urethra, penis, testes and seminal vesicles."""
     size_factor = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
     prostate = Ellipsoid((0.0, 8.0, 888.0), (23 * size_factor, 17 * size_factor, 19 * size_factor))
     urethra = tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0])
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
     yield paint(prostate, "prostate", Layer.VESSEL)
-    yield paint(
-        Ellipsoid((0.0, 13.0, 892.0), (12 * size_factor, 9 * size_factor, 12 * size_factor)),
-        "muscle",
-        Layer.VESSEL,
+    anterior_stroma = Ellipsoid(
+        (0.0, 13.0, 892.0), (12 * size_factor, 9 * size_factor, 12 * size_factor)
     )
-    yield paint(
-        urethra,
-        "gonad",
-        Layer.VESSEL,
-        replaced_tissues=("muscle", "visceral fat", "prostate", "fat"),
-    )
+    yield paint(anterior_stroma, "muscle", Layer.VESSEL)
+    replaced_by_urethra = ("muscle", "visceral fat", "prostate", "fat")
+    yield paint(urethra, ERECTILE_TISSUE, Layer.VESSEL, replaced_tissues=replaced_by_urethra)
     yield paint(penis.shrunk(-2.5), "skin", Layer.SKIN)
-    yield paint(penis, "gonad", Layer.SEAM)
+    yield paint(penis, ERECTILE_TISSUE, Layer.SEAM)
     yield from _paint_testis_and_seminal_vesicle()
 
 
 @on_both_sides
 def _paint_testis_and_seminal_vesicle() -> Paints:
-    """A testis with its sac, and a seminal vesicle."""
-    scrotum = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
-    yield paint(tube([(6, -10, 912), (34, -16, 924)], [6, 5]), "gonad", Layer.CONTENT)
-    yield paint(scrotum.shrunk(-3.0), "skin", Layer.SKIN)
-    yield paint(scrotum, "fat", Layer.FAT)
-    yield paint(Ellipsoid((18.0, 88.0, 806.0), (13.0, 15.0, 21.0)), "gonad", Layer.SEAM)
+    """The right testis in its half of the scrotum, and the right seminal vesicle."""
+    seminal_vesicle = tube([(6, -10, 912), (34, -16, 924)], [6, 5])
+    half_scrotum = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
+    testis = Ellipsoid((18.0, 88.0, 806.0), (13.0, 15.0, 21.0))
+    yield paint(seminal_vesicle, "gonad", Layer.CONTENT)
+    yield paint(half_scrotum.shrunk(-3.0), "skin", Layer.SKIN)
+    yield paint(half_scrotum, "fat", Layer.FAT)
+    yield paint(testis, "gonad", Layer.SEAM)

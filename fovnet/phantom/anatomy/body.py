@@ -68,7 +68,7 @@ class Landmarks:
 
 
 def landmarks(person: Person) -> Landmarks:
-    """The person's landmarks; the painted anatomy ends exactly there."""
+    """The heights of a person's landmarks; the painted organs and bones end exactly there."""
     written_heights = (
         0.0,
         80.0,
@@ -84,8 +84,10 @@ def landmarks(person: Person) -> Landmarks:
 
 
 def paint_body(person: Person, without: frozenset[str] = frozenset()) -> Paints:
-    """The paints of the whole body without the arms, in mm of the written anatomy; `without` as for
-    `label_volume`."""
+    """The paints of the whole body without the arms, in mm of the written anatomy.
+
+    `without` names the features to leave out, of those in `features.ANATOMY`.
+    """
     with_small_parts = "joints and organs" not in without
     yield from trunk.paint_trunk_wall(person)
     yield from skin_folds.paint_skin_rolls(person)
@@ -125,15 +127,15 @@ SMALL_PART_PAINTERS = (
     vessel_trees.paint_vessel_trees,
     stomach.paint_stomach_content,
 )
-"""What "joints and organs" adds."""
+"""What the feature "joints and organs" adds, in the order of painting."""
 
 
 def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:
-    """Labels of `tissues.TISSUES` on the grid, whose millimetres count from the middle of the trunk
-    and from the soles.
+    """The body of a person on a grid: at every voxel a label, an index into `tissues.TISSUES`.
 
-    `without` names the features to leave out.  Only those of `features.ANATOMY` matter here; those
-    of the person are left out when it is sampled.
+    Millimetres of the grid count from the middle of the trunk and from the soles.  `without` names
+    the features to leave out.  Only those of `features.ANATOMY` matter here; those of the person
+    are left out when it is sampled.
     """
     pieces = _body_pieces(person, without.intersection(ANATOMY))
     return LabelVolume(rasterise(pieces, grid, person.morph), grid.vox_to_ras)

@@ -159,7 +159,7 @@ def _paint_skull_and_brain(person: Person, with_small_parts: bool) -> Paints:
     if with_small_parts:
         hull = Hemispheres(
             inner_skull.shrunk(draw_brain_traits(person).csf_over_gyri_mm),
-            floor=draw_skull_base(person),
+            skull_base=draw_skull_base(person),
         )
         yield from face.paint_below_middle_cranial_fossa(person, hull)
     yield from paint_brain(person, inner_skull, with_small_parts)

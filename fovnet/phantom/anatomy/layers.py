@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import IntEnum
 from functools import wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -41,6 +41,19 @@ Flatten = Callable[[Solid, float], Solid]
 
 P = ParamSpec("P")
 SolidT = TypeVar("SolidT", bound=Solid)
+
+
+class LoftRow(NamedTuple):
+    """One cross-section of a `Loft`, in mm: its height, its middle, and how far it reaches from
+    there to both sides, to the front and to the back."""
+
+    z: float
+    centre_x: float
+    centre_y: float
+    half_width_mm: float
+    front_mm: float
+    back_mm: float
+
 
 LYMPH_NODE = "spleen"
 """The tissue of lymph nodes: T1 and T2 of lymphatic tissue are close to the spleen's."""
