@@ -19,29 +19,29 @@ TABLE_OPENINGS = (
     b"patient\tstudy\tseries_number\tseries\tkind",
 )
 OPENING_BYTES = 4096
-PAGES = "pages"
-LABEL_LOG = "label-log.jsonl"  # in every folder of labels
+PAGE_FOLDER = "pages"
+LABEL_LOG_NAME = "label-log.jsonl"  # in every folder of labels
 ROWS_OPENING = "fovnetRows("
 
 
 def page_name(volume_id: str) -> str:
     """The path of a volume's page, relative to the index."""
-    return f"{PAGES}/{volume_id}.html"
+    return f"{PAGE_FOLDER}/{volume_id}.html"
 
 
 def thumbnail_name(volume_id: str) -> str:
     """The path of a volume's picture in the index, relative to it."""
-    return f"{PAGES}/{volume_id}.jpg"
+    return f"{PAGE_FOLDER}/{volume_id}.jpg"
 
 
 def rows_name(number: int) -> str:
     """The path of a file with further rows of the index, relative to it."""
-    return f"{PAGES}/rows-{number:04d}.js"
+    return f"{PAGE_FOLDER}/rows-{number:04d}.js"
 
 
 def rows_of_index(folder: Path) -> list[Path]:
     """The files of that name in a folder of answers, in order."""
-    return sorted((folder / PAGES).glob("rows-[0-9][0-9][0-9][0-9].js"))
+    return sorted((folder / PAGE_FOLDER).glob("rows-[0-9][0-9][0-9][0-9].js"))
 
 
 def remove_rows(folder: Path, kept_files: int) -> None:
@@ -50,7 +50,7 @@ def remove_rows(folder: Path, kept_files: int) -> None:
         path.unlink(missing_ok=True)
 
 
-def path_answered_before(folder: Path, volume_id: str) -> str:
+def find_path_answered_before(folder: Path, volume_id: str) -> str:
     """The path of the volume whose answer already has that name; "" if there is none, or it is
     damaged.
 
@@ -102,7 +102,7 @@ def is_our_table(path: Path) -> bool:
     return _opening(path).startswith(TABLE_OPENINGS)
 
 
-def begins_with(path: Path, columns: Sequence[str]) -> bool:
+def begins_with_columns(path: Path, columns: Sequence[str]) -> bool:
     """Whether a table has these first columns."""
     return _opening(path).startswith("\t".join(columns).encode())
 

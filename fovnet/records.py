@@ -28,10 +28,10 @@ import numpy as np
 from fovnet._version import __version__
 
 Array = np.ndarray[Any, Any]
-SMALL_NUMBER = 0.1  # numbers below keep three digits in a table, not three decimals
+LEAST_ROUNDED_NUMBER = 0.1  # numbers below keep three digits in a table, not three decimals
 MAX_LINE_BYTES = 100_000  # bytes: a file that is no table may have no line end at all
-ROUNDING = 1e-12  # smaller values are taken for the rounding error of a sum
-UNFINISHED = re.compile(r"\..+\.\d+\.part")  # the name of a file until it is complete
+ROUNDING_ERROR = 1e-12  # smaller values are taken for the rounding error of a sum
+UNFINISHED_NAME = re.compile(r"\..+\.\d+\.part")  # the name of a file until it is complete
 
 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
@@ -66,11 +66,11 @@ def clear_unfinished(*folders: Path, name: str = "*") -> None:
     show what must not be kept; to be called only while no other run writes there."""
     for folder in folders:
         for path in folder.glob(f".{name}.*.part"):
-            if UNFINISHED.fullmatch(path.name) and not path.is_dir():
+            if UNFINISHED_NAME.fullmatch(path.name) and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 
-def copy(source: Path, path: Path) -> Path:
+def copy_file(source: Path, path: Path) -> Path:
     """`path`, holding the bytes of the file `source`."""
 
     def write(file: BinaryIO) -> None:
@@ -80,7 +80,7 @@ def copy(source: Path, path: Path) -> Path:
     return replace_with(path, write)
 
 
-def unwritable(path: Path, *, folder: bool) -> str:
+def why_unwritable(path: Path, *, folder: bool) -> str:
     """Why nothing could be written to `path`, a folder or a file; empty if it could.  Tested with a
     temporary file, which is removed."""
     try:
@@ -143,7 +143,8 @@ def write_json(
     stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
     return write_text(
         path,
-        json.dumps({"fovnet": stamp, **facts}, indent=1, default=plain, allow_nan=False) + "\n",
+        json.dumps({"fovnet": stamp, **facts}, indent=1, default=as_json_type, allow_nan=False)
+        + "\n",
         keep_same=keep_same,
     )
 
@@ -199,7 +200,7 @@ def tsv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return buffer.getvalue()
 
 
-def header_of(path: Path) -> list[str]:
+def read_columns(path: Path) -> list[str]:
     """The columns in the first line of a tab-separated table; empty if it cannot be read or has no
     line end within MAX_LINE_BYTES."""
     try:
@@ -214,7 +215,7 @@ def header_of(path: Path) -> list[str]:
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
     """The rows of a tab-separated table with a header; cells are strings without surrounding
-    blanks, as `as_named`.
+    blanks, as `remove_formula_mark`.
 
     strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the
             start of a cell of many lines
@@ -225,7 +226,7 @@ def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
         try:
             return [
                 {
-                    as_named(column.strip()): as_named((cell or "").strip())
+                    remove_formula_mark(column.strip()): remove_formula_mark((cell or "").strip())
                     for column, cell in row.items()
                     if column is not None
                 }
@@ -301,7 +302,7 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
 
 def digest(facts: Any) -> str:
     """SHA-256 hex of any JSON-able facts, independent of key order: equal if two runs agree."""
-    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=plain)
+    canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=as_json_type)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -314,7 +315,7 @@ def checksum(path: Path) -> str:
     return running_hash.hexdigest()
 
 
-def plain(value: Any) -> Any:
+def as_json_type(value: Any) -> Any:
     """numpy scalars, arrays and paths as JSON types.  Raises TypeError for anything else."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
@@ -323,15 +324,15 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
+BLANK_BY_CHARACTER = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
 """Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode,
 and control characters."""
 
 
-FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠].")
+FORMULA_START = re.compile(r"'*\s*[=+\-@＝＋－＠].")
 """The beginning of what a spreadsheet computes, or may run as a command, if it is no number; and of
 the same behind apostrophes."""
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
+NUMBER_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
 def _cell_text(value: Any) -> str:
@@ -339,16 +340,20 @@ def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
-        return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL_NUMBER else f"{value:.3f}"
-    cell_text = str(value).translate(BLANKED)
+        return (
+            f"{value:.3g}"
+            if ROUNDING_ERROR < abs(float(value)) < LEAST_ROUNDED_NUMBER
+            else f"{value:.3f}"
+        )
+    cell_text = str(value).translate(BLANK_BY_CHARACTER)
     return (
         f"'{cell_text}"
-        if FORMULA.match(cell_text.strip()) and not NUMBER.fullmatch(cell_text.strip())
+        if FORMULA_START.match(cell_text.strip()) and not NUMBER_TEXT.fullmatch(cell_text.strip())
         else cell_text
     )
 
 
-def as_named(cell: str) -> str:
+def remove_formula_mark(cell: str) -> str:
     """The text that `write_tsv` wrote as this cell: without the apostrophe before what a
     spreadsheet would take for a formula."""
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:].strip()) else cell
+    return cell[1:] if cell.startswith("'") and FORMULA_START.match(cell[1:].strip()) else cell

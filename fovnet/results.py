@@ -23,7 +23,7 @@ class Results:
 
     folder: Path
 
-    def hold(self) -> TextIO:
+    def take_lock(self) -> TextIO:
         """The folder's lock, held until the process ends or closes the file: two runs would
         overwrite each other's settings and files.
 
@@ -107,12 +107,12 @@ class Results:
         is missing."""
         return {file.relative_to(self.folder).as_posix(): checksum(file) for file in files}
 
-    def journal(self, digest: str) -> Path:
+    def journal_folder(self, digest: str) -> Path:
         """The journal of the search with these settings on these slices; every other search has its
         own."""
         return self.search / digest[:12]
 
-    def jobs(self, digest: str) -> Path:
+    def jobs_folder(self, digest: str) -> Path:
         """The journal of the search with these settings whose slots are separate jobs; its name is
         known before there are slices."""
         return self.search / f"{JOBS_PREFIX}{digest[:12]}"

@@ -64,12 +64,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.records import write_text, write_tsv
     from fovnet.regions import DEFAULT
     from fovnet.results import Results
-    from fovnet.volume.slices.stack import Slicing, slice_format
+    from fovnet.volume.slices.stack import Slicing, describe_slice_format
 
     prepare = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
     results = Results(tmp_path_factory.mktemp("finished"))
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    inputs, members = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(**prepare))}, []
+    inputs, members = (
+        {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(**prepare))},
+        [],
+    )
     for slot in (2, 5):
         path = results.folder / "networks" / f"slot-{slot:04d}.safetensors"
         save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)

@@ -25,7 +25,7 @@ from fovnet.search.clock import LEAD
 from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
-from fovnet.volume.collection.table_rows import region_named
+from fovnet.volume.collection.table_rows import find_region
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -243,7 +243,7 @@ def test_names_are_read_composed_and_nothing_but_regions_can_be_told(tmp_path: P
     path.write_text("regions:\n- {name: ' Fu\u0308sse ', rung: 0}\n", encoding="utf-8")
     mine = vocabulary(str(path))
     assert mine.classes == ("F\u00fcsse", "none")
-    assert region_named("F\u00dcSSE", mine) == region_named("fu\u0308sse", mine) == "F\u00fcsse"
+    assert find_region("F\u00dcSSE", mine) == find_region("fu\u0308sse", mine) == "F\u00fcsse"
     path.write_text("regions:\n- {name: a, rung: 0}\ntransitions: {a: [b]}\n")
     with pytest.raises(ConfigError, match="transitions: unknown key"):
         vocabulary(str(path))

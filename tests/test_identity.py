@@ -23,10 +23,10 @@ from fovnet.errors import ConfigError
 from fovnet.records import read_tsv, write_tsv
 from fovnet.volume.collection.identity import (
     HASH_DIGITS,
-    KEY_FILE,
+    KEY_FILE_NAME,
     Identifiers,
+    hide_names,
     read_identifiers,
-    scrub,
 )
 from fovnet.volume.collection.pack import load_pack
 
@@ -211,15 +211,15 @@ def test_plain_ids_are_written_when_asked_for_and_the_splits_are_the_same(
 
 def test_a_key_makes_other_names_and_the_same_key_the_same(tmp_path: Path) -> None:
     plain, without = read_identifiers("plain", tmp_path), read_identifiers("hashed", tmp_path)
-    (tmp_path / KEY_FILE).write_bytes(b"secret\n")
+    (tmp_path / KEY_FILE_NAME).write_bytes(b"secret\n")
     keyed = read_identifiers("hashed", tmp_path)
-    assert plain.name_of("p01") == "p01"
-    assert without.name_of("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
-    assert keyed.name_of("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
+    assert plain.write_id("p01") == "p01"
+    assert without.write_id("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
+    assert keyed.write_id("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
 
 
 def test_a_key_of_nothing_protects_nobody_and_is_refused(tmp_path: Path) -> None:
-    (tmp_path / KEY_FILE).write_bytes(b" \n")
+    (tmp_path / KEY_FILE_NAME).write_bytes(b" \n")
     with pytest.raises(ConfigError, match="identifiers-key"):
         read_identifiers("hashed", tmp_path)
 
@@ -229,18 +229,18 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
     one: str, other: str, key: bytes
 ) -> None:
     identifiers = Identifiers(key=key)
-    shown = identifiers.name_of(one)
+    shown = identifiers.write_id(one)
     assert (
         len(shown) == HASH_DIGITS
         and int(shown, 16) >= 0
-        and shown == Identifiers(key=key).name_of(one)
+        and shown == Identifiers(key=key).write_id(one)
     )
-    assert (shown == identifiers.name_of(other)) == (one == other)
+    assert (shown == identifiers.write_id(other)) == (one == other)
 
 
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
     message = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
-    assert scrub(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
+    assert hide_names(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
         "9f86d081884c: its other half … is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
     )
     for path, message, wanted in (
@@ -275,5 +275,5 @@ def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
             "X: 54% are at or below -900 (chmod u+r), 0.5 mm",
         ),
     ):
-        assert scrub(message, path, "id of the volume", "X") == wanted
-    assert scrub(message, "/data/a/DOE_JANE.nii.gz", "a", "a") == message
+        assert hide_names(message, path, "id of the volume", "X") == wanted
+    assert hide_names(message, "/data/a/DOE_JANE.nii.gz", "a", "a") == message

@@ -14,7 +14,7 @@ from hypothesis.strategies import booleans, dictionaries, floats, integers, list
 
 from fovnet._version import __version__
 from fovnet.records import (
-    BLANKED,
+    BLANK_BY_CHARACTER,
     clear_unfinished,
     digest,
     read_json,
@@ -210,7 +210,8 @@ def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(
     assert not any(cell.startswith(tuple("=+-@＝＋－＠")) and len(cell) > 1 for cell in cells)
     ((heading, name), (column, _)) = read_tsv(path)[0].items()
     assert (
-        heading == "volume_id" and name.strip() == column.strip() == text.translate(BLANKED).strip()
+        heading == "volume_id"
+        and name.strip() == column.strip() == text.translate(BLANK_BY_CHARACTER).strip()
     )
 
 
@@ -226,7 +227,7 @@ def test_a_table_read_back_has_the_texts_that_were_written_whatever_they_begin_w
     )
     if any(cell.strip() for cell in cells):
         assert [cell.strip() for cell in read_tsv(path)[0].values()] == [
-            cell.translate(BLANKED).strip() for cell in cells
+            cell.translate(BLANK_BY_CHARACTER).strip() for cell in cells
         ]
 
 

@@ -11,7 +11,7 @@ from hypothesis.strategies import sampled_from
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
-from fovnet.volume.collection.table_rows import region_named
+from fovnet.volume.collection.table_rows import find_region
 
 LIMB = Vocabulary(
     (
@@ -31,21 +31,21 @@ def test_every_word_of_a_region_means_it_however_it_is_written(
 ) -> None:
     name, word = named
     assert (
-        region_named(written(word), DEFAULT)
-        == region_named(f" {word.replace(' ', '_')} ", DEFAULT)
+        find_region(written(word), DEFAULT)
+        == find_region(f" {word.replace(' ', '_')} ", DEFAULT)
         == name
     )
 
 
 def test_names_with_underscores_are_names_and_an_empty_cell_is_none_of_them() -> None:
     assert (
-        region_named("lower_leg", LIMB)
-        == region_named("Lower Leg", LIMB)
-        == region_named("CALF", LIMB)
+        find_region("lower_leg", LIMB)
+        == find_region("Lower Leg", LIMB)
+        == find_region("CALF", LIMB)
         == "lower_leg"
     )
-    assert region_named("none", LIMB) == NONE
-    assert region_named("", LIMB) is None and region_named("  ", LIMB) is None
+    assert find_region("none", LIMB) == NONE
+    assert find_region("", LIMB) is None and find_region("  ", LIMB) is None
 
 
 def test_heads_may_show_a_face_and_without_any_everything_may() -> None:

@@ -24,7 +24,7 @@ from fovnet.cli.screen import Console
 from fovnet.cli.verbs import VERBS, Verb
 from fovnet.errors import ConfigError
 from fovnet.net.cost.prices import COST_COLUMNS
-from fovnet.records import replace_with, unwritable, write_json, write_tsv
+from fovnet.records import replace_with, why_unwritable, write_json, write_tsv
 
 
 def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:
@@ -206,11 +206,11 @@ def test_a_path_below_a_file_is_refused_at_once(
 
 def test_a_folder_is_no_table_and_a_table_no_folder(tmp_path: Path) -> None:
     (tmp_path / "table.tsv").touch()
-    assert "is a file" in unwritable(tmp_path / "table.tsv", folder=True)
-    assert "is a folder" in unwritable(tmp_path, folder=False)
+    assert "is a file" in why_unwritable(tmp_path / "table.tsv", folder=True)
+    assert "is a folder" in why_unwritable(tmp_path, folder=False)
     assert (
-        unwritable(tmp_path / "new" / "er", folder=True)
-        == unwritable(tmp_path / "new" / "er.tsv", folder=False)
+        why_unwritable(tmp_path / "new" / "er", folder=True)
+        == why_unwritable(tmp_path / "new" / "er.tsv", folder=False)
         == ""
     )
     assert [path.name for path in tmp_path.iterdir()] == ["table.tsv"]

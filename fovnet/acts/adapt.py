@@ -40,9 +40,9 @@ from fovnet.evaluate.gains import COLUMNS, SLICES_WRONG, Gain, certainty, gains,
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.softmax_regression import Layer
 from fovnet.own_files import refuse_foreign
-from fovnet.records import copy, write_json, write_tsv
-from fovnet.volume.collection.folds import folds_of
-from fovnet.volume.collection.preflight import is_missing, notes_on_missing_files
+from fovnet.records import copy_file, write_json, write_tsv
+from fovnet.volume.collection.folds import make_folds
+from fovnet.volume.collection.preflight import is_file_missing, notes_on_missing_files
 from fovnet.volume.collection.tables import read_collection
 from fovnet.words import several
 
@@ -112,7 +112,7 @@ def adapt_ensemble(
     "adapt-few", and as the act that prepares slices.
     """
     missing_files = _refuse_unfit(run)  # before the lock, which is a file
-    with run.results.hold() if hold else nullcontext():
+    with run.results.take_lock() if hold else nullcontext():
         if run.results.is_to_simulate(run.settings.phantom.subjects):
             simulate_people(run, workers, progress)
         cut_slices(run, workers=workers, progress=progress)
@@ -200,7 +200,7 @@ def _refuse_unfit(run: Run) -> list[str]:
     readable_subjects = {
         (collection_name, row.subject_id)
         for collection_name, row in labelled_rows
-        if not is_missing(row)
+        if not is_file_missing(row)
     }
     refuse_few(len(readable_subjects), "with a file", missing_files)
     return missing_files
@@ -228,7 +228,7 @@ class _Folds:
     def __init__(self, adaptation: Adaptation) -> None:
         self.adaptation = adaptation
         self.seed = adaptation.run.settings.seed
-        self.folds = folds_of(adaptation.regions_by_user, self.seed, MOST_FOLDS)
+        self.folds = make_folds(adaptation.regions_by_user, self.seed, MOST_FOLDS)
         self.subjects = sorted(adaptation.regions_by_user)
         self.outputs = [self._score_fold(fold_index) for fold_index in range(len(self.folds))]
         self.losses = self._left_out_losses()
@@ -369,7 +369,7 @@ class _Folds:
         for file_name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
             path = adaptation.model_folder.path / file_name
             if path.exists():
-                copy(path, candidate_folder / file_name)
+                copy_file(path, candidate_folder / file_name)
         settling_volumes = [
             *adaptation.labelled_volumes(scored, check_subjects),
             *self.user_volumes(share_index),
@@ -453,7 +453,7 @@ class _Folds:
             for gain_row in rows_of(people, people_gains)
         ]
         gains_table = write_tsv(results.folder / GAINS_TABLE, COLUMNS, gain_rows)
-        user_slices = adaptation.view(test=adaptation.regions_by_user).rows("test")
+        user_slices = adaptation.view(test=adaptation.regions_by_user).rows_in_split("test")
         adaptation_facts = {
             "share": share,
             "kept_because": reason,
@@ -526,7 +526,7 @@ def _copy_ensemble(source: Path, folder: Path) -> None:
     rmtree(folder, ignore_errors=True)
     for path in sorted(source.iterdir()):
         if path.is_file():
-            copy(path, folder / path.name)
+            copy_file(path, folder / path.name)
 
 
 def _move_ensemble(source: Path, target: Path) -> None:

@@ -162,7 +162,9 @@ class Adaptation:
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """(n,) the slices that can be learned from, users' and simulated."""
-        return self.view(train={*self.regions_by_user, *self.replay_subjects}).rows("train")
+        return self.view(train={*self.regions_by_user, *self.replay_subjects}).rows_in_split(
+            "train"
+        )
 
     @cached_property
     def hidden_features(self) -> list[NDArray[np.float32]]:
@@ -186,9 +188,9 @@ class Adaptation:
     def fit_last_layers(self, users: Collection[str]) -> list[Layer]:
         """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside
         simulated people."""
-        user_rows = np.searchsorted(self.rows, self.view(train=users).rows("train"))
+        user_rows = np.searchsorted(self.rows, self.view(train=users).rows_in_split("train"))
         replay_rows = np.searchsorted(
-            self.rows, self.view(train=self.replay_subjects).rows("train")
+            self.rows, self.view(train=self.replay_subjects).rows_in_split("train")
         )
         learned_rows = np.concatenate([user_rows, replay_rows])
         truth = self.pack.truth[self.rows[user_rows]]
@@ -254,9 +256,9 @@ class Adaptation:
             return ScoredSlices.read(read_npz(outputs_file))
         with self.progress(title) as advance:
             outputs = model.outputs(
-                self.pack.pixels, advance, subject_view.rows("test"), self.pack.placing
+                self.pack.pixels, advance, subject_view.rows_in_split("test"), self.pack.placing
             )
-        scored = ScoredSlices(subject_view.rows("test"), outputs, model.rule.weights)
+        scored = ScoredSlices(subject_view.rows_in_split("test"), outputs, model.rule.weights)
         with self.progress(f"{title}: turned over, brightened") as advance:
             scored = with_turned_and_brightened(model, scored, subject_view, advance)
         write_npz(outputs_file, **scored.arrays())
@@ -293,7 +295,7 @@ class Adaptation:
                 subjects=training_marks(learned_view, ensemble_facts, settings.seed),
                 precision=ensemble_facts.get("precision", "float32"),
                 origin=ensemble_facts,
-                inputs=self.pack.inputs,
+                inputs=self.pack.network_inputs,
             )
         rule = Rule(weights=self.model_folder.rule.weights)
         ensemble = load(folder, settings.training.device, rule=rule)

@@ -14,7 +14,7 @@ from pathlib import Path
 from fovnet.decision.earlier_answers import is_unchanged
 from fovnet.records import read_json
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.sources.source import places_of, source_of
+from fovnet.volume.sources.source import source_of, stamps_of_files
 
 FileStamp = tuple[int, ...]
 """Size, times and inode of a file."""
@@ -58,8 +58,8 @@ def _container_of(path: Path, file_count: int) -> Path:
 def _stamps_in(container: Path) -> set[FileStamp]:
     """The stamps of a file, or of all files in a folder and below."""
     if not os.path.isdir(container):  # noqa: PTH112
-        return {tuple(stamp) for stamp in places_of([container]) or ()}
+        return {tuple(stamp) for stamp in stamps_of_files([container]) or ()}
     files = (
         Path(folder, name) for folder, _, file_names in os.walk(container) for name in file_names
     )
-    return {tuple(stamp) for file in files for stamp in places_of([file]) or ()}
+    return {tuple(stamp) for file in files for stamp in stamps_of_files([file]) or ()}

@@ -54,8 +54,8 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
     ensemble_settings = settings.ensemble
     journal, trials = finished_search(results)
     loss_of_guessing = guessing_loss(
-        pack.truth[pack.rows("train")],
-        pack.truth[pack.rows("validation")],
+        pack.truth[pack.rows_in_split("train")],
+        pack.truth[pack.rows_in_split("validation")],
         row_frequencies(pack, settings.training.sampling),
     )
     chosen_members = choose(
@@ -79,7 +79,7 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
         precision=ensemble_settings.precision,
         origin=warm_start_facts,
         blend=warm_start_blend(settings, chosen_members),
-        inputs=pack.inputs,
+        inputs=pack.network_inputs,
         journal=journal.name,
     )
     with progress("scoring") as advance:

@@ -39,7 +39,7 @@ def search_prices(settings: Settings, device: Device | None = None) -> Prices:
     that of the pack; without the setting it is that of the pack, and without both 0."""
     validation_slices = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
-        slices_in_pack = len(load_slices(settings).rows("validation"))
+        slices_in_pack = len(load_slices(settings).rows_in_split("validation"))
         if validation_slices is None:
             validation_slices = slices_in_pack
         validation_slices = min(validation_slices, slices_in_pack)

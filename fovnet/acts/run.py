@@ -129,7 +129,7 @@ class Run:
         finished_journal, _ = finished_search(self.results)
         try:
             journals_of_these_settings = {
-                self.results.journal(self.plan.fingerprint),
+                self.results.journal_folder(self.plan.fingerprint),
                 self.jobs_journal,
             }
         except ModelError:

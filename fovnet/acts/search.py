@@ -28,7 +28,7 @@ def run_search(run: Run, progress: Bar = silent) -> list[Trial]:
         )
     run.refuse_without_device()
     plan = run.plan
-    journal = run.results.journal(plan.fingerprint)
+    journal = run.results.journal_folder(plan.fingerprint)
     search = plan.search()
     # their places in the pack, on which the journal's name does not depend
     plan.data.write(journal)

@@ -151,7 +151,7 @@ class SearchPlan:
             envelope=Envelope(tuple(envelope_settings.milestones), envelope_settings.margin)
             if envelope_settings
             else None,
-            inputs=self.pack.inputs,
+            inputs=self.pack.network_inputs,
             kinds=tuple(training_settings.inputs),
             begin=self.warm_start,
             rate_factor=training_settings.rate_factor,

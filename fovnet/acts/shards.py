@@ -30,11 +30,11 @@ from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text, write_tsv
 from fovnet.report.pages import answers_folder, covering, predictions
 from fovnet.volume.sources.shard_settings import (
-    DEFAULTS,
+    DEFAULT_SETTINGS,
     SETTING_NAMES,
     SETTINGS_IN_ROWS,
     ShardSettings,
-    option,
+    as_option,
 )
 from fovnet.volume.sources.shards import (
     SHARD_FOLDER,
@@ -42,8 +42,8 @@ from fovnet.volume.sources.shards import (
     ShardSurvey,
     read_list,
     read_survey,
-    shard_list,
-    shard_rows,
+    shard_list_path,
+    shard_rows_path,
     write_survey,
 )
 from fovnet.volume.sources.source import Source, source_of
@@ -95,7 +95,9 @@ class ShardRows:
         for shard_number, volume_count in self.order:
             if shard_number not in self.lines_by_shard:
                 written_lines = (
-                    shard_rows(self.folder, shard_number).read_text(encoding="utf-8").splitlines()
+                    shard_rows_path(self.folder, shard_number)
+                    .read_text(encoding="utf-8")
+                    .splitlines()
                 )
                 self.lines_by_shard[shard_number] = deque(written_lines[1:])
             unread_lines = self.lines_by_shard[shard_number]
@@ -113,13 +115,13 @@ def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
     _refuse_foreign_survey(folder)
     if not (folder / SHARD_FOLDER / SURVEY_FILE).exists():
         return options
-    return read_survey(folder).settings.updated(options)
+    return read_survey(folder).settings.update(options)
 
 
 def _refuse_foreign_survey(folder: Path) -> None:
     """Raises ConfigError "out-foreign" if another program's JSON has the survey's name; a damaged
     one beside lists of shards is fovnet's, and `read_survey` says what to do."""
-    if not any(shard_list(folder, 0).parent.glob("shard-*.jsonl")):
+    if not any(shard_list_path(folder, 0).parent.glob("shard-*.jsonl")):
         refuse_foreign(folder / SHARD_FOLDER / SURVEY_FILE, is_our_json)
 
 
@@ -134,11 +136,11 @@ def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
     for setting_name, survey_value, told_value in survey_settings.contradictions(options):
         raise ConfigError(
             "shard-settings",
-            f"{folder}: {option(setting_name, told_value)} given, but the survey was told "
-            f"{option(setting_name, survey_value)}, which holds for all shards; leave it out, or give "
-            f"`fovnet shard survey` again with {option(setting_name, told_value)}, and then answer all shards.",
+            f"{folder}: {as_option(setting_name, told_value)} given, but the survey was told "
+            f"{as_option(setting_name, survey_value)}, which holds for all shards; leave it out, or give "
+            f"`fovnet shard survey` again with {as_option(setting_name, told_value)}, and then answer all shards.",
         )
-    return replace(DEFAULTS, faces=None).updated(options).updated(survey_settings)
+    return replace(DEFAULT_SETTINGS, faces=None).update(options).update(survey_settings)
 
 
 def survey_archive(
@@ -154,11 +156,11 @@ def survey_archive(
     Raises ConfigError "out-foreign" where files of its names are not fovnet's, and as
     `write_survey`.
     """
-    complete_settings = DEFAULTS.updated(settings)
+    complete_settings = DEFAULT_SETTINGS.update(settings)
     with answers_folder.claim_folder(folder, wait=True):
         _refuse_foreign_survey(folder)
         answers_folder.write_found(
-            folder, archive.series, show_ids=bool(complete_settings.show_ids)
+            folder, archive.series_rows, show_ids=bool(complete_settings.show_ids)
         )
         if not complete_settings.faces:
             covering.remember(folder)
@@ -185,7 +187,7 @@ def hold_shard(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     read_list(folder, number)  # before a folder is made
     with share_folder(folder):
         answers_folder.refuse_others(folder)
-        with shard_list(folder, number).open("r+", encoding="utf-8") as list_file:
+        with shard_list_path(folder, number).open("r+", encoding="utf-8") as list_file:
             take_lock(list_file, wait=True)
             yield [(row.volume_id, source_of(Path(row.path))) for row in read_list(folder, number)]
 
@@ -199,13 +201,13 @@ def write_shard_rows(
         "fovnet": {"version": __version__},
         "shard": number,
         "model": identity,
-        "list": checksum(shard_list(folder, number)),
+        "list": checksum(shard_list_path(folder, number)),
         "settings": {
             setting_name: settings.facts[setting_name] for setting_name in SETTINGS_IN_ROWS
         },
     }
     file_lines = [json.dumps(first_line), *(rows.line for rows in volumes)]
-    return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in file_lines))
+    return write_text(shard_rows_path(folder, number), "".join(f"{line}\n" for line in file_lines))
 
 
 def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> MergeOutcome:
@@ -258,7 +260,7 @@ def _settings_of_answers(
     folder: Path, survey: ShardSurvey, identity: str, options: ShardSettings
 ) -> ShardSettings:
     """The settings that all shards were answered with.  Raises ConfigError as `merge_shards`."""
-    told_settings = survey.settings.updated(options)
+    told_settings = survey.settings.update(options)
     unanswered_shards: list[int] = []
     shards_by_settings: dict[ShardSettings, list[int]] = {}
     for shard_number in survey.shards:
@@ -269,7 +271,9 @@ def _settings_of_answers(
             shards_by_settings.setdefault(shard_settings, []).append(shard_number)
     _refuse_unanswered(folder, survey, unanswered_shards, told_settings)
     _refuse_mixed(folder, shards_by_settings)
-    return DEFAULTS.updated(told_settings).updated(next(iter(shards_by_settings), ShardSettings()))
+    return DEFAULT_SETTINGS.update(told_settings).update(
+        next(iter(shards_by_settings), ShardSettings())
+    )
 
 
 def _refuse_unanswered(
@@ -280,7 +284,7 @@ def _refuse_unanswered(
         return
     told_by_name = {setting_name: settings.facts[setting_name] for setting_name in SETTINGS_IN_ROWS}
     options_in_words = "".join(
-        f", {option(setting_name, value)}"
+        f", {as_option(setting_name, value)}"
         for setting_name, value in told_by_name.items()
         if value is not None
     )
@@ -325,7 +329,7 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
 
 def _told_in_words(settings: ShardSettings, names: Collection[str]) -> str:
     return " ".join(
-        option(name, settings.facts[name]) for name in SETTINGS_IN_ROWS if name in names
+        as_option(name, settings.facts[name]) for name in SETTINGS_IN_ROWS if name in names
     )
 
 
@@ -333,10 +337,14 @@ def _settings_in_rows(folder: Path, shard_number: int, identity: str) -> ShardSe
     """The settings that a shard was answered with; None unless it has rows of its list as it is
     now, by these networks and this version."""
     try:
-        with shard_rows(folder, shard_number).open(encoding="utf-8") as rows_file:
+        with shard_rows_path(folder, shard_number).open(encoding="utf-8") as rows_file:
             first_line = json.loads(rows_file.readline())
         stated_origin = (first_line["fovnet"]["version"], first_line["model"], first_line["list"])
-        if stated_origin != (__version__, identity, checksum(shard_list(folder, shard_number))):
+        if stated_origin != (
+            __version__,
+            identity,
+            checksum(shard_list_path(folder, shard_number)),
+        ):
             return None
         return ShardSettings.of(
             dict.fromkeys(SETTING_NAMES)

@@ -51,9 +51,9 @@ from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices.stack import Slicing, cut
+from fovnet.volume.slices.stack import Slicing, cut_slices
 from fovnet.volume.sources.kind import file_kind
-from fovnet.volume.sources.readers import reader_of, volume_name
+from fovnet.volume.sources.readers import find_reader, volume_name
 from fovnet.volume.sources.source import read, source_of
 
 STAGES = ("read", "slice", "networks", "decide", "write")
@@ -141,7 +141,7 @@ def predicting_times(
         try:
             # a missing file, or one of no known format, is refused before a process loads the
             # networks
-            reader_of(file_kind(path))
+            find_reader(file_kind(path))
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
@@ -285,7 +285,7 @@ def _run_turn(
         volume = to_ras(read(source), slicing.max_tilt_deg)
         checksum = source.checksum
     with gauge(figure_by_stage, "slice"):
-        stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
+        stack = cut_slices(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
     with gauge(figure_by_stage, "networks"):
         outputs = ensemble.outputs_on(stack)
     with gauge(figure_by_stage, "decide"):

@@ -37,10 +37,10 @@ from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import refuse_beyond, truth_at
-from fovnet.volume.intensity import window
+from fovnet.volume.collection.truth import find_classes_at_heights, refuse_row_beyond_volume
+from fovnet.volume.intensity import estimate_window
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices.stack import SliceStack, cut
+from fovnet.volume.slices.stack import SliceStack, cut_slices
 from fovnet.volume.sources import source
 from fovnet.volume.volume import Volume
 
@@ -144,11 +144,11 @@ def _scan_with_regions_in_mm(
 ) -> LabelledScan:
     """The volume with axes RAS+, its regions in millimetres."""
     volume = to_ras(stored)
-    z_mm = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
+    z_mm = volume.slice_heights_mm() if volume.label_slice_z_mm is None else volume.label_slice_z_mm
     half_step_mm = abs(float(np.median(np.diff(z_mm)))) / 2 if len(z_mm) > 1 else 0.0
     rows_in_mm = []
     for region_row in regions:
-        refuse_beyond(region_row, len(z_mm))
+        refuse_row_beyond_volume(region_row, len(z_mm))
         if region_row.region == NONE:
             continue
         if not region_row.in_mm:
@@ -173,7 +173,7 @@ def crop(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     vox_to_ras = volume.vox_to_ras.copy()
     vox_to_ras[:, 3] += first_kept * vox_to_ras[:, 2]
     voxels = volume.voxels[:, :, first_kept : first_kept + kept_count]
-    cropped_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
+    cropped_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, label_slice_z_mm=None)
     return replace(labelled, volume=cropped_volume)
 
 
@@ -198,7 +198,7 @@ def raise_to_power(gamma: float) -> Change:
 
     def change(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
         voxels = labelled.volume.voxels
-        black_value, white_value = window(voxels)
+        black_value, white_value = estimate_window(voxels)
         grey_levels = np.maximum((voxels - black_value) / (white_value - black_value), 0.0)
         return _with_voxels(labelled, (grey_levels ** np.float32(gamma)).astype(np.float32))
 
@@ -217,7 +217,7 @@ def surround_with_noise(labelled: LabelledScan, rng: np.random.Generator) -> Lab
     """The volume as a map computed without a mask: where there is no signal, noise, uniform over
     the window."""
     voxels = labelled.volume.voxels
-    black_value, white_value = window(voxels)
+    black_value, white_value = estimate_window(voxels)
     is_air = ndimage.uniform_filter(voxels, 3) < black_value + AIR_LEVEL * (
         white_value - black_value
     )
@@ -240,7 +240,7 @@ def swap_axes(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     voxels = volume.voxels.transpose(axis_order)[:, ::-1]  # a swap of two axes is a mirror image
     vox_to_ras = np.diag([*volume.spacing_mm[list(axis_order)], 1.0])
     vox_to_ras[:3, 3] = -vox_to_ras.diagonal()[:3] * (np.array(voxels.shape) - 1) / 2
-    turned_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=None)
+    turned_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, label_slice_z_mm=None)
     return replace(labelled, volume=turned_volume, regions=None)
 
 
@@ -348,7 +348,7 @@ def _tally_answer(
 
     spacing_mm = float(ensemble.prepare["target_spacing_mm"])
     try:
-        stack = cut(labelled.volume, target_spacing_mm=spacing_mm)
+        stack = cut_slices(labelled.volume, target_spacing_mm=spacing_mm)
     except VolumeError:
         for counted_name in (SHOWN, SURE, WRONG):
             add_to_all_rows(counted_name, count=False)
@@ -363,9 +363,9 @@ def _tally_answer(
     add_to_all_rows(WRONG, is_sure and not is_right(named_regions, labelled.regions, stack))
     if labelled.regions is None:
         return
-    true_classes = truth_at(
+    true_classes = find_classes_at_heights(
         stack.z_mm,
-        stack.middle,
+        stack.middle_slices,
         len(stack.z_mm),
         inside(labelled.regions, stack),
         ensemble.vocabulary,

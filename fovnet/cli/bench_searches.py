@@ -25,7 +25,7 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
-from fovnet.own_files import begins_with, is_our_picture
+from fovnet.own_files import begins_with_columns, is_our_picture
 from fovnet.records import write_tsv
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 verbs = typer.Typer()
 IS_OWN_BY_FILE = {
-    "standings.tsv": partial(begins_with, columns=("table", "method", "setting")),
-    "runs.tsv": partial(begins_with, columns=("table", "method", "seed")),
+    "standings.tsv": partial(begins_with_columns, columns=("table", "method", "setting")),
+    "runs.tsv": partial(begins_with_columns, columns=("table", "method", "seed")),
     "standings.png": is_our_picture,
 }
 TABLES_HELP = (

@@ -11,7 +11,7 @@ import typer
 
 from fovnet.cli.options import PathArgument, Workers, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar
-from fovnet.own_files import begins_with, is_our_picture
+from fovnet.own_files import begins_with_columns, is_our_picture
 from fovnet.records import write_text, write_tsv
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ IS_OWN_BY_FILE = {
     "thesis.md": is_our_page,
     "comparison.tsv": table_of("fovnet.bench.thesis"),
     "effects.tsv": table_of("fovnet.bench.teaching"),
-    "seconds.tsv": partial(begins_with, columns=("method", "runs", "median")),
+    "seconds.tsv": partial(begins_with_columns, columns=("method", "runs", "median")),
     **dict.fromkeys(
         ("losses.png", "draws.png", "share-draws.png", "share-epochs.png"), is_our_picture
     ),

@@ -23,16 +23,16 @@ from fovnet.search.space import Space
 from fovnet.volume.collection.preflight import (
     count_people,
     find_gaps,
+    find_skipped_regions,
+    find_unlabelled_regions,
     is_inner,
-    nearest_name,
     notes_on_empty_splits,
     notes_on_missing_files,
     notes_on_skipped_regions,
     notes_on_unlearned_regions,
-    skipped_regions,
-    unlabelled_regions,
+    suggest_nearest_name,
 )
-from fovnet.volume.collection.split import split_sizes
+from fovnet.volume.collection.split import compute_split_sizes
 from fovnet.volume.collection.tables import Collection, read_collection, refuse_shared_names
 from fovnet.words import several
 from fovnet.workflow import lesson_files, prior_files
@@ -112,7 +112,7 @@ def _simulation_faults(settings: Settings, vocabulary: Vocabulary) -> list[str]:
     if not simulated_count:
         return []
     fault_sentences = []
-    if 0 in split_sizes(simulated_count, fractions=settings.prepare.split):
+    if 0 in compute_split_sizes(simulated_count, fractions=settings.prepare.split):
         fault_sentences.append(
             f"phantom.subjects: {simulated_count} leave a split empty; give at least 8"
         )
@@ -135,8 +135,8 @@ def _sentences_on_label_gaps(
     if collections and not settings.phantom.subjects:
         inner_regions: list[str] = []
         outer_regions: list[str] = []
-        for region in unlabelled_regions(collections, vocabulary):
-            if region in skipped_regions(collections, vocabulary):
+        for region in find_unlabelled_regions(collections, vocabulary):
+            if region in find_skipped_regions(collections, vocabulary):
                 continue
             regions_of_kind = (
                 inner_regions if is_inner(collections, vocabulary, region) else outer_regions
@@ -170,7 +170,7 @@ def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collect
     stated_error = settings.decision.stated_error
     subject_count = count_people(collections, seed=settings.seed, fractions=fractions)["validation"]
     if settings.phantom.subjects:
-        subject_count += split_sizes(settings.phantom.subjects, fractions=fractions)[1]
+        subject_count += compute_split_sizes(settings.phantom.subjects, fractions=fractions)[1]
     needed_count = fewest_people(stated_error, settings.decision.at_risk)
     if 0 < subject_count < needed_count:
         out.print(
@@ -222,7 +222,7 @@ def _tables_if_written(
     """A collection's tables; None if there are none yet.  Raises CollectionError with every fault
     in them, ConfigError for a folder that does not exist."""
     if not folder.exists():
-        remedy = nearest_name(folder, folder=True)
+        remedy = suggest_nearest_name(folder, folder=True)
         remedy = remedy or f"name the folder of your collection in {config}"
         raise ConfigError(
             "collection-missing",

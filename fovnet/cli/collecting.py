@@ -117,17 +117,17 @@ def _write_collection(gathered: Gathering, tree: Path, folder: Path, replace: bo
     """Writes the tables and prints a summary of them; status 3 if anything was set aside as
     broken."""
     volumes_table = write_tables(folder, gathered, tree, replace=replace)
-    volumes_in_words = several(len(gathered.volumes), "volume")
-    subjects_in_words = several(len({row.subject_id for row in gathered.volumes}), "subject")
-    labelled_count = len({row.volume_id for row in gathered.regions})
+    volumes_in_words = several(len(gathered.volume_rows), "volume")
+    subjects_in_words = several(len({row.subject_id for row in gathered.volume_rows}), "subject")
+    labelled_count = len({row.volume_id for row in gathered.region_rows})
     set_aside = (
-        f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: "
+        f"{len(gathered.aside_rows)} set aside or not labelled, {gathered.broken_count} of them broken: "
         f"{folder / 'aside.tsv'}"
     )
     out.print(
         f"{volumes_in_words} of {subjects_in_words}, {labelled_count} labelled: {volumes_table}; {set_aside}"
     )
-    for note in gathered.notes:
+    for note in gathered.note_rows:
         out.print(f"note: {note.path}: {note.reason}")
-    if gathered.broken:
+    if gathered.broken_count:
         raise typer.Exit(3)

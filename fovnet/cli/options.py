@@ -15,8 +15,8 @@ import typer
 from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import ConfigError
 from fovnet.own_files import refuse_foreign
-from fovnet.records import header_of, unwritable
-from fovnet.volume.dicom.triage import INCLUDABLE
+from fovnet.records import read_columns, why_unwritable
+from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
 from fovnet.words import did_you_mean
 
 
@@ -38,7 +38,7 @@ def _refuse_unwritable(path: Path | None, kind: str, option: str = "--out ") -> 
 
     option  as the message names it; "" for an argument
     """
-    if path is not None and (reason := unwritable(path, folder=kind == "folder")):
+    if path is not None and (reason := why_unwritable(path, folder=kind == "folder")):
         raise ConfigError(
             "out-unwritable", f"{option}{path}: {reason}; give a {kind} that can be written"
         )
@@ -105,7 +105,7 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
 
 def _content_in_words(path: Path) -> str:
     """What a file is, in words."""
-    columns = header_of(path)
+    columns = read_columns(path)
     if len(columns) <= 1:
         return "not a table"
     return f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
@@ -114,7 +114,7 @@ def _content_in_words(path: Path) -> str:
 def table_of(module: str) -> Callable[[Path], bool]:
     """A function that tells whether a file is a table with the module's COLUMNS; it imports the
     module only when called."""
-    return lambda path: header_of(path) == list(import_module(module).COLUMNS)
+    return lambda path: read_columns(path) == list(import_module(module).COLUMNS)
 
 
 FolderOut = partial(typer.Option, callback=_writable_folder, parser=path_of_word, metavar="PATH")
@@ -188,12 +188,12 @@ def kinds_included(kinds: str) -> list[str]:
     """The kinds of DICOM series named in `--include`.  Raises ConfigError for an unknown kind."""
     kind_names = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     for name in kind_names:
-        if name not in INCLUDABLE:
-            hint = did_you_mean(name, INCLUDABLE)
+        if name not in INCLUDABLE_KINDS:
+            hint = did_you_mean(name, INCLUDABLE_KINDS)
             hint_and_article = f"{hint} The" if hint else "the"
             raise ConfigError(
                 "include-unknown",
                 f"--include {name}: no such kind of series; {hint_and_article} kinds are "
-                f"{', '.join(INCLUDABLE)}",
+                f"{', '.join(INCLUDABLE_KINDS)}",
             )
     return kind_names

@@ -34,15 +34,15 @@ from fovnet.decision.checks.check import Check
 from fovnet.decision.earlier_answers import earlier_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.own_files import path_answered_before
-from fovnet.records import BLANKED, write_tsv
+from fovnet.own_files import find_path_answered_before
+from fovnet.records import BLANK_BY_CHARACTER, write_tsv
 from fovnet.report.content.doubt_words import CODES
 from fovnet.report.pages import answers_folder, covering, predictions
 from fovnet.volume.sources.discovery import (
     Discovery,
     PassedOver,
-    count_endings,
-    find,
+    count_file_endings,
+    find_volumes,
     name_volumes,
 )
 from fovnet.volume.sources.source import Source
@@ -92,11 +92,11 @@ def predict(
     networks = load(model_folder(model), device, engine=engine)
     included_kinds = kinds_included(include)
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
-        discovery = find(paths, included_kinds, show_ids=show_ids, progress=advance)
+        discovery = find_volumes(paths, included_kinds, show_ids=show_ids, progress=advance)
     source_by_id = _source_by_id(discovery.sources)
     with answers_folder.claim_folder(out_folder) as refuse_gone:
         shows_faces = decide_faces(out_folder, source_by_id, faces)
-        answers_folder.write_found(out_folder, discovery.series, show_ids=show_ids)
+        answers_folder.write_found(out_folder, discovery.series_rows, show_ids=show_ids)
         show_discovery(out_folder, discovery, included_kinds)
         rows_of_volumes = answer_volumes(
             out_folder,
@@ -114,9 +114,13 @@ def predict(
         _write_spans(out_folder, span_rows)
         if pages:
             predictions.write_index_of(
-                out_folder, rows_of_volumes, networks.vocabulary, discovery.series, included_kinds
+                out_folder,
+                rows_of_volumes,
+                networks.vocabulary,
+                discovery.series_rows,
+                included_kinds,
             )
-    refused_count, unread_count = show_failures(span_rows, discovery.series)
+    refused_count, unread_count = show_failures(span_rows, discovery.series_rows)
     conclude(
         out_folder, len(source_by_id), refused_count, unread_count, has_answers_by_region, pages
     )
@@ -248,7 +252,7 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
     replaced_ids = []
     for volume_id, source in sources.items():
-        answered_path = path_answered_before(folder, volume_id)
+        answered_path = find_path_answered_before(folder, volume_id)
         if answered_path not in ("", str(source.path)):
             replaced_ids.append(volume_id)
     if replaced_ids:
@@ -262,12 +266,12 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
 def show_discovery(folder: Path, discovery: Discovery, included_kinds: list[str]) -> None:
     """Prints what else was found: DICOM series, and files that were skipped, except those in the
     output folder."""
-    _show_series(folder, discovery.series, included_kinds)
+    _show_series(folder, discovery.series_rows, included_kinds)
     # abspath: links are not resolved
     out_folder = Path(os.path.abspath(folder))  # noqa: PTH100
     show_skipped(
         path
-        for path in discovery.passed
+        for path in discovery.passed_paths
         if not Path(os.path.abspath(path)).is_relative_to(out_folder)  # noqa: PTH100
     )
 
@@ -276,21 +280,24 @@ def show_skipped(paths: Iterable[Path]) -> None:
     """Prints how many files are not volumes, by file extension, as an image may have an unknown
     one; how many linked folders were not entered, as they may lead anywhere; and what is hidden and
     may be a volume."""
-    skipped = PassedOver.of(paths)
-    if skipped.hidden:
-        number = several(len(skipped.hidden), "hidden file or folder", "hidden files or folders")
-        err.print(
-            f"{number} skipped ({_first_in_words(skipped.hidden)}) that may be or hold volumes: name them themselves"
+    skipped = PassedOver.of_paths(paths)
+    if skipped.hidden_paths:
+        number = several(
+            len(skipped.hidden_paths), "hidden file or folder", "hidden files or folders"
         )
-    if skipped.linked:
-        number = several(len(skipped.linked), "linked folder")
         err.print(
-            f"{number} skipped ({_first_in_words(skipped.linked)}): name the folders themselves"
+            f"{number} skipped ({_first_in_words(skipped.hidden_paths)}) that may be or hold "
+            "volumes: name them themselves"
+        )
+    if skipped.folder_links:
+        number = several(len(skipped.folder_links), "linked folder")
+        err.print(
+            f"{number} skipped ({_first_in_words(skipped.folder_links)}): name the folders themselves"
         )
     skipped_files = skipped.files
     if skipped_files:
         example = f"the first {skipped_files[0]}" if skipped_files[1:] else str(skipped_files[0])
-        number, endings = count_endings(skipped_files).split(": ", 1)
+        number, endings = count_file_endings(skipped_files).split(": ", 1)
         err.print(f"{number} skipped, not volumes by name or content: {endings}; {example}")
     for (kind, kind_remedy), images in skipped.unread_images.items():
         err.print(f"of these {len(images):,}: {kind}. {kind_remedy}")
@@ -328,9 +335,9 @@ def show_failures(
     refused_rows, unread_objects = answers_folder.failures(span_rows, series)
     for row in refused_rows:
         refusal_in_words = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
-        err.print(refusal_in_words.translate(BLANKED))
+        err.print(refusal_in_words.translate(BLANK_BY_CHARACTER))
     for row in unread_objects:
-        err.print(f"not read: {row['reason']}".translate(BLANKED))
+        err.print(f"not read: {row['reason']}".translate(BLANK_BY_CHARACTER))
     return len(refused_rows), len(unread_objects)
 
 

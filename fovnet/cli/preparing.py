@@ -23,7 +23,7 @@ from fovnet.phantom.collection import count_unlisted, simulate_collection
 from fovnet.phantom.own_labels import count_volumes_of, read_labels, simulate_labels
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.table_rows import names_a_file, region_named
+from fovnet.volume.collection.table_rows import find_region, is_valid_file_name
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -171,7 +171,7 @@ def _simulate_labels(
 ) -> None:
     """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of
     the same subject."""
-    if subject and not names_a_file(subject):
+    if subject and not is_valid_file_name(subject):
         raise ConfigError(
             "phantom-subject",
             f"--subject {subject!r}: becomes part of file names; give a name without slashes that does not "
@@ -196,7 +196,7 @@ def _simulate_labels(
     subject_count = len({row["subject_id"] for row in read_tsv(volumes_table)})
     out.print(f"{volumes_in_words}: {volumes_table}, which has {several(subject_count, 'subject')}")
     region_names = {region for region, _, _ in segmentation.spans}
-    foreign_regions = sorted(name for name in region_names if region_named(name, DEFAULT) is None)
+    foreign_regions = sorted(name for name in region_names if find_region(name, DEFAULT) is None)
     if foreign_regions:
         out.print(
             f"{', '.join(foreign_regions)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "

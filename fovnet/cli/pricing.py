@@ -30,7 +30,7 @@ from fovnet.net.cost.calibration import calibrate as measured_calibration
 from fovnet.net.cost.columns import Columns, columns_of_space
 from fovnet.net.cost.prices import Prices, is_table, quantiles, search_seconds, table
 from fovnet.net.device import device_name
-from fovnet.records import header_of, write_tsv
+from fovnet.records import read_columns, write_tsv
 from fovnet.report.content.wording import duration
 from fovnet.results import Results
 
@@ -39,7 +39,7 @@ SIDE_PIXELS = 128  # of the slices, in pixels
 
 
 def _is_table_of_prices(path: Path) -> bool:
-    return is_table(header_of(path))
+    return is_table(read_columns(path))
 
 
 @verbs.command()

@@ -38,8 +38,8 @@ from fovnet.cli.screen import err, out
 from fovnet.decision.ensemble import load
 from fovnet.decision.folder import ModelFolder
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.volume.sources.discovery import find
-from fovnet.volume.sources.shard_settings import SHIPPED, ShardSettings, option
+from fovnet.volume.sources.discovery import find_volumes
+from fovnet.volume.sources.shard_settings import SHIPPED_MODEL, ShardSettings, as_option
 from fovnet.words import first_few, several
 
 verbs = typer.Typer()
@@ -87,7 +87,7 @@ def survey(
     )
     settings = shards.settings_of_survey(out_folder, told_settings)
     included_kinds = list(settings.include or ())
-    discovery = find(paths, included_kinds, show_ids=bool(settings.show_ids))
+    discovery = find_volumes(paths, included_kinds, show_ids=bool(settings.show_ids))
     shard_survey, added_count, removed_count = shards.survey_archive(
         discovery, out_folder, volumes, settings
     )
@@ -176,14 +176,14 @@ def _model_as_kept(model: Path | None) -> str | None:
     """
     if model is None:
         return None
-    if str(model) == SHIPPED and not model.exists():
-        return SHIPPED
+    if str(model) == SHIPPED_MODEL and not model.exists():
+        return SHIPPED_MODEL
     ModelFolder(model).refuse_missing()
     return os.path.abspath(model)  # noqa: PTH100  (resolve would follow links)
 
 
 def _model_folder_of(settings: ShardSettings) -> Path:
-    return model_folder(Path(settings.model or SHIPPED))
+    return model_folder(Path(settings.model or SHIPPED_MODEL))
 
 
 def _show_inherited_options(
@@ -191,7 +191,7 @@ def _show_inherited_options(
 ) -> None:
     """Prints what an earlier survey was told and this one was not."""
     inherited_options = [
-        option(setting_name, value)
+        as_option(setting_name, value)
         for setting_name, value in settings.facts.items()
         if value is not None and getattr(told_settings, setting_name) is None
     ]

@@ -248,11 +248,11 @@ def answer_facts(
         ],
         "boundaries": [asdict(boundary) for boundary in answer.decision.boundaries],
         "z_mm": stack.z_mm,
-        "covers": stack.covers,
+        "covers": stack.slice_ranges,
         "side_mm": stack.side_mm,
         "vox_to_ras": stack.vox_to_ras,
-        "counted": stack.middle,
-        "counted_slices": stack.counted_slices,
+        "counted": stack.middle_slices,
+        "counted_slices": stack.label_slice_count,
         "notes": stack.notes,
         "checksum": stack.checksum,
         "empty": np.flatnonzero(air_slices(stack.pixels)),
@@ -309,10 +309,10 @@ def _nearest_slices(
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
     """A span's cells; slice numbers of a resampled volume are those of the original volume,
     re-oriented to its closest axes."""
-    if stack.counted is None:
-        first_slices, last_slices = stack.covers.T
+    if stack.label_slices is None:
+        first_slices, last_slices = stack.slice_ranges.T
     else:
-        first_slices, last_slices = _nearest_slices(stack.counted)
+        first_slices, last_slices = _nearest_slices(stack.label_slices)
     return {
         "region": span.region,
         "first_slice": int(first_slices[span.first]),

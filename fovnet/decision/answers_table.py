@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.decision.statements import UNSURE, YES, RegionEnd, Statement
-from fovnet.records import plain, write_tsv
+from fovnet.records import as_json_type, write_tsv
 
 TABLE = "answers.tsv"
 VOLUME_COLUMNS = (
@@ -72,7 +72,7 @@ class TableRows:
     def line(self) -> str:
         """The whole as one line of JSON, from which the tables come out byte for byte."""
         return json.dumps(
-            [self.spans, self.answer, self.doubts], separators=(",", ":"), default=plain
+            [self.spans, self.answer, self.doubts], separators=(",", ":"), default=as_json_type
         )
 
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:

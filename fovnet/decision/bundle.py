@@ -27,9 +27,9 @@ from fovnet.decision.folder import FACTS, RULE, ModelFolder
 from fovnet.decision.model import Model
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
-from fovnet.own_files import is_our_table, path_answered_before, refuse_foreign
-from fovnet.records import copy, write_json, write_text, write_tsv
-from fovnet.volume.slices.resizing import SIDE
+from fovnet.own_files import find_path_answered_before, is_our_table, refuse_foreign
+from fovnet.records import copy_file, write_json, write_text, write_tsv
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
     from torch import nn
@@ -66,7 +66,7 @@ class Evaluator:
         (self._out / TABLE).unlink(missing_ok=True)
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([item["image"] for item in self._dataset]):
-            path_answered_before(self._out, answer.volume_id)
+            find_path_answered_before(self._out, answer.volume_id)
             facts = answer.to_dict()
             rows += facts["rows"]
             write_json(self._out / f"{answer.volume_id}.json", facts)
@@ -102,7 +102,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
     ]
     present_names = [part_name for part_name in part_names if (model / part_name).is_file()]
     for part_name in present_names:
-        copy(model / part_name, models_folder / part_name)
+        copy_file(model / part_name, models_folder / part_name)
     for stale_path in models_folder.iterdir():
         if stale_path.name not in present_names and stale_path.is_file():
             stale_path.unlink()
@@ -151,7 +151,7 @@ def _bundle_metadata(ensemble: Ensemble) -> dict[str, Any]:
         "copyright": "Apache-2.0",
         "data_source": "see models/model-card.md, where there is one",
         "data_type": "nifti, dicom, nrrd, metaimage, analyze, mgh, gipl",
-        "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's "
+        "image_classes": f"axial slice, {SIDE_PIXELS} x {SIDE_PIXELS}, grey values in [0, 1], the patient's "
         "right on the left",
         "pred_classes": ", ".join(classes),
         "eval_metrics": {},
@@ -167,7 +167,7 @@ def _bundle_metadata(ensemble: Ensemble) -> dict[str, Any]:
                     "format": "magnitude",
                     "modality": "MR",
                     "num_channels": mixture.channels,
-                    "spatial_shape": [SIDE, SIDE],
+                    "spatial_shape": [SIDE_PIXELS, SIDE_PIXELS],
                     **tensor_format,
                     "channel_def": {
                         str(channel): "slice" if channel == 0 else f"input {channel}"

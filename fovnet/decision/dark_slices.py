@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.smoothing import best_stretch
-from fovnet.volume.intensity import window
+from fovnet.volume.intensity import estimate_window
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
@@ -95,7 +95,7 @@ def hidden_region(
 def _white_levels(pixels: Pixels) -> Floats:
     """(s,) the white of each slice's own window; 0 for a slice of one grey value."""
     return np.array(
-        [window(plane.astype(np.float32))[1] if np.ptp(plane) else 0.0 for plane in pixels]
+        [estimate_window(plane.astype(np.float32))[1] if np.ptp(plane) else 0.0 for plane in pixels]
     )
 
 

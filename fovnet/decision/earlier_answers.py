@@ -59,7 +59,7 @@ def earlier_rows(
             are_all_present = all((folder / name).exists() for name in further_files)
             if not are_all_present or facts.get("faces", True) != faces:
                 return None
-        source = source.now()
+        source = source.look_again()
         is_same_file = is_unchanged(source, facts["file"])
         if not is_same_file or facts["file"].get("beside") != source.neighbour_notes:
             return None
@@ -72,9 +72,9 @@ def earlier_rows(
 def is_unchanged(source: Source, record: Mapping[str, Any]) -> bool:
     """Whether the files of a volume have the recorded `places` or, if not, the recorded
     `sha256`."""
-    if source.places is not None and source.places == record["places"]:
+    if source.file_stamps is not None and source.file_stamps == record["places"]:
         return True
-    return record["sha256"] is not None and record["sha256"] == source.content
+    return record["sha256"] is not None and record["sha256"] == source.content_checksum
 
 
 def file_record(source: Source | None) -> dict[str, Any]:
@@ -86,10 +86,10 @@ def file_record(source: Source | None) -> dict[str, Any]:
     """
     if source is None:
         return {"places": None, "sha256": None, "beside": None}
-    content = source.content
-    is_unaltered = source.is_as_it_was()  # asked after the content was read
+    content = source.content_checksum
+    is_unaltered = source.is_unchanged()  # asked after the content was read
     return {
-        "places": source.places,
+        "places": source.file_stamps,
         "sha256": content if is_unaltered else None,
         "beside": source.neighbour_notes,
     }

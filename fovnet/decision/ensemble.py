@@ -34,8 +34,8 @@ from fovnet.records import checksum
 from fovnet.regions import Vocabulary
 from fovnet.results import SHIPPED_NETWORKS
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.resizing import SIDE
-from fovnet.volume.slices.stack import SliceStack, slice_format
+from fovnet.volume.slices.resizing import SIDE_PIXELS
+from fovnet.volume.slices.stack import SliceStack, describe_slice_format
 
 # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
 if TYPE_CHECKING:
@@ -171,7 +171,11 @@ class Ensemble:
     def refuse_unfit(self) -> None:
         """Raises ModelError, or any exception, unless all parts work together: tried on a slice of
         noise."""
-        noise_slice = np.random.default_rng(0).integers(0, 256, (1, SIDE, SIDE)).astype(np.uint8)
+        noise_slice = (
+            np.random.default_rng(0)
+            .integers(0, 256, (1, SIDE_PIXELS, SIDE_PIXELS))
+            .astype(np.uint8)
+        )
         placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
         output_shape = self.outputs(noise_slice, placing=placing).members.shape
         expected_shape = (len(self.members), 1, len(self.vocabulary.classes))
@@ -181,7 +185,9 @@ class Ensemble:
                 f"the networks' outputs have the shape {output_shape}, not {expected_shape}; {AGAIN}",
             )
         if self.orientation is not None:
-            self.orientation.turns(np.broadcast_to(noise_slice, (1, 3, 3, SIDE, SIDE)))
+            self.orientation.turns(
+                np.broadcast_to(noise_slice, (1, 3, 3, SIDE_PIXELS, SIDE_PIXELS))
+            )
 
     def learn(
         self,
@@ -267,7 +273,7 @@ def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | No
     from fovnet.net.images.inputs import inputs_of
 
     vocabulary = model_folder.vocabulary
-    format_of_slices = slice_format(model_folder.slicing)
+    format_of_slices = describe_slice_format(model_folder.slicing)
     members = [
         _load_member(model_folder.path, file, device, vocabulary.classes, format_of_slices)
         for file in model_folder.networks

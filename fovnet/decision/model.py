@@ -27,9 +27,9 @@ from fovnet.decision.predict import predict, refuse_unforeseen
 from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.errors import ConfigError, VolumeError
-from fovnet.records import plain
-from fovnet.volume.sources.discovery import find, name_volumes
-from fovnet.volume.sources.in_memory import NAME, as_file
+from fovnet.records import as_json_type
+from fovnet.volume.sources.discovery import find_volumes, name_volumes
+from fovnet.volume.sources.in_memory import IN_MEMORY_NAME, write_temporary_file
 from fovnet.volume.sources.source import Source, source_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Prediction:
         """The complete answer in JSON types: `rows` of spans.tsv, and the content of
         `<volume_id>.json` of `fovnet predict` without `fovnet`, `file` and `faces`, which concern
         its files."""
-        plain_facts: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
+        plain_facts: dict[str, Any] = json.loads(json.dumps(self._facts, default=as_json_type))
         return plain_facts
 
 
@@ -138,10 +138,10 @@ class Model:
     def _predict_image(self, image: Any, affine: ArrayLike | None) -> Prediction:
         """The answer on an image or array, without a path in it; `affine` as in `predict`."""
         try:
-            with as_file(image, affine) as path:
+            with write_temporary_file(image, affine) as path:
                 prediction = self._predict_path(path)
         except VolumeError as fault:
-            return self._build_prediction(AnsweredVolume(refusal(NAME, "", fault)))
+            return self._build_prediction(AnsweredVolume(refusal(IN_MEMORY_NAME, "", fault)))
         message = prediction.message.replace(str(path), "the image given")
         anonymous_cells = {"path": "", "message": message}
         facts = prediction.to_dict() | anonymous_cells
@@ -238,6 +238,6 @@ def _volumes_at(path: Path) -> list[Source]:
     """The volumes a path stands for; the path itself if it holds none, to be refused with a
     reason."""
     try:
-        return find([path]).sources
+        return find_volumes([path]).sources
     except VolumeError:
         return [source_of(path)]

@@ -26,8 +26,8 @@ from fovnet.decision.parts import part
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
-from fovnet.volume.slices.outlines import OUTLINE_SHAPE, outlines
-from fovnet.volume.slices.planes import LEAST_EXTENT_MM, extents_mm, pictures
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE, compute_outlines
+from fovnet.volume.slices.planes import LEAST_EXTENT_MM, make_pictures, measure_extents_mm
 from fovnet.volume.slices.stack import SliceStack
 
 FILE = "orientation.safetensors"
@@ -55,15 +55,15 @@ class Orientation:
     def bearing(self, stack: SliceStack) -> Bearing | None:
         """The bearing of a volume; None if it extends less than LEAST_EXTENT_MM along an axis: a slab
         shows too little."""
-        if min(extents_mm(stack)) < LEAST_EXTENT_MM:
+        if min(measure_extents_mm(stack)) < LEAST_EXTENT_MM:
             return None
-        return bearing_of(self.turns(pictures(stack)[None])[0])
+        return bearing_of(self.turns(make_pictures(stack)[None])[0])
 
     def turns(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
         """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128,
         128)."""
         volume_count, plane_count, place_count, *picture_shape = planes_of_volumes.shape
-        outlines_of_planes = outlines(planes_of_volumes.reshape(-1, *picture_shape))
+        outlines_of_planes = compute_outlines(planes_of_volumes.reshape(-1, *picture_shape))
         return self.turns_of_outlines(
             outlines_of_planes.reshape(volume_count, plane_count, place_count, -1)
         )

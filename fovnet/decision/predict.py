@@ -17,8 +17,8 @@ from fovnet.machine.parallel import Admission, run_in_order
 from fovnet.net.faults import is_starved
 from fovnet.unforeseen import internal
 from fovnet.volume.slices.stack import SliceStack, Slicing, slice_volume
-from fovnet.volume.sources.memory import BUDGET_BYTES, bytes_to_read
-from fovnet.volume.sources.readers import short_of_memory
+from fovnet.volume.sources.memory import BATCH_BUDGET_BYTES, estimate_bytes_to_read
+from fovnet.volume.sources.readers import refusal_of_memory
 from fovnet.volume.sources.source import Source
 
 READ_AHEAD = 2
@@ -43,13 +43,18 @@ def predict(
     workers  processes that read; with one, a thread of this process does.  The answers do not
              depend on it: every volume is read and classified by itself.
     Volumes being read or waiting to be classified are limited in number and, together, to
-    `BUDGET_BYTES`; one more is being classified, and of one more the caller has the slices.
+    `BATCH_BUDGET_BYTES`; one more is being classified, and of one more the caller has the slices.
     """
     sources = [source for _, source in named_sources]
     read_volume = partial(_read_volume, slicing=Slicing(**ensemble.prepare))
     if workers > 1:
         volumes = run_in_order(
-            read_volume, sources, workers, _refuse_crash, size=bytes_to_read, budget=BUDGET_BYTES
+            read_volume,
+            sources,
+            workers,
+            _refuse_crash,
+            size=estimate_bytes_to_read,
+            budget=BATCH_BUDGET_BYTES,
         )
     else:
         volumes = _read_ahead(read_volume, sources)
@@ -73,7 +78,7 @@ def _read_ahead(
     read_volume: partial[ReadVolume], sources: Sequence[Source]
 ) -> Iterator[ReadVolume]:
     """The sources, in order, as `read_volume` reads them in a thread ahead of the consumer."""
-    admission = Admission(iter(sources), READ_AHEAD, bytes_to_read, BUDGET_BYTES)
+    admission = Admission(iter(sources), READ_AHEAD, estimate_bytes_to_read, BATCH_BUDGET_BYTES)
     pending_reads: deque[Future[ReadVolume]] = deque()
     executor = ThreadPoolExecutor(1)
     try:
@@ -92,14 +97,14 @@ def _read_volume(source: Source, slicing: Slicing) -> ReadVolume:
     """The slices of a volume, or the error; runs in a worker."""
     current_source = None
     try:
-        current_source = source.now()
+        current_source = source.look_again()
         # first: a file that changes while it is read is seen to have changed
-        _ = current_source.places, current_source.neighbour_notes
+        _ = current_source.file_stamps, current_source.neighbour_notes
         return ReadVolume(slice_volume(current_source, slicing), current_source)
     except FovnetError as error:
         return ReadVolume(error, current_source)
     except MemoryError:
-        return ReadVolume(short_of_memory(source.path, "look at it"), current_source)
+        return ReadVolume(refusal_of_memory(source.path, "look at it"), current_source)
     except Exception as fault:
         return ReadVolume(internal(source.path, fault), current_source)
 
@@ -127,7 +132,7 @@ def _answer_volume(
         return AnsweredVolume(refusal(volume_id, str(path), error), source=volume.source)
     except Exception as fault:
         if is_starved(fault):
-            refused_answer = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
+            refused_answer = refusal(volume_id, str(path), refusal_of_memory(path, "look at it"))
             return AnsweredVolume(refused_answer, source=volume.source)
         return refuse_unforeseen(volume_id, path, fault, volume.source)
 

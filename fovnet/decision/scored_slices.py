@@ -110,7 +110,7 @@ class ScoredSlices:
         turned_members = np.full_like(self.outputs.members, np.nan)
         brightened_members = np.full_like(self.outputs.members, np.nan)
         for done_count, volume_index in enumerate(volume_indices, start=1):
-            stack = pack.stack(volume_index)
+            stack = pack.stack_of_volume(volume_index)
             volume_places = self._places_of_volume(pack, volume_index)
             outputs = model.with_turned(self.of(pack, volume_index), stack)
             outputs = model.with_dark_brightened(outputs, stack)
@@ -145,7 +145,7 @@ class ScoredSlices:
     ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject
         as a number (m,)."""
-        split_places = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
+        split_places = np.flatnonzero(np.isin(self.rows, pack.rows_in_split(split)))
         subject_of_volume = np.unique(
             [record.subject for record in pack.records], return_inverse=True
         )[1]
@@ -166,7 +166,7 @@ def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Exam
     turned_probabilities = (
         None if outputs.turned is None else weighted_mean(outputs.turned, member_weights)
     )
-    stack = pack.stack(volume_index)
+    stack = pack.stack_of_volume(volume_index)
     return Example(
         weighted_mean(outputs.members, member_weights),
         stack.z_mm,
@@ -182,7 +182,7 @@ def labelled_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[Label
         LabelledVolume(
             pack.records[volume_index].subject,
             scored.of(pack, volume_index),
-            pack.stack(volume_index),
+            pack.stack_of_volume(volume_index),
             truth_of(pack, volume_index),
         )
         for volume_index in readable_volumes(pack, split)
@@ -194,7 +194,8 @@ def heights_and_truth(
 ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
     """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
     return [
-        (pack.stack(index).z_mm, truth_of(pack, index)) for index in readable_volumes(pack, split)
+        (pack.stack_of_volume(index).z_mm, truth_of(pack, index))
+        for index in readable_volumes(pack, split)
     ]
 
 
@@ -205,7 +206,7 @@ def decisions(
     raises what nobody foresaw."""
     for volume_index in readable_volumes(pack, split):
         record = pack.records[volume_index]
-        stack = pack.stack(volume_index)
+        stack = pack.stack_of_volume(volume_index)
         outputs = scored.of(pack, volume_index)
         try:
             answer = judge.answer(record.volume_id, record.path, outputs, stack, stack.notes)

@@ -22,7 +22,7 @@ from fovnet.decision.member_weights import Weighing, weigh, weighted_mean
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.decision.scored_slices import SCORED_SPLITS, ScoredSlices, readable_volumes, truth_of
 from fovnet.volume.collection.pack import Pack
-from fovnet.volume.slices.planes import PICTURES_SHAPE, pictures, shows_stated_axes
+from fovnet.volume.slices.planes import PICTURES_SHAPE, make_pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
 # volumes to train the orientation network on
@@ -37,8 +37,8 @@ def score(
 ) -> tuple[Ensemble, ScoredSlices]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on
     the slices of the splits in SCORED_SPLITS."""
-    training_rows = pack.rows("train")
-    scored_rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED_SPLITS]))
+    training_rows = pack.rows_in_split("train")
+    scored_rows = np.sort(np.concatenate([pack.rows_in_split(split) for split in SCORED_SPLITS]))
     model = model.learn(
         pack.pixels, training_rows, pack.truth[training_rows], seed=seed, placing=pack.placing
     )
@@ -94,7 +94,7 @@ def train_orientation(
         (len(training_indices), *PICTURES_SHAPE), np.uint8
     )  # 0.6 GB for 4,000 volumes
     for plane_index, volume_index in enumerate(training_indices):
-        planes_by_volume[plane_index] = pictures(pack.stack(volume_index))
+        planes_by_volume[plane_index] = make_pictures(pack.stack_of_volume(volume_index))
     tensors = learn(planes_by_volume, seed=seed, progress=progress)
     half_tensors = {name: tensor.half() for name, tensor in tensors.items()}
     return save_tensors(
@@ -110,7 +110,7 @@ def _volumes_with_known_axes(pack: Pack, split: str, greatest_count: int, seed: 
         np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist()
     ):
         shows_nothing = truth_of(pack, volume_index)[:, -1].mean() >= EVEN
-        if not shows_nothing and shows_stated_axes(pack.stack(volume_index)):
+        if not shows_nothing and shows_stated_axes(pack.stack_of_volume(volume_index)):
             volume_indices.append(volume_index)
         if len(volume_indices) == greatest_count:
             break

@@ -324,7 +324,7 @@ def _labelled_volumes(
             z_mm=pack.z_mm[rows_of_volume],
             truth=pack.truth[rows_of_volume],
             places=places_among_scored,
-            edges_mm=pack.stack(record_index).edges_mm,
+            edges_mm=pack.stack_of_volume(record_index).edges_mm,
         )
         volumes.append(volume)
     return volumes

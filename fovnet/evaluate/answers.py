@@ -25,8 +25,8 @@ from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
-from fovnet.volume.collection.truth import truth_at
-from fovnet.volume.slices.stack import edges_of
+from fovnet.volume.collection.truth import find_classes_at_heights
+from fovnet.volume.slices.stack import compute_edges_mm
 from fovnet.volume.sources.source import source_of
 
 
@@ -207,8 +207,8 @@ def _case_of_answer(
         collection="",
         attributes=row.attributes,
         z_mm=z_mm.astype(float),
-        edges_mm=edges_of(z_mm, covered_slices, vox_to_ras),
-        truth=truth_at(z_mm, counted_heights, slice_count, region_rows, vocabulary),
+        edges_mm=compute_edges_mm(z_mm, covered_slices, vox_to_ras),
+        truth=find_classes_at_heights(z_mm, counted_heights, slice_count, region_rows, vocabulary),
         pixels=None,
         **fields_of(answer),
     )

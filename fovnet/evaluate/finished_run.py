@@ -14,7 +14,7 @@ from fovnet.evaluate.evaluation import Evaluation, evaluate
 from fovnet.evaluate.guards import check_not_learned, check_tables
 from fovnet.evaluate.reading import attributes_of, read_cases
 from fovnet.results import Results
-from fovnet.volume.collection.identity import KEY_FILE, read_identifiers
+from fovnet.volume.collection.identity import KEY_FILE_NAME, read_identifiers
 from fovnet.volume.collection.pack import Pack
 
 
@@ -54,12 +54,12 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     "identifiers-changed"."""
     identifiers = read_identifiers(settings.identifiers, results.folder)
     if any(
-        record.shown_id and record.shown_id != identifiers.name_of(record.volume_id)
+        record.shown_id and record.shown_id != identifiers.write_id(record.volume_id)
         for record in pack.records
     ):
         raise ConfigError(
             "identifiers-changed",
-            f"{results.slices}: its volumes have other names than {KEY_FILE} and `identifiers` "
+            f"{results.slices}: its volumes have other names than {KEY_FILE_NAME} and `identifiers` "
             "give now; run the run's command again (snakemake), which renames them and trains "
             "nothing",
         )

@@ -20,7 +20,7 @@ from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import truth
+from fovnet.volume.collection.truth import find_classes_of_cuts
 
 TEST_SPLIT = "test"
 SIMULATED_COLLECTION = "phantom"  # the collection that a run simulates
@@ -100,8 +100,10 @@ def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabu
             ):
                 continue
             cut_labels = pack.truth[record.first_row : record.first_row + record.slices]
-            labels_now = truth(
-                pack.stack(record_index), tables_now.regions.get(record.volume_id, ()), vocabulary
+            labels_now = find_classes_of_cuts(
+                pack.stack_of_volume(record_index),
+                tables_now.regions.get(record.volume_id, ()),
+                vocabulary,
             )
             if not np.array_equal(cut_labels, labels_now):
                 raise CollectionError(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection.body_part import regions_named
+from fovnet.volume.collection.body_part import find_regions_of_text
 
 BODY_PART_COLUMN = "body_part_examined"
 
@@ -137,7 +137,7 @@ def _read_headers(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[_Hea
     headers = []
     for tally in tallies:
         header_text = tally.case.attributes.get(BODY_PART_COLUMN, "").strip()
-        header_regions = regions_named(header_text, vocabulary)
+        header_regions = find_regions_of_text(header_text, vocabulary)
         if header_regions is not None:
             headers.append(_Header(tally, header_text, header_regions))
     return headers

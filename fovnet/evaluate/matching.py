@@ -106,7 +106,7 @@ def _match_by_content(
             answers_by_sizes.setdefault(_file_sizes(file_facts["places"]), []).append(answer)
     for row in filter(is_there, unmatched_rows):
         source = source_of(row.path)
-        answers_of_same_size = answers_by_sizes.get(_file_sizes(source.places or ()), [])
+        answers_of_same_size = answers_by_sizes.get(_file_sizes(source.file_stamps or ()), [])
         matching_answer = next(
             (answer for answer in answers_of_same_size if is_unchanged(source, answer["file"])),
             None,

@@ -61,7 +61,7 @@ def networks_of(
         members=np.asarray(member_probabilities, dtype=np.float32),
         scores=np.array([member["score"] for member in members], dtype=np.float64),
         start=start_probabilities,
-        validation=np.isin(rows, pack.rows("validation")),
+        validation=np.isin(rows, pack.rows_in_split("validation")),
         truth=pack.truth[rows],
         subject=subject_of_volume[pack.volume[rows]],
     )

@@ -73,7 +73,7 @@ def case_of(
         collection=record.collection,
         attributes=attributes_of(record),
         z_mm=pack.z_mm[rows_of_volume],
-        edges_mm=pack.stack(index).edges_mm,
+        edges_mm=pack.stack_of_volume(index).edges_mm,
         truth=pack.truth[rows_of_volume],
         pixels=pack.pixels[rows_of_volume],
         calibrated=None if temperature is None else temper(case_fields["raw"], temperature),

@@ -12,7 +12,7 @@ from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
-from fovnet.own_files import begins_with, is_our_json, refuse_foreign
+from fovnet.own_files import begins_with_columns, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
 
 RATE_COLUMNS = [
@@ -185,7 +185,7 @@ def refuse_others(out: Path) -> None:
     folder."""
     for table_name, columns in COLUMNS_BY_TABLE.items():
         # columns were added at the end
-        refuse_foreign(out / f"{table_name}.tsv", partial(begins_with, columns=columns[:3]))
+        refuse_foreign(out / f"{table_name}.tsv", partial(begins_with_columns, columns=columns[:3]))
     refuse_foreign(out / "evaluation.json", is_our_json)
 
 

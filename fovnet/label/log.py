@@ -19,9 +19,9 @@ from typing import Any
 from fovnet._version import __version__
 from fovnet.errors import CollectionError
 from fovnet.machine.locks import release_lock, take_lock
-from fovnet.own_files import LABEL_LOG
+from fovnet.own_files import LABEL_LOG_NAME
 
-FILE_NAME = LABEL_LOG
+FILE_NAME = LABEL_LOG_NAME
 FORMAT = 1
 
 

@@ -23,7 +23,7 @@ from fovnet.drawing.raster import contact_sheet, jpeg
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.label.law import LabelGrid, grid_between
 from fovnet.unforeseen import internal
-from fovnet.volume.intensity import window
+from fovnet.volume.intensity import estimate_window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.stack import SliceStack, slice_volume
 from fovnet.volume.sources.source import read, source_of
@@ -149,13 +149,13 @@ class PictureStore:
 
 def _full_volume(volume: Volume) -> FullVolume:
     """The volume windowed to 8 bits, with the plane that each counted slice lies in."""
-    black_value, white_value = window(volume.voxels)
+    black_value, white_value = estimate_window(volume.voxels)
     with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white
         grey_voxels = np.clip(
             (volume.voxels - black_value) * np.float32(255 / (white_value - black_value)), 0, 255
         ).astype(np.uint8)
     plane_of_slice = np.arange(grey_voxels.shape[2])
-    counted_z_mm = volume.counted_z_mm
+    counted_z_mm = volume.label_slice_z_mm
     if counted_z_mm is not None:
         plane_of_slice = np.abs(counted_z_mm[:, None] - volume.slice_heights_mm()).argmin(axis=1)
     width_mm, height_mm = (volume.spacing_mm[:2] * grey_voxels.shape[:2]).tolist()
@@ -178,11 +178,13 @@ def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
 
 def _sheet_of_stack(stack: SliceStack) -> VolumeSheet:
     """The sheet of a volume that is cut into slices."""
-    slice_count = stack.counted_slices or int(stack.covers[-1, 1]) + 1
-    if stack.counted is None:
-        cut_of = np.repeat(np.arange(len(stack.covers)), np.diff(stack.covers, axis=1)[:, 0] + 1)
+    slice_count = stack.label_slice_count or int(stack.slice_ranges[-1, 1]) + 1
+    if stack.label_slices is None:
+        cut_of = np.repeat(
+            np.arange(len(stack.slice_ranges)), np.diff(stack.slice_ranges, axis=1)[:, 0] + 1
+        )
     else:
-        cut_of = np.abs(np.arange(slice_count)[:, None] - stack.counted).argmin(axis=1)
+        cut_of = np.abs(np.arange(slice_count)[:, None] - stack.label_slices).argmin(axis=1)
     edges_mm = stack.edges_mm
     return VolumeSheet(
         jpeg(contact_sheet(stack.pixels, CUTS_PER_LINE), JPEG_QUALITY),

@@ -19,7 +19,7 @@ from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.slices.stack import edges_of
+from fovnet.volume.slices.stack import compute_edges_mm
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _grid_as_predicted(volume_json: Mapping[str, Any]) -> LabelGrid | None:
         return None
     covers = np.asarray(volume_json["covers"])
     z_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)
-    edges_mm = edges_of(z_mm, covers, np.asarray(volume_json["vox_to_ras"]))
+    edges_mm = compute_edges_mm(z_mm, covers, np.asarray(volume_json["vox_to_ras"]))
     return grid_between(float(edges_mm[0]), float(edges_mm[-1]), int(covers[-1, 1]) + 1)
 
 

@@ -20,7 +20,7 @@ from fovnet.label.readings import ASIDE, GIVEN, LabelState, ReadingBook, VolumeR
 from fovnet.label.starts import LabelItem
 from fovnet.records import tsv_lines, write_text, write_tsv
 from fovnet.regions import NONE
-from fovnet.volume.adapters.gathering import NOT_LABELLED, path_in_table
+from fovnet.volume.adapters.gathering import NOT_LABELLED_KIND, path_in_table
 from fovnet.volume.collection.table_lines import REGION_COLUMNS, VOLUME_COLUMNS
 
 SLICE_COLUMNS, HEIGHT_COLUMNS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
@@ -105,7 +105,7 @@ def lines_of(out: Path, item: LabelItem, book: ReadingBook) -> TableLines:
     if settled_label.mark == ASIDE:
         aside_row = {
             "path": path_in_table(item.row.path, out),
-            "kind": NOT_LABELLED,
+            "kind": NOT_LABELLED_KIND,
             "reason": settled_label.comment,
         }
         return TableLines(aside=tsv_lines(ASIDE_COLUMNS, [aside_row]), readings=reading_lines)

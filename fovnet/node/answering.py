@@ -27,7 +27,7 @@ from fovnet.records import checksum, read_json, write_json, write_text
 from fovnet.report.exports.answers import answer_from_facts
 from fovnet.report.exports.structured import write_report
 from fovnet.report.pages import predictions
-from fovnet.volume.sources.discovery import find, name_volumes
+from fovnet.volume.sources.discovery import find_volumes, name_volumes
 from fovnet.volume.sources.source import Source, source_of
 
 UID_TAGS = ["StudyInstanceUID", "SeriesInstanceUID"]
@@ -94,7 +94,7 @@ class Answering:
         read."""
         try:
             sources = sorted(
-                find([series_folder], self.included).sources,
+                find_volumes([series_folder], self.included).sources,
                 key=lambda found_source: found_source.path,
             )
         except Exception:

@@ -38,7 +38,7 @@ from fovnet.node.inbox import Inbox, hash_uids
 from fovnet.node.lobby import Lobby
 from fovnet.node.peers import Caller
 from fovnet.node.refusals import Refusals
-from fovnet.volume.dicom.decoding import decodable_syntaxes
+from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from fovnet.words import join_names
 
 MR_IMAGE_CLASSES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
@@ -144,7 +144,7 @@ class Door:
         application_entity.dimse_timeout = application_entity.network_timeout = self.limits.idle_s
         application_entity.add_supported_context(Verification)
         for sop_class in MR_IMAGE_CLASSES:
-            application_entity.add_supported_context(sop_class, decodable_syntaxes())
+            application_entity.add_supported_context(sop_class, list_decodable_syntaxes())
         event_handlers: list[Any] = [
             (evt.EVT_CONN_OPEN, self._on_open),
             (evt.EVT_CONN_CLOSE, self._on_close),

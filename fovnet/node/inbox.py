@@ -20,7 +20,7 @@ from threading import Lock
 from typing import BinaryIO
 
 from fovnet.node.places import Places, split_name, sync
-from fovnet.records import checksum, copy
+from fovnet.records import checksum, copy_file
 
 HASH_DIGITS = 32  # of names: 128 bits of a SHA-256
 
@@ -159,7 +159,7 @@ class Inbox:
                 try:
                     os.link(earlier_path, series_folder / earlier_path.name)
                 except OSError:  # a file system without hard links
-                    copy(earlier_path, series_folder / earlier_path.name)
+                    copy_file(earlier_path, series_folder / earlier_path.name)
 
 
 def series_to_answer(places: Places) -> list[Path]:

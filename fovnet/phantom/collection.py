@@ -54,7 +54,7 @@ from fovnet.records import (
     write_tsv,
 )
 from fovnet.regions import DEFAULT, NONE
-from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
+from fovnet.volume.orient import MAX_TILT_DEG, measure_tilt_deg
 from fovnet.volume.volume import Volume
 
 VOLUME_COLUMNS = (
@@ -459,7 +459,7 @@ def acquire_volume(
 def _rows_reached(rows: list[Row], volume: Volume) -> list[Row]:
     """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own
     slices, whose middles do not reach its corners."""
-    if tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
+    if measure_tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
         return rows
     z = volume.slice_heights_mm()
     return [row for row in rows if row["to_mm"] >= z.min() and row["from_mm"] <= z.max()]

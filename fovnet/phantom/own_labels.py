@@ -54,9 +54,9 @@ from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection.truth import MAX_OUTSIDE_MM
 from fovnet.volume.formats.nifti import header_of
-from fovnet.volume.orient import closest_canonical
+from fovnet.volume.orient import reorder_to_closest_ras
 from fovnet.volume.sources.kind import file_kind
-from fovnet.volume.sources.readers import guard, reader_of, volume_name
+from fovnet.volume.sources.readers import find_reader, run_guarded, volume_name
 from fovnet.volume.volume import Volume
 
 MOST_VOXELS = 2**27  # voxels of a segmentation: 512 × 512 × 512
@@ -139,23 +139,25 @@ def read_labels(
 def _read_label_volume(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by
     the volume reader of its format."""
-    reader = reader_of(file_kind(path))
+    reader = find_reader(file_kind(path))
     if reader.name == "NIfTI":
-        sizes, affine = guard(reader, path, lambda: header_of(path))
+        sizes, affine = run_guarded(reader, path, lambda: header_of(path))
         if math.prod(sizes) > MOST_VOXELS:
             sentence = (
                 f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_VOXELS:,}"
             )
             remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
             raise VolumeError("volume-too-large", f"{sentence}. {remedy}.")
-        voxels = np.squeeze(guard(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
+        voxels = np.squeeze(
+            run_guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj))
+        )  # type: ignore[attr-defined]
     else:
-        volume = guard(reader, path, lambda: reader.read(path))
+        volume = run_guarded(reader, path, lambda: reader.read(path))
         voxels = volume.voxels
         affine = volume.vox_to_ras
     if voxels.ndim != 3:
         return voxels, affine
-    canonical_volume = closest_canonical(Volume(voxels, affine, str(path)))
+    canonical_volume = reorder_to_closest_ras(Volume(voxels, affine, str(path)))
     return canonical_volume.voxels, canonical_volume.vox_to_ras
 
 

@@ -58,7 +58,7 @@ from fovnet.phantom.scanner.artefacts import draw_flaws
 from fovnet.phantom.scanner.contrasts import draw_contrast
 from fovnet.phantom.scanner.echo_planar import EchoPlanar
 from fovnet.phantom.scanner.sequence import Sequence
-from fovnet.volume.orient import closest_axes
+from fovnet.volume.orient import find_closest_axes
 
 SMALL_SHARE = 0.66  # of a person's volumes except the first, which covers several regions
 CAREFUL_SHARE = 0.25  # of all volumes
@@ -161,7 +161,7 @@ def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Genera
     nearest_plane = plan.plane
     if person.placed and nearest_plane != "isotropic":
         nearest_plane = PLANE_BY_AXIS[
-            int(closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])
+            int(find_closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])
         ]
     return replace(
         regrid(plan, to_canonical(tilted_grid)),

@@ -24,33 +24,37 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume.checks import FILLED_NOTE, GLANCE_VOXELS
-from fovnet.volume.filled import most_frequent
-from fovnet.volume.intensity import lattice
+from fovnet.volume.checks import FILLED_NOTE, SMALL_SAMPLE_VOXELS
+from fovnet.volume.filled import most_frequent_value
+from fovnet.volume.intensity import sample_lattice
 from fovnet.volume.volume import Volume
 
-NOTE = "the values lie on both sides of the background"
-LEAST_BACKGROUND = 0.05  # share of the voxels that are the one value
-LEAST_SIDE = 0.1  # share of the others on either side of it
-LEAST_RATIO = 0.25  # of the smaller side's reach to the larger one's, percentiles
+BOTH_SIGNS_NOTE = "the values lie on both sides of the background"
+LEAST_BACKGROUND_SHARE = 0.05  # share of the voxels that are the one value
+LEAST_SIDE_SHARE = 0.1  # share of the others on either side of it
+LEAST_REACH_RATIO = 0.25  # of the smaller side's reach to the larger one's, percentiles
 # how far from 0 and 1 mean and deviation may be.  Rounding sets voxels to the background's value, and they
 # are not counted: with two decimals the deviation of two volumes was 1.008 and 1.002, of nearest voxels 1.011
-NORMALISED = 0.03
+NORMALISED_TOLERANCE = 0.03
 
 
 def note_both_signs(volume: Volume) -> Volume:
     """The volume, with NOTE if its background lies amid its values."""
-    return replace(volume, notes=(*volume.notes, NOTE)) if has_both_signs(volume) else volume
+    return (
+        replace(volume, notes=(*volume.notes, BOTH_SIGNS_NOTE))
+        if has_both_signs(volume)
+        else volume
+    )
 
 
 def has_both_signs(volume: Volume) -> bool:
     """Whether the background lies amid the values; False for intensities normalised about 0."""
-    sample = lattice(volume.voxels, GLANCE_VOXELS)
+    sample = sample_lattice(volume.voxels, SMALL_SAMPLE_VOXELS)
     if not sample.min() < 0 < sample.max():
         return False
-    background, background_share = most_frequent(sample)
+    background, background_share = most_frequent_value(sample)
     foreground = sample[sample != background]
-    if background_share < LEAST_BACKGROUND or not foreground.size:
+    if background_share < LEAST_BACKGROUND_SHARE or not foreground.size:
         return False
     has_nan = any(note.endswith(FILLED_NOTE) for note in volume.notes)
     is_background_nan = has_nan and background < np.percentile(foreground, 1)
@@ -65,14 +69,14 @@ def _are_around(values: NDArray[np.float32], centre: float) -> bool:
     reach_below = centre - low_value
     reach_above = high_value - centre
     share_below = float((values < centre).mean())
-    if not LEAST_SIDE <= share_below <= 1 - LEAST_SIDE:
+    if not LEAST_SIDE_SHARE <= share_below <= 1 - LEAST_SIDE_SHARE:
         return False
     longer_reach = max(reach_below, reach_above)
-    return bool(min(reach_below, reach_above) >= LEAST_RATIO * longer_reach > 0)
+    return bool(min(reach_below, reach_above) >= LEAST_REACH_RATIO * longer_reach > 0)
 
 
 def _are_normalised(values: NDArray[np.float32]) -> bool:
     """Whether values (m,) have the mean 0 and the standard deviation 1."""
     mean = values.mean(dtype=np.float64)
     deviation = values.std(dtype=np.float64)
-    return bool(abs(mean) <= NORMALISED and abs(deviation - 1.0) <= NORMALISED)
+    return bool(abs(mean) <= NORMALISED_TOLERANCE and abs(deviation - 1.0) <= NORMALISED_TOLERANCE)

@@ -9,44 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.filled import CT_AIR, most_frequent
-from fovnet.volume.intensity import LEAST_WINDOW_WIDTH, lattice, lattice_steps
+from fovnet.volume.filled import CT_AIR_HU, most_frequent_value
+from fovnet.volume.intensity import LEAST_WINDOW_WIDTH, lattice_steps, sample_lattice
 from fovnet.volume.volume import Volume
 
 # from microscopy at 9.4 T to the slice distance of a scout; outside, the header's unit is wrong
-SPACING_MM = (0.05, 100.0)
+SPACING_RANGE_MM = (0.05, 100.0)
 # 100 m from the scanner's centre there is no patient, and float32 positions begin to lose 0.01 mm
-FARTHEST_MM = 1e5
+MAX_DISTANCE_MM = 1e5
 # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
 MAX_SHEAR_DEG = 5.0
 # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
 LARGEST_INTENSITY = 1e20
 CT_AIR_SHARE = 0.05  # a CT of the trunk with its table and air has 0.3 to 0.5
 # an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
-FEW_LABELS = 100
+MAX_FEW_LABELS = 100
 # sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions
-GLANCE_VOXELS = 20_000
+SMALL_SAMPLE_VOXELS = 20_000
 # share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
 LABEL_FLATNESS = 0.7
 PARCEL_FLATNESS = 0.5  # for more than FEW_LABELS: parcels of the cortex are thin
 # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
 LEAST_POSITION_SHARE = 0.5
 # background values an MR volume may have: masked air, and the padding around it
-MAX_GROUNDS = 2
+MAX_BACKGROUND_VALUES = 2
 # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
-FEWEST_GREYS = 16
+LEAST_GREY_VALUES = 16
 CT_MODALITIES = ("CT", "CTA")
 # fmt: off
 OTHER_MODALITIES = (
     "NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT",
 )
 # fmt: on
-FLATNESS_PLANES = 40
+LEAST_FLATNESS_PLANES = 40
 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
 FILL_QUANTILE = 0.001
 FILLED_NOTE = "NaN or infinite voxels set to the darkest finite value"
-LONGEST_MM = 1e4  # longest side of a volume: a body with the table is 2.5 m
-MOST_PIXELS = 2**15  # longest in-plane side of an axial cut over its smallest in-plane spacing
+MAX_SIDE_MM = 1e4  # longest side of a volume: a body with the table is 2.5 m
+MAX_SIDE_PIXELS = 2**15  # longest in-plane side of an axial cut over its smallest in-plane spacing
 LABEL_MIN_VOXELS = 32**3  # in fewer voxels equal neighbours can be chance
 
 
@@ -59,19 +59,19 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
             f"{source}: the affine holds NaN or infinite numbers. Convert the series again.",
         )
     spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    least_mm, most_mm = SPACING_MM
+    least_mm, most_mm = SPACING_RANGE_MM
     if spacing_mm.min() < least_mm or spacing_mm.max() > most_mm:
         raise VolumeError(
             "volume-geometry",
-            f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing_mm)} mm; each side must be "
+            f"{source}: voxels of {join_sizes(f'{mm:.4g}' for mm in spacing_mm)} mm; each side must be "
             f"{least_mm:g} to {most_mm:g} mm. Check the header's unit, or convert the series again.",
         )
     farthest_mm = float(np.abs(vox_to_ras[:3, 3]).max())
-    if farthest_mm > FARTHEST_MM:
+    if farthest_mm > MAX_DISTANCE_MM:
         raise VolumeError(
             "volume-geometry",
             f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
-            f"{FARTHEST_MM:g} mm are accepted. Check the header's unit, or convert the series again.",
+            f"{MAX_DISTANCE_MM:g} mm are accepted. Check the header's unit, or convert the series again.",
         )
     directions = vox_to_ras[:3, :3] / spacing_mm
     largest_cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
@@ -93,12 +93,12 @@ def refuse_plane(volume: Volume) -> None:
     columns, rows, _ = shape
     sides_mm = np.asarray(shape) * spacing_mm
     pixels_wide = sides_mm[:2].max() / spacing_mm[:2].min()
-    if sides_mm.max() > LONGEST_MM or pixels_wide > MOST_PIXELS:
+    if sides_mm.max() > MAX_SIDE_MM or pixels_wide > MAX_SIDE_PIXELS:
         raise VolumeError(
             "volume-geometry",
-            f"{volume.source}: {times(shape)} voxels of {times(f'{mm:.4g}' for mm in spacing_mm)} mm, "
+            f"{volume.source}: {join_sizes(shape)} voxels of {join_sizes(f'{mm:.4g}' for mm in spacing_mm)} mm, "
             f"{sides_mm.max():,.0f} mm long and up to {pixels_wide:,.0f} pixels wide; "
-            f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are accepted. "
+            f"{MAX_SIDE_MM:,.0f} and {MAX_SIDE_PIXELS:,} are accepted. "
             "Check the header's spacings, or convert the series again.",
         )
     if min(columns, rows) < 2:
@@ -109,11 +109,11 @@ def refuse_plane(volume: Volume) -> None:
         )
 
 
-def usable_voxels(
+def make_voxels_usable(
     source: str, voxels: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are
-    set to `dark_intensity` of the others.
+    set to `estimate_dark_intensity` of the others.
 
     Raises VolumeError "volume-nonfinite" if half or more are such, "volume-constant" if all others
     are equal.
@@ -125,18 +125,18 @@ def usable_voxels(
         highest = float(voxels.max())
     if not (-LARGEST_INTENSITY <= lowest <= highest <= LARGEST_INTENSITY):
         is_finite = np.abs(voxels) <= LARGEST_INTENSITY
-        notes = non_finite_notes(
+        notes = note_non_finite_voxels(
             source, voxels.size - int(np.count_nonzero(is_finite)), voxels.size
         )
         lowest = float(voxels[is_finite].min())
         highest = float(voxels[is_finite].max())
-        sample = lattice(np.where(is_finite, voxels, np.float32(np.nan)))
-        voxels = np.where(is_finite, voxels, dark_intensity(sample, lowest))
+        sample = sample_lattice(np.where(is_finite, voxels, np.float32(np.nan)))
+        voxels = np.where(is_finite, voxels, estimate_dark_intensity(sample, lowest))
     refuse_constant(source, lowest, highest)
     return voxels, notes
 
 
-def dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
+def estimate_dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
     """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are
     filled; `low` if there are none.  Not the minimum: a single broken voxel would give all filled
     ones its value, and the window would show everything else white."""
@@ -146,7 +146,7 @@ def dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
     )
 
 
-def non_finite_notes(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
+def note_non_finite_voxels(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
     """One note if some voxels are not finite, else none.  Raises VolumeError "volume-nonfinite" if half or more
     are not."""
     if 2 * bad_count >= voxel_count:
@@ -170,12 +170,12 @@ def refuse_constant(source: str, low: float, high: float) -> None:
 def refuse_ct(volume: Volume) -> None:
     """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is
     in CT; a value that most of them have in a sample is named, as it may be a constant fill."""
-    if volume.voxels.min() > CT_AIR:  # most volumes: counted below, each voxel takes a byte
+    if volume.voxels.min() > CT_AIR_HU:  # most volumes: counted below, each voxel takes a byte
         return
-    air_share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
+    air_share = np.count_nonzero(volume.voxels <= CT_AIR_HU) / volume.voxels.size
     if air_share > CT_AIR_SHARE:
-        sample = lattice(volume.voxels)
-        fill_value, fill_share = most_frequent(sample[sample <= CT_AIR])
+        sample = sample_lattice(volume.voxels)
+        fill_value, fill_share = most_frequent_value(sample[sample <= CT_AIR_HU])
         fill_phrase = ""
         remedy = ""
         if fill_share > 0.5:
@@ -183,7 +183,7 @@ def refuse_ct(volume: Volume) -> None:
             remedy = "; if it is MR, fill with 0 instead"
         raise VolumeError(
             "volume-ct",
-            f"{volume.source}: {air_share:.0%} of the voxels are at or below {CT_AIR:g}{fill_phrase}, like air in "
+            f"{volume.source}: {air_share:.0%} of the voxels are at or below {CT_AIR_HU:g}{fill_phrase}, like air in "
             "CT (Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
             f"magnitudes{remedy}.",
         )
@@ -191,19 +191,24 @@ def refuse_ct(volume: Volume) -> None:
 
 def refuse_labels(volume: Volume) -> None:
     """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background
-    (`_background_values`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
+    (`_find_background_values`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
     equal voxels has them too: more than FEW_LABELS values must also be gathered, each in a place of
     its own.  Volumes under 32³ voxels are not tested."""
-    glance = _sample_at_a_glance(volume.voxels)
+    glance = _sample_few_voxels(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
-    background_values = _background_values(glance)
-    has_many_values = len(np.unique(glance)) > FEW_LABELS
-    if has_many_values and _position_share(glance, background_values) < LEAST_POSITION_SHARE:
+    background_values = _find_background_values(glance)
+    has_many_values = len(np.unique(glance)) > MAX_FEW_LABELS
+    if (
+        has_many_values
+        and _explained_position_share(glance, background_values) < LEAST_POSITION_SHARE
+    ):
         return
-    flatness = sum(_flatness(volume.voxels, axis, background_values) for axis in range(3)) / 3
+    flatness = (
+        sum(_measure_flatness(volume.voxels, axis, background_values) for axis in range(3)) / 3
+    )
     least_flatness = PARCEL_FLATNESS if has_many_values else LABEL_FLATNESS
-    sample = lattice(volume.voxels)
+    sample = sample_lattice(volume.voxels)
     if flatness > least_flatness and np.array_equal(sample, np.rint(sample)):
         raise VolumeError(
             "volume-labels",
@@ -223,19 +228,21 @@ def refuse_modality(source: str, modality: str) -> None:
         )
 
 
-def times(numbers: Iterable[object]) -> str:
+def join_sizes(numbers: Iterable[object]) -> str:
     """The numbers joined for a message: 3 × 4 × 5."""
     return " × ".join(map(str, numbers))
 
 
-def _sample_at_a_glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
+def _sample_few_voxels(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
     """At most GLANCE_VOXELS voxels of a volume, (i, j, k), on a regular lattice."""
     return voxels[
-        tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, GLANCE_VOXELS))
+        tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, SMALL_SAMPLE_VOXELS))
     ]
 
 
-def _position_share(glance: NDArray[np.float32], background_values: NDArray[np.float32]) -> float:
+def _explained_position_share(
+    glance: NDArray[np.float32], background_values: NDArray[np.float32]
+) -> float:
     """How much of the variance of positions along an axis the values of a sample (i, j, k) explain,
     the background excepted; the second largest of the three axes, since left and right may share
     labels, and brightness may fall off along one.  Adjusted for their number: 0 for values that lie
@@ -258,15 +265,15 @@ def _position_share(glance: NDArray[np.float32], background_values: NDArray[np.f
     return float(1 - sorted(unexplained_shares)[1] * (voxel_count - 1) / degrees_of_freedom)
 
 
-def _background_values(sample: NDArray[np.float32]) -> NDArray[np.float32]:
+def _find_background_values(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The two most frequent values of a sample, or one if it has under 16: possible background
     values, be it 0 or -500."""
     values, value_counts = np.unique(sample, return_counts=True)
-    ground_count = MAX_GROUNDS if len(values) >= FEWEST_GREYS else 1
+    ground_count = MAX_BACKGROUND_VALUES if len(values) >= LEAST_GREY_VALUES else 1
     return values[np.argsort(-value_counts, kind="stable")][:ground_count]
 
 
-def _flatness(
+def _measure_flatness(
     voxels: NDArray[np.float32], axis: int, background_values: NDArray[np.float32]
 ) -> float:
     """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for
@@ -277,7 +284,9 @@ def _flatness(
     """
     slow_axis = int(np.argmax(np.abs(voxels.strides)))
     plane_slices = [slice(None)] * 3
-    plane_slices[slow_axis] = slice(None, None, max(1, voxels.shape[slow_axis] // FLATNESS_PLANES))
+    plane_slices[slow_axis] = slice(
+        None, None, max(1, voxels.shape[slow_axis] // LEAST_FLATNESS_PLANES)
+    )
     voxels_before, voxels_after = (
         np.moveaxis(np.moveaxis(voxels, axis, 0)[range_along_axis], 0, axis)[tuple(plane_slices)]
         for range_along_axis in (slice(None, -1), slice(1, None))

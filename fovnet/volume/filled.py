@@ -15,21 +15,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, lattice
+from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, sample_lattice
 from fovnet.volume.volume import Volume
 
 # of the voxels: a fill in fewer does not change what is shown as black
-LEAST_SHARE = BLACK_PERCENTILE / 100
+LEAST_FILL_SHARE = BLACK_PERCENTILE / 100
 # of the other voxels may be negative: the border of a fill, and the overshoot of splines
-INTERPOLATED_SHARE = 0.1
-CT_AIR = -900.0  # Hounsfield units: air is -1000, lung above -900
+MAX_INTERPOLATED_SHARE = 0.1
+CT_AIR_HU = -900.0  # Hounsfield units: air is -1000, lung above -900
 """A fill above it is farther below 0 than the image reaches above it."""
 
 
-def without_fill(volume: Volume) -> Volume:
+def remove_fill(volume: Volume) -> Volume:
     """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself
     if it has no fill."""
-    fill_value = fill_of(lattice(volume.voxels))
+    fill_value = find_fill_value(sample_lattice(volume.voxels))
     if fill_value is None:
         return volume
     fill_share = np.count_nonzero(volume.voxels == fill_value) / volume.voxels.size
@@ -41,25 +41,25 @@ def without_fill(volume: Volume) -> Volume:
     )
 
 
-def fill_of(sample: NDArray[np.float32]) -> float | None:
+def find_fill_value(sample: NDArray[np.float32]) -> float | None:
     """The constant fill in a sample of voxels (m,); None if there is none."""
-    fill_value, fill_share = most_frequent(sample[sample < 0])
-    if fill_share * np.count_nonzero(sample < 0) < LEAST_SHARE * sample.size:
+    fill_value, fill_share = most_frequent_value(sample[sample < 0])
+    if fill_share * np.count_nonzero(sample < 0) < LEAST_FILL_SHARE * sample.size:
         return None
     image_values = sample[sample != fill_value]
     if not image_values.size:
         return None
     dark_intensity, bright_intensity = np.percentile(
-        image_values, (100 * INTERPOLATED_SHARE, CLIP_PERCENTILE)
+        image_values, (100 * MAX_INTERPOLATED_SHARE, CLIP_PERCENTILE)
     )
     return (
         fill_value
-        if dark_intensity >= 0 and (fill_value <= CT_AIR or -fill_value > bright_intensity)
+        if dark_intensity >= 0 and (fill_value <= CT_AIR_HU or -fill_value > bright_intensity)
         else None
     )
 
 
-def most_frequent(values: NDArray[np.float32]) -> tuple[float, float]:
+def most_frequent_value(values: NDArray[np.float32]) -> tuple[float, float]:
     """The most frequent of some values (m,) and its share of them; (0, 0) if there are none."""
     if not values.size:
         return 0.0, 0.0

@@ -19,21 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import GLANCE_VOXELS, LARGEST_INTENSITY, times, usable_voxels
-from fovnet.volume.intensity import CLIP_PERCENTILE, lattice
-from fovnet.volume.unpacking import DAMAGE_EXCEPTIONS, drain, stored_numbers
+from fovnet.volume.checks import (
+    LARGEST_INTENSITY,
+    SMALL_SAMPLE_VOXELS,
+    join_sizes,
+    make_voxels_usable,
+)
+from fovnet.volume.intensity import CLIP_PERCENTILE, sample_lattice
+from fovnet.volume.unpacking import DAMAGE_EXCEPTIONS, read_numbers, read_to_end
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4  # of float32, in which a volume is held
 # of a volume: 512 × 512 × 2048 voxels, 1 GB as int16; half the budget of a batch
-MOST_BYTES = 2**31
+MAX_FRAME_BYTES = 2**31
 MAX_UNUSABLE_FRAMES = 64  # unusable frames after which the others are not tried
 # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
 LEAST_BRIGHTNESS_RATIO = 0.05
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16  # the limit of NRRD
-MAX_LEFTOVER_BYTES = 4096  # after the voxels; padding to a page adds fewer
+MAX_TRAILING_BYTES = 4096  # after the voxels; padding to a page adds fewer
 
 
 @dataclass(frozen=True)
@@ -42,31 +47,31 @@ class StoredGrid:
 
     sizes      length of every axis, the fastest in the file first
     dtype      of a stored number, with its byte order
-    spatial    which of the axes are i, j, k; every other one counts frames
+    spatial_axes    which of the axes are i, j, k; every other one counts frames
     slope      an intensity is slope · stored + intercept
     intercept  in units of intensity
     """
 
     sizes: tuple[int, ...]
     dtype: np.dtype[Any]
-    spatial: tuple[int, int, int] = (0, 1, 2)
+    spatial_axes: tuple[int, int, int] = (0, 1, 2)
     slope: float = 1.0
     intercept: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Number of voxels of a frame along i, j, k."""
-        i, j, k = (self.sizes[axis] for axis in self.spatial)
+        i, j, k = (self.sizes[axis] for axis in self.spatial_axes)
         return i, j, k
 
     @property
-    def frame_axes(self) -> int:
+    def block_axis_count(self) -> int:
         """How many of the first axes must be read at once for a whole frame: 3 if frames follow one
         another."""
-        return max(self.spatial) + 1
+        return max(self.spatial_axes) + 1
 
     @property
-    def bytes(self) -> int:
+    def byte_count(self) -> int:
         """Bytes of all numbers, uncompressed."""
         return math.prod(self.sizes) * self.dtype.itemsize
 
@@ -75,10 +80,10 @@ def refuse_size(source: str, sizes: Sequence[int]) -> None:
     """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of
     memory."""
     frame_bytes = math.prod(map(int, sizes)) * VOXEL_BYTES
-    if frame_bytes > MOST_BYTES:
+    if frame_bytes > MAX_FRAME_BYTES:
         raise VolumeError(
             "volume-too-large",
-            f"{source}: {times(sizes)} voxels take {frame_bytes:,} bytes of memory; {MOST_BYTES:,} are "
+            f"{source}: {join_sizes(sizes)} voxels take {frame_bytes:,} bytes of memory; {MAX_FRAME_BYTES:,} are "
             "allowed. Check the header, or resample the volume to larger voxels.",
         )
 
@@ -92,13 +97,13 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
     if len(grid.sizes) > MAX_AXES or min(grid.sizes) < 0:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: a grid of {times(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
+            f"{path}: a grid of {join_sizes(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
             "Export it again.",
         )
     if 0 in grid.sizes:
         raise VolumeError(
             "volume-shape",
-            f"{path}: the grid is {times(grid.sizes)}, without a single voxel. Export it again.",
+            f"{path}: the grid is {join_sizes(grid.sizes)}, without a single voxel. Export it again.",
         )
     if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
         raise VolumeError(
@@ -106,16 +111,16 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
             f"{path}: the header scales the voxels by {grid.slope:g} and {grid.intercept:g}. "
             "Export it again.",
         )
-    refuse_size(str(path), grid.sizes[: grid.frame_axes])
-    if stored_bytes is not None and stored_bytes < grid.bytes:
+    refuse_size(str(path), grid.sizes[: grid.block_axis_count])
+    if stored_bytes is not None and stored_bytes < grid.byte_count:
         raise VolumeError(
             "volume-truncated",
-            f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
+            f"{path}: {join_sizes(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.byte_count:,} "
             f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.",
         )
 
 
-def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[str, ...]:
+def note_trailing_bytes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[str, ...]:
     """At most one note, on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes
     as whole frames follow.
 
@@ -123,13 +128,13 @@ def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[st
     plane, and not of whole frames: the header then states too small a grid, and planes may be
     sheared.  Less than MAX_LEFTOVER_BYTES, or an unknown number (None), is accepted.
     """
-    frame_bytes = math.prod(grid.sizes[: grid.frame_axes]) * grid.dtype.itemsize
-    if rest_bytes is None or rest_bytes < max(MAX_LEFTOVER_BYTES, frame_bytes // max(grid.shape)):
+    frame_bytes = math.prod(grid.sizes[: grid.block_axis_count]) * grid.dtype.itemsize
+    if rest_bytes is None or rest_bytes < max(MAX_TRAILING_BYTES, frame_bytes // max(grid.shape)):
         return ()
     if rest_bytes % frame_bytes:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels, but "
+            f"{path}: {rest_bytes:,} bytes follow the {grid.byte_count:,} of {join_sizes(grid.sizes)} voxels, but "
             "none should: the header seems to give too small a grid. Export it again.",
         )
     return (
@@ -138,7 +143,7 @@ def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[st
     )
 
 
-def stored_type(
+def dtype_of_type_code(
     path: Path,
     type_code: int,
     dtype_by_code: Mapping[int, str],
@@ -161,7 +166,7 @@ def stored_type(
     return np.dtype(dtype_by_code[type_code])
 
 
-def read_grid(
+def read_first_usable_frame(
     path: Path,
     stream: BinaryIO,
     grid: StoredGrid,
@@ -173,32 +178,34 @@ def read_grid(
     """The first usable frame in a stream at the first voxel; `notes` are put before its own.
 
     tagged  whether the format lets anything follow the voxels
-    A file of one frame is read to its end, where a checksum may be.  Raises VolumeError as `first_usable`,
-    and for what follows one frame as `rest_notes`.
+    A file of one frame is read to its end, where a checksum may be.  Raises VolumeError as `choose_usable_frame`,
+    and for what follows one frame as `note_trailing_bytes`.
     """
     frame_count = math.prod(grid.sizes) // math.prod(grid.shape)
-    usable_frame = first_usable(path, frames(path, stream, grid), frame_count)
+    usable_frame = choose_usable_frame(path, read_frames(path, stream, grid), frame_count)
     notes = (*notes, *usable_frame.notes)
-    if math.prod(grid.sizes[grid.frame_axes :]) == 1:
-        bytes_after_voxels = drain(stream)
+    if math.prod(grid.sizes[grid.block_axis_count :]) == 1:
+        bytes_after_voxels = read_to_end(stream)
         if not tagged:
-            notes += rest_notes(path, grid, bytes_after_voxels)
+            notes += note_trailing_bytes(path, grid, bytes_after_voxels)
     return Volume(usable_frame.voxels, vox_to_ras, str(path), notes)
 
 
-def frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDArray[np.float32]]:
+def read_frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDArray[np.float32]]:
     """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it
     is requested."""
-    block_shape = grid.sizes[: grid.frame_axes]
-    for _ in range(math.prod(grid.sizes[grid.frame_axes :])):
+    block_shape = grid.sizes[: grid.block_axis_count]
+    for _ in range(math.prod(grid.sizes[grid.block_axis_count :])):
         voxels = np.empty(math.prod(block_shape), np.float32)
         filled_count = 0
-        for stored_piece in stored_numbers(path, stream, math.prod(block_shape), grid.dtype):
-            voxels[filled_count : filled_count + len(stored_piece)] = intensities(
+        for stored_piece in read_numbers(path, stream, math.prod(block_shape), grid.dtype):
+            voxels[filled_count : filled_count + len(stored_piece)] = scale_to_intensities(
                 stored_piece, grid
             )
             filled_count += len(stored_piece)
-        spatial_first = np.moveaxis(voxels.reshape(block_shape, order="F"), grid.spatial, (0, 1, 2))
+        spatial_first = np.moveaxis(
+            voxels.reshape(block_shape, order="F"), grid.spatial_axes, (0, 1, 2)
+        )
         for frame_index in np.ndindex(*spatial_first.shape[3:]):
             frame = spatial_first[(..., *frame_index)]
             # of interleaved ones a view would keep all in memory
@@ -211,7 +218,7 @@ class UsableFrame(NamedTuple):
 
     voxels      (i, j, k), all finite
     notes       on what was done and chosen
-    brightness  see `brightness`; 0 for a single frame
+    brightness  see `measure_brightness`; 0 for a single frame
     """
 
     voxels: NDArray[np.float32]
@@ -219,7 +226,7 @@ class UsableFrame(NamedTuple):
     brightness: float
 
 
-def first_usable(
+def choose_usable_frame(
     path: Path, frames_in_order: Iterable[NDArray[np.float32]], frame_count: int
 ) -> UsableFrame:
     """The first usable of `frame_count` frames.  A frame with less than 5 % of the next one's brightness
@@ -238,7 +245,11 @@ def first_usable(
             if chosen_frame is None:
                 raise
             break  # damage after the chosen frame does not matter
-        frame_brightness = brightness(lattice(frame, GLANCE_VOXELS)) if frame_count > 1 else 0.0
+        frame_brightness = (
+            measure_brightness(sample_lattice(frame, SMALL_SAMPLE_VOXELS))
+            if frame_count > 1
+            else 0.0
+        )
         choice_note = f"frame {frame_number} of {frame_count}, the first usable one"
         if chosen_frame is not None:
             if chosen_frame.brightness >= LEAST_BRIGHTNESS_RATIO * frame_brightness:
@@ -249,7 +260,7 @@ def first_usable(
                 "perhaps noise or nearly empty"
             )
         try:
-            voxels, voxel_notes = usable_voxels(str(path), frame)
+            voxels, voxel_notes = make_voxels_usable(str(path), frame)
         except VolumeError as fault:
             if chosen_frame is not None:
                 break
@@ -268,7 +279,7 @@ def first_usable(
     return chosen_frame
 
 
-def brightness(sample: NDArray[np.float32]) -> float:
+def measure_brightness(sample: NDArray[np.float32]) -> float:
     """The 99.5th percentile of the absolute difference from the median, over the finite values of a
     sample (m,); 0 if there are none."""
     finite_values = sample[np.abs(sample) <= LARGEST_INTENSITY]
@@ -277,9 +288,9 @@ def brightness(sample: NDArray[np.float32]) -> float:
     return float(np.percentile(np.abs(finite_values - np.median(finite_values)), CLIP_PERCENTILE))
 
 
-def intensities(stored: NDArray[Any], grid: StoredGrid) -> NDArray[np.float32]:
+def scale_to_intensities(stored: NDArray[Any], grid: StoredGrid) -> NDArray[np.float32]:
     """Stored numbers as float32 intensities."""
-    # a float64 beyond float32 becomes inf, which `usable_voxels` handles
+    # a float64 beyond float32 becomes inf, which `make_voxels_usable` handles
     with np.errstate(over="ignore", invalid="ignore"):
         if grid.slope == 1.0 and grid.intercept == 0.0:
             return stored.astype(np.float32, copy=False)

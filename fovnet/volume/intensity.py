@@ -29,13 +29,13 @@ BLACK_PERCENTILE = 1.0
 WHITE_PERCENTILE = 99.0
 
 
-def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
+def estimate_window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     """(black, white) intensities of a finite, not constant volume (i, j, k); black < white.
 
     Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost
     empty volume), the extremes of all voxels.
     """
-    sample = lattice(voxels)
+    sample = sample_lattice(voxels)
     # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of
     # float32 values.
     clip_intensity, low_intensity = np.percentile(
@@ -52,7 +52,7 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     return float(voxels.min()), float(voxels.max())
 
 
-def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:
+def sample_lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:
     """At most `most` voxels of a volume, (m,), on a regular lattice that subsamples the longest
     axes first.
 

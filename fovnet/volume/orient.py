@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import times
-from fovnet.volume.intensity import LEAST_WINDOW_WIDTH, window
+from fovnet.volume.checks import join_sizes
+from fovnet.volume.intensity import LEAST_WINDOW_WIDTH, estimate_window
 from fovnet.volume.volume import NO_AXIS, Volume
 
 MAX_TILT_DEG = 20.0  # default limit above which a volume is resampled
@@ -43,11 +43,11 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     it is: a single slice fills no space.  Raises VolumeError "volume-too-large" if the grid would
     have more than MAX_STRAIGHT_VOXELS voxels, before memory is allocated.
     """
-    canonical = closest_canonical(volume)
-    tilt = tilt_deg(canonical.vox_to_ras)
+    canonical = reorder_to_closest_ras(volume)
+    tilt = measure_tilt_deg(canonical.vox_to_ras)
     if tilt > max_tilt_deg:
         tilt_phrase = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
-        straightened = None if min(volume.voxels.shape) == 1 else _straighten(canonical)
+        straightened = None if min(volume.voxels.shape) == 1 else _resample_straight(canonical)
         if straightened is None or np.ptp(straightened.voxels) <= LEAST_WINDOW_WIDTH:
             tilt_note = (
                 f"{tilt_phrase}, and too thin to be resampled: cut along the volume's own slices"
@@ -63,16 +63,16 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     return canonical
 
 
-def tilt_deg(vox_to_ras: NDArray[np.float64]) -> float:
+def measure_tilt_deg(vox_to_ras: NDArray[np.float64]) -> float:
     """The largest angle between an axis of a RAS-ordered affine and its scanner axis, in degrees."""
     cosines = np.diag(vox_to_ras)[:3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     return float(np.degrees(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
 
 
-def closest_canonical(volume: Volume) -> Volume:
+def reorder_to_closest_ras(volume: Volume) -> Volume:
     """The volume with its axes permuted and flipped to the nearest RAS order; a view of the same
     voxels."""
-    orientation = closest_axes(volume.vox_to_ras)
+    orientation = find_closest_axes(volume.vox_to_ras)
     vox_to_ras = volume.vox_to_ras @ orientations.inv_ornt_aff(orientation, volume.voxels.shape)  # type: ignore[no-untyped-call]
     # t + c·(n-1) rounds differently in each storage order
     vox_to_ras[:3, 3] = np.round(vox_to_ras[:3, 3], 6)
@@ -84,7 +84,7 @@ def closest_canonical(volume: Volume) -> Volume:
     return replace(volume, voxels=voxels, vox_to_ras=vox_to_ras + 0.0, images=images)
 
 
-def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
+def find_closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
     """nibabel's orientation (3, 2) of a grid, one row per stored axis: the RAS axis it becomes, and
     +1 or -1 for its direction.
 
@@ -105,7 +105,7 @@ def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
     return orientation
 
 
-def _straighten(canonical: Volume) -> Volume:
+def _resample_straight(canonical: Volume) -> Volume:
     """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and
     spacings."""
     stored_shape = np.asarray(canonical.voxels.shape)
@@ -114,7 +114,7 @@ def _straighten(canonical: Volume) -> Volume:
     if straight_spacing is None:
         raise VolumeError(
             "volume-too-large",
-            f"{canonical.source}: oblique, and {times(f'{side:.0f}' for side in straight_sides)} voxels along "
+            f"{canonical.source}: oblique, and {join_sizes(f'{side:.0f}' for side in straight_sides)} voxels along "
             "the scanner axes; the limit is "
             f"{MAX_STRAIGHT_VOXELS:,}. Check the affine, or resample it to voxels of even size.",
         )
@@ -129,7 +129,7 @@ def _straighten(canonical: Volume) -> Volume:
         tuple(straight_shape),
         order=1,
         mode="constant",
-        cval=window(canonical.voxels)[0],
+        cval=estimate_window(canonical.voxels)[0],
         prefilter=False,
     )
     centre_ras = canonical.vox_to_ras @ np.append((stored_shape - 1) / 2, 1.0)
@@ -140,7 +140,7 @@ def _straighten(canonical: Volume) -> Volume:
         canonical,
         voxels=voxels,
         vox_to_ras=vox_to_ras,
-        counted_z_mm=canonical.slice_heights_mm(),
+        label_slice_z_mm=canonical.slice_heights_mm(),
         images=images,
     )
 
@@ -168,10 +168,10 @@ def straight_grid(
     return spacing_mm, sides()
 
 
-def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> int:
+def count_straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> int:
     """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes;
     0 if there are too many."""
-    orientation = closest_axes(vox_to_ras)
+    orientation = find_closest_axes(vox_to_ras)
     axis_order = orientation[:, 0].argsort()
     spacing_mm, sides = straight_grid(
         vox_to_ras[:3, :3][:, axis_order], np.asarray(shape)[axis_order]

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 
-GZIP = b"\x1f\x8b"
-HEAD_BYTES = 140  # bytes to read to know a DICOM file: preamble, magic and the first element
+GZIP_MAGIC = b"\x1f\x8b"
+OPENING_BYTES = 140  # bytes to read to know a DICOM file: preamble, magic and the first element
 PIECE_BYTES = 1 << 20
-AT_ONCE = 1 << 20  # numbers in memory before they become float32
+NUMBERS_AT_ONCE = 1 << 20  # numbers in memory before they become float32
 # most bytes read after the voxels to reach gzip's checksum, or skipped before them
 MAX_SKIPPED_BYTES = 1 << 26
 # exceptions of a damaged stream
@@ -39,7 +39,9 @@ def has_preamble(opening: bytes) -> bool:
     This wins over any other magic number: NIfTI has its lowest intensity there, and in a text
     header no zero follows, as in a tag.  Source: DICOM PS3.10, 7.1.
     """
-    return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD_BYTES])
+    return opening[128:132] == b"DICM" and (
+        len(opening) <= 132 or b"\0" in opening[132:OPENING_BYTES]
+    )
 
 
 def regular_path(path: Path) -> Path:
@@ -53,7 +55,9 @@ def refuse_pipe(path: Path, mode: int) -> None:
     """Raises VolumeError "volume-unreadable" for the mode of a pipe, a socket or a device: opening
     one may block for ever."""
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        kind_of_file = next(kind_name for is_of_kind, kind_name in _FILE_KINDS if is_of_kind(mode))
+        kind_of_file = next(
+            kind_name for is_of_kind, kind_name in _SPECIAL_FILE_KINDS if is_of_kind(mode)
+        )
         raise VolumeError(
             "volume-unreadable",
             f"{path}: this is {kind_of_file}, not a file on disk. Copy its contents into a file.",
@@ -64,7 +68,7 @@ def open_unpacked(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
     file = regular_path(path).open("rb")
     try:
-        is_packed = begins_like_gzip(file.read(HEAD_BYTES))
+        is_packed = begins_like_gzip(file.read(OPENING_BYTES))
         file.seek(0)
     except BaseException:
         file.close()
@@ -75,7 +79,7 @@ def open_unpacked(path: Path) -> BinaryIO:
 def is_gzip(path: Path) -> bool:
     """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
     with regular_path(path).open("rb") as file:
-        return begins_like_gzip(file.read(HEAD_BYTES))
+        return begins_like_gzip(file.read(OPENING_BYTES))
 
 
 def unpack_opening(opening: bytes) -> bytes:
@@ -89,7 +93,7 @@ def unpack_opening(opening: bytes) -> bytes:
 
 def begins_like_gzip(opening: bytes) -> bool:
     """Whether the first bytes of a file are the magic of gzip, not the preamble of a DICOM file."""
-    return opening.startswith(GZIP) and not has_preamble(opening)
+    return opening.startswith(GZIP_MAGIC) and not has_preamble(opening)
 
 
 def decode_stream(file: BinaryIO, encoding: str) -> BinaryIO:
@@ -104,7 +108,7 @@ def decode_stream(file: BinaryIO, encoding: str) -> BinaryIO:
     return file
 
 
-def plain_bytes(stream: BinaryIO) -> int | None:
+def count_plain_bytes(stream: BinaryIO) -> int | None:
     """The number of bytes left in a stream; None for a gzip stream, where it is known only after
     decompression."""
     if isinstance(cast(Any, stream), _Gzip):
@@ -112,15 +116,15 @@ def plain_bytes(stream: BinaryIO) -> int | None:
     return os.fstat(stream.fileno()).st_size - stream.tell()
 
 
-def stored_numbers(
+def read_numbers(
     path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]
 ) -> Iterator[NDArray[Any]]:
     """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).
 
     Raises VolumeError "volume-truncated" if it ends before.
     """
-    for first_number in range(0, count, AT_ONCE):
-        number_piece = np.empty(min(AT_ONCE, count - first_number), dtype)
+    for first_number in range(0, count, NUMBERS_AT_ONCE):
+        number_piece = np.empty(min(NUMBERS_AT_ONCE, count - first_number), dtype)
         piece_bytes = memoryview(cast(Any, number_piece)).cast("B")
         filled_bytes = 0
         while filled_bytes < len(piece_bytes):
@@ -136,7 +140,7 @@ def stored_numbers(
         yield number_piece
 
 
-def skip(path: Path, stream: BinaryIO, count: int) -> None:
+def skip_bytes(path: Path, stream: BinaryIO, count: int) -> None:
     """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside
     0..64 MiB, "volume-truncated"."""
     if not 0 <= count <= MAX_SKIPPED_BYTES:
@@ -155,7 +159,7 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
         count -= piece_length
 
 
-def drain(stream: BinaryIO) -> int | None:
+def read_to_end(stream: BinaryIO) -> int | None:
     """The number of bytes left in a stream, read to its end: only there gzip verifies its checksum,
     and detects a flipped bit.
 
@@ -207,7 +211,7 @@ class _Zlib(io.RawIOBase):
         return 0
 
 
-_FILE_KINDS = (
+_SPECIAL_FILE_KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a character device"),

@@ -39,7 +39,7 @@ class Volume:
                 front, z to the head)
     source      path, for errors and the report
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
-    counted_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this
+    label_slice_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this
                   grid: a volume resampled by `orient.to_ras` keeps those of its closest-canonical form; else
                   None
     images      the source images, if the format has any; else None
@@ -52,7 +52,7 @@ class Volume:
     vox_to_ras: NDArray[np.float64]
     source: str
     notes: tuple[str, ...] = ()
-    counted_z_mm: NDArray[np.float64] | None = None
+    label_slice_z_mm: NDArray[np.float64] | None = None
     images: Images | None = None
 
     @property

@@ -16,7 +16,7 @@ from fovnet.cli import app
 from fovnet.config.files import load_settings, parse
 from fovnet.errors import CollectionError, FovnetError
 from fovnet.evaluate.gains import COLUMNS
-from fovnet.records import checksum, header_of, read_json, read_tsv, write_tsv
+from fovnet.records import checksum, read_columns, read_json, read_tsv, write_tsv
 from fovnet.results import SHIPPED_NETWORKS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -77,10 +77,10 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.net.family.model import build
     from fovnet.net.family.weights import save_network
     from fovnet.regions import DEFAULT
-    from fovnet.volume.slices.stack import Slicing, slice_format
+    from fovnet.volume.slices.stack import Slicing, describe_slice_format
 
     folder, prepare = tmp_path_factory.mktemp("begun"), {"target_spacing_mm": 6.0}
-    inputs = {"classes": list(DEFAULT.classes), "slices": slice_format(Slicing(**prepare))}
+    inputs = {"classes": list(DEFAULT.classes), "slices": describe_slice_format(Slicing(**prepare))}
     members = []
     for slot, rate in enumerate((-2, -1)):
         configuration = {**SMALL, "log10_learning_rate": rate}
@@ -113,7 +113,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
         answer.status in ("ok", "partly", "uncertain")
         and made.subjects == made.volumes == FEWEST_SUBJECTS
     )
-    assert header_of(made.table) == list(COLUMNS)
+    assert read_columns(made.table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
     assert [one["measure"] for one in told["gains"]] == [
         row["measure"] for row in read_tsv(made.table)

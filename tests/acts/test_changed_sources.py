@@ -17,7 +17,7 @@ import pytest
 from fovnet.acts.changed_sources import find_changed_volumes
 from fovnet.decision.earlier_answers import file_record
 from fovnet.records import read_json, write_json
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 
 
 def image(seed: int) -> nibabel.Nifti1Image:
@@ -50,7 +50,7 @@ def archive(tmp_path: Path, write: ModuleType) -> Path:
 def answered(archive: Path, out: Path) -> dict[str, str]:
     """What an answers folder says of the files, as `predict` writes it."""
     paths = {}
-    for source in find([archive]).sources:
+    for source in find_volumes([archive]).sources:
         name = source.path.name
         write_json(out / f"{name}.json", {"volume_id": name, "file": file_record(source)})
         paths[name] = str(source.path)

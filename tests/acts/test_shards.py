@@ -29,7 +29,7 @@ from fovnet.machine.locks import lock_folder
 from fovnet.records import read_json
 from fovnet.report.pages.covering import MEMORY_FILE_NAME
 from fovnet.volume.sources.shard_settings import SETTING_NAMES, SETTINGS_IN_ROWS, ShardSettings
-from fovnet.volume.sources.shards import read_survey, shard_list
+from fovnet.volume.sources.shards import read_survey, shard_list_path
 
 
 def fovnet(*words: object, status: int = 0) -> str:
@@ -89,7 +89,7 @@ def model(finished: Path, tmp_path: Path) -> Path:
 
 def answer(out: Path, model: Path, *words: object) -> None:
     for number in reversed(read_survey(out).shards):  # the order is of no account
-        listed = shard_list(out, number).read_text()
+        listed = shard_list_path(out, number).read_text()
         broken = "empty.nii" in listed or "broken.zip" in listed
         fovnet(
             "shard", "answer", out, "--shard", number, "--model", model, *words, status=3 * broken

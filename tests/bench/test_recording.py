@@ -135,7 +135,8 @@ def test_every_training_stands_in_the_table_as_it_went(
     assert np.array_equal(arrays["y"], scores_of(arrays["curves"], "lowest")[:, -1])
     assert np.allclose(table.cost, 2 * arrays["epoch_seconds"]) and (table.cost > 0).all()
     kinds = [
-        np.arange(64)[recorded.plan.pack.rows(split)] % CLASSES for split in ("train", "validation")
+        np.arange(64)[recorded.plan.pack.rows_in_split(split)] % CLASSES
+        for split in ("train", "validation")
     ]
     # every class is there: its weight is
     often = np.bincount(kinds[0], minlength=CLASSES) / len(kinds[0])

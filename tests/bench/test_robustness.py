@@ -37,8 +37,8 @@ from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.table_rows import RegionRow
-from fovnet.volume.collection.truth import truth_at
-from fovnet.volume.slices.stack import SliceStack, Slicing, cut, slice_format
+from fovnet.volume.collection.truth import find_classes_at_heights
+from fovnet.volume.slices.stack import SliceStack, Slicing, cut_slices, describe_slice_format
 from fovnet.volume.volume import Volume
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
@@ -49,7 +49,7 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     """One network, not trained."""
     folder = tmp_path_factory.mktemp("odd")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
+    facts = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(8.0, 20.0))}
     path = save_network(
         folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts
     )
@@ -138,7 +138,7 @@ def stack_of(low_mm: float, high_mm: float, spacing_mm: float = 5.0) -> SliceSta
         .uniform(1, 2, (64, 64, round((high_mm - low_mm) / spacing_mm)))
         .astype(np.float32)
     )
-    return cut(Volume(voxels, affine, "made"), target_spacing_mm=spacing_mm)
+    return cut_slices(Volume(voxels, affine, "made"), target_spacing_mm=spacing_mm)
 
 
 SHOWS = (
@@ -179,9 +179,11 @@ def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
     assert len(volumes) == 3
     for made in volumes:
         one = made()
-        stack = cut(one.volume, target_spacing_mm=8.0)
+        stack = cut_slices(one.volume, target_spacing_mm=8.0)
         assert one.regions is not None
-        shown = truth_at(stack.z_mm, stack.middle, len(stack.z_mm), one.regions, DEFAULT)
+        shown = find_classes_at_heights(
+            stack.z_mm, stack.middle_slices, len(stack.z_mm), one.regions, DEFAULT
+        )
         assert {row.region for row in one.regions} <= set(DEFAULT.classes)
         assert shown.any(axis=1).all() and shown[:, :-1].any()
 

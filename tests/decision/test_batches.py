@@ -38,7 +38,7 @@ from fovnet.report.exports.answers import read_answers
 from fovnet.report.pages.answers_folder import claim_folder
 from fovnet.report.pages.covering import MEMORY_FILE_NAME
 from fovnet.report.pages.predictions import write
-from fovnet.volume.slices.stack import Slicing, slice_format
+from fovnet.volume.slices.stack import Slicing, describe_slice_format
 from fovnet.volume.sources.source import source_of
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -113,7 +113,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An ensemble of one tiny network with weights as drawn."""
     folder = tmp_path_factory.mktemp("model")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    inputs = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(**PREPARE))}
+    inputs = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(**PREPARE))}
     path = save_network(
         folder / "slot-0003.safetensors", build(net, torch.Generator().manual_seed(3)), net, inputs
     )
@@ -738,7 +738,9 @@ def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_an
         source = source_of(tmp_path / name)
         seen = slicing(source)
         assert getattr(seen.result, "code", None) == code
-        assert (source.content is None) == (name == "pipe.nii") and seen.source.places is not None
+        assert (source.content_checksum is None) == (
+            name == "pipe.nii"
+        ) and seen.source.file_stamps is not None
 
 
 def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> None:
@@ -747,7 +749,7 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
     for late, still in ((False, True), (True, False)):
         path.write_bytes(image(1).to_bytes()[:-50])
         source = source_of(path)
-        assert source.places
+        assert source.file_stamps
         fault = VolumeError("volume-truncated", f"{path}: the voxels end early.")
         seen = AnsweredVolume(refusal("a", str(path), fault), source=source)
         if late:

@@ -206,5 +206,5 @@ def test_slices_of_its_own_are_counted_where_a_volume_was_resampled(
 ) -> None:
     """Of three slices that are cut into forty across, nothing could contradict the answer."""
     whole = known(slices=40)
-    cut = replace(whole, stack=replace(whole.stack, counted_slices=own))
+    cut = replace(whole, stack=replace(whole.stack, label_slice_count=own))
     assert bool(list(too_few_slices.sentences(too_few_slices.measure(cut), RULE))) == few

@@ -31,9 +31,9 @@ from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.stack import Slicing, slice_format
+from fovnet.volume.slices.stack import Slicing, describe_slice_format
 
-INPUTS = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(3.0, 20.0))}
+INPUTS = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(3.0, 20.0))}
 NET = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
 RULE = Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None))
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -439,12 +439,12 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
             "its classes are none, spine",
         ),
         (
-            {**INPUTS, "slices": slice_format(Slicing(8.0, 20.0))},
+            {**INPUTS, "slices": describe_slice_format(Slicing(8.0, 20.0))},
             "weights-other-slices",
             "target_spacing_mm = 8.0, these have 3.0",
         ),
         (
-            {**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}},
+            {**INPUTS, "slices": {**describe_slice_format(Slicing(3.0, 20.0)), "side": 96}},
             "weights-other-slices",
             "side = 96, these have 128",
         ),

@@ -30,7 +30,7 @@ from fovnet.errors import ModelError
 from fovnet.net.family.weights import save_tensors
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
-from fovnet.volume.slices.stack import cut
+from fovnet.volume.slices.stack import cut_slices
 from fovnet.volume.volume import Volume
 from tests.decision.measured import known_of, signs_of, stack_of
 
@@ -144,7 +144,7 @@ def test_spans_end_where_the_volume_ends(slices: int) -> None:
     """Slices of 2 mm in cuts of two: the last takes what is left over, and of three slices there is but one
     cut."""
     voxels = np.random.default_rng(1).random((16, 16, slices)).astype(np.float32)
-    stack = cut(Volume(voxels, np.diag([10.0, 10.0, 2.0, 1.0]), "made"))
+    stack = cut_slices(Volume(voxels, np.diag([10.0, 10.0, 2.0, 1.0]), "made"))
     chest = np.full((1, len(stack.z_mm), len(DEFAULT.classes)), 0.01, dtype=np.float32)
     chest[:, :, DEFAULT.classes.index("chest")] = 0.94
     (span,) = (
@@ -274,7 +274,7 @@ def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
     """The same pixels at a tenth of the size: whatever is surely predicted of a person is not surely
     predicted of it."""
     voxels = np.tile(np.linspace(0, 900, 60, dtype=np.float32)[:, None, None], (1, 60, 80))
-    stack = cut(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
+    stack = cut_slices(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
     example = bodies(1, noise=0.5)
     outputs = seen(replace(example, probabilities=example.probabilities[: len(stack.z_mm)]), 1)
     codes = (

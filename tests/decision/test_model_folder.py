@@ -36,7 +36,7 @@ from fovnet.net.inference.engines import ENGINE_BY_NAME, installed_engines
 from fovnet.records import checksum
 from fovnet.results import Results
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
-from fovnet.volume.slices.stack import cut
+from fovnet.volume.slices.stack import cut_slices
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Volume
 
@@ -88,7 +88,7 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 def answer_of(ensemble: Ensemble) -> dict[str, Any]:
     """The numbers of an answer, by name."""
-    stack = cut(BODY)
+    stack = cut_slices(BODY)
     outputs = ensemble.outputs_on(stack)
     given = ensemble.judge.answer("one", "", outputs, stack)
     bearing = ensemble.orientation and ensemble.orientation.bearing(stack)

@@ -28,7 +28,7 @@ from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.formats.nifti import TEMPLATE_NOTE
-from fovnet.volume.slices.noisy_air import NOTE
+from fovnet.volume.slices.noisy_air import BLACKENED_NOTE
 
 K = len(DEFAULT.classes)
 WEIGHTS = (0.8, 0.2)
@@ -99,7 +99,7 @@ def ensemble_of(*inputs: str) -> Ensemble:
 
 
 def scored(pack: Pack, ensemble: Ensemble) -> ScoredSlices:
-    rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED_SPLITS]))
+    rows = np.sort(np.concatenate([pack.rows_in_split(split) for split in SCORED_SPLITS]))
     return ScoredSlices(rows, ensemble.outputs(pack.pixels, None, rows, pack.placing), WEIGHTS)
 
 
@@ -126,7 +126,7 @@ def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
     pack, ensemble, found = asked
     turned = []
     for index in range(1, len(pack.records)):
-        seen, alone = found.of(pack, index), ensemble.outputs_on(pack.stack(index))
+        seen, alone = found.of(pack, index), ensemble.outputs_on(pack.stack_of_volume(index))
         np.testing.assert_allclose(seen.members, alone.members, atol=1e-6)
         assert (seen.turned is None) == (alone.turned is None)
         if seen.turned is not None and alone.turned is not None:
@@ -148,7 +148,7 @@ def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(
     for index, volume, one in zip(
         volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True
     ):
-        stack = pack.stack(index)
+        stack = pack.stack_of_volume(index)
         alone = judge.decision(ensemble.outputs_on(stack), stack.z_mm)
         tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
         assert volume.answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
@@ -171,14 +171,19 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
         .arrays(),
     )
     found = ScoredSlices.read(read_npz(tmp_path / "p.npz"))
-    seen, alone = found.of(pack, 1).brightened, ensemble.outputs_on(pack.stack(1)).brightened
+    seen, alone = (
+        found.of(pack, 1).brightened,
+        ensemble.outputs_on(pack.stack_of_volume(1)).brightened,
+    )
     assert seen is not None and alone is not None
     np.testing.assert_allclose(seen, alone, atol=1e-6)
     assert np.isfinite(seen[:, :5]).all() and np.isnan(seen[:, 5:]).all()
     assert found.of(pack, 2).brightened is None
 
 
-@pytest.mark.parametrize(("note", "code"), [(NOTE, "noisy-air"), (TEMPLATE_NOTE, "template")])
+@pytest.mark.parametrize(
+    ("note", "code"), [(BLACKENED_NOTE, "noisy-air"), (TEMPLATE_NOTE, "template")]
+)
 def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_about_alone(
     note: str, code: str
 ) -> None:
@@ -196,8 +201,8 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
         answers = [volume.answer for volume in decisions(pack, found, split, ensemble.judge)]
         assert [code in answer.codes.split() for answer in answers] == [True, False]
         seen = [one.stack for one in labelled_volumes(pack, found, split)]
-        assert [stack.noise_blackened or stack.in_template for stack in seen] == [True, False]
-    stack = pack.stack(1)
+        assert [stack.is_noise_blackened or stack.is_in_template for stack in seen] == [True, False]
+    stack = pack.stack_of_volume(1)
     assert code in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
     assert (
         code
@@ -251,7 +256,9 @@ def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_name
     member = np.eye(K, dtype=np.float32)[
         [DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]
     ]
-    outputs = ensemble.with_turned(MemberOutputs(np.stack([member, member])), pack.stack(1))
+    outputs = ensemble.with_turned(
+        MemberOutputs(np.stack([member, member])), pack.stack_of_volume(1)
+    )
     assert (outputs.turned is not None) == asked
 
 

@@ -21,7 +21,7 @@ from fovnet.net.training.precision import write_weights
 from fovnet.records import read_json
 from fovnet.results import Results
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
-from fovnet.volume.slices.stack import cut
+from fovnet.volume.slices.stack import cut_slices
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doub
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
         one = (surround_with_noise(person, np.random.default_rng(1)) if noisy else person).volume
-        stack = cut(
+        stack = cut_slices(
             one,
             target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]),
             blacken_noise=blacken,

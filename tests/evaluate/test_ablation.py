@@ -45,7 +45,7 @@ def study(packed):
     ).astype(np.float32)
     start = packed.probabilities_of(pack.truth[rows], rng, 6.0)
     shipped = members.mean(axis=0, dtype=np.float64)
-    validation = np.isin(rows, pack.rows("validation"))
+    validation = np.isin(rows, pack.rows_in_split("validation"))
     networks = Networks(
         shipped,
         members,
@@ -77,7 +77,7 @@ def test_every_arm_of_every_ladder_is_there(found):
 
 def test_raw_is_the_most_probable_class_of_each_slice(found, study):
     pack, networks, rows = study
-    test = np.isin(rows, pack.rows("test"))
+    test = np.isin(rows, pack.rows_in_split("test"))
     wrong = (networks.shipped.argmax(axis=1) != networks.truth.argmax(axis=1))[test]
     one = value(found, "decision", "raw", "slice_error")
     assert (one.numerator, one.denominator) == (wrong.sum(), test.sum())

@@ -7,7 +7,7 @@ from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT, TOGETHER
-from fovnet.volume.collection.body_part import OTHER_PART, body_part, regions_named
+from fovnet.volume.collection.body_part import OTHER_PART, as_body_part_terms, find_regions_of_text
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from fovnet.volume.collection.body_part import OTHER_PART, body_part, regions_na
     ],
 )
 def test_codes_old_codes_and_free_text_are_understood(text, meant):
-    assert regions_named(text) == meant
+    assert find_regions_of_text(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_codes_old_codes_and_free_text_are_understood(text, meant):
     ],
 )
 def test_a_table_shows_known_words_alone(text, shown):
-    assert body_part(text) == shown
+    assert as_body_part_terms(text) == shown
 
 
 @pytest.fixture

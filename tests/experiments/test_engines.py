@@ -19,7 +19,7 @@ from fovnet.net.family.weights import save_network
 from fovnet.net.inference.engines import installed_engines
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
-from fovnet.volume.slices.stack import Slicing, slice_format
+from fovnet.volume.slices.stack import Slicing, describe_slice_format
 from tests.typed_words import output_of
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
@@ -29,7 +29,7 @@ PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 def model(tmp_path: Path) -> Path:
     """An ensemble of one tiny network with weights as drawn."""
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
-    facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
+    facts = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(8.0, 20.0))}
     path = save_network(
         tmp_path / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts
     )

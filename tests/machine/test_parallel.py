@@ -19,7 +19,7 @@ from hypothesis.strategies import data, integers, lists
 
 from fovnet.machine import parallel
 from fovnet.machine.parallel import READ_AHEAD, Admission, run_in_order
-from fovnet.volume.sources.memory import BYTES_PER_VOXEL, LEAST_BYTES, bytes_to_read
+from fovnet.volume.sources.memory import BYTES_PER_VOXEL, LEAST_BYTES, estimate_bytes_to_read
 from fovnet.volume.sources.source import source_of
 
 
@@ -70,18 +70,21 @@ def test_the_grid_in_the_header_says_what_reading_takes(tmp_path: Path, packed, 
     content = kind(np.zeros((11, 12, 13, 4), np.int16), np.eye(4), header).to_bytes()
     path = tmp_path / "v.nii"
     path.write_bytes(gzip.compress(content) if packed else content)
-    assert bytes_to_read(source_of(path)) == LEAST_BYTES + 11 * 12 * 13 * BYTES_PER_VOXEL
+    assert estimate_bytes_to_read(source_of(path)) == LEAST_BYTES + 11 * 12 * 13 * BYTES_PER_VOXEL
 
 
 def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_little(
     tmp_path: Path,
 ):
     (tmp_path / "v.mha").write_bytes(b"ObjectType = Image\nNDims = 3\n" + b"\0" * 99_971)
-    assert bytes_to_read(source_of(tmp_path / "v.mha")) == LEAST_BYTES + BYTES_PER_VOXEL * 100_000
+    assert (
+        estimate_bytes_to_read(source_of(tmp_path / "v.mha"))
+        == LEAST_BYTES + BYTES_PER_VOXEL * 100_000
+    )
     (tmp_path / "v.txt").write_bytes(b"no volume" * 10_000)
-    assert bytes_to_read(source_of(tmp_path / "v.txt")) == LEAST_BYTES
+    assert estimate_bytes_to_read(source_of(tmp_path / "v.txt")) == LEAST_BYTES
     for path in (tmp_path / "gone", Path("null\0byte")):
-        assert bytes_to_read(source_of(path)) == LEAST_BYTES
+        assert estimate_bytes_to_read(source_of(path)) == LEAST_BYTES
 
 
 def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path):

@@ -33,7 +33,7 @@ from fovnet.node.lobby import MOST_WAITING, Lobby
 from fovnet.node.peers import CALLERS_HERE
 from fovnet.node.places import lock_places
 from fovnet.node.tls import client_context, server_context
-from fovnet.volume.dicom.decoding import decodable_syntaxes
+from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from tests.node.parties import statuses
 
 # the library leaves sockets whose other end has gone to the garbage collector
@@ -193,7 +193,7 @@ def closed(end: socket.socket) -> bool:
 
 def test_the_door_offers_what_the_reader_reads_and_nothing_else(opened) -> None:
     here = opened()
-    readable = decodable_syntaxes()
+    readable = list_decodable_syntaxes()
     for syntax in (*readable, JPEG2000MC):
         ae = AE("SCANNER")
         for sop_class in MR_IMAGE_CLASSES:

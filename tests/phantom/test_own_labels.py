@@ -20,7 +20,7 @@ from fovnet.phantom.features import SCANNING
 from fovnet.phantom.own_labels import read_labels, simulate_labels
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import truth
+from fovnet.volume.collection.truth import find_classes_of_cuts
 from fovnet.volume.slices.stack import slice_volume
 
 # One process imports the simulator and forks the runs.  Run n is killed just before the n-th time that a file
@@ -79,7 +79,7 @@ def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(
     assert len(found.volumes) == 12 and table.exists()
     for row in found.volumes:
         stack = slice_volume(row.path)
-        seen = truth(stack, found.regions[row.volume_id], DEFAULT)
+        seen = find_classes_of_cuts(stack, found.regions[row.volume_id], DEFAULT)
         for flags, z in zip(seen, stack.z_mm, strict=True):
             # a cut of several slices has the label of its middle one
             if abs(z - 20) > 4:
@@ -626,7 +626,7 @@ def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_pat
     for row in (found := read_collection(tmp_path / "made")).volumes:
         stack = slice_volume(row.path)
         flags, brightness = (
-            truth(stack, found.regions[row.volume_id], DEFAULT),
+            find_classes_of_cuts(stack, found.regions[row.volume_id], DEFAULT),
             stack.pixels.mean(axis=(1, 2), dtype=float),
         )
         if brightness.max() > 3 * brightness.min():

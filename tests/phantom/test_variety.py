@@ -33,7 +33,7 @@ from fovnet.phantom.variety import CHANGE_BY_FEATURE, tilt_plan, vary_plan
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import truth
+from fovnet.volume.collection.truth import find_classes_of_cuts
 from fovnet.volume.slices.stack import Slicing, slice_volume
 
 PERSON = sample_person((4, 2))
@@ -173,7 +173,7 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
         tmp_path / "regions.tsv", REGION_COLUMNS, [{"volume_id": "one", **row} for row in rows]
     )
     stack = slice_volume(tmp_path / "one.nii.gz", Slicing())
-    seen = truth(stack, read_collection(tmp_path).regions["one"], DEFAULT)
+    seen = find_classes_of_cuts(stack, read_collection(tmp_path).regions["one"], DEFAULT)
     rungs = (
         np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
     )

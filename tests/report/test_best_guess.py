@@ -25,7 +25,7 @@ from fovnet.decision.doubts import Signs
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import NO, YES, best_guess, is_guess_sure
 from fovnet.evaluate.reading import spans_in
-from fovnet.records import plain
+from fovnet.records import as_json_type
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import StoredAnswer, answer_from_facts
 from fovnet.report.exports.bids import sidecar_facts
@@ -70,7 +70,7 @@ def told(probabilities: np.ndarray, signs: str, rule: Rule, folder) -> Told:
         "model": "m",
         "fovnet": {"version": "0"},
     }
-    body = json.loads(json.dumps(body, default=plain))
+    body = json.loads(json.dumps(body, default=as_json_type))
     rows = TableRows.of_line(TableRows.of(body).line)
     cells = dict(zip(answer_columns(REGIONS), rows.answer, strict=False))
     page = volume_page(body, PIXELS, DEFAULT)

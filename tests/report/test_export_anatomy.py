@@ -20,7 +20,7 @@ from fovnet.report.exports.copies import write_copies
 from fovnet.report.exports.headers import compare
 from fovnet.report.exports.identity import content_of
 from fovnet.report.exports.structured import build_report
-from fovnet.volume.collection.body_part import regions_named
+from fovnet.volume.collection.body_part import find_regions_of_text
 from tests.report.exported import answered, body, said
 
 RUNS = [DEFAULT.chain[first:stop] for first, stop in combinations(range(len(DEFAULT.chain) + 1), 2)]
@@ -71,7 +71,7 @@ def test_a_copy_names_all_regions_that_are_shown_and_no_others(
     coded = [DEFAULT.regions_of_code(item.CodeValue) for item in copy.AnatomicRegionSequence]
     assert frozenset().union(*coded) == set(regions)
     assert sum(map(len, coded)) == len(regions), "each region once"
-    named = regions_named(copy.BodyPartExamined) or ()
+    named = find_regions_of_text(copy.BodyPartExamined) or ()
     sides = set(DEFAULT.side_regions) & set(regions)
     assert set(named) in (set(), set(regions), set(regions) - sides, sides)
     assert bool(notes) == (not copy.BodyPartExamined)

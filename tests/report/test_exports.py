@@ -47,7 +47,7 @@ from fovnet.report.exports.structured import (
     write_report,
 )
 from fovnet.volume.dicom.address import address
-from fovnet.volume.dicom.survey import forget, survey
+from fovnet.volume.dicom.survey import forget_survey, survey
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.source import source_of
 from tests.report.exported import answered, body, said
@@ -363,7 +363,9 @@ def test_a_source_that_may_not_be_read_is_named_and_the_others_are_exported(
     monkeypatch.setattr(
         "fovnet.volume.dicom.source.is_closed", lambda folder: folder.name == "closed"
     )
-    forget(tmp_path / "closed")  # an export is a process of its own, which has read nothing before
+    forget_survey(
+        tmp_path / "closed"
+    )  # an export is a process of its own, which has read nothing before
     for what, out in (("sr", "sr"), ("copies", "copies"), ("headers", "headers.tsv")):
         done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / out)])
         assert done.exit_code == 3 and "export-unreadable" in done.output, (what, done.output)

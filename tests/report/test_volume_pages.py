@@ -23,7 +23,7 @@ from fovnet.decision.doubts import CHECKS
 from fovnet.drawing.raster import brighten, contact_sheet
 from fovnet.errors import ConfigError
 from fovnet.evaluate.cases import StoredSpan
-from fovnet.own_files import is_our_thumbnail, page_name, path_answered_before, thumbnail_name
+from fovnet.own_files import find_path_answered_before, is_our_thumbnail, page_name, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
@@ -42,7 +42,7 @@ from fovnet.report.figures.thumbnail import (
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.pages.index_page import MOST_DOUBTS_NAMED, ROWS_IN_HTML, index_page, write_index
 from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
-from fovnet.volume.dicom.triage import INCLUDABLE
+from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
 
 VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
 
@@ -462,7 +462,7 @@ class TestIndex:
         named = {
             word for one in CODES.values() for word in re.findall(r"--include (\w+)", one.to_try)
         }
-        assert named == set(INCLUDABLE)
+        assert named == set(INCLUDABLE_KINDS)
 
     def test_a_guess_is_not_counted_with_the_answers(self, batch):
         """One volume of the four shows a head, and it is the one that cannot be said."""
@@ -855,10 +855,10 @@ class TestThumbnail:
         path.parent.mkdir()
         path.write_bytes(b"\xff\xd8\xff\xe0 somebody's holiday")
         with pytest.raises(ConfigError) as refused:
-            path_answered_before(tmp_path, "a")
+            find_path_answered_before(tmp_path, "a")
         assert refused.value.code == "out-foreign" and "a.jpg" in refused.value.sentence
         save_thumbnail(path, self.drawn())
-        assert path_answered_before(tmp_path, "a") == ""
+        assert find_path_answered_before(tmp_path, "a") == ""
 
 
 def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from fovnet.volume.both_signs import NOTE
+from fovnet.volume.both_signs import BOTH_SIGNS_NOTE
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.source import read
 
@@ -119,7 +119,7 @@ def saved(path: Path, voxels: np.ndarray) -> Path:
 @pytest.mark.parametrize("kind", MAPS)
 def test_a_map_is_seen_by_the_two_signs_of_its_values(tmp_path, kind):
     stack = slice_volume(saved(tmp_path / "a.nii", MAPS[kind]()))
-    assert stack.has_both_signs and NOTE in stack.notes
+    assert stack.has_both_signs and BOTH_SIGNS_NOTE in stack.notes
 
 
 @pytest.mark.parametrize("kind", PICTURES)
@@ -150,11 +150,11 @@ def test_the_real_field_map_of_a_bottle_is_seen(shared, tmp_path):
         name = next(name for name in members.getnames() if name.endswith("field.nii"))
         image = nibabel.Nifti1Image.from_stream(io.BytesIO(members.extractfile(name).read()))
     nibabel.save(image, tmp_path / "field.nii")
-    assert NOTE in read(tmp_path / "field.nii").notes
+    assert BOTH_SIGNS_NOTE in read(tmp_path / "field.nii").notes
 
 
 def test_of_the_real_volumes_none_is_a_map(shared):
     """The six smallest; all were looked at once."""
     volumes = (shared / "data" / "volumes").glob("*.nii.gz")
     for path in sorted(volumes, key=lambda path: path.stat().st_size)[:6]:
-        assert NOTE not in read(path).notes, path
+        assert BOTH_SIGNS_NOTE not in read(path).notes, path

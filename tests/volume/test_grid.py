@@ -27,7 +27,7 @@ def test_voxels_are_those_of_the_file_wherever_a_piece_of_it_ends(
     whole = read(path).voxels
     assert np.array_equal(whole, body.voxels)
     for at_once in (1, 997, body.voxels.size):
-        monkeypatch.setattr(unpacking, "AT_ONCE", at_once)
+        monkeypatch.setattr(unpacking, "NUMBERS_AT_ONCE", at_once)
         pieces = read(path).voxels
         assert np.array_equal(pieces, whole) and pieces.strides == whole.strides
 
@@ -36,7 +36,7 @@ def test_a_file_that_ends_early_is_measured_from_its_first_voxel(
     tmp_path: Path, made: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """22 × 26 × 16 voxels of two bytes, of which the last 500 and one byte are missing."""
-    monkeypatch.setattr(unpacking, "AT_ONCE", 1000)
+    monkeypatch.setattr(unpacking, "NUMBERS_AT_ONCE", 1000)
     path = made.nifti(tmp_path / "body.nii", made.body())
     packed = tmp_path / "cut.nii.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()[:-1001]))
@@ -50,9 +50,9 @@ def test_what_memory_does_not_hold_is_refused_with_the_bytes_needed_and_allowed(
     tmp_path: Path, made: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
-    monkeypatch.setattr(grid, "MOST_BYTES", 4 * 22 * 26 * 16)
+    monkeypatch.setattr(grid, "MAX_FRAME_BYTES", 4 * 22 * 26 * 16)
     assert read(path).voxels.shape == (22, 26, 16)
-    monkeypatch.setattr(grid, "MOST_BYTES", 4 * 22 * 26 * 16 - 1)
+    monkeypatch.setattr(grid, "MAX_FRAME_BYTES", 4 * 22 * 26 * 16 - 1)
     sentence = r"take 36,608 bytes of memory; 36,607 are allowed\. .* resample the volume"
     with pytest.raises(VolumeError, match=sentence) as refusal:
         read(path)

@@ -16,10 +16,10 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import (
     LEAST_POSITION_SHARE,
     PARCEL_FLATNESS,
-    _background_values,
-    _flatness,
-    _position_share,
-    _sample_at_a_glance,
+    _explained_position_share,
+    _find_background_values,
+    _measure_flatness,
+    _sample_few_voxels,
     refuse_labels,
 )
 from fovnet.volume.sources.source import read
@@ -127,11 +127,11 @@ def volume(voxels: np.ndarray) -> Volume:
 
 def measured(voxels: np.ndarray) -> tuple[float, float]:
     """(share of equal neighbours, how gathered the values are)."""
-    found, glance = volume(voxels).voxels, _sample_at_a_glance(volume(voxels).voxels)
-    grounds = _background_values(glance)
-    return sum(_flatness(found, axis, grounds) for axis in range(3)) / 3, _position_share(
-        glance, grounds
-    )
+    found, glance = volume(voxels).voxels, _sample_few_voxels(volume(voxels).voxels)
+    grounds = _find_background_values(glance)
+    return sum(
+        _measure_flatness(found, axis, grounds) for axis in range(3)
+    ) / 3, _explained_position_share(glance, grounds)
 
 
 @pytest.mark.parametrize("make", LABEL_MAPS.values(), ids=LABEL_MAPS)

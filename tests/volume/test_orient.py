@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from, tuples
 
 from fovnet.errors import VolumeError
-from fovnet.volume.orient import closest_canonical, tilt_deg, to_ras
-from fovnet.volume.slices.stack import cut
+from fovnet.volume.orient import measure_tilt_deg, reorder_to_closest_ras, to_ras
+from fovnet.volume.slices.stack import cut_slices
 from fovnet.volume.volume import Volume
 
 FORTY_EIGHT = [
@@ -53,14 +53,14 @@ def stored(volume: Volume, order, flips) -> Volume:
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_forty_eight_storage_orders_give_identical_slices(degrees, axis):
     volume = oblique(degrees, axis)
-    expected = cut(to_ras(volume))
+    expected = cut_slices(to_ras(volume))
     for order, flips in FORTY_EIGHT:
-        got = cut(to_ras(stored(volume, order, flips)))
+        got = cut_slices(to_ras(stored(volume, order, flips)))
         assert np.array_equal(got.pixels, expected.pixels), (order, flips)
         assert np.array_equal(got.z_mm, expected.z_mm)
-        assert np.array_equal(got.covers, expected.covers)
+        assert np.array_equal(got.slice_ranges, expected.slice_ranges)
         assert np.array_equal(got.vox_to_ras, expected.vox_to_ras)
-        assert np.array_equal(got.middle, expected.middle)
+        assert np.array_equal(got.middle_slices, expected.middle_slices)
 
 
 @settings(max_examples=60)
@@ -68,14 +68,14 @@ def test_forty_eight_storage_orders_give_identical_slices(degrees, axis):
 def test_the_closest_order_is_nibabels(storage, degrees, axis):
     volume = stored(oblique(degrees, axis), *storage)
     image = nibabel.as_closest_canonical(nibabel.Nifti1Image(volume.voxels, volume.vox_to_ras))
-    mine = closest_canonical(volume)
+    mine = reorder_to_closest_ras(volume)
     assert np.array_equal(mine.voxels, image.get_fdata(dtype=np.float32))
     np.testing.assert_allclose(mine.vox_to_ras, image.affine, atol=1e-5)
 
 
 def test_a_voxel_keeps_its_place_in_the_scanner():
     volume = stored(oblique(15.0), (2, 0, 1), (-1, 1, -1))
-    ras = closest_canonical(volume)
+    ras = reorder_to_closest_ras(volume)
     i, j, k = np.argwhere(ras.voxels == volume.voxels[3, 5, 7])[0]
     same = volume.voxels == volume.voxels[3, 5, 7]
     places = nibabel.affines.apply_affine(volume.vox_to_ras, np.argwhere(same))
@@ -88,17 +88,17 @@ def test_a_voxel_keeps_its_place_in_the_scanner():
 @settings(max_examples=30)
 @given(floats(0, 44), integers(0, 2))
 def test_the_tilt_of_a_rotation_is_its_angle(degrees, axis):
-    assert tilt_deg(closest_canonical(oblique(degrees, axis)).vox_to_ras) == pytest.approx(
-        degrees, abs=1e-3
-    )
+    assert measure_tilt_deg(
+        reorder_to_closest_ras(oblique(degrees, axis)).vox_to_ras
+    ) == pytest.approx(degrees, abs=1e-3)
 
 
 def test_within_the_limit_no_voxel_changes_and_beyond_it_the_grid_stands_straight():
     kept, straightened = to_ras(oblique(19.9)), to_ras(oblique(20.1))
     assert np.array_equal(np.unique(kept.voxels), np.unique(oblique(19.9).voxels))
-    assert kept.counted_z_mm is None and "oblique by 19.9°" in kept.notes[0]
+    assert kept.label_slice_z_mm is None and "oblique by 19.9°" in kept.notes[0]
     assert np.array_equal(straightened.vox_to_ras[:3, :3], np.diag([1.5, 1.25, 2.0]))
-    assert straightened.counted_z_mm is not None and len(straightened.counted_z_mm) == 14
+    assert straightened.label_slice_z_mm is not None and len(straightened.label_slice_z_mm) == 14
     assert "resampled" in straightened.notes[0]
 
 
@@ -141,9 +141,9 @@ def test_a_broken_voxel_does_not_brighten_a_volume_that_is_straightened(low):
     voxels = (voxels + rng.rayleigh(20.0, (40, 44, 30))).astype(np.float32)
     affine = np.eye(4)
     affine[:3, :3] = rotation(0, 30.0) * 4.0
-    before = cut(to_ras(Volume(voxels, affine, "whole"))).pixels
+    before = cut_slices(to_ras(Volume(voxels, affine, "whole"))).pixels
     voxels[5, 5, 5] = low
-    spoilt = cut(to_ras(Volume(voxels, affine, "spoilt"))).pixels
+    spoilt = cut_slices(to_ras(Volume(voxels, affine, "spoilt"))).pixels
     assert np.abs(before.astype(int) - spoilt).mean() < 0.5 and np.median(before) == np.median(
         spoilt
     )
@@ -163,10 +163,12 @@ def test_a_grid_that_would_not_fit_is_refused_before_it_is_made():
 
 
 def test_the_middle_of_a_resampled_cut_is_the_slice_of_the_stored_volume_at_that_height():
-    stack = cut(to_ras(oblique(30.0, shape=(20, 20, 30))))
-    heights = closest_canonical(oblique(30.0, shape=(20, 20, 30))).slice_heights_mm()
-    assert stack.counted_slices == 30
-    assert np.array_equal(stack.middle, np.abs(heights[None] - stack.z_mm[:, None]).argmin(axis=1))
+    stack = cut_slices(to_ras(oblique(30.0, shape=(20, 20, 30))))
+    heights = reorder_to_closest_ras(oblique(30.0, shape=(20, 20, 30))).slice_heights_mm()
+    assert stack.label_slice_count == 30
+    assert np.array_equal(
+        stack.middle_slices, np.abs(heights[None] - stack.z_mm[:, None]).argmin(axis=1)
+    )
 
 
 @pytest.mark.parametrize("degrees", [0.0, 12.0, 19.0, 31.0])
@@ -174,8 +176,8 @@ def test_the_middle_of_a_resampled_cut_is_the_slice_of_the_stored_volume_at_that
 def test_a_cut_is_as_high_in_the_scanner_as_the_middle_of_its_slices(degrees, axis):
     """Their corners are not: at 19° those of a field of view of 400 mm lie 65 mm lower and higher."""
     volume = to_ras(oblique(degrees, axis, shape=(60, 50, 31), spacing=(1.5, 1.25, 1.0)))
-    stack, (i, j, _) = cut(volume), (np.asarray(volume.voxels.shape) - 1) / 2
-    for place, (first, last) in enumerate(stack.covers):
+    stack, (i, j, _) = cut_slices(volume), (np.asarray(volume.voxels.shape) - 1) / 2
+    for place, (first, last) in enumerate(stack.slice_ranges):
         at = [[i, j, k] for k in (first - 0.5, (first + last) / 2, last + 0.5)]
         low, middle, high = nibabel.affines.apply_affine(volume.vox_to_ras, at)
         assert stack.z_mm[place] == pytest.approx(middle[2], abs=1e-4)
@@ -187,7 +189,7 @@ def test_what_lies_beside_an_oblique_volume_is_black_whatever_number_black_is():
     5,000 brighter than its air."""
     volume = oblique(30.0, shape=(40, 44, 30))
     shifted = Volume(volume.voxels - 5000, volume.vox_to_ras, "less 5,000")
-    one, other = (cut(to_ras(either)).pixels.astype(int) for either in (volume, shifted))
+    one, other = (cut_slices(to_ras(either)).pixels.astype(int) for either in (volume, shifted))
     assert np.abs(one - other).max() <= 1
 
 
@@ -200,7 +202,7 @@ def test_a_single_slice_fills_no_space_and_stays_as_it_is_however_oblique(thin, 
     volume = oblique(degrees, axis, shape=thin, spacing=(2.0, 2.0, 2.0))
     kept = to_ras(volume)
     assert (
-        kept.voxels.shape == closest_canonical(volume).voxels.shape
+        kept.voxels.shape == reorder_to_closest_ras(volume).voxels.shape
         and "too thin to be resampled" in kept.notes[-1]
     )
     assert np.array_equal(np.sort(kept.voxels, axis=None), np.sort(volume.voxels, axis=None))
@@ -225,7 +227,7 @@ def test_every_small_geometry_is_cut_into_slices_that_show_something(shape, spac
     volume = Volume(voxels, affine, "noise")
     if np.ptp(voxels) == 0:
         return
-    stack = cut(to_ras(volume))
+    stack = cut_slices(to_ras(volume))
     assert (
         stack.pixels.max() > 0 and np.isfinite(stack.z_mm).all() and (np.diff(stack.z_mm) > 0).all()
     )

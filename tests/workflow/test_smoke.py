@@ -189,7 +189,7 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
     (tmp_path / "moved.yaml").write_text(
         yaml.safe_dump({**raw, "report": {**raw.get("report", {}), "title": "x"}})
     )
-    with Results(smoke).hold():
+    with Results(smoke).take_lock():
         done = shell(*words, check=False)
         assert "another run is working here" in done.stdout + done.stderr and done.returncode != 0
     assert (smoke / "config.yaml").read_bytes() == settings

@@ -33,7 +33,7 @@ from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
 from fovnet.net.cost.columns import columns_of_space
 from fovnet.net.cost.predicted import costs, training_bytes
-from fovnet.own_files import begins_with
+from fovnet.own_files import begins_with_columns
 from fovnet.records import write_tsv
 from fovnet.search.run import RETRIES
 from fovnet.search.search import Search, propose_slot
@@ -49,8 +49,8 @@ QUANTILES = (0.3, 0.7)
 """The hidden limit lies anywhere between these quantiles of the memory."""
 DIVERGING = 0.2
 FILES = {
-    "edge.tsv": partial(begins_with, columns=("scenario", "method", "runs")),
-    "walks.tsv": partial(begins_with, columns=("scenario", "method", "seed")),
+    "edge.tsv": partial(begins_with_columns, columns=("scenario", "method", "runs")),
+    "walks.tsv": partial(begins_with_columns, columns=("scenario", "method", "seed")),
 }
 
 app = typer.Typer(add_completion=False)

@@ -184,7 +184,7 @@ def _changes(
 def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
     """Status and spans of a volume."""
     record = pack.records[index]
-    stack = pack.stack(index)
+    stack = pack.stack_of_volume(index)
     answer = ensemble.judge.answer(
         record.volume_id, record.path, ensemble.outputs_on(stack), stack, stack.notes
     )

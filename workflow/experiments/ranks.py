@@ -36,7 +36,7 @@ from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.maths.intervals import cluster_bootstrap
-from fovnet.own_files import begins_with, is_our_picture
+from fovnet.own_files import begins_with_columns, is_our_picture
 from fovnet.records import read_npz, read_tsv, write_tsv
 from ranks_figures import critical_figure, ranks_figure
 from signed_rank import signed_rank_p
@@ -57,7 +57,7 @@ COLUMNS = ("draw", "method", "rank", "rank_low", "rank_high", "regret", "regret_
 PAIRS = ("draw", "method", "other", "p", "p_holm", "ahead", "ahead_low", "ahead_high")
 FILES = {
     "ranks.tsv": table_of(__name__),
-    "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
+    "pairs.tsv": partial(begins_with_columns, columns=("draw", "method", "other")),
     "ranks.png": is_our_picture,
     "critical.png": is_our_picture,
 }

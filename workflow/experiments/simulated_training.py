@@ -153,8 +153,8 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
     data = place_on_device(
         np.array(pack.pixels),
         targets,
-        pack.rows("train"),
-        pack.rows("validation"),
+        pack.rows_in_split("train"),
+        pack.rows_in_split("validation"),
         device,
         pack.placing,
         INPUTS,
@@ -180,7 +180,7 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
         cooldown=COOLDOWN,
         sampling="volumes",
     )
-    facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
+    facts = {**pack.network_inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     keep = study.scratch / name / "network.safetensors"
     ending = train_network(
         net,

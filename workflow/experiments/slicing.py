@@ -36,11 +36,11 @@ from fovnet.errors import VolumeError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.records import write_tsv
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.volume.slices.stack import SliceStack, slice_volume
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
-from fovnet.volume.unpacking import GZIP, open_unpacked
+from fovnet.volume.unpacking import GZIP_MAGIC, open_unpacked
 
 # by bytes per voxel; the kind of number does not change the time
 STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}
@@ -163,9 +163,9 @@ def _floor(
         start = len(data) - voxels * np.dtype(dtype).itemsize
         stored = np.frombuffer(data, dtype, voxels, start).reshape(shape[::-1])
         grid = torch.from_numpy(stored.astype(np.float32))[None, None]
-        torch.nn.functional.interpolate(grid, size=(slices, SIDE, SIDE), mode="area").to(
-            torch.uint8
-        )
+        torch.nn.functional.interpolate(
+            grid, size=(slices, SIDE_PIXELS, SIDE_PIXELS), mode="area"
+        ).to(torch.uint8)
 
     return unpack, resize
 
@@ -177,7 +177,7 @@ def _unpack(path: Path) -> bytes:
     with open_unpacked(path) as file:
         data: bytes = file.read()
     start = data.find(b"\n\n") + 2 if data.startswith(b"NRRD") else 0
-    if start and data[start : start + 2] == GZIP:
+    if start and data[start : start + 2] == GZIP_MAGIC:
         return bytes(isal_zlib.decompress(data[start:], wbits=31))
     return data[start:]
 
@@ -220,7 +220,7 @@ def _transforms(apart_mm: float, slices: int) -> Any:
             EnsureChannelFirst(),
             Orientation(axcodes="RAS", labels=None),
             Spacing(pixdim=(-1.0, -1.0, apart_mm)),
-            Resize(spatial_size=(SIDE, SIDE, slices)),
+            Resize(spatial_size=(SIDE_PIXELS, SIDE_PIXELS, slices)),
         ]
     )
 
@@ -238,7 +238,7 @@ def time_slicing(
     """Measure slicing: milliseconds per file, compared with MONAI's transforms and with plain
     unpacking plus one resize."""
     with progress_bar("slicing") as advance:
-        rows = list(slicing_times(find(paths).volumes, repeats, advance))
+        rows = list(slicing_times(find_volumes(paths).volume_paths, repeats, advance))
     sliced_rows = [row for row in rows if row.ours_ms is not None]
     if not sliced_rows:
         raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {first_notes(rows)}")

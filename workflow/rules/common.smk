@@ -45,5 +45,5 @@ if workflow.is_main_process and Path(RESULTS, "slices", "pixels.npy").exists():
 
 
 onstart:
-    HELD.append(Results(Path(RESULTS)).hold())
+    HELD.append(Results(Path(RESULTS)).take_lock())
     fovnet.config.files.write_settings(SETTINGS_FILE, SETTINGS)

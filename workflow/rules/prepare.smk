@@ -5,7 +5,7 @@ Act 1: prepare.
 """
 
 
-from fovnet.volume.collection.changed import stamp_of_volumes
+from fovnet.volume.collection.changed import stamp_collections
 
 OWN_TABLES = [place if place.is_file() else place / "volumes.tsv" for place in map(Path, SETTINGS.collections.values())]
 
@@ -50,7 +50,7 @@ rule slice:
         manifest=f"{RESULTS}/slices/manifest.tsv",
     params:
         settings=fingerprint_of("prepare", "collections", "regions", "identifiers", "seed"),
-        volumes=lambda _: stamp_of_volumes(OWN_TABLES),     # changed volumes are sliced again, the others come from the cache
+        volumes=lambda _: stamp_collections(OWN_TABLES),     # changed volumes are sliced again, the others come from the cache
         file=SETTINGS_FILE,
     log: f"{LOGS}/slice.txt"
     threads: workflow.cores

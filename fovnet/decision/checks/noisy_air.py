@@ -11,7 +11,7 @@ from fovnet.decision.rule import Rule
 
 def measure(volume: DecidedVolume) -> bool:
     """Whether noise was made black."""
-    return volume.stack.noise_blackened
+    return volume.stack.is_noise_blackened
 
 
 def sentences(blackened: bool, rule: Rule) -> Iterator[str]:

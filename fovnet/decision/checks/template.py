@@ -10,7 +10,7 @@ from fovnet.decision.rule import Rule
 
 def measure(volume: DecidedVolume) -> bool:
     """Whether heights are in a template's coordinates."""
-    return volume.stack.in_template
+    return volume.stack.is_in_template
 
 
 def sentences(in_template: bool, rule: Rule) -> Iterator[str]:

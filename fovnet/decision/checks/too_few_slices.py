@@ -32,7 +32,7 @@ class Slab:
 def measure(volume: DecidedVolume) -> Slab:
     """The slab that was decided on."""
     cuts = len(volume.decision.confidence)
-    return Slab(min(cuts, volume.stack.counted_slices or cuts), volume.decision.observations)
+    return Slab(min(cuts, volume.stack.label_slice_count or cuts), volume.decision.observations)
 
 
 def sentences(slab: Slab, rule: Rule) -> Iterator[str]:

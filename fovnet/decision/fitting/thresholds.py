@@ -125,7 +125,7 @@ def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> 
     That it resembles a phantom, and its own slices before it was resampled, are left out: the bar's
     promise has never counted what these two withhold.
     """
-    unresampled_stack = replace(volume.stack, counted=None, counted_slices=None)
+    unresampled_stack = replace(volume.stack, label_slices=None, label_slice_count=None)
     value_by_code = measure_signs(
         judge.volume_for_checks(volume.outputs, unresampled_stack, decision)
     ).values

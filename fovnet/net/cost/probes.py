@@ -24,7 +24,7 @@ from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 VALIDATED_SLICES = 32  # slices; one batch
 LEAST_STEPS = 3
@@ -65,7 +65,7 @@ class Bench:
             slice_rows.astype(np.float64),
         )
         # the others are made of slices as they were cut
-        input_kinds = tuple(INPUTS) if side == SIDE else ("slice",)
+        input_kinds = tuple(INPUTS) if side == SIDE_PIXELS else ("slice",)
         self._data = training.place_on_device(
             pixels, targets, slice_rows[:slices], slice_rows[slices:], device, placing, input_kinds
         )

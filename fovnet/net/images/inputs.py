@@ -36,11 +36,11 @@ from fovnet.errors import ModelError
 from fovnet.net.images.augment import crop_images, theta_in_crops
 from fovnet.net.images.resampling import grid_of, read_at, resample
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.resizing import SIDE
-from fovnet.volume.slices.sections import PIXEL_MM, Sections, sections_of
+from fovnet.volume.slices.resizing import SIDE_PIXELS
+from fovnet.volume.slices.sections import PIXEL_MM, Sections, make_sections_of_slices
 
 ACROSS_MM = 512.0  # 4 mm a pixel
-THROUGH_MM = PIXEL_MM * SIDE
+THROUGH_MM = PIXEL_MM * SIDE_PIXELS
 # slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip
 # pixels
 LEAST_HALVED_RATIO = 2.0
@@ -58,7 +58,12 @@ class SectionsOnDevice:
     @classmethod
     def on(cls, device: torch.device, body_sections: Sections) -> SectionsOnDevice:
         """The sections on `device`."""
-        arrays = (body_sections.pixels, body_sections.row, body_sections.low, body_sections.high)
+        arrays = (
+            body_sections.pixels,
+            body_sections.row_of_slice,
+            body_sections.first_row_of_volume,
+            body_sections.row_after_volume,
+        )
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
@@ -76,7 +81,7 @@ class SectionsOnDevice:
             lowest_row = slice_row - rows_below
             end_row = slice_row + rows_above + 1
         section_rows = slice_row[:, None] + (
-            SIDE // 2 - torch.arange(SIDE, device=slice_row.device)
+            SIDE_PIXELS // 2 - torch.arange(SIDE_PIXELS, device=slice_row.device)
         )
         is_shown = (section_rows >= lowest_row[:, None]) & (section_rows < end_row[:, None])
         pixels = self.pixels[:, section_rows.clamp(0, self.pixels.shape[1] - 1)]
@@ -103,7 +108,7 @@ class Placed:
         cls, device: torch.device, placing: Placing, body_sections: Sections | None = None
     ) -> Placed:
         """The placing on `device`."""
-        row_below, row_above = placing.neighbours(np.arange(len(placing.volume)))
+        row_below, row_above = placing.find_neighbours(np.arange(len(placing.volume)))
         return cls(
             sides_mm=torch.from_numpy(placing.sides_mm.astype(np.float32)).to(device),
             below=torch.from_numpy(row_below).to(device),
@@ -318,7 +323,7 @@ def move_to_device(
     new_rows = np.arange(3 * len(rows)) % len(rows)  # of the slices, those below, those above
     if placing is not None and "neighbours" in kinds:
         moved_rows, new_rows = np.unique(
-            np.concatenate([rows, *placing.neighbours(rows)]), return_inverse=True
+            np.concatenate([rows, *placing.find_neighbours(rows)]), return_inverse=True
         )
     slice_rows, rows_below, rows_above = (
         torch.from_numpy(row_numbers).to(device) for row_numbers in new_rows.reshape(3, len(rows))
@@ -329,7 +334,9 @@ def move_to_device(
     sides_mm = torch.from_numpy(placing.sides_mm[moved_rows].astype(np.float32)).to(device)
     sections_on_device = None
     if "sections" in kinds:
-        sections_on_device = SectionsOnDevice.on(device, sections_of(pixels, moved_rows, placing))
+        sections_on_device = SectionsOnDevice.on(
+            device, make_sections_of_slices(pixels, moved_rows, placing)
+        )
     every_row = torch.arange(len(moved_rows), device=device)
     row_below = every_row.scatter(0, slice_rows, rows_below)
     row_above = every_row.scatter(0, slice_rows, rows_above)

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.model import Residual
-from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
@@ -89,7 +89,7 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     if drawing.features:
         drawing.add("Concat", *drawing.features, output=FEATURES, axis=1)
         graph_outputs.append(describe_tensor(FEATURES, shape=["n", None]))
-    graph_inputs = [describe_tensor(IMAGES, shape=["n", channel_count, SIDE, SIDE])]
+    graph_inputs = [describe_tensor(IMAGES, shape=["n", channel_count, SIDE_PIXELS, SIDE_PIXELS])]
     graph = helper.make_graph(drawing.nodes, "fovnet", graph_inputs, graph_outputs, drawing.weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
 

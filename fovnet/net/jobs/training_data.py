@@ -97,7 +97,7 @@ def training_fingerprint(pack: Pack) -> list[Any]:
     volume repeats no training.
     """
     return [
-        *(_content_hash(pack, pack.rows(split)) for split in ("train", "validation")),
+        *(_content_hash(pack, pack.rows_in_split(split)) for split in ("train", "validation")),
         list(pack.classes),
         dict(pack.slice_format),
     ]
@@ -122,7 +122,10 @@ def labelled_rows(pack: Pack) -> LabelledSlices:
     SearchError "search-no-slices"."""
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     data = LabelledSlices(
-        targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing
+        targets.astype("float32"),
+        pack.rows_in_split("train"),
+        pack.rows_in_split("validation"),
+        pack.placing,
     )
     refuse_without_slices(data)
     return data
@@ -141,4 +144,4 @@ def row_frequencies(pack: Pack, sampling: str) -> Tensor | None:
 
     from fovnet.net.training.train import volume_frequencies  # torch
 
-    return volume_frequencies(torch.from_numpy(pack.volume[pack.rows("train")]))
+    return volume_frequencies(torch.from_numpy(pack.volume[pack.rows_in_split("train")]))

@@ -29,7 +29,7 @@ from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
 from fovnet.net.images.augment import affines, change_greys, draw
 from fovnet.net.images.resampling import resample
 from fovnet.net.recipe import Ranges
-from fovnet.volume.slices.outlines import OUTLINE_SHAPE, outlines
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE, compute_outlines
 
 HIDDEN_WIDTHS = (256, 128)
 AUGMENTATION_RANGES = Ranges(
@@ -106,7 +106,7 @@ def _augment_outlines(
             rows = np.arange(start, min(start + PICTURES_AT_ONCE, picture_count))
             pixels = torch.from_numpy(pictures[rows // 3, rows % 3, position_by_row[rows]])
             images = _augment_pictures(pixels.unsqueeze(1).float().div_(255), generator)
-            outline_copies[copy_index, rows] = outlines(255 * images.squeeze(1).numpy())
+            outline_copies[copy_index, rows] = compute_outlines(255 * images.squeeze(1).numpy())
     return outline_copies.reshape(COPY_COUNT, volume_count, 3, *OUTLINE_SHAPE)
 
 

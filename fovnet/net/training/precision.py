@@ -15,7 +15,7 @@ from torch import Tensor
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.warm_start import blend_tensors
-from fovnet.records import copy
+from fovnet.records import copy_file
 
 TYPE_BY_PRECISION = {"float32": torch.float32, "float16": torch.float16}
 
@@ -39,7 +39,7 @@ def write_weights(
     large for the precision.
     """
     if TYPE_BY_PRECISION[precision] is torch.float32 and not alone and mixed is None:
-        return copy(source, target)
+        return copy_file(source, target)
     tensors, facts = load_tensors(source)
     if mixed is not None:
         tensors = blend_tensors(tensors, facts, *mixed)

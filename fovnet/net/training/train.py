@@ -40,7 +40,7 @@ from fovnet.net.training.train_step import TrainStep, computing_in, loss_of
 from fovnet.net.training.warm_start import Beginning, begin_with
 from fovnet.search.trial import Status
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.sections import sections
+from fovnet.volume.slices.sections import make_sections
 
 MOMENTUM = 0.9
 RATE_DECAY = 1e-6
@@ -111,7 +111,7 @@ def place_on_device(
     memory-mapped array is not copied, but shared by all workers."""
     placed = volume = None
     if placing is not None:
-        body_sections = sections(pixels, placing) if "sections" in kinds else None
+        body_sections = make_sections(pixels, placing) if "sections" in kinds else None
         placed = Placed.on(device, placing, body_sections)
         volume = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
     return Data(

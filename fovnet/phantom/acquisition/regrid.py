@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.acquisition.protocols import Plan, grid_about, label_voxels
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE
-from fovnet.volume.orient import closest_axes
+from fovnet.volume.orient import find_closest_axes
 
 PLANE_BY_AXIS = ("sagittal", "coronal", "axial")
 """The plane of slices across each of the RAS axes."""
@@ -19,7 +19,7 @@ PLANE_BY_AXIS = ("sagittal", "coronal", "axial")
 
 def to_canonical(grid: Grid) -> Grid:
     """The grid with its axes in the closest RAS order, covering the same voxels."""
-    axis_order = closest_axes(grid.vox_to_ras)
+    axis_order = find_closest_axes(grid.vox_to_ras)
     affine = grid.vox_to_ras @ inv_ornt_aff(axis_order, grid.shape)  # type: ignore[no-untyped-call]
     size_i, size_j, size_k = (grid.shape[axis] for axis in axis_order[:, 0].argsort().tolist())
     return Grid((size_i, size_j, size_k), affine)

@@ -50,7 +50,7 @@ def slice_counts(pack: Pack) -> dict[str, tuple[int, ...]]:
     """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two
     classes counts for both."""
     return {
-        split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist())
+        split: tuple(np.asarray(pack.truth[pack.rows_in_split(split)]).sum(axis=0).tolist())
         for split in SPLITS
     }
 

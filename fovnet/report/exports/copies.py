@@ -45,7 +45,7 @@ from fovnet.report.exports.originals import (
     originals_of,
     say_nothing,
 )
-from fovnet.volume.collection.body_part import regions_named
+from fovnet.volume.collection.body_part import find_regions_of_text
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import read_dataset, without_warnings
 from fovnet.volume.dicom.pixels import set_transfer_syntax
@@ -257,7 +257,9 @@ def _remove_other_copies(volume_folder: Path, kept_paths: Collection[Path]) -> N
 def _is_header_overruled(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -> bool:
     """Whether a header names a region that was not predicted, or none: its laterality and anatomic
     structures are then wrong."""
-    header_regions = regions_named(str(source.header.get("BodyPartExamined") or ""), vocabulary)
+    header_regions = find_regions_of_text(
+        str(source.header.get("BodyPartExamined") or ""), vocabulary
+    )
     return not header_regions or not set(header_regions) <= answer.shows
 
 

@@ -158,7 +158,7 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Hea
                 predicted_regions,
                 "",
                 side_regions,
-                body_part_reading.is_whole,
+                body_part_reading.is_understood,
             )
         )
     return comparisons

@@ -18,7 +18,7 @@ from pydicom.multival import MultiValue
 from pydicom.sequence import Sequence
 from pydicom.valuerep import DA, DT, STR_VR, TM
 
-from fovnet.volume.dicom.header import text, values_of
+from fovnet.volume.dicom.header import as_text, as_values
 
 # what must be present, though it may be empty (Type 2), and is often missing
 MAY_BE_EMPTY = (
@@ -104,7 +104,7 @@ def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
         if dataset[tag].VR in value_representation:  # "US or SS" stands for either
             return True
         if value_representation in STR_VR:
-            dataset[tag] = DataElement(tag, value_representation, text(attribute_value))
+            dataset[tag] = DataElement(tag, value_representation, as_text(attribute_value))
             return True
     dataset[tag] = DataElement(
         tag, value_representation, [] if value_representation == "SQ" else None
@@ -114,7 +114,7 @@ def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
 
 def _is_valid(tag: Any, value_representation: str, attribute_value: Any) -> bool:
     """Whether a value reads as one of this representation; an empty one does."""
-    element_texts = [text(element) for element in values_of(attribute_value)]
+    element_texts = [as_text(element) for element in as_values(attribute_value)]
     if value_representation == "SQ" or "\ufffd" in "".join(element_texts):
         return False
     if (

@@ -15,8 +15,8 @@ from fovnet.decision.answers_table import TABLE as ANSWERS
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import lock_folder
 from fovnet.own_files import (
-    LABEL_LOG,
-    PAGES,
+    LABEL_LOG_NAME,
+    PAGE_FOLDER,
     are_our_rows,
     is_our_json,
     is_our_page,
@@ -39,7 +39,7 @@ index."""
 def refuse_others(folder: Path) -> None:
     """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`,
     or decisions of a workflow run; "out-labels" if it is a folder of labels."""
-    if (folder / LABEL_LOG).exists():
+    if (folder / LABEL_LOG_NAME).exists():
         raise ConfigError(
             "out-labels",
             f"--out {folder}: is a folder of labels, where a folder for answers is wanted; give "
@@ -101,7 +101,7 @@ def claim_folder(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], N
         ) from locked
     try:
         refuse_others(folder)
-        clear_unfinished(folder, folder / PAGES)
+        clear_unfinished(folder, folder / PAGE_FOLDER)
         yield partial(_refuse_replaced_folder, folder, os.fstat(lock).st_ino)
     finally:
         os.close(lock)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from fovnet.own_files import begins_with, refuse_foreign
+from fovnet.own_files import begins_with_columns, refuse_foreign
 from fovnet.records import read_json, write_text
 
 MEMORY_FILE_NAME = "faces-covered.txt"
@@ -45,7 +45,7 @@ def remember(folder: Path) -> None:
 
 
 def _is_our_mark(path: Path) -> bool:
-    return begins_with(path, [MEMORY_OPENING])
+    return begins_with_columns(path, [MEMORY_OPENING])
 
 
 def _is_folder_covered(folder: Path, volume_ids: Iterable[str]) -> bool:

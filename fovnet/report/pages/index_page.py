@@ -14,7 +14,14 @@ from markupsafe import Markup
 
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES, Statement, is_guess_sure
-from fovnet.own_files import PAGES, ROWS_OPENING, page_name, remove_rows, rows_name, thumbnail_name
+from fovnet.own_files import (
+    PAGE_FOLDER,
+    ROWS_OPENING,
+    page_name,
+    remove_rows,
+    rows_name,
+    thumbnail_name,
+)
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
@@ -252,7 +259,7 @@ def _page_name_in_script(index_row: IndexRow) -> str | int:
     try:
         index_row.volume_id.encode()
     except UnicodeEncodeError:
-        return index_row.page.removeprefix(f"{PAGES}/").removesuffix(".html")
+        return index_row.page.removeprefix(f"{PAGE_FOLDER}/").removesuffix(".html")
     return 1
 
 
@@ -269,10 +276,10 @@ def _urgency_order(index_row: IndexRow) -> tuple[int, bool, float, str]:
 
 def _present_files(folder: Path) -> frozenset[str]:
     """Paths of the pages and thumbnails that are there, relative to the index."""
-    folder_of_pages = folder / PAGES
+    folder_of_pages = folder / PAGE_FOLDER
     if not folder_of_pages.is_dir():
         return frozenset()
-    return frozenset(f"{PAGES}/{path.name}" for path in folder_of_pages.iterdir())
+    return frozenset(f"{PAGE_FOLDER}/{path.name}" for path in folder_of_pages.iterdir())
 
 
 def _index_row(

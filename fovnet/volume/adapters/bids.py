@@ -16,13 +16,13 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv
-from fovnet.volume.adapters.gathering import BROKEN, AsideRow, Gathering
+from fovnet.volume.adapters.gathering import BROKEN_KIND, AsideRow, Gathering
 from fovnet.volume.collection.table_rows import VolumeRow
-from fovnet.volume.sources.grids import nifti_grid
+from fovnet.volume.sources.grids import read_nifti_grid
 from fovnet.volume.unpacking import regular_path
 
 # fmt: off
-SUFFIXES = (
+ANATOMICAL_SUFFIXES = (
     "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio",
     "MP2RAGE", "MEGRE", "MESE", "VFA", "IRT1", "MTS", "MTR", "MPM", "UNIT1", "FLASH", "PD",
     "T2star",
@@ -52,20 +52,20 @@ def gather_bids(tree: Path) -> Gathering:
         attributes_by_participant = _read_participants(table)
     except (OSError, ValueError) as fault:
         attributes_by_participant = {}
-        gathering.leave(
+        gathering.set_aside(
             table,
             f"{table}: not a readable UTF-8 table ({fault}); volumes are taken without site and sex",
-            BROKEN,
+            BROKEN_KIND,
         )
     for name in FOLDERS_NOT_RAW:
         if (tree / name).is_dir():
-            gathering.leave(
+            gathering.set_aside(
                 tree / name,
                 "not raw data of this data set; name a data set inside it to collect that",
             )
     for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
         if attributes_by_participant and subject.name not in attributes_by_participant:
-            gathering.leave(
+            gathering.set_aside(
                 subject,
                 "its participant is not in participants.tsv; its volumes are taken without site and sex",
             )
@@ -84,10 +84,10 @@ def gather_bids(tree: Path) -> Gathering:
                         unreadable_sidecars,
                     )
                 else:
-                    gathering.leave(
+                    gathering.set_aside(
                         folder, f"{folder.name}: only anatomical images (anat) are taken"
                     )
-    gathering.aside += unreadable_sidecars.values()
+    gathering.aside_rows += unreadable_sidecars.values()
     return gathering
 
 
@@ -109,17 +109,17 @@ def _add_folder(
         reason = next(
             (part_phrase for part, part_phrase in PHRASE_BY_PART.items() if part in entities), ""
         )
-        if suffix not in SUFFIXES:
+        if suffix not in ANATOMICAL_SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not anat_folder.is_relative_to(tree / subject):
             reason = f"its name says {subject or 'no subject'}, but it is in {anat_folder.relative_to(tree).parts[0]}"
         if reason:
-            gathering.leave(path, reason)
+            gathering.set_aside(path, reason)
             continue
         try:
-            plane = nifti_grid(path).plane
+            plane = read_nifti_grid(path).plane
         except VolumeError as fault:
-            gathering.refuse(path, fault)
+            gathering.set_broken_aside(path, fault)
             continue
         scanner_attributes, aside_rows = _read_sidecars(tree, path, entities, suffix)
         unreadable_sidecars |= {row.path: row for row in aside_rows}
@@ -129,7 +129,7 @@ def _add_folder(
             "sequence": suffix,
             "plane": plane,
         }
-        gathering.add(VolumeRow(stem, subject, path, attributes=attributes))
+        gathering.add_volume(VolumeRow(stem, subject, path, attributes=attributes))
 
 
 def _read_sidecars(
@@ -151,7 +151,7 @@ def _read_sidecars(
                 sidecar_fields |= json_fields if isinstance(json_fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
-                aside_rows.append(AsideRow(sidecar, BROKEN, reason, "sidecar"))
+                aside_rows.append(AsideRow(sidecar, BROKEN_KIND, reason, "sidecar"))
     attributes = {
         attribute: _attribute_text(sidecar_fields[field_name])
         for field_name, attribute in ATTRIBUTE_BY_FIELD.items()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume.intensity import window
-from fovnet.volume.orient import closest_canonical
+from fovnet.volume.intensity import estimate_window
+from fovnet.volume.orient import reorder_to_closest_ras
 from fovnet.volume.volume import Volume
 
 # of the intensity window: three times the noise of an image with a signal-to-noise ratio of 20
@@ -15,15 +15,15 @@ TISSUE_SHARE = 0.15
 LEAST_SHARE = 0.01
 
 
-def body_slices(volume: Volume) -> tuple[int, int]:
+def find_body_slices(volume: Volume) -> tuple[int, int]:
     """(first, last) slice with tissue, of the volume in its closest RAS order, counted from the
     feet.
 
     The first and the last slice with at least 1 % of its pixels above the noise; slices without
     signal may lie between them. The whole volume if there is no such slice.
     """
-    voxels = closest_canonical(volume).voxels
-    black, white = window(voxels)
+    voxels = reorder_to_closest_ras(volume).voxels
+    black, white = estimate_window(voxels)
     tissue_intensity = black + TISSUE_SHARE * (white - black)
     bright_shares = (
         np.asarray(
@@ -40,7 +40,7 @@ def body_slices(volume: Volume) -> tuple[int, int]:
     return int(tissue_slices[0]), int(tissue_slices[-1])
 
 
-def runs_of(is_in_run: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def find_runs(is_in_run: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """(first, last) of every run of True, ascending."""
     run_edges = np.flatnonzero(
         np.diff(np.concatenate([[False], is_in_run, [False]]).astype(np.int8))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
+from fovnet.volume.adapters.gathering import NOT_LABELLED_KIND, Gathering
 from fovnet.volume.collection.table_rows import VolumeRow
 
 SEQUENCE_BY_FOLDER = {
@@ -30,7 +30,7 @@ def gather_chaos(tree: Path) -> Gathering:
         {path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}
     ):
         if folder.name == "CT":
-            gathering.leave(folder, "CT; fovnet reads MR")
+            gathering.set_aside(folder, "CT; fovnet reads MR")
             continue
         for subject in sorted(path for path in folder.iterdir() if path.is_dir()):
             _add_subject(gathering, subject)
@@ -45,7 +45,7 @@ def _add_subject(gathering: Gathering, subject_folder: Path) -> None:
         if series_path.is_dir():
             dicom_files = [path for path in series_path.glob("*") if path.suffix.lower() == ".dcm"]
         if not dicom_files:
-            gathering.leave(
+            gathering.set_aside(
                 series_path, "no DICOM files in it, though every subject has this series"
             )
             continue
@@ -55,10 +55,10 @@ def _add_subject(gathering: Gathering, subject_folder: Path) -> None:
             series_path,
             attributes={"sequence": sequence, "plane": "axial"},
         )
-        gathering.add(volume_row)
-        gathering.leave(
+        gathering.add_volume(volume_row)
+        gathering.set_aside(
             series_path,
             f"{len(dicom_files)} DICOM files whose heights are unknown: the pictures in Ground do not say which "
             "slice they show",
-            NOT_LABELLED,
+            NOT_LABELLED_KIND,
         )

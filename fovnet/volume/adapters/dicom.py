@@ -16,41 +16,41 @@ from typing import Any
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.adapters.gathering import BROKEN, NOTE, AsideRow, Gathering
-from fovnet.volume.adapters.subjects import PersonOfVolume, subjects_of
-from fovnet.volume.collection.body_part import body_part
+from fovnet.volume.adapters.gathering import BROKEN_KIND, NOTE_KIND, AsideRow, Gathering
+from fovnet.volume.adapters.subjects import PersonOfVolume, find_subjects
+from fovnet.volume.collection.body_part import as_body_part_terms
 from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.survey import Advance, find_series, survey
-from fovnet.volume.sources.discovery import find
-from fovnet.volume.sources.grids import PLANES
+from fovnet.volume.dicom.survey import ProgressReport, find_series, survey
+from fovnet.volume.sources.discovery import find_volumes
+from fovnet.volume.sources.grids import PLANE_NAMES
 from fovnet.volume.sources.kind import file_kind
 
-LEAST_GAUSS = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
+MAX_TESLA = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
 def gather_dicom(
-    tree: Path, include: Collection[str] = (), progress: Advance | None = None
+    tree: Path, include: Collection[str] = (), progress: ProgressReport | None = None
 ) -> Gathering:
     """Every series that is read, one volume each, and why the others are not.
 
-    include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE`)
-    progress  as in `find`
+    include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE_KINDS`)
+    progress  as in `find_volumes`
     Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
     gathering = Gathering()
-    discovery = find([tree], include, progress=progress)
-    volume_paths = {str(path) for path in discovery.volumes}
+    discovery = find_volumes([tree], include, progress=progress)
+    volume_paths = {str(path) for path in discovery.volume_paths}
     rows_and_images: list[tuple[Mapping[str, Any], Frame]] = []
-    for series_row in discovery.series:
+    for series_row in discovery.series_rows:
         first_image = _first_image_if_read(gathering, series_row, volume_paths)
         if first_image is not None:
             rows_and_images.append((series_row, first_image))
     _add_volumes(gathering, rows_and_images)
-    series_paths = {series_row["path"] for series_row in discovery.series}
-    for path in discovery.volumes:
+    series_paths = {series_row["path"] for series_row in discovery.series_rows}
+    for path in discovery.volume_paths:
         if str(path) not in series_paths:
             _leave_non_dicom(gathering, path)
     return gathering
@@ -62,9 +62,9 @@ def _leave_non_dicom(gathering: Gathering, path: Path) -> None:
     try:
         if file_kind(path).is_archive:
             survey(path)
-        gathering.leave(path, "not DICOM; list it in a separate table")
+        gathering.set_aside(path, "not DICOM; list it in a separate table")
     except VolumeError as fault:
-        gathering.refuse(path, fault)
+        gathering.set_broken_aside(path, fault)
 
 
 def _first_image_if_read(
@@ -73,21 +73,21 @@ def _first_image_if_read(
     """The first image of a series that is read; None for one that is set aside."""
     path = Path(series_row["path"])
     if series_row["kind"] == "unreadable":
-        gathering.aside.append(
+        gathering.aside_rows.append(
             AsideRow(
                 path,
-                BROKEN,
+                BROKEN_KIND,
                 series_row["reason"].removesuffix(f" [{series_row['code']}]"),
                 series_row["code"],
             )
         )
     elif series_row["path"] not in volume_paths:
-        gathering.leave(path, f"{series_row['kind']}: {series_row['reason']}")
+        gathering.set_aside(path, f"{series_row['kind']}: {series_row['reason']}")
     else:
         try:
             return _first_image(path, series_row["series"])
         except VolumeError as fault:
-            gathering.refuse(path, fault)
+            gathering.set_broken_aside(path, fault)
     return None
 
 
@@ -95,7 +95,7 @@ def _add_volumes(
     gathering: Gathering, rows_and_images: Sequence[tuple[Mapping[str, Any], Frame]]
 ) -> None:
     """Adds these volumes, each with its subject; one that may be of several people is set aside."""
-    subjects = subjects_of(
+    subjects = find_subjects(
         [
             PersonOfVolume(
                 series_row["patient"],
@@ -109,15 +109,17 @@ def _add_volumes(
     for series_row, first_image in rows_and_images:
         path = Path(series_row["path"])
         series = series_row["series"]
-        subject = subjects.subject_of.get(series)
-        if series in subjects.notes:
-            gathering.notes.append(AsideRow(path, NOTE, subjects.notes[series], "patient-id"))
+        subject = subjects.subject_by_series.get(series)
+        if series in subjects.note_by_series:
+            gathering.note_rows.append(
+                AsideRow(path, NOTE_KIND, subjects.note_by_series[series], "patient-id")
+            )
         if subject is None:
-            gathering.leave(
+            gathering.set_aside(
                 path, "its PatientID is that of several people, and it may be of any of them"
             )
         else:
-            gathering.add(
+            gathering.add_volume(
                 VolumeRow(
                     f"{subject}-{series}",
                     subject,
@@ -140,21 +142,21 @@ def _first_image(path: Path, series: str) -> Frame:
 
 def _scanner_attributes(frame: Frame) -> dict[str, str]:
     """The scanner attributes of an image, as columns of volumes.tsv; missing ones are empty."""
-    field_tesla = frame.facts.field_strength or 0.0
-    if field_tesla > LEAST_GAUSS:
+    field_tesla = frame.facts.field_strength_tesla or 0.0
+    if field_tesla > MAX_TESLA:
         field_tesla /= 1e4
     return {
         "manufacturer": frame.facts.manufacturer,
         "field_strength": f"{field_tesla:g}" if field_tesla > 0 else "",
-        "plane": plane_of(frame),
-        "body_part_examined": body_part(frame.facts.body_part),
+        "plane": find_plane(frame),
+        "body_part_examined": as_body_part_terms(frame.facts.body_part),
     }
 
 
-def plane_of(frame: Frame) -> str:
+def find_plane(frame: Frame) -> str:
     """The anatomical plane of an image, from the axis nearest to its normal; empty without an
     orientation."""
     if frame.orientation is None:
         return ""
     normal = np.cross(frame.orientation[:3], frame.orientation[3:])
-    return PLANES[int(np.abs(normal).argmax())]
+    return PLANE_NAMES[int(np.abs(normal).argmax())]

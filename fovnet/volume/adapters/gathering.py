@@ -11,14 +11,14 @@ from typing import Any
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.records import tsv_text, write_together, write_tsv
 from fovnet.volume.collection.table_lines import REGION_COLUMNS, VOLUME_COLUMNS
-from fovnet.volume.collection.table_rows import RegionRow, VolumeRow, names_a_file
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow, is_valid_file_name
 
-BROKEN = "broken"
-LEFT_OUT = "left out"
-NOT_LABELLED = "not labelled"
-NOTE = "note"
+BROKEN_KIND = "broken"
+LEFT_OUT_KIND = "left out"
+NOT_LABELLED_KIND = "not labelled"
+NOTE_KIND = "note"
 # in this order, where any volume has them
-ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")
+ATTRIBUTE_ORDER = ("site", "manufacturer", "field_strength", "sequence", "plane")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class AsideRow:
     kind  "broken": a volume, table or sidecar that cannot be read; "left out": not an MR volume of
           this kind, or only in part used; "not labelled": listed in volumes.tsv without rows in
           regions.tsv, because some slices cannot be labelled with certainty; "note": of
-          `Gathering.notes`
+          `Gathering.note_rows`
     """
 
     path: Path
@@ -43,46 +43,46 @@ class Gathering:
     order, counted from the feet.
 
     path_by_id  path of each volume by its case-folded volume_id
-    notes       rows of aside.tsv, of the kind "note", on volumes that are in the tables
+    note_rows   rows of aside.tsv, of the kind "note", on volumes that are in the tables
     """
 
-    volumes: list[VolumeRow] = field(default_factory=list)
-    regions: list[RegionRow] = field(default_factory=list)
-    aside: list[AsideRow] = field(default_factory=list)
+    volume_rows: list[VolumeRow] = field(default_factory=list)
+    region_rows: list[RegionRow] = field(default_factory=list)
+    aside_rows: list[AsideRow] = field(default_factory=list)
     path_by_id: dict[str, Path] = field(default_factory=dict)
-    notes: list[AsideRow] = field(default_factory=list)
+    note_rows: list[AsideRow] = field(default_factory=list)
 
     @property
-    def broken(self) -> int:
+    def broken_count(self) -> int:
         """The number of entries of the kind "broken"."""
-        return sum(row.kind == BROKEN for row in self.aside)
+        return sum(row.kind == BROKEN_KIND for row in self.aside_rows)
 
-    def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
+    def add_volume(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
         """Adds a volume, without its empty attributes, and its labels; sets it aside if its
         volume_id is not a valid file name or is already in use."""
         name = f"its name {volume.volume_id!r}"
         folded_id = volume.volume_id.casefold()
-        if not names_a_file(volume.volume_id):
-            self.leave(volume.path, f"{name} cannot be a file name; rename it")
+        if not is_valid_file_name(volume.volume_id):
+            self.set_aside(volume.path, f"{name} cannot be a file name; rename it")
             return
         if folded_id in self.path_by_id:
             reason = (
                 f"is that of {self.path_by_id[folded_id]}: a duplicate, or it needs another name"
             )
-            self.leave(volume.path, f"{name} {reason}")
+            self.set_aside(volume.path, f"{name} {reason}")
             return
         self.path_by_id[folded_id] = volume.path
         attributes = {name: value for name, value in volume.attributes.items() if value}
-        self.volumes.append(replace(volume, attributes=attributes))
-        self.regions += labels
+        self.volume_rows.append(replace(volume, attributes=attributes))
+        self.region_rows += labels
 
-    def refuse(self, path: Path, fault: VolumeError) -> None:
+    def set_broken_aside(self, path: Path, fault: VolumeError) -> None:
         """Sets aside a path that cannot be read as a volume."""
-        self.aside.append(AsideRow(path, BROKEN, fault.sentence, fault.code))
+        self.aside_rows.append(AsideRow(path, BROKEN_KIND, fault.sentence, fault.code))
 
-    def leave(self, path: Path, reason: str, kind: str = LEFT_OUT) -> None:
+    def set_aside(self, path: Path, reason: str, kind: str = LEFT_OUT_KIND) -> None:
         """Sets a path aside with a reason."""
-        self.aside.append(AsideRow(path, kind, reason))
+        self.aside_rows.append(AsideRow(path, kind, reason))
 
 
 def write_tables(
@@ -112,11 +112,11 @@ def write_tables(
             "code": row.code,
             "reason": row.reason,
         }
-        for row in (*gathering.notes, *gathering.aside)
+        for row in (*gathering.note_rows, *gathering.aside_rows)
     ]
-    if aside_rows or gathering.volumes:
+    if aside_rows or gathering.volume_rows:
         write_tsv(aside_path, ("path", "kind", "code", "reason"), aside_rows)
-    if not gathering.volumes:
+    if not gathering.volume_rows:
         reason = "nothing in it has the layout that this command expects (see --help)"
         if aside_rows:
             reason = f"{aside_path} gives the reasons for {len(aside_rows)}"
@@ -124,11 +124,11 @@ def write_tables(
             "collect-nothing",
             f"{tree or out}: no volume was found; {reason}. Is this the top folder of the tree?",
         )
-    attribute_names = {name for row in gathering.volumes for name in row.attributes}
+    attribute_names = {name for row in gathering.volume_rows for name in row.attributes}
     volume_columns = [
         *VOLUME_COLUMNS,
-        *(name for name in ATTRIBUTES if name in attribute_names),
-        *sorted(attribute_names - set(ATTRIBUTES)),
+        *(name for name in ATTRIBUTE_ORDER if name in attribute_names),
+        *sorted(attribute_names - set(ATTRIBUTE_ORDER)),
     ]
     volume_rows = [
         {
@@ -137,12 +137,14 @@ def write_tables(
             "subject_id": row.subject_id,
             "path": path_in_table(row.path, out),
         }
-        for row in gathering.volumes
+        for row in gathering.volume_rows
     ]
     text_by_path = dict[Path, str]()
-    if gathering.regions:
+    if gathering.region_rows:
         region_columns = (*REGION_COLUMNS, "first_slice", "last_slice")
-        text_by_path[regions_path] = tsv_text(region_columns, map(_region_row, gathering.regions))
+        text_by_path[regions_path] = tsv_text(
+            region_columns, map(_region_row, gathering.region_rows)
+        )
     write_together(text_by_path | {volumes_path: tsv_text(volume_columns, volume_rows)})
     if regions_path not in text_by_path:
         regions_path.unlink(missing_ok=True)  # of an earlier run that found labels

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
-from fovnet.volume.adapters.body import body_slices
+from fovnet.volume.adapters.body import find_body_slices
 from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.sources.grids import VolumeGrid
@@ -25,8 +25,8 @@ FILE_NAME = re.compile(
     r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?"
 )
 # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, by the site
-FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
-HEAD_ONLY = ("T1", "T2", "PD", "MRA")
+FIELD_TESLA_BY_SITE = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
+HEAD_SEQUENCES = ("T1", "T2", "PD", "MRA")
 
 
 def gather_ixi(tree: Path) -> Gathering:
@@ -39,15 +39,15 @@ def gather_ixi(tree: Path) -> Gathering:
         name = volume_name(path)
         match = FILE_NAME.fullmatch(name)
         if not match:
-            gathering.leave(
+            gathering.set_aside(
                 path,
                 "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set "
                 "are",
             )
-        elif match["sequence"] not in HEAD_ONLY or match["rest"]:
-            gathering.leave(
+        elif match["sequence"] not in HEAD_SEQUENCES or match["rest"]:
+            gathering.set_aside(
                 path,
-                f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken",
+                f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_SEQUENCES)} are taken",
             )
         else:
             _add_image(gathering, path, match)
@@ -60,17 +60,17 @@ def _add_image(gathering: Gathering, path: Path, match: re.Match[str]) -> None:
     try:
         volume = read(path)
     except VolumeError as fault:
-        gathering.refuse(path, fault)
+        gathering.set_broken_aside(path, fault)
         return
-    first_slice, last_slice = body_slices(volume)
+    first_slice, last_slice = find_body_slices(volume)
     attributes = {
         "site": match["site"],
         "sequence": match["sequence"],
         "plane": VolumeGrid(volume.voxels.shape, volume.vox_to_ras).plane,
-        "field_strength": FIELD_STRENGTH.get(match["site"], ""),
+        "field_strength": FIELD_TESLA_BY_SITE.get(match["site"], ""),
     }
     volume_id = volume_name(path)
-    gathering.add(
+    gathering.add_volume(
         VolumeRow(volume_id, match["subject"], path, attributes=attributes),
         [RegionRow(volume_id, DEFAULT.chain[-1], first_slice, last_slice)],
     )

@@ -21,28 +21,38 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.regions import DEFAULT
-from fovnet.volume.adapters.body import body_slices, runs_of
-from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
-from fovnet.volume.adapters.organs import LIMITS, WITNESSES, OrganExtent, extent, regions_of
+from fovnet.volume.adapters.body import find_body_slices, find_runs
+from fovnet.volume.adapters.gathering import NOT_LABELLED_KIND, Gathering
+from fovnet.volume.adapters.organs import (
+    REGION_LIMITS,
+    RUNG_RANGE_BY_ORGAN,
+    OrganExtent,
+    find_organ_extent,
+    find_rungs,
+)
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
-from fovnet.volume.orient import closest_canonical
-from fovnet.volume.sources.grids import VolumeGrid, nifti_grid
+from fovnet.volume.orient import reorder_to_closest_ras
+from fovnet.volume.sources.grids import VolumeGrid, read_nifti_grid
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read
 from fovnet.volume.unpacking import regular_path
 from fovnet.volume.volume import Volume
 
-FOLDER = "segmentations"
-NUMBERED_MASKS = ("segmentations.nii.gz", "segmentations.nii")
+MASK_FOLDER = "segmentations"
+NUMBERED_MASK_NAMES = ("segmentations.nii.gz", "segmentations.nii")
 # other masks are not opened
-REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}
+REGION_ORGANS = frozenset(RUNG_RANGE_BY_ORGAN) | {
+    organ for limit in REGION_LIMITS for organ in limit.organs
+}
 ORGAN_BY_SPELLING = {name.casefold(): name for name in REGION_ORGANS}
 # vertebrae_L3 is not a misspelling of vertebrae_L2
 UNNUMBERED_SPELLINGS = sorted(name for name in ORGAN_BY_SPELLING if not re.search(r"\d", name))
 # includes liverr and hip_lef, excludes kidney_cyst_left (kidney_left) and brainstem (brain)
 LEAST_SIMILARITY = 0.87
-SUFFIXES = (".nii.gz", ".nii")
-SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
+IMAGE_SUFFIXES = (".nii.gz", ".nii")
+SESSION_FOLDER = re.compile(
+    r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE
+)
 
 
 def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
@@ -53,21 +63,21 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
     Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not
     usable.
     """
-    name_by_label = _label_names(labels) if labels else {}
+    name_by_label = _read_label_names(labels) if labels else {}
     gathering = Gathering()
     if labels:
         for name in name_by_label.values():
             _leave_misspelt(gathering, labels, name)
-    for case in cases(tree):
+    for case in list_cases(tree):
         images = [
             path
             for path in sorted(case.iterdir())
-            if _is_image(path) and path.name not in NUMBERED_MASKS
+            if _is_image(path) and path.name not in NUMBERED_MASK_NAMES
         ]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
             image_names = ", ".join(path.name for path in images) or "none"
-            gathering.leave(
+            gathering.set_aside(
                 case,
                 f"{len(images)} images beside the masks ({image_names}); keep only the one they were "
                 "drawn on",
@@ -81,33 +91,33 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
 
 def _is_image(path: Path) -> bool:
     """Whether a path is named like a NIfTI image; hidden files (macOS "._" companions) are not."""
-    return path.name.endswith(SUFFIXES) and not path.name.startswith(".")
+    return path.name.endswith(IMAGE_SUFFIXES) and not path.name.startswith(".")
 
 
 def _subject_of_case(parts: Sequence[str]) -> str:
     """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person,
     are both p01."""
-    if len(parts) > 1 and SESSION.fullmatch(parts[-1]):
+    if len(parts) > 1 and SESSION_FOLDER.fullmatch(parts[-1]):
         parts = parts[:-1]
     return "_".join(parts)
 
 
 def leave_unmasked(gathering: Gathering, tree: Path) -> None:
     """Sets aside every image below `tree` that has no masks beside it and is not a mask itself."""
-    case_folders = set(cases(tree))
+    case_folders = set(list_cases(tree))
     for path in sorted(path for path in tree.rglob("*.nii*") if _is_image(path)):
-        if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in case_folders:
-            gathering.leave(
+        if MASK_FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in case_folders:
+            gathering.set_aside(
                 path,
-                f"no masks beside it: expected a folder {FOLDER} with one file per organ, or "
-                f"{' or '.join(NUMBERED_MASKS)}",
+                f"no masks beside it: expected a folder {MASK_FOLDER} with one file per organ, or "
+                f"{' or '.join(NUMBERED_MASK_NAMES)}",
             )
 
 
-def cases(tree: Path) -> Iterator[Path]:
+def list_cases(tree: Path) -> Iterator[Path]:
     """Every folder at or below `tree` with masks, sorted."""
     yield from sorted(
-        {path.parent for name in (FOLDER, *NUMBERED_MASKS) for path in tree.rglob(name)}
+        {path.parent for name in (MASK_FOLDER, *NUMBERED_MASK_NAMES) for path in tree.rglob(name)}
     )
 
 
@@ -119,23 +129,23 @@ def add_case(
     try:
         mr_volume = read(volume.path)
         grid = VolumeGrid(mr_volume.voxels.shape, mr_volume.vox_to_ras)
-        organs = _organ_extents(case, grid, name_by_label, gathering)
+        organs = _find_organ_extents(case, grid, name_by_label, gathering)
     except VolumeError as fault:
-        gathering.refuse(volume.path, fault)
+        gathering.set_broken_aside(volume.path, fault)
         return
-    rungs, reason = regions_of(organs, grid.slices, grid.width_mm)
+    rungs, reason = find_rungs(organs, grid.slice_count, grid.width_mm)
     if not organs:
         reason = (
             "none of its masks is named after an organ that marks a region; use TotalSegmentator's names, "
             "such as liver, hip_left"
         )
     if reason:
-        gathering.leave(volume.path, reason, NOT_LABELLED)
-    first_slice, last_slice = body_slices(mr_volume)
+        gathering.set_aside(volume.path, reason, NOT_LABELLED_KIND)
+    first_slice, last_slice = find_body_slices(mr_volume)
     # far from the coil the body is as dark as air, but may have a mask
     extents = [organ for organ in organs.values() if organ]
-    first_slice = min([first_slice, *(organ.first for organ in extents)])
-    last_slice = max([last_slice, *(organ.last for organ in extents)])
+    first_slice = min([first_slice, *(organ.first_slice for organ in extents)])
+    last_slice = max([last_slice, *(organ.last_slice for organ in extents)])
     region_rows = [
         RegionRow(
             volume.volume_id,
@@ -144,13 +154,13 @@ def add_case(
             min(last_slice, run_end),
         )
         for rung in sorted(set(rungs.tolist()))
-        for run_begin, run_end in runs_of(rungs == rung)
+        for run_begin, run_end in find_runs(rungs == rung)
         if max(first_slice, run_begin) <= min(last_slice, run_end)
     ]
-    gathering.add(volume, region_rows)
+    gathering.add_volume(volume, region_rows)
 
 
-def organ_called(name: str) -> str | None:
+def find_organ(name: str) -> str | None:
     """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is
     hip_left; None if there is none."""
     return ORGAN_BY_SPELLING.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
@@ -159,68 +169,72 @@ def organ_called(name: str) -> str | None:
 def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
     """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether
     that is meant."""
-    if organ_called(name):
+    if find_organ(name):
         return
     for similar_spelling in get_close_matches(
         name.casefold(), UNNUMBERED_SPELLINGS, 1, LEAST_SIMILARITY
     ):
-        gathering.leave(
+        gathering.set_aside(
             path,
             f"{name!r} is not an organ that marks a region; is {ORGAN_BY_SPELLING[similar_spelling]!r} meant?",
         )
 
 
-def _organ_extents(
+def _find_organ_extents(
     case: Path, grid: VolumeGrid, name_by_label: Mapping[int, str], gathering: Gathering
 ) -> dict[str, OrganExtent | None]:
     """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar
     name are set aside."""
-    if (case / FOLDER).is_dir():
+    if (case / MASK_FOLDER).is_dir():
         paths_by_organ: dict[str, list[Path]] = {}
-        for path in sorted((case / FOLDER).iterdir()):
+        for path in sorted((case / MASK_FOLDER).iterdir()):
             if not _is_image(path):
                 continue
             mask_name = volume_name(path)
             _leave_misspelt(gathering, path, mask_name)
-            if organ := organ_called(mask_name):
+            if organ := find_organ(mask_name):
                 paths_by_organ.setdefault(organ, []).append(path)
-        return {organ: _extent_in(paths, grid) for organ, paths in paths_by_organ.items()}
-    path = next(case / mask_name for mask_name in NUMBERED_MASKS if (case / mask_name).exists())
+        return {
+            organ: _find_extent_in_masks(paths, grid) for organ, paths in paths_by_organ.items()
+        }
+    path = next(
+        case / mask_name for mask_name in NUMBERED_MASK_NAMES if (case / mask_name).exists()
+    )
     if not name_by_label:
         raise CollectionError(
             "collect-labels",
             f"{path}: numbered labels without a table of their names. Give --labels TABLE: number, tab, "
             "name.",
         )
-    voxels, spacing_mm = mask_in_ras(path, grid)
+    voxels, spacing_mm = read_mask_in_ras(path, grid)
     labels_by_organ: dict[str, list[int]] = {}
     for label, mask_name in name_by_label.items():
-        if organ := organ_called(mask_name):
+        if organ := find_organ(mask_name):
             labels_by_organ.setdefault(organ, []).append(label)
     return {
-        organ: extent(np.isin(voxels, labels), spacing_mm)
+        organ: find_organ_extent(np.isin(voxels, labels), spacing_mm)
         for organ, labels in labels_by_organ.items()
     }
 
 
-def _extent_in(paths: Sequence[Path], grid: VolumeGrid) -> OrganExtent | None:
+def _find_extent_in_masks(paths: Sequence[Path], grid: VolumeGrid) -> OrganExtent | None:
     """The extent of an organ in the union of one or more masks."""
-    voxels, spacing_mm = mask_in_ras(paths[0], grid)
+    voxels, spacing_mm = read_mask_in_ras(paths[0], grid)
     is_organ = voxels != 0
     for path in paths[1:]:
-        voxels, _ = mask_in_ras(path, grid)
+        voxels, _ = read_mask_in_ras(path, grid)
         is_organ |= voxels != 0
-    return extent(is_organ, spacing_mm)
+    return find_organ_extent(is_organ, spacing_mm)
 
 
-def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def read_mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides
     at 45° too.
 
     Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its
     image's grid ("mask-grid").
     """
-    mask_grid = nifti_grid(path)
+    mask_grid = read_nifti_grid(path)
     if not mask_grid.is_same_as(grid):
         raise VolumeError(
             "mask-grid",
@@ -232,7 +246,7 @@ def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.
         frame_count = int(np.prod(image.shape[3:]))
         if frame_count == 1:
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
-            mask = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
+            mask = reorder_to_closest_ras(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
             return mask.voxels, mask.spacing_mm
     except Exception as fault:
         # a damaged file: nibabel passes on any exception of the libraries it uses
@@ -243,7 +257,7 @@ def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.
     )
 
 
-def _label_names(table: Path) -> dict[int, str]:
+def _read_label_names(table: Path) -> dict[int, str]:
     """{number: name} of a table; lines that do not begin with a number, such as a heading, are
     skipped."""
     try:
@@ -257,7 +271,7 @@ def _label_names(table: Path) -> dict[int, str]:
     for cells in csv.reader(table_text.splitlines(), delimiter="\t" if "\t" in table_text else ","):
         if len(cells) > 1 and cells[0].strip().isdecimal():
             name_by_label[int(cells[0])] = cells[1].strip()
-    if not any(map(organ_called, name_by_label.values())):
+    if not any(map(find_organ, name_by_label.values())):
         raise CollectionError(
             "collect-labels",
             f"{table}: none of its {len(name_by_label)} names marks a region, for instance liver or hip_left. "

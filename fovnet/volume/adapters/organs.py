@@ -36,40 +36,42 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from fovnet.volume.adapters.body import runs_of
+from fovnet.volume.adapters.body import find_runs
 
-END_MM = 10.0  # distance from its end within which an organ must not touch the sides of the volume
-ISLAND_SHARE = 0.1  # of the largest component
+ORGAN_END_MM = (
+    10.0  # distance from its end within which an organ must not touch the sides of the volume
+)
+LEAST_COMPONENT_SHARE = 0.1  # of the largest component
 
 
 @dataclass(frozen=True)
 class OrganExtent:
     """The slices of an organ, in RAS order.
 
-    first      slice
-    last       slice, inclusive
-    low_seen   whether the lower end lies inside the volume
-    high_seen  whether the upper end does
+    first_slice      slice
+    last_slice       slice, inclusive
+    is_lower_end_seen   whether the lower end lies inside the volume
+    is_upper_end_seen  whether the upper end does
     """
 
-    first: int
-    last: int
-    low_seen: bool = True
-    high_seen: bool = True
+    first_slice: int
+    last_slice: int
+    is_lower_end_seen: bool = True
+    is_upper_end_seen: bool = True
 
 
 @dataclass(frozen=True)
-class Limit:
+class RegionLimit:
     """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any
     of `organs`.
 
-    width_mm  least width of a field of view in which these organs would be seen
+    least_width_mm  least width of a field of view in which these organs would be seen
     """
 
-    below: int
+    rung_below: int
     organs: tuple[str, ...]
-    highest: bool
-    width_mm: float
+    is_upper_end: bool
+    least_width_mm: float
 
 
 HIPS = ("hip_left", "hip_right", "hip")
@@ -79,11 +81,11 @@ LUNGS = (
     "lung_upper_lobe_right", "lung_middle_lobe_right", "lung_lower_lobe_right",
 )
 # fmt: on
-LIMITS = (
-    Limit(0, HIPS, False, 250.0),
-    Limit(1, HIPS, True, 250.0),
-    Limit(2, ("liver",), True, 250.0),
-    Limit(3, LUNGS, True, 150.0),
+REGION_LIMITS = (
+    RegionLimit(0, HIPS, False, 250.0),
+    RegionLimit(1, HIPS, True, 250.0),
+    RegionLimit(2, ("liver",), True, 250.0),
+    RegionLimit(3, LUNGS, True, 150.0),
 )
 # fmt: off
 FEET_AND_SHANKS = (
@@ -91,16 +93,16 @@ FEET_AND_SHANKS = (
 )
 # fmt: on
 # fmt: off
-ABDOMINAL = (
+ABDOMINAL_ORGANS = (
     "kidney_left", "kidney_right", "pancreas", "gallbladder", "adrenal_gland_left",
     "adrenal_gland_right", "duodenum", "vertebrae_L2", "vertebrae_L1", "liver",
 )
 # fmt: on
-WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
+RUNG_RANGE_BY_ORGAN = {  # organ: lowest and highest rung at which it is ever seen
     **dict.fromkeys(FEET_AND_SHANKS, (0, 0)),
     **dict.fromkeys(("femur_left", "femur_right", "femur"), (0, 1)),
     **dict.fromkeys(("sacrum", "vertebrae_S1", "prostate"), (1, 1)),
-    **dict.fromkeys(ABDOMINAL, (2, 2)),
+    **dict.fromkeys(ABDOMINAL_ORGANS, (2, 2)),
     **dict.fromkeys(("heart", *LUNGS), (2, 3)),
     **dict.fromkeys((f"vertebrae_T{number}" for number in range(2, 8)), (3, 3)),
     **dict.fromkeys((f"vertebrae_C{number}" for number in range(1, 6)), (4, 4)),
@@ -108,30 +110,32 @@ WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
 }
 
 # in place of theirs in WITNESSES where the dome of the liver lies outside by rule 2
-WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
+RUNG_RANGE_WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 
 
-def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> OrganExtent | None:
+def find_organ_extent(
+    mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]
+) -> OrganExtent | None:
     """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an
     empty mask."""
     component_labels, component_count = ndimage.label(mask)
     if not component_count:
         return None
     component_sizes = np.bincount(component_labels.ravel())[1:]
-    is_organ = np.concatenate([[False], component_sizes >= ISLAND_SHARE * component_sizes.max()])[
-        component_labels
-    ]
+    is_organ = np.concatenate(
+        [[False], component_sizes >= LEAST_COMPONENT_SHARE * component_sizes.max()]
+    )[component_labels]
     organ_slices = np.flatnonzero(is_organ.any(axis=(0, 1)))
     first_slice = int(organ_slices[0])
     last_slice = int(organ_slices[-1])
-    end_slices = max(1, round(END_MM / float(spacing_mm[2])))
+    end_slices = max(1, round(ORGAN_END_MM / float(spacing_mm[2])))
     low_end = is_organ[:, :, first_slice : first_slice + end_slices]
     high_end = is_organ[:, :, max(0, last_slice - end_slices + 1) : last_slice + 1]
     return OrganExtent(
         first_slice,
         last_slice,
-        low_seen=first_slice > 0 and not _touches_a_side(low_end),
-        high_seen=last_slice < mask.shape[2] - 1 and not _touches_a_side(high_end),
+        is_lower_end_seen=first_slice > 0 and not _touches_a_side(low_end),
+        is_upper_end_seen=last_slice < mask.shape[2] - 1 and not _touches_a_side(high_end),
     )
 
 
@@ -139,7 +143,7 @@ def _touches_a_side(part: NDArray[np.bool_]) -> bool:
     return bool(part[[0, -1]].any() or part[:, [0, -1]].any())
 
 
-def regions_of(
+def find_rungs(
     organs: Mapping[str, OrganExtent | None], slices: int, width_mm: float
 ) -> tuple[NDArray[np.int64], str]:
     """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be
@@ -149,18 +153,22 @@ def regions_of(
     width_mm  the field of view from left to right
     """
     lowest_rungs = np.zeros(slices, dtype=np.int64)
-    highest_rungs = np.full(slices, len(LIMITS), dtype=np.int64)
-    is_limit_absent = [_is_absent(limit, organs, width_mm) for limit in LIMITS]
-    for limit in LIMITS:
-        _bound_by_limit(limit, _organs_of(limit, organs), lowest_rungs, highest_rungs)
+    highest_rungs = np.full(slices, len(REGION_LIMITS), dtype=np.int64)
+    is_limit_absent = [_is_limit_absent(limit, organs, width_mm) for limit in REGION_LIMITS]
+    for limit in REGION_LIMITS:
+        _bound_by_limit(limit, _organs_of_limit(limit, organs), lowest_rungs, highest_rungs)
     _settle_rungs(lowest_rungs, highest_rungs, is_limit_absent)
     is_decided = lowest_rungs == highest_rungs
     slice_index = np.arange(slices)
-    rung_range_by_organ = WITNESSES | (WITHOUT_LIVER if is_limit_absent[2] else {})
+    rung_range_by_organ = RUNG_RANGE_BY_ORGAN | (
+        RUNG_RANGE_WITHOUT_LIVER if is_limit_absent[2] else {}
+    )
     for organ_name, (lowest_rung, highest_rung) in rung_range_by_organ.items():
         organ = organs.get(organ_name)
         if organ is not None:
-            is_undecided = ~is_decided & (slice_index >= organ.first) & (slice_index <= organ.last)
+            is_undecided = (
+                ~is_decided & (slice_index >= organ.first_slice) & (slice_index <= organ.last_slice)
+            )
             lowest_rungs[is_undecided] = np.maximum(lowest_rungs[is_undecided], lowest_rung)
             highest_rungs[is_undecided] = np.minimum(highest_rungs[is_undecided], highest_rung)
     _settle_rungs(lowest_rungs, highest_rungs, is_limit_absent)
@@ -168,18 +176,18 @@ def regions_of(
     if (lowest_rungs > highest_rungs).any():
         return (
             no_rungs,
-            f"its organs contradict each other in slices {_slice_ranges(lowest_rungs > highest_rungs)}",
+            f"its organs contradict each other in slices {_ranges_in_words(lowest_rungs > highest_rungs)}",
         )
     if (lowest_rungs < highest_rungs).any():
         return (
             no_rungs,
-            f"no organ shows where a region ends in slices {_slice_ranges(lowest_rungs < highest_rungs)}",
+            f"no organ shows where a region ends in slices {_ranges_in_words(lowest_rungs < highest_rungs)}",
         )
     return lowest_rungs, ""
 
 
-def _organs_of(
-    limit: Limit, organs: Mapping[str, OrganExtent | None]
+def _organs_of_limit(
+    limit: RegionLimit, organs: Mapping[str, OrganExtent | None]
 ) -> dict[str, OrganExtent | None]:
     """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches
     highest, has one."""
@@ -192,13 +200,15 @@ def _organs_of(
     }
 
 
-def _is_absent(limit: Limit, organs: Mapping[str, OrganExtent | None], width_mm: float) -> bool:
+def _is_limit_absent(
+    limit: RegionLimit, organs: Mapping[str, OrganExtent | None], width_mm: float
+) -> bool:
     """Whether all masks of a limit's organs, of both sides, are empty although the field of view is
     wide enough to show them (rule 2)."""
-    names = list(_organs_of(limit, organs))
+    names = list(_organs_of_limit(limit, organs))
     has_both_sides = _has_both_sides(names)
     is_empty = not any(organs[name] for name in names)
-    return bool(names) and has_both_sides and is_empty and width_mm >= limit.width_mm
+    return bool(names) and has_both_sides and is_empty and width_mm >= limit.least_width_mm
 
 
 def _has_both_sides(names: Iterable[str]) -> bool:
@@ -207,7 +217,7 @@ def _has_both_sides(names: Iterable[str]) -> bool:
 
 
 def _bound_by_limit(
-    limit: Limit,
+    limit: RegionLimit,
     organs: Mapping[str, OrganExtent | None],
     lowest_rungs: NDArray[np.int64],
     highest_rungs: NDArray[np.int64],
@@ -223,20 +233,22 @@ def _bound_by_limit(
     if not extents:
         return
     has_both_sides = _has_both_sides(extent_by_name)
-    if limit.highest:
-        highest_slice = max(organ.last for organ in extents)
+    if limit.is_upper_end:
+        highest_slice = max(organ.last_slice for organ in extents)
         highest_rungs[: highest_slice + 1] = np.minimum(
-            highest_rungs[: highest_slice + 1], limit.below
+            highest_rungs[: highest_slice + 1], limit.rung_below
         )
-        if has_both_sides and all(organ.high_seen for organ in extents):
+        if has_both_sides and all(organ.is_upper_end_seen for organ in extents):
             lowest_rungs[highest_slice + 1 :] = np.maximum(
-                lowest_rungs[highest_slice + 1 :], limit.below + 1
+                lowest_rungs[highest_slice + 1 :], limit.rung_below + 1
             )
     else:
-        lowest_slice = min(organ.first for organ in extents)
-        lowest_rungs[lowest_slice:] = np.maximum(lowest_rungs[lowest_slice:], limit.below + 1)
-        if has_both_sides and all(organ.low_seen for organ in extents):
-            highest_rungs[:lowest_slice] = np.minimum(highest_rungs[:lowest_slice], limit.below)
+        lowest_slice = min(organ.first_slice for organ in extents)
+        lowest_rungs[lowest_slice:] = np.maximum(lowest_rungs[lowest_slice:], limit.rung_below + 1)
+        if has_both_sides and all(organ.is_lower_end_seen for organ in extents):
+            highest_rungs[:lowest_slice] = np.minimum(
+                highest_rungs[:lowest_slice], limit.rung_below
+            )
 
 
 def _settle_rungs(
@@ -248,25 +260,25 @@ def _settle_rungs(
         earlier_highest = highest_rungs.copy()
         np.maximum.accumulate(lowest_rungs, out=lowest_rungs)
         highest_rungs[:] = np.minimum.accumulate(highest_rungs[::-1])[::-1]
-        for limit, is_absent in zip(LIMITS, is_limit_absent, strict=True):
-            if is_absent and (lowest_rungs > limit.below).any():
-                np.maximum(lowest_rungs, limit.below + 1, out=lowest_rungs)
-            if is_absent and (highest_rungs <= limit.below).any():
-                np.minimum(highest_rungs, limit.below, out=highest_rungs)
+        for limit, is_absent in zip(REGION_LIMITS, is_limit_absent, strict=True):
+            if is_absent and (lowest_rungs > limit.rung_below).any():
+                np.maximum(lowest_rungs, limit.rung_below + 1, out=lowest_rungs)
+            if is_absent and (highest_rungs <= limit.rung_below).any():
+                np.minimum(highest_rungs, limit.rung_below, out=highest_rungs)
         for (lower_limit, is_lower_absent), (upper_limit, is_upper_absent) in pairwise(
-            zip(LIMITS, is_limit_absent, strict=True)
+            zip(REGION_LIMITS, is_limit_absent, strict=True)
         ):
             # the region between two ends of one organ
             if is_lower_absent and is_upper_absent and lower_limit.organs == upper_limit.organs:
-                lowest_rungs[lowest_rungs == upper_limit.below] += 1
-                highest_rungs[highest_rungs == upper_limit.below] -= 1
+                lowest_rungs[lowest_rungs == upper_limit.rung_below] += 1
+                highest_rungs[highest_rungs == upper_limit.rung_below] -= 1
         if np.array_equal(earlier_lowest, lowest_rungs) and np.array_equal(
             earlier_highest, highest_rungs
         ):
             return
 
 
-def _slice_ranges(flags: NDArray[np.bool_]) -> str:
+def _ranges_in_words(flags: NDArray[np.bool_]) -> str:
     return ", ".join(
-        f"{first} to {last}" if last > first else f"{first}" for first, last in runs_of(flags)
+        f"{first} to {last}" if last > first else f"{first}" for first, last in find_runs(flags)
     )

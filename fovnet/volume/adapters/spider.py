@@ -18,7 +18,7 @@ from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
-from fovnet.volume.sources.grids import metaimage_grid
+from fovnet.volume.sources.grids import read_metaimage_grid
 
 FILE_NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)
 
@@ -30,18 +30,18 @@ def gather_spider(tree: Path) -> Gathering:
     for path in sorted((tree / "images").glob("*")):
         match = FILE_NAME.fullmatch(path.stem)
         if not match or path.suffix.lower() != ".mha":
-            gathering.leave(
+            gathering.set_aside(
                 path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are"
             )
             continue
         try:
-            grid = metaimage_grid(path)
-            mask_grid = metaimage_grid(tree / "masks" / path.name)
+            grid = read_metaimage_grid(path)
+            mask_grid = read_metaimage_grid(tree / "masks" / path.name)
         except VolumeError as fault:
-            gathering.refuse(path, fault)
+            gathering.set_broken_aside(path, fault)
             continue
         if not mask_grid.is_same_as(grid):
-            gathering.refuse(
+            gathering.set_broken_aside(
                 path,
                 VolumeError(
                     "mask-grid",
@@ -52,10 +52,10 @@ def gather_spider(tree: Path) -> Gathering:
             continue
         attributes = {"sequence": match["sequence"], "plane": grid.plane}
         region_rows = [
-            RegionRow(path.stem, side_region, 0, grid.slices - 1)
+            RegionRow(path.stem, side_region, 0, grid.slice_count - 1)
             for side_region in DEFAULT.side_regions
         ]
-        gathering.add(
+        gathering.add_volume(
             VolumeRow(path.stem, match["subject"], path, attributes=attributes), region_rows
         )
     return gathering

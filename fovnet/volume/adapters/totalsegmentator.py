@@ -16,7 +16,7 @@ import csv
 from pathlib import Path
 
 from fovnet.volume.adapters.gathering import Gathering
-from fovnet.volume.adapters.masked import FOLDER, add_case
+from fovnet.volume.adapters.masked import MASK_FOLDER, add_case
 from fovnet.volume.collection.table_rows import VolumeRow
 
 IMAGE_NAME = "mri.nii.gz"
@@ -36,11 +36,11 @@ def gather_totalsegmentator(tree: Path) -> Gathering:
     gathering = Gathering()
     row_by_case = _read_rows(tree / META_TABLE)
     for case in sorted(path for path in tree.iterdir() if path.is_dir()):
-        if not (case / FOLDER).is_dir():
-            gathering.leave(case, f"no folder {FOLDER} in it")
+        if not (case / MASK_FOLDER).is_dir():
+            gathering.set_aside(case, f"no folder {MASK_FOLDER} in it")
         elif not (case / IMAGE_NAME).exists():
             ct_phrase = ": a CT" if (case / "ct.nii.gz").exists() else ""
-            gathering.leave(case, f"no {IMAGE_NAME} beside its masks{ct_phrase}")
+            gathering.set_aside(case, f"no {IMAGE_NAME} beside its masks{ct_phrase}")
         else:
             case_row = row_by_case.get(case.name, {})
             attributes = {
@@ -54,7 +54,9 @@ def gather_totalsegmentator(tree: Path) -> Gathering:
                 {},
             )
     if not row_by_case:
-        gathering.leave(tree / META_TABLE, "missing or empty, so sites and scanners are unknown")
+        gathering.set_aside(
+            tree / META_TABLE, "missing or empty, so sites and scanners are unknown"
+        )
     return gathering
 
 

@@ -20,18 +20,18 @@ from pathlib import Path
 
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, ELSEWHERE, NONE, TOGETHER, Vocabulary
-from fovnet.volume.collection.table_rows import region_named
+from fovnet.volume.collection.table_rows import find_region
 
 OTHER_PART = "OTHER"
 WORD_TABLE = Path(__file__).with_name("header_words.tsv")
 RANGE_END_TABLE = Path(__file__).with_name("header_range_ends.tsv")
 RANGE_WORDS = frozenset({"BIS", "HASTA", "THROUGH", "THRU", "TILL", "TO", "UNTIL"})
-DASH = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
+DASH_BETWEEN_WORDS = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
 OF_WORD = "OF"
 FETUS_WORDS = frozenset({"FETAL", "FETALE", "FETO", "FETUS", "FOETAL", "FOETUS"})
 """A fetus lies in its mother's abdomen or pelvis, whatever part of it is meant."""
-LONGEST_PHRASE = 4  # words: LOWER EXTREMITY, CHEST TO PELVIS
-SHORTEST_PART = 3  # letters, of a word written together with others
+MAX_PHRASE_WORDS = 4  # words: LOWER EXTREMITY, CHEST TO PELVIS
+LEAST_PART_LETTERS = 3  # letters, of a word written together with others
 LEAST_CUT_LENGTH = 15  # characters: scanners cut texts to the 16 of a code string, or to 15
 
 
@@ -41,26 +41,26 @@ class BodyPartReading:
 
     regions    in the vocabulary's order; empty for a part of the body in no region, None if no word
                names one
-    is_whole   whether every word is understood: what another word may add is not known otherwise
+    is_understood   whether every word is understood: what another word may add is not known otherwise
     """
 
     regions: tuple[str, ...] | None
-    is_whole: bool
+    is_understood: bool
 
 
 def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReading:
     """What a text stands for, phrase by phrase; the last word of a text that may have been cut is
     completed by what all words with its beginning mean."""
-    phrases = _phrases(text, vocabulary)
+    phrases = _split_into_phrases(text, vocabulary)
     if phrases and phrases[-1].meaning is None and len(text.strip()) >= LEAST_CUT_LENGTH:
         completed = _meaning_of_beginning(phrases[-1].term, vocabulary)
-        phrases[-1] = replace(phrases[-1], meaning=completed, end=completed or frozenset())
+        phrases[-1] = replace(phrases[-1], meaning=completed, range_end=completed or frozenset())
     if FETUS_WORDS & {phrase.term for phrase in phrases if phrase.meaning is None}:
-        return BodyPartReading(None, is_whole=False)
+        return BodyPartReading(None, is_understood=False)
     is_one_reading = _drop_organ_parts(phrases)
     meanings = [phrase.meaning for phrase in phrases if phrase.names_part]
     for phrase_index in range(len(phrases)):
-        range_regions = _range_between(phrases, phrase_index, vocabulary)
+        range_regions = _find_range(phrases, phrase_index, vocabulary)
         is_one_reading = is_one_reading and range_regions is not None
         meanings.append(range_regions or None)
     known_meanings = [meaning for meaning in meanings if meaning is not None]
@@ -75,7 +75,7 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReadi
     )
 
 
-def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
+def find_regions_of_text(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
     """The regions that a header's text stands for, in the vocabulary's order; empty for a body part
     outside them, None if unknown.
 
@@ -84,7 +84,7 @@ def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...
     return read_body_part(text, vocabulary).regions
 
 
-def body_part(text: str) -> str:
+def as_body_part_terms(text: str) -> str:
     """The text as DICOM terms, for tables: the term itself if it is a known one (a region, several,
     or a body part outside them), else the terms of its regions (SPINE for CSPINE); OTHER_PART for an
     unknown text, empty for none."""
@@ -95,7 +95,7 @@ def body_part(text: str) -> str:
         return term
     if not term:
         return ""
-    regions = regions_named(text)
+    regions = find_regions_of_text(text)
     if regions is None:
         return OTHER_PART
     return (
@@ -105,7 +105,7 @@ def body_part(text: str) -> str:
 
 
 Meaning = frozenset[str]
-SAYS_NOTHING: Meaning = frozenset({""})
+NO_MEANING: Meaning = frozenset({""})
 """The meaning of a word beside the point: a side, a contrast agent, a plane."""
 
 
@@ -116,22 +116,22 @@ class Phrase:
     term       the words without blanks
     separator  what is written before it
     meaning    None if it is not understood
-    end        the regions that a range from or to it reaches at this end; empty if that is not
+    range_end  the regions that a range from or to it reaches at this end; empty if that is not
                known
     """
 
     term: str
     separator: str
     meaning: Meaning | None
-    end: Meaning
+    range_end: Meaning
 
     @property
     def names_part(self) -> bool:
         """Whether it names a part of the body, of a region or of none."""
-        return self.meaning is not None and self.meaning != SAYS_NOTHING
+        return self.meaning is not None and self.meaning != NO_MEANING
 
 
-def _phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
+def _split_into_phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
     """The phrases of a text, the longest first."""
     separated_words = re.findall(r"([\W\d_]*)([^\W\d_]+)", header_text.upper())
     words = [word for _, word in separated_words]
@@ -139,7 +139,7 @@ def _phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
     phrases = []
     first_word = 0
     while first_word < len(words):
-        for word_after in range(min(first_word + LONGEST_PHRASE, len(words)), first_word, -1):
+        for word_after in range(min(first_word + MAX_PHRASE_WORDS, len(words)), first_word, -1):
             meaning = _meaning_of_term(words[first_word:word_after], vocabulary)
             if meaning is not None:
                 break
@@ -147,8 +147,8 @@ def _phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
             meaning = _meaning_of_compound(words[first_word], vocabulary)
         term = "".join(words[first_word:word_after])
         if term in RANGE_WORDS:
-            meaning = SAYS_NOTHING
-        range_end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
+            meaning = NO_MEANING
+        range_end = (meaning or NO_MEANING) - NO_MEANING
         if not meaning and term in range_end_by_term:  # a vocabulary may have a region of that name
             meaning = frozenset()
             range_end = range_end_by_term[term]
@@ -171,15 +171,13 @@ def _drop_organ_parts(phrases: list[Phrase]) -> bool:
             and phrases[phrase_index - 1].names_part
         ):
             phrases[phrase_index - 1] = replace(
-                phrases[phrase_index - 1], meaning=SAYS_NOTHING, end=frozenset()
+                phrases[phrase_index - 1], meaning=NO_MEANING, range_end=frozenset()
             )
             has_no_organ_part = False
     return has_no_organ_part
 
 
-def _range_between(
-    phrases: list[Phrase], phrase_index: int, vocabulary: Vocabulary
-) -> Meaning | None:
+def _find_range(phrases: list[Phrase], phrase_index: int, vocabulary: Vocabulary) -> Meaning | None:
     """The regions of the range that the phrase, or the dash before it, may stand for: empty if it
     is none, None if it is not known whether or which.
 
@@ -187,13 +185,15 @@ def _range_between(
     """
     phrase = phrases[phrase_index]
     is_range_word = phrase.term in RANGE_WORDS
-    dash_match = DASH.fullmatch(phrase.separator)
+    dash_match = DASH_BETWEEN_WORDS.fullmatch(phrase.separator)
     if not is_range_word and dash_match is None:
         return frozenset()
     ends_before = [
-        phrase.end for phrase in phrases[:phrase_index] if phrase.meaning != SAYS_NOTHING
+        phrase.range_end for phrase in phrases[:phrase_index] if phrase.meaning != NO_MEANING
     ]
-    ends_after = [phrase.end for phrase in phrases[phrase_index:] if phrase.meaning != SAYS_NOTHING]
+    ends_after = [
+        phrase.range_end for phrase in phrases[phrase_index:] if phrase.meaning != NO_MEANING
+    ]
     if not ends_before and not ends_after:
         return frozenset()
     first_end = ends_before[-1] if ends_before else frozenset()
@@ -213,7 +213,7 @@ def _range_between(
 
 def _meaning_of_term(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
     """The regions that one term, of one word or several, stands for."""
-    region = region_named(" ".join(phrase), vocabulary)
+    region = find_region(" ".join(phrase), vocabulary)
     if region is not None:
         return frozenset({region} - {NONE})
     return _meaning_by_word(vocabulary).get("".join(phrase))
@@ -226,7 +226,7 @@ def _meaning_of_compound(word: str, vocabulary: Vocabulary) -> Meaning | None:
     A part of three letters counts only beside one of other regions, or one that says nothing:
     HIPPEL and CAPPEL are surnames.
     """
-    for split_index in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
+    for split_index in range(len(word) - LEAST_PART_LETTERS, LEAST_PART_LETTERS - 1, -1):
         meaning = _meaning_of_term([word[:split_index]], vocabulary)
         if meaning is None:
             continue
@@ -235,9 +235,9 @@ def _meaning_of_compound(word: str, vocabulary: Vocabulary) -> Meaning | None:
         )
         if rest_meaning is None:
             continue
-        is_long = SHORTEST_PART < split_index < len(word) - SHORTEST_PART
-        if is_long or (meaning and rest_meaning and not (meaning & rest_meaning) - SAYS_NOTHING):
-            return (meaning | rest_meaning) - SAYS_NOTHING or SAYS_NOTHING
+        is_long = LEAST_PART_LETTERS < split_index < len(word) - LEAST_PART_LETTERS
+        if is_long or (meaning and rest_meaning and not (meaning & rest_meaning) - NO_MEANING):
+            return (meaning | rest_meaning) - NO_MEANING or NO_MEANING
     return None
 
 
@@ -248,7 +248,7 @@ def _meaning_of_beginning(beginning: str, vocabulary: Vocabulary) -> Meaning | N
     meanings = [
         meaning_of_word[word]
         for word in meaning_of_word
-        if word.startswith(beginning) and meaning_of_word[word] != SAYS_NOTHING
+        if word.startswith(beginning) and meaning_of_word[word] != NO_MEANING
     ]
     return frozenset.intersection(*meanings) or None if meanings else None
 
@@ -282,5 +282,5 @@ def _read_words(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
             name_by_code[region_code] for region_code in codes if region_code in name_by_code
         )
         if region_names or not codes:
-            meaning_by_word[row["word"]] = region_names or SAYS_NOTHING
+            meaning_by_word[row["word"]] = region_names or NO_MEANING
     return meaning_by_word

@@ -29,7 +29,7 @@ PARTIAL_ENTRY = re.compile(r"\.[0-9a-f]{64}\.npz\.\d+\.part")
 ABANDONED_SECONDS = 3600.0
 
 
-def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
+def entry_path(folder: Path, facts: Mapping[str, Any]) -> Path:
     """The path in `folder` for `facts` (checksum of the volume, settings); equal facts give the
     same path."""
     return folder / f"{digest({**facts, 'sealed': 1})}.npz"

@@ -28,7 +28,7 @@ PAIR_SPELLINGS = (
 SCAN.HDR.gz."""
 
 
-def stamp_of_volumes(tables: Iterable[Path]) -> str:
+def stamp_collections(tables: Iterable[Path]) -> str:
     """SHA-256 hex over the content of volumes.tsv tables and of the regions.tsv beside each, and
     over name, size and modification time of every file or folder that they name, missing ones
     included.

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-FOLDS = 5
+FOLD_COUNT = 5
 
 
-def folds_of(shows: Mapping[str, str], seed: int, folds: int = FOLDS) -> list[frozenset[str]]:
+def make_folds(
+    shows: Mapping[str, str], seed: int, folds: int = FOLD_COUNT
+) -> list[frozenset[str]]:
     """The subjects dealt into so many folds, or as many as there are subjects.
 
     shows  what each subject's volumes show, in any words: subjects alike are dealt one after the

@@ -23,19 +23,19 @@ from fovnet.errors import ConfigError
 from fovnet.volume.dicom.address import split_address
 
 HASH_DIGITS = 12  # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
-KEY_FILE = "identifiers.key"
+KEY_FILE_NAME = "identifiers.key"
 
 
 @dataclass(frozen=True)
 class Identifiers:
     """How ids are written: unchanged if `plain`, else hashed, with `key` if there is one."""
 
-    plain: bool = False
+    is_plain: bool = False
     key: bytes = b""
 
-    def name_of(self, identifier: str) -> str:
+    def write_id(self, identifier: str) -> str:
         """The id as it is written."""
-        if self.plain:
+        if self.is_plain:
             return identifier
         identifier_bytes = identifier.encode()
         if self.key:
@@ -51,26 +51,28 @@ def read_identifiers(setting: str, results: Path) -> Identifiers:
     the file suggests.
     """
     try:
-        key = (results / KEY_FILE).read_bytes().strip()
+        key = (results / KEY_FILE_NAME).read_bytes().strip()
     except FileNotFoundError:
         return Identifiers(setting == "plain")
     if not key:
         raise ConfigError(
             "identifiers-key",
-            f"{results / KEY_FILE}: is empty; write a secret into it, or remove the file",
+            f"{results / KEY_FILE_NAME}: is empty; write a secret into it, or remove the file",
         )
     return Identifiers(setting == "plain", key)
 
 
-QUOTED = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)")
-WORD = r"[^\s:;,()'\[\]]*"
+QUOTED_TEXT = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)")
+PATH_CHARACTERS = r"[^\s:;,()'\[\]]*"
 FILE_ENDINGS = "raw|zraw|img|hdr|mat|nii|gz|dcm|mhd|mha|nrrd|nhdr"
-OTHER_FILES = re.compile(rf"(?<![\w.(/-])(?!OUT\b)\w{WORD}(?:[/\\^]{WORD}|\.(?:{FILE_ENDINGS})\b)")
+OTHER_FILE_NAMES = re.compile(
+    rf"(?<![\w.(/-])(?!OUT\b)\w{PATH_CHARACTERS}(?:[/\\^]{PATH_CHARACTERS}|\.(?:{FILE_ENDINGS})\b)"
+)
 """Other names in a message about a file: the other file of a pair, an image in its folder, a
 header's word with / \\ or ^ (DOE^JANE)."""
 
 
-def scrub(message: str, path: str, volume_id: str, report_name: str) -> str:
+def hide_names(message: str, path: str, volume_id: str, report_name: str) -> str:
     """The message with the volume's path, file name and id replaced by `name_of`, and other file
     names and quotations from headers, which may identify the patient, by "…"; unchanged if the
     volume is shown under its own id."""
@@ -88,4 +90,4 @@ def scrub(message: str, path: str, volume_id: str, report_name: str) -> str:
         # whole words: a volume may be called "a"
         whole_word_pattern = rf"(?<!\w){re.escape(name_to_hide)}(?!\w)(?:[/#][^\s:;,]*)?"
         message = re.sub(whole_word_pattern, report_name, message)
-    return QUOTED.sub("'…'", OTHER_FILES.sub("…", message))
+    return QUOTED_TEXT.sub("'…'", OTHER_FILE_NAMES.sub("…", message))

@@ -39,25 +39,33 @@ from fovnet.records import (
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.unforeseen import internal, is_disk_full
 from fovnet.volume.collection import cache
-from fovnet.volume.collection.identity import Identifiers, scrub
-from fovnet.volume.collection.split import FRACTIONS, split_subjects
+from fovnet.volume.collection.identity import Identifiers, hide_names
+from fovnet.volume.collection.split import SPLIT_FRACTIONS, split_subjects
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import read_collection, refuse_shared_names
-from fovnet.volume.collection.truth import truth
+from fovnet.volume.collection.truth import find_classes_of_cuts
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.resizing import SIDE
-from fovnet.volume.slices.stack import ALGORITHM, SliceStack, Slicing, slice_format, slice_volume
-from fovnet.volume.sources.memory import BUDGET_BYTES, bytes_to_read
-from fovnet.volume.sources.readers import short_of_memory
+from fovnet.volume.slices.resizing import SIDE_PIXELS
+from fovnet.volume.slices.stack import (
+    ALGORITHM,
+    SliceStack,
+    Slicing,
+    describe_slice_format,
+    slice_volume,
+)
+from fovnet.volume.sources.memory import BATCH_BUDGET_BYTES, estimate_bytes_to_read
+from fovnet.volume.sources.readers import refusal_of_memory
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
 
 # fmt: off
-COLUMNS = (
+MANIFEST_COLUMNS = (
     "volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices",
     "code", "message", "shown_id",
 )
 # fmt: on
+FIELD_BY_JSON_KEY = {"counted": "label_slices", "counted_slices": "label_slice_count"}
+"""Fields of a VolumeRecord that have another name in volumes.json."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,8 @@ class VolumeRecord:
     code: str = ""
     message: str = ""
     notes: tuple[str, ...] = ()
-    counted: tuple[int, ...] | None = None
-    counted_slices: int | None = None
+    label_slices: tuple[int, ...] | None = None
+    label_slice_count: int | None = None
     shown_id: str = ""
     images: Images | None = None
 
@@ -111,7 +119,7 @@ class VolumeRecord:
     def message_in_reports(self) -> str:
         """The message for reports, without the file's path and name unless plain ids are
         requested."""
-        return scrub(self.message, self.path, self.volume_id, self.name_in_reports)
+        return hide_names(self.message, self.path, self.volume_id, self.name_in_reports)
 
 
 @dataclass(frozen=True)
@@ -123,7 +131,7 @@ class Pack:
     z_mm    (n,)
     covers  (n, 2) int64
     truth   (n, k) bool in the order of `classes`
-    slice_format  result of `stack.slice_format` when the slices were cut; called "looks" on disk
+    slice_format  result of `stack.describe_slice_format` when the slices were cut; called "looks" on disk
     """
 
     folder: Path
@@ -137,7 +145,7 @@ class Pack:
     slice_format: Mapping[str, Any]
 
     @property
-    def inputs(self) -> dict[str, Any]:
+    def network_inputs(self) -> dict[str, Any]:
         """What must be stored with the weights of a network trained on these slices: the classes
         and the slice format."""
         return {"classes": list(self.classes), "slices": dict(self.slice_format)}
@@ -148,14 +156,14 @@ class Pack:
         sides_mm = np.array([record.side_mm or np.nan for record in self.records])
         return Placing(sides_mm[self.volume], self.volume, self.z_mm)
 
-    def rows(self, split: str) -> NDArray[np.int64]:
+    def rows_in_split(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` in a split, ascending."""
         if not len(self.volume):
             return np.zeros(0, dtype=np.int64)
         is_in_split = np.asarray([record.split == split for record in self.records], dtype=bool)
         return np.flatnonzero(is_in_split[self.volume])
 
-    def stack(self, index: int) -> SliceStack:
+    def stack_of_volume(self, index: int) -> SliceStack:
         """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its
         VolumeError if it was refused."""
         record = self.records[index]
@@ -171,8 +179,8 @@ class Pack:
             record.path,
             record.checksum,
             record.notes,
-            None if record.counted is None else np.asarray(record.counted),
-            record.counted_slices,
+            None if record.label_slices is None else np.asarray(record.label_slices),
+            record.label_slice_count,
             record.images,
         )
 
@@ -183,7 +191,7 @@ class SlicingJob:
 
     row: VolumeRow
     labels: tuple[RegionRow, ...]
-    cache: Path
+    cache_folder: Path
     slicing: Slicing
     vocabulary: Vocabulary
 
@@ -194,14 +202,14 @@ class SlicedVolume:
     fit in memory.
 
     cache_use  "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
-    digest     of the pixels, which identifies the same scan under two names
+    pixel_digest     of the pixels, which identifies the same scan under two names
     """
 
     cache_path: Path | None
-    truth: NDArray[np.bool_] | None
+    slice_truth: NDArray[np.bool_] | None
     record: VolumeRecord
     cache_use: str = ""
-    digest: str = ""
+    pixel_digest: str = ""
 
 
 def slice_collections(
@@ -214,7 +222,7 @@ def slice_collections(
     workers: int = 1,
     identifiers: Identifiers = Identifiers(),  # noqa: B008  (frozen)
     prune_cache: bool = False,
-    fractions: Sequence[float] = FRACTIONS,
+    fractions: Sequence[float] = SPLIT_FRACTIONS,
     progress: Callable[[int, int], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Pack:
@@ -247,9 +255,9 @@ def slice_collections(
     used_paths = {result.cache_path for result in results if result.cache_path}
     pruned_files_and_bytes = cache.prune(cache_folder, used_paths) if prune_cache else None
     if log:
-        log(_sentence_on_cache(results, pruned_files_and_bytes))
+        log(_describe_cache_use(results, pruned_files_and_bytes))
     rows_by_collection = {name: table.volumes for name, table in tables.items()}
-    split_by_subject = _split_by_subject(results, rows_by_collection, seed, fractions)
+    split_by_subject = _assign_splits(results, rows_by_collection, seed, fractions)
     placed_results = _place_results(results, split_by_subject, identifiers)
     _write_pack(out, placed_results, vocabulary, slicing, seed)
     return load_pack(out)
@@ -268,15 +276,15 @@ def _slice_all(
         _slice_job,
         slicing_jobs,
         workers,
-        _refused_after_crash,
+        _refuse_after_crash,
         size=_bytes_to_read,
-        budget=BUDGET_BYTES,
+        budget=BATCH_BUDGET_BYTES,
     )
     for (collection, job), result in zip(jobs, results_in_order, strict=True):
         results.append(replace(result, record=replace(result.record, collection=collection)))
         if log and result.cache_use == "remade":
             log(
-                f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from "
+                f"{result.record.volume_id}: its entry in {job.cache_folder} was damaged; cut again from "
                 "the volume"
             )
         if progress:
@@ -301,7 +309,7 @@ def load_pack(folder: Path) -> Pack:
     arrays = (pack.pixels, pack.z_mm, pack.covers, pack.truth)
     slice_count = sum(record.slices for record in pack.records)
     slice_counts = {*[len(array) for array in arrays], slice_count, len(pack.volume)}
-    is_square = pack.pixels.shape[1:] == (SIDE, SIDE)
+    is_square = pack.pixels.shape[1:] == (SIDE_PIXELS, SIDE_PIXELS)
     if len(slice_counts) != 1 or not is_square or pack.truth.shape[1] != len(pack.classes):
         raise CollectionError(
             "pack-damaged",
@@ -330,18 +338,33 @@ def _read_pack(folder: Path) -> Pack:
     )
 
 
-def _record_from_json(json_row: dict[str, Any]) -> VolumeRecord:
+def _record_from_json(json_row: Mapping[str, Any]) -> VolumeRecord:
     """The record from its JSON form, lists converted to tuples."""
-    affine = json_row["vox_to_ras"]
-    counted = json_row["counted"]
-    images = json_row["images"]
-    tuple_fields = {
-        "notes": tuple(json_row["notes"]),
-        "vox_to_ras": affine and tuple(map(tuple, affine)),
-        "counted": None if counted is None else tuple(counted),
-        "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"])),
+    record_fields = {
+        FIELD_BY_JSON_KEY.get(json_key, json_key): value for json_key, value in json_row.items()
     }
-    return VolumeRecord(**json_row | tuple_fields)
+    affine = record_fields["vox_to_ras"]
+    label_slices = record_fields["label_slices"]
+    images = record_fields["images"]
+    record_fields["notes"] = tuple(record_fields["notes"])
+    if affine:
+        record_fields["vox_to_ras"] = tuple(map(tuple, affine))
+    if label_slices is not None:
+        record_fields["label_slices"] = tuple(label_slices)
+    if images:
+        record_fields["images"] = Images(
+            images["axis"], tuple(images["uids"]), tuple(images["frames"])
+        )
+    return VolumeRecord(**record_fields)
+
+
+def _json_of_record(record: VolumeRecord) -> dict[str, Any]:
+    """The fields of a record, under the keys that they have in volumes.json."""
+    json_key_by_field = {field_name: json_key for json_key, field_name in FIELD_BY_JSON_KEY.items()}
+    return {
+        json_key_by_field.get(field_name, field_name): value
+        for field_name, value in asdict(record).items()
+    }
 
 
 def _refuse_shared_scans(results: Iterable[SlicedVolume]) -> None:
@@ -350,9 +373,9 @@ def _refuse_shared_scans(results: Iterable[SlicedVolume]) -> None:
     first_record_by_digest: dict[str, VolumeRecord] = {}
     for result in results:
         record = result.record
-        if not result.digest:
+        if not result.pixel_digest:
             continue
-        earlier_record = first_record_by_digest.setdefault(result.digest, record)
+        earlier_record = first_record_by_digest.setdefault(result.pixel_digest, record)
         if (earlier_record.collection, earlier_record.subject_id) != (
             record.collection,
             record.subject_id,
@@ -370,15 +393,17 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
     record = _begin_record(job)
     try:
         stack, cache_path, cache_use = _read_or_cut(job)
-        slice_truth = truth(stack, job.labels, job.vocabulary) if job.labels else None
+        slice_truth = (
+            find_classes_of_cuts(stack, job.labels, job.vocabulary) if job.labels else None
+        )
     except FovnetError as fault:
-        return _refused_volume(record, fault)
+        return _refuse_volume(record, fault)
     except MemoryError:
-        return _refused_volume(record, short_of_memory(job.row.path, "slice it"))
+        return _refuse_volume(record, refusal_of_memory(job.row.path, "slice it"))
     except Exception as fault:
         if is_disk_full(fault):  # of the cache: no volume is to blame
             raise
-        return _refused_volume(record, internal(job.row.path, fault))
+        return _refuse_volume(record, internal(job.row.path, fault))
     finished_record = replace(
         record,
         slices=len(stack.pixels),
@@ -386,29 +411,29 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
         vox_to_ras=tuple(tuple(map(float, affine_row)) for affine_row in stack.vox_to_ras),
         checksum=stack.checksum,
         notes=stack.notes,
-        counted_slices=stack.counted_slices,
-        counted=None if stack.counted is None else tuple(stack.counted.tolist()),
+        label_slice_count=stack.label_slice_count,
+        label_slices=None if stack.label_slices is None else tuple(stack.label_slices.tolist()),
         images=stack.images,
     )
     pixel_digest = hashlib.sha256(stack.pixels.tobytes()).hexdigest()
     return SlicedVolume(cache_path, slice_truth, finished_record, cache_use, pixel_digest)
 
 
-def _refused_volume(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
+def _refuse_volume(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
     return SlicedVolume(
         None, None, replace(record, status="refused", code=fault.code, message=fault.sentence)
     )
 
 
-def _refused_after_crash(job: SlicingJob) -> SlicedVolume:
+def _refuse_after_crash(job: SlicingJob) -> SlicedVolume:
     cause = "slicing it crashed its process twice (memory?)"
     remedy = "Use fewer workers, or resample it to larger voxels"
     fault = VolumeError("volume-crash", f"{job.row.path}: {cause}. {remedy}.")
-    return _refused_volume(_begin_record(job), fault)
+    return _refuse_volume(_begin_record(job), fault)
 
 
 def _bytes_to_read(job: SlicingJob) -> int:
-    return bytes_to_read(source_of(job.row.path))
+    return estimate_bytes_to_read(source_of(job.row.path))
 
 
 def _begin_record(job: SlicingJob) -> VolumeRecord:
@@ -439,30 +464,30 @@ def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
     }
     if place_notes:
         cache_key_facts["beside"] = place_notes
-    cache_path = cache.entry(job.cache, cache_key_facts)
+    cache_path = cache.entry_path(job.cache_folder, cache_key_facts)
     try:
-        return _from_cache(cache_path, job.row.path, checksum), cache_path, "hit"
+        return _read_cached_stack(cache_path, job.row.path, checksum), cache_path, "hit"
     except FileNotFoundError:
         cache_use = "made"
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         cache_use = "remade"
     stack = slice_volume(source, job.slicing)
-    cache.write(cache_path, _arrays_of(stack))
+    cache.write(cache_path, _arrays_of_stack(stack))
     return stack, cache_path, cache_use
 
 
-def _arrays_of(stack: SliceStack) -> dict[str, Any]:
-    """The arrays, by name, from which `_from_cache` makes the stack again."""
+def _arrays_of_stack(stack: SliceStack) -> dict[str, Any]:
+    """The arrays, by name, from which `_read_cached_stack` makes the stack again."""
     arrays: dict[str, Any] = {
         "pixels": stack.pixels,
         "z_mm": stack.z_mm,
-        "covers": stack.covers,
+        "covers": stack.slice_ranges,
         "side_mm": stack.side_mm,
         "vox_to_ras": stack.vox_to_ras,
         "notes": np.asarray(stack.notes, dtype=np.str_),
     }
-    if stack.counted is not None:
-        arrays |= {"counted": stack.counted, "counted_slices": stack.counted_slices}
+    if stack.label_slices is not None:
+        arrays |= {"counted": stack.label_slices, "counted_slices": stack.label_slice_count}
     if stack.images is not None:
         arrays |= {
             "images_axis": stack.images.axis,
@@ -472,7 +497,7 @@ def _arrays_of(stack: SliceStack) -> dict[str, Any]:
     return arrays
 
 
-def _from_cache(cache_path: Path, path: Path, checksum: str) -> SliceStack:
+def _read_cached_stack(cache_path: Path, path: Path, checksum: str) -> SliceStack:
     """The slices in a cache entry of the volume at `path`.  Raises as `cache.read`."""
     arrays = cache.read(cache_path)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
@@ -486,19 +511,19 @@ def _from_cache(cache_path: Path, path: Path, checksum: str) -> SliceStack:
     return SliceStack(
         pixels=arrays["pixels"],
         z_mm=arrays["z_mm"],
-        covers=arrays["covers"],
+        slice_ranges=arrays["covers"],
         side_mm=float(arrays["side_mm"]),
         vox_to_ras=arrays["vox_to_ras"],
         source=str(path),
         checksum=checksum,
         notes=tuple(map(str, arrays["notes"])),
-        counted=arrays.get("counted"),
-        counted_slices=counted_slices,
+        label_slices=arrays.get("counted"),
+        label_slice_count=counted_slices,
         images=images,
     )
 
 
-def _sentence_on_cache(
+def _describe_cache_use(
     results: Iterable[SlicedVolume], pruned_files_and_bytes: tuple[int, int] | None
 ) -> str:
     """A sentence with the counts of cache hits and misses."""
@@ -526,7 +551,7 @@ def _read_sealed(cache_path: Path) -> dict[str, Array]:
         ) from fault
 
 
-def _split_by_subject(
+def _assign_splits(
     results: Sequence[SlicedVolume],
     rows_by_collection: Mapping[str, Sequence[VolumeRow]],
     seed: int,
@@ -567,9 +592,9 @@ def _place_results(
         record = replace(
             record,
             first_row=first_row,
-            subject_id=identifiers.name_of(record.subject_id),
+            subject_id=identifiers.write_id(record.subject_id),
             split=split_by_subject.get(subject_key, "") if record.labelled else "",
-            shown_id=identifiers.name_of(record.volume_id),
+            shown_id=identifiers.write_id(record.volume_id),
         )
         placed_results.append(replace(result, record=record))
         first_row += record.slices
@@ -591,12 +616,12 @@ def _write_pack(
     (out / "volumes.json").unlink(missing_ok=True)
     clear_unfinished(out)
     _write_arrays(out, results, len(vocabulary.classes))
-    record_rows = [asdict(result.record) for result in results]
+    record_rows = [_json_of_record(result.record) for result in results]
     _write_manifest(out / "manifest.tsv", record_rows)
     content = {
         "classes": vocabulary.classes,
         "slicing": asdict(slicing),
-        "looks": slice_format(slicing),
+        "looks": describe_slice_format(slicing),
         "volumes": record_rows,
     }
     write_json(out / "volumes.json", content, settings=asdict(slicing), seed=seed)
@@ -617,7 +642,11 @@ def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) 
 
     def write_pixels(file: BinaryIO) -> None:
         """Writes pixels.npy, and fills the other arrays, volume by volume."""
-        npy_header = {"descr": "|u1", "fortran_order": False, "shape": (slice_count, SIDE, SIDE)}
+        npy_header = {
+            "descr": "|u1",
+            "fortran_order": False,
+            "shape": (slice_count, SIDE_PIXELS, SIDE_PIXELS),
+        }
         np.lib.format.write_array_header_1_0(file, npy_header)
         for result in results:
             if result.cache_path is None:
@@ -628,7 +657,7 @@ def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) 
             )
             z_mm[row_range] = cached_arrays["z_mm"]
             covers[row_range] = cached_arrays["covers"]
-            slice_truth[row_range] = False if result.truth is None else result.truth
+            slice_truth[row_range] = False if result.slice_truth is None else result.slice_truth
             file.write(np.ascontiguousarray(cached_arrays["pixels"]).tobytes())
 
     replace_with(out / "pixels.npy", write_pixels)
@@ -638,8 +667,10 @@ def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) 
 
 def _write_manifest(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes the records as a table, each attribute of the volumes in a column."""
-    attribute_columns = sorted({name for row in rows for name in row["attributes"]} - set(COLUMNS))
+    attribute_columns = sorted(
+        {name for row in rows for name in row["attributes"]} - set(MANIFEST_COLUMNS)
+    )
     table_rows = [
         {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in rows
     ]
-    write_tsv(path, (*COLUMNS, *attribute_columns), table_rows)
+    write_tsv(path, (*MANIFEST_COLUMNS, *attribute_columns), table_rows)

@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fovnet.regions import NONE, Vocabulary
-from fovnet.volume.collection.split import FRACTIONS, SPLITS, split_subjects
+from fovnet.volume.collection.split import SPLIT_FRACTIONS, SPLITS, split_subjects
 from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.collection.tables import Collection
 from fovnet.volume.dicom.address import split_address
 from fovnet.words import near_spelling
 
-THICKEST_MM = 20.0
+MAX_UNNOTED_GAP_MM = 20.0
 """Rows in millimetres may end at the middle of a slice: only a distance above this between two of
 them is a gap."""
 
 
-def unlabelled_regions(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
+def find_unlabelled_regions(
+    collections: Mapping[str, Collection], vocabulary: Vocabulary
+) -> list[str]:
     """The regions that no volume is labelled with.  That is allowed: they are never learned, and
     predicted only between two others (`is_inner`)."""
     labelled_regions = {
@@ -36,7 +38,7 @@ def unlabelled_regions(collections: Mapping[str, Collection], vocabulary: Vocabu
 def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str) -> bool:
     """Whether a region of the chain lies between two labelled ones, perhaps of different volumes: a
     prediction of both includes it."""
-    unlabelled = unlabelled_regions(collections, vocabulary)
+    unlabelled = find_unlabelled_regions(collections, vocabulary)
     labelled_rungs = [
         rung for rung, region in enumerate(vocabulary.chain) if region not in unlabelled
     ]
@@ -47,10 +49,12 @@ def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name
     )
 
 
-def skipped_regions(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """The `unlabelled_regions` regions that some volume's labels skip: since the chain has no gaps,
+def find_skipped_regions(
+    collections: Mapping[str, Collection], vocabulary: Vocabulary
+) -> list[str]:
+    """The `find_unlabelled_regions` regions that some volume's labels skip: since the chain has no gaps,
     they are predicted although never learned."""
-    unlabelled = unlabelled_regions(collections, vocabulary)
+    unlabelled = find_unlabelled_regions(collections, vocabulary)
     rung_by_name = {region_name: rung for rung, region_name in enumerate(vocabulary.chain)}
     skipped_names = set[str]()
     for table in collections.values():
@@ -72,9 +76,12 @@ def notes_on_skipped_regions(
     """A sentence on the regions that lie between others and are never learned, if there are any, or
     if every row is `none`; else empty."""
     has_rows = any(table.regions for table in collections.values())
-    if has_rows and len(unlabelled_regions(collections, vocabulary)) == len(vocabulary.classes) - 1:
+    if (
+        has_rows
+        and len(find_unlabelled_regions(collections, vocabulary)) == len(vocabulary.classes) - 1
+    ):
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
-    skipped_names = skipped_regions(collections, vocabulary)
+    skipped_names = find_skipped_regions(collections, vocabulary)
     if not skipped_names:
         return []
     return [
@@ -89,7 +96,7 @@ def notes_on_unlearned_regions(
     vocabulary: Vocabulary,
     *,
     seed: int,
-    fractions: Sequence[float] = FRACTIONS,
+    fractions: Sequence[float] = SPLIT_FRACTIONS,
 ) -> list[str]:
     """For each split a sentence on the regions that are labelled, but in none of its subjects: not
     learned, tuned for, or evaluated."""
@@ -97,7 +104,7 @@ def notes_on_unlearned_regions(
         region: Counter() for region in vocabulary.classes[:-1]
     }
     for collection, table in collections.items():
-        split_by_subject = _split_by_subject(table, collection, seed, fractions)
+        split_by_subject = _predict_splits(table, collection, seed, fractions)
         subject_by_volume = {row.volume_id: row.subject_id for row in table.volumes}
         for volume_id, label_rows in table.regions.items():
             split = split_by_subject[subject_by_volume[volume_id]]
@@ -143,7 +150,7 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
             )
             for lower_row, upper_row in pairwise(sorted_rows):
                 slice_step = 0 if upper_row.in_mm else 1
-                widest_allowed = THICKEST_MM if upper_row.in_mm else 0
+                widest_allowed = MAX_UNNOTED_GAP_MM if upper_row.in_mm else 0
                 first_between = lower_row.last + slice_step
                 last_between = upper_row.first - slice_step
                 if (
@@ -167,7 +174,7 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     refused when they are read."""
     sentences = []
     for collection, table in collections.items():
-        missing_paths = [row.path for row in table.volumes if is_missing(row)]
+        missing_paths = [row.path for row in table.volumes if is_file_missing(row)]
         if missing_paths:
             verb = "is" if len(missing_paths) == 1 else "are"
             sentences.append(
@@ -177,7 +184,7 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     return sentences
 
 
-def nearest_name(path: Path, *, folder: bool = False) -> str:
+def suggest_nearest_name(path: Path, *, folder: bool = False) -> str:
     """ "did you mean 'data/mine'?" for a missing path whose parent folder contains a similar name
     (with `folder`, that of a folder); else empty."""
     try:
@@ -190,24 +197,27 @@ def nearest_name(path: Path, *, folder: bool = False) -> str:
     return f"did you mean '{path.with_name(spelling)}'?" if spelling else ""
 
 
-def is_missing(row: VolumeRow) -> bool:
+def is_file_missing(row: VolumeRow) -> bool:
     """Whether the file or folder of a volume does not exist."""
     return not split_address(row.path)[0].exists()
 
 
 def count_people(
-    collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS
+    collections: Mapping[str, Collection],
+    *,
+    seed: int,
+    fractions: Sequence[float] = SPLIT_FRACTIONS,
 ) -> Counter[str]:
     """How many labelled subjects each split will have; there may be fewer, as volumes may be
     refused when they are read."""
     return Counter(
         split
         for collection, table in collections.items()
-        for split in _split_by_subject(table, collection, seed, fractions).values()
+        for split in _predict_splits(table, collection, seed, fractions).values()
     )
 
 
-def _split_by_subject(
+def _predict_splits(
     table: Collection, collection: str, seed: int, fractions: Sequence[float]
 ) -> Mapping[str, str]:
     """The split of every labelled subject, as `slice_collections` will draw it if no volume is
@@ -219,7 +229,10 @@ def _split_by_subject(
 
 
 def notes_on_empty_splits(
-    collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS
+    collections: Mapping[str, Collection],
+    *,
+    seed: int,
+    fractions: Sequence[float] = SPLIT_FRACTIONS,
 ) -> list[str]:
     """A sentence on the splits without subjects, if there are any; volumes that are refused when
     they are read may empty another.

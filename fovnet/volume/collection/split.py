@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 SPLITS = ("train", "validation", "test")
-FRACTIONS = (0.5, 0.25, 0.25)
+SPLIT_FRACTIONS = (0.5, 0.25, 0.25)
 
 
 def split_subjects(
@@ -22,7 +22,7 @@ def split_subjects(
     collection: str,
     seed: int,
     fixed_splits: Mapping[str, str] | None = None,
-    fractions: Sequence[float] = FRACTIONS,
+    fractions: Sequence[float] = SPLIT_FRACTIONS,
 ) -> dict[str, str]:
     """The split of each subject of one collection.
 
@@ -42,15 +42,19 @@ def split_subjects(
     ]
     name_seed = int.from_bytes(hashlib.sha256(collection.encode()).digest()[:8])
     shuffled_indices = np.random.default_rng([seed, name_seed]).permutation(len(free_subjects))
-    split_names = np.repeat(SPLITS, split_sizes(len(free_subjects), fixed_counts, fractions))
+    split_names = np.repeat(
+        SPLITS, compute_split_sizes(len(free_subjects), fixed_counts, fractions)
+    )
     return fixed_splits | {
         free_subjects[index]: str(split_name)
         for index, split_name in zip(shuffled_indices, split_names, strict=True)
     }
 
 
-def split_sizes(
-    free_count: int, fixed_counts: Iterable[int] = (0, 0, 0), fractions: Sequence[float] = FRACTIONS
+def compute_split_sizes(
+    free_count: int,
+    fixed_counts: Iterable[int] = (0, 0, 0),
+    fractions: Sequence[float] = SPLIT_FRACTIONS,
 ) -> list[int]:
     """How many of `free_count` subjects go to train, validation, test, if these already have
     `fixed_counts` subjects.

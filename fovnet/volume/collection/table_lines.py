@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fovnet.errors import CollectionError
-from fovnet.records import as_named
+from fovnet.records import remove_formula_mark
 from fovnet.words import near_spelling
 
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
@@ -19,38 +19,38 @@ RANGE_COLUMNS = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
 
 
 @dataclass(frozen=True, order=True)
-class Fault:
+class TableFault:
     """A fault in a line of a table, as a sentence; sorted by line, faults of the same line in the
     order they were found."""
 
-    line: int
+    line_number: int
     sentence: str = field(compare=False)
 
     @classmethod
-    def of(cls, file: Path, line: int, what: str) -> Fault:
+    def of_line(cls, file: Path, line: int, what: str) -> TableFault:
         """A fault of a whole line of a file."""
         return cls(line, f"{file}, line {line}: {what}")
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One line of a table: file, line number as an editor shows it, cells by column."""
 
-    file: Path
+    table_path: Path
     number: int
     cells: Mapping[str, str]
 
-    def fault(self, column: str, what: str) -> Fault:
+    def make_fault(self, column: str, what: str) -> TableFault:
         """A fault in `column` of this line, with the value seen."""
-        return Fault(
+        return TableFault(
             self.number,
-            f"{self.file}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}",
+            f"{self.table_path}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}",
         )
 
 
 def read_lines(
-    path: Path, columns: Sequence[str], faults: list[Fault]
-) -> tuple[list[Line], set[str]]:
+    path: Path, columns: Sequence[str], faults: list[TableFault]
+) -> tuple[list[TableLine], set[str]]:
     """(lines of a tab-separated table, every cell of the lines that cannot be split into the
     columns).
 
@@ -64,33 +64,35 @@ def read_lines(
     ]
     heading_number, heading = numbered_lines[0] if numbered_lines else (1, "")
     header = _split_cells(heading) or []
-    header_faults = [*_missing_columns(header, columns), *_doubled_columns(header)]
-    faults += [Fault.of(path, heading_number, fault_sentence) for fault_sentence in header_faults]
-    if _doubled_columns(header) or not set(columns) & set(header):
+    header_faults = [*_find_missing_columns(header, columns), *_find_doubled_columns(header)]
+    faults += [
+        TableFault.of_line(path, heading_number, fault_sentence) for fault_sentence in header_faults
+    ]
+    if _find_doubled_columns(header) or not set(columns) & set(header):
         return [], set()
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     stray_words: set[str] = set()
     for number, line_text in numbered_lines[1:]:
         cells = _split_cells(line_text)
         fault_sentence = _fault_of_cells(cells, len(header))
         if fault_sentence:
-            faults.append(Fault.of(path, number, fault_sentence))
+            faults.append(TableFault.of_line(path, number, fault_sentence))
             stray_words.update(word.strip(' "') for word in line_text.split("\t"))
         elif cells and any(cells):
             padded_cells = [*cells, *[""] * len(header)]
-            lines.append(Line(path, number, dict(zip(header, padded_cells, strict=False))))
+            lines.append(TableLine(path, number, dict(zip(header, padded_cells, strict=False))))
     if len(numbered_lines) == 1 and columns == VOLUME_COLUMNS and set(columns) <= set(header):
         fault_sentence = "no volume under the header. Write a line for each."
-        faults.append(Fault.of(path, heading_number, fault_sentence))
+        faults.append(TableFault.of_line(path, heading_number, fault_sentence))
     return lines, stray_words
 
 
-def _missing_columns(header: Sequence[str], columns: Sequence[str]) -> list[str]:
+def _find_missing_columns(header: Sequence[str], columns: Sequence[str]) -> list[str]:
     """What is wrong if the header lacks required columns, or of a labels' table both ranges."""
     missing_columns = [column for column in columns if column not in header]
     hint = "Are the columns separated by tabs?"
     if not missing_columns and columns == REGION_COLUMNS:
-        missing_columns = lacking_range(header)
+        missing_columns = find_missing_range_columns(header)
         hint = "Rows need first_slice and last_slice, or from_mm and to_mm."
     if not missing_columns:
         return []
@@ -100,7 +102,7 @@ def _missing_columns(header: Sequence[str], columns: Sequence[str]) -> list[str]
     ]
 
 
-def _doubled_columns(header: Sequence[str]) -> list[str]:
+def _find_doubled_columns(header: Sequence[str]) -> list[str]:
     """What is wrong if columns appear twice."""
     doubled_names = sorted({column for column in header if column and header.count(column) > 1})
     return (
@@ -119,7 +121,7 @@ def _fault_of_cells(cells: Sequence[str] | None, column_count: int) -> str:
     return ""
 
 
-def lacking_range(header: Sequence[str]) -> list[str]:
+def find_missing_range_columns(header: Sequence[str]) -> list[str]:
     """The columns missing from the header, for the pair of RANGE_COLUMNS of which fewest are missing;
     empty if it has a complete pair."""
     return min(
@@ -137,14 +139,14 @@ def _hint_of_similar_column(missing_columns: Sequence[str], other_columns: set[s
 
 
 def _split_cells(line: str) -> list[str] | None:
-    """The cells of one line, stripped, as `as_named`; None if a quoted cell does not end in it."""
+    """The cells of one line, stripped, as `remove_formula_mark`; None if a quoted cell does not end in it."""
     try:
         (cells,) = csv.reader([line], delimiter="\t", strict=True)
     except csv.Error as fault:
         if "unexpected end of data" in str(fault):
             return None  # csv would otherwise append the following lines to the cell
         (cells,) = csv.reader([line], delimiter="\t")
-    return [as_named(cell.strip()) for cell in cells]
+    return [remove_formula_mark(cell.strip()) for cell in cells]
 
 
 def _read_text_lines(path: Path) -> list[str]:

@@ -16,9 +16,9 @@ from fovnet.volume.collection.split import SPLITS
 from fovnet.volume.collection.table_lines import (
     RANGE_COLUMNS,
     VOLUME_COLUMNS,
-    Fault,
-    Line,
-    lacking_range,
+    TableFault,
+    TableLine,
+    find_missing_range_columns,
 )
 from fovnet.volume.sources.discovery import MAX_ID_BYTES
 from fovnet.words import did_you_mean, near_spelling
@@ -58,11 +58,11 @@ class RegionRow:
 class LabelledLine(NamedTuple):
     """A label and the line it stands in."""
 
-    line: Line
+    line: TableLine
     row: RegionRow
 
 
-def region_named(text: str, vocabulary: Vocabulary) -> str | None:
+def find_region(text: str, vocabulary: Vocabulary) -> str | None:
     """The class that a text names, in any case, by name or by a synonym such as THORAX or LEG; None
     if it names none."""
     word = as_word(text)
@@ -71,7 +71,7 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
     return next((region.name for region in vocabulary.regions if word in region.words), None)
 
 
-def names_a_file(volume_id: str) -> bool:
+def is_valid_file_name(volume_id: str) -> bool:
     """Whether a volume_id is valid as a file name, since output files are named after it."""
     return (
         VOLUME_FILE_NAME.fullmatch(volume_id) is not None
@@ -79,24 +79,24 @@ def names_a_file(volume_id: str) -> bool:
     )
 
 
-def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
+def read_volume_row(line: TableLine, faults: list[TableFault]) -> VolumeRow | None:
     """The volume of one line, or None after adding its faults."""
     row_faults = [
-        line.fault(column, "must be given")
+        line.make_fault(column, "must be given")
         for column in VOLUME_COLUMNS
         if line.cells.get(column) == ""
     ]
-    if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
+    if line.cells.get("volume_id") and not is_valid_file_name(line.cells["volume_id"]):
         valid_form = f"at most {MAX_ID_BYTES} bytes, no slash, no dot at the start"
-        row_faults.append(line.fault("volume_id", f"becomes a file name: {valid_form}"))
+        row_faults.append(line.make_fault("volume_id", f"becomes a file name: {valid_form}"))
     if "\0" in line.cells.get("path", ""):
         row_faults.append(
-            line.fault("path", "contains a null character, which no file name can have")
+            line.make_fault("path", "contains a null character, which no file name can have")
         )
     split = line.cells.get("split", "")
     if split and split not in SPLITS:
         row_faults.append(
-            line.fault("split", f"write one of {', '.join(SPLITS)}, or leave it empty")
+            line.make_fault("split", f"write one of {', '.join(SPLITS)}, or leave it empty")
         )
     faults += row_faults
     if row_faults or not line.cells.keys() >= set(VOLUME_COLUMNS):
@@ -109,42 +109,46 @@ def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
     return VolumeRow(
         line.cells["volume_id"],
         line.cells["subject_id"],
-        line.file.parent / line.cells["path"],
+        line.table_path.parent / line.cells["path"],
         split,
         attributes,
     )
 
 
 def read_region_row(
-    line: Line, possible_ids: set[str] | None, vocabulary: Vocabulary, faults: list[Fault]
+    line: TableLine, possible_ids: set[str] | None, vocabulary: Vocabulary, faults: list[TableFault]
 ) -> RegionRow | None:
     """The label of one line, or None after adding its faults; `possible_ids` are the volume_ids
     that may stand there, None if volumes.tsv gives none."""
-    row_faults: list[Fault] = []
+    row_faults: list[TableFault] = []
     volume_id = line.cells.get("volume_id")
     if volume_id == "":
-        row_faults.append(line.fault("volume_id", "must be given"))
+        row_faults.append(line.make_fault("volume_id", "must be given"))
     elif volume_id is not None and possible_ids is not None and volume_id not in possible_ids:
-        hint = _did_you_mean(volume_id, possible_ids)
-        row_faults.append(line.fault("volume_id", f"is not in volumes.tsv{hint}"))
+        hint = _suggest_name(volume_id, possible_ids)
+        row_faults.append(line.make_fault("volume_id", f"is not in volumes.tsv{hint}"))
     region = _region_of_line(line, vocabulary, row_faults)
     # missing columns are reported once, with the header
-    range_and_unit = None if lacking_range([*line.cells]) else _range_of_line(line, row_faults)
+    range_and_unit = (
+        None if find_missing_range_columns([*line.cells]) else _range_of_line(line, row_faults)
+    )
     faults += row_faults
     if row_faults or volume_id is None or region is None or range_and_unit is None:
         return None
     return RegionRow(volume_id, region, *range_and_unit)
 
 
-def _region_of_line(line: Line, vocabulary: Vocabulary, faults: list[Fault]) -> str | None:
+def _region_of_line(
+    line: TableLine, vocabulary: Vocabulary, faults: list[TableFault]
+) -> str | None:
     """The class of one line, or None after adding a fault; None too without such a column."""
     region_text = line.cells.get("region")
     if region_text is None:
         return None
     if not region_text:
-        faults.append(line.fault("region", "must be given"))
+        faults.append(line.make_fault("region", "must be given"))
         return None
-    region = region_named(region_text, vocabulary)
+    region = find_region(region_text, vocabulary)
     if region is None:
         name_by_spelling = {
             spelling.lower(): known_region.name
@@ -154,11 +158,11 @@ def _region_of_line(line: Line, vocabulary: Vocabulary, faults: list[Fault]) -> 
         hint = f"write one of {', '.join(vocabulary.classes)}"
         if similar_spelling := near_spelling(region_text, name_by_spelling):
             hint = f"did you mean {name_by_spelling[similar_spelling]!r}?"
-        faults.append(line.fault("region", hint))
+        faults.append(line.make_fault("region", hint))
     return region
 
 
-def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
+def _range_of_line(line: TableLine, faults: list[TableFault]) -> tuple[float, float, bool] | None:
     """(first, last, whether in millimetres) of a line, or None after adding its faults."""
     given_pairs = [
         range_columns
@@ -176,7 +180,7 @@ def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool]
         sentence = "give first_slice and last_slice, or from_mm and to_mm"
         if given_pairs:
             sentence = f"give slices or millimetres, not both ({given_values})"
-        faults.append(Fault.of(line.file, line.number, sentence))
+        faults.append(TableFault.of_line(line.table_path, line.number, sentence))
         return None
     low_column, high_column = given_pairs[0]
     in_mm = given_pairs[0] == RANGE_COLUMNS[1]
@@ -187,11 +191,13 @@ def _range_of_line(line: Line, faults: list[Fault]) -> tuple[float, float, bool]
         return None
     if first_number > last_number:
         swap_hint = f"is below {low_column} {first_number:g}; ranges run from feet to head. Are the two swapped?"
-        faults.append(line.fault(high_column, swap_hint))
+        faults.append(line.make_fault(high_column, swap_hint))
     return first_number, last_number, in_mm
 
 
-def _number_of_cell(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:
+def _number_of_cell(
+    line: TableLine, column: str, in_mm: bool, faults: list[TableFault]
+) -> float | None:
     """The number in a cell: any finite one for millimetres, a whole one from 0 for slices; None
     after adding a fault."""
     cell = line.cells.get(column, "")
@@ -205,10 +211,10 @@ def _number_of_cell(line: Line, column: str, in_mm: bool, faults: list[Fault]) -
     sentence = f"a {quantity} is wanted"
     if "," in cell and DECIMAL_NUMBER.fullmatch(cell.replace(",", ".")):
         sentence += "; write a point, not a comma"
-    faults.append(line.fault(column, sentence))
+    faults.append(line.make_fault(column, sentence))
     return None
 
 
-def _did_you_mean(name: str, names: set[str]) -> str:
+def _suggest_name(name: str, names: set[str]) -> str:
     hint = did_you_mean(name, sorted(names)) if len(names) <= MAX_NAMES_COMPARED else ""
     return f"; {hint}" if hint else ""

@@ -21,17 +21,17 @@ from types import MappingProxyType
 from fovnet.errors import CollectionError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume.collection.table_checks import (
-    doubled_labels,
-    label_conflicts,
-    repeated_names,
-    shared_files,
-    split_people,
+    find_doubled_labels,
+    find_label_conflicts,
+    find_repeated_names,
+    find_shared_files,
+    find_split_people,
 )
 from fovnet.volume.collection.table_lines import (
     REGION_COLUMNS,
     VOLUME_COLUMNS,
-    Fault,
-    Line,
+    TableFault,
+    TableLine,
     read_lines,
 )
 from fovnet.volume.collection.table_rows import (
@@ -61,10 +61,14 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     with every fault found: file, line, column, value and what to write instead.
     """
     volume_table = Path(path) / "volumes.tsv" if Path(path).is_dir() else Path(path)
-    faults: list[Fault] = []
+    faults: list[TableFault] = []
     lines, stray_words = read_lines(volume_table, VOLUME_COLUMNS, faults)
     volumes = [row for line in lines if (row := read_volume_row(line, faults))]
-    faults += [*repeated_names(lines), *split_people(lines), *shared_files(volumes, lines)]
+    faults += [
+        *find_repeated_names(lines),
+        *find_split_people(lines),
+        *find_shared_files(volumes, lines),
+    ]
     faults.sort()
     region_table = volume_table.with_name("regions.tsv")
     labelled_lines: list[LabelledLine] = []
@@ -85,7 +89,7 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     return Collection(volume_table, tuple(volumes), MappingProxyType(rows_by_id))
 
 
-def _possible_ids(lines: list[Line], stray_words: set[str]) -> set[str] | None:
+def _possible_ids(lines: list[TableLine], stray_words: set[str]) -> set[str] | None:
     """The volume_ids that labels may name; None for any, if the column is missing.
 
     Words of an unreadable line may be volume_ids: that fault is reported, not one for every label.
@@ -96,20 +100,20 @@ def _possible_ids(lines: list[Line], stray_words: set[str]) -> set[str] | None:
 
 def _read_labels(
     region_table: Path, possible_ids: set[str] | None, vocabulary: Vocabulary
-) -> tuple[list[LabelledLine], list[Fault]]:
+) -> tuple[list[LabelledLine], list[TableFault]]:
     """(the labels of a regions.tsv without doubles, all faults in it in the order of its lines)."""
-    faults: list[Fault] = []
+    faults: list[TableFault] = []
     labelled_lines: list[LabelledLine] = []
     for line in read_lines(region_table, REGION_COLUMNS, faults)[0]:
         row = read_region_row(line, possible_ids, vocabulary, faults)
         if row:
             labelled_lines.append(LabelledLine(line, row))
     first_line_by_row = {row: line for line, row in reversed(labelled_lines)}
-    faults += doubled_labels(labelled_lines, first_line_by_row)
+    faults += find_doubled_labels(labelled_lines, first_line_by_row)
     labelled_lines = [
         label for label in labelled_lines if first_line_by_row[label.row] is label.line
     ]
-    faults += label_conflicts(labelled_lines, vocabulary)
+    faults += find_label_conflicts(labelled_lines, vocabulary)
     return labelled_lines, sorted(faults)
 
 

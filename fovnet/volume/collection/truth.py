@@ -17,7 +17,7 @@ MAX_OUTSIDE_MM = 20.0
 another frame of reference."""
 
 
-def truth(
+def find_classes_of_cuts(
     stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary = DEFAULT
 ) -> NDArray[np.bool_]:
     """(s, k) which classes each cut shows, in the order of vocabulary.classes; `none` exactly where
@@ -28,23 +28,23 @@ def truth(
     at exactly this z, the lower one applies. Raises CollectionError "collection-slices" for a slice
     number the volume does not have, "collection-extent" for millimetres more than 20 mm outside it.
     """
-    slice_count = stack.counted_slices or int(stack.covers[-1, 1]) + 1
-    return truth_at(stack.z_mm, stack.middle, slice_count, rows, vocabulary)
+    slice_count = stack.label_slice_count or int(stack.slice_ranges[-1, 1]) + 1
+    return find_classes_at_heights(stack.z_mm, stack.middle_slices, slice_count, rows, vocabulary)
 
 
-def truth_at(
+def find_classes_at_heights(
     z_mm: NDArray[np.float64],
     middle_slices: NDArray[np.int64],
     slice_count: int,
     rows: Iterable[RegionRow],
     vocabulary: Vocabulary = DEFAULT,
 ) -> NDArray[np.bool_]:
-    """`truth` for cuts at heights z_mm (s,) with middle slices `middle_slices` (s,), of a volume of
+    """`find_classes_of_cuts` for cuts at heights z_mm (s,) with middle slices `middle_slices` (s,), of a volume of
     `slice_count` slices."""
     classes = vocabulary.classes
     is_shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
-        refuse_beyond(row, slice_count)
+        refuse_row_beyond_volume(row, slice_count)
         if row.in_mm and (
             row.last < z_mm[0] - MAX_OUTSIDE_MM or row.first > z_mm[-1] + MAX_OUTSIDE_MM
         ):
@@ -68,7 +68,7 @@ def truth_at(
     return is_shown
 
 
-def refuse_beyond(row: RegionRow, slice_count: int) -> None:
+def refuse_row_beyond_volume(row: RegionRow, slice_count: int) -> None:
     """Raise CollectionError "collection-slices" if a row in slices names one that a volume of so
     many has not."""
     if not row.in_mm and row.last >= slice_count:

@@ -13,18 +13,18 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from fovnet.volume.dicom.header import getter, text, values_of
+from fovnet.volume.dicom.header import as_text, as_values, make_lookup
 
-NOTE = "an animal, by its header: the regions are those of people"
+ANIMAL_NOTE = "an animal, by its header: the regions are those of people"
 UNCLEAR_NOTE = (
     "its header names a species or breed that is not known: the regions are those of people"
 )
 # Homo sapiens in SNOMED CT, SNOMED RT, NCBI taxonomy
-PEOPLE_CODES = frozenset({"337915000", "L-85B00", "9606"})
+HUMAN_CODES = frozenset({"337915000", "L-85B00", "9606"})
 # unknown twice, other, not applicable
-CODES_OF_NOTHING = frozenset({"261665006", "R-41198", "74964007", "385432009"})
+UNKNOWN_SPECIES_CODES = frozenset({"261665006", "R-41198", "74964007", "385432009"})
 # what stands for people as a whole; ages and peoples that programs write into species and breed
-PEOPLE_WORDS = re.compile(
+HUMAN_WORDS = re.compile(
     r"((HUMANS?|HOMO( SAPIENS){0,2}|PERSON|PEOPLE|MENSCH(LICH)?|MAN|WOMAN|HUMAIN|HOMME|UMANO"
     r"|HUMANO|HOMBRE"
     r"|MUJER|HOMEM|MENS|MÄNNISKA|MENNESKE|IHMINEN|CZŁOWIEK|ЧЕЛОВЕК|ヒト|人|人类|人類|사람|ADULT|CHILD|INFANT"
@@ -78,12 +78,12 @@ def is_animal(get: Callable[[str], Any]) -> bool:
     else is an animal.  Only words of the lists are an animal; "Adult", "Phantom" or a word of no
     list are none.
     """
-    if text(get("AnatomicalOrientationType")).upper() == "QUADRUPED":
+    if as_text(get("AnatomicalOrientationType")).upper() == "QUADRUPED":
         return True
     codes = _species_codes(get)
-    if codes & PEOPLE_CODES:
+    if codes & HUMAN_CODES:
         return False
-    if codes - CODES_OF_NOTHING:
+    if codes - UNKNOWN_SPECIES_CODES:
         return True
     return any(
         ANIMAL_WORDS.search(description) or STRAIN_WORDS.fullmatch(description)
@@ -93,28 +93,28 @@ def is_animal(get: Callable[[str], Any]) -> bool:
 
 def has_unclear_species(get: Callable[[str], Any]) -> bool:
     """Whether the header names a species, breed or strain that is on no list here."""
-    if _species_codes(get) & PEOPLE_CODES:
+    if _species_codes(get) & HUMAN_CODES:
         return False
-    return any(not PEOPLE_WORDS.fullmatch(words) for words in _descriptions(get))
+    return any(not HUMAN_WORDS.fullmatch(words) for words in _descriptions(get))
 
 
 def _species_codes(get: Callable[[str], Any]) -> frozenset[str]:
-    code_lookups = map(getter, values_of(get("PatientSpeciesCodeSequence")))
-    return frozenset(text(value_of_code("CodeValue")).upper() for value_of_code in code_lookups) - {
-        ""
-    }
+    code_lookups = map(make_lookup, as_values(get("PatientSpeciesCodeSequence")))
+    return frozenset(
+        as_text(value_of_code("CodeValue")).upper() for value_of_code in code_lookups
+    ) - {""}
 
 
 def _descriptions(get: Callable[[str], Any]) -> list[str]:
     """The words of species, breed and strain, as capitals; those that tell nothing are left out."""
     raw_descriptions = [get(keyword) for keyword in DESCRIPTION_KEYWORDS]
     raw_descriptions += [
-        getter(item)("CodeMeaning")
+        make_lookup(item)("CodeMeaning")
         for keyword in SEQUENCE_KEYWORDS
-        for item in values_of(get(keyword))
+        for item in as_values(get(keyword))
     ]
     descriptions = (
-        " ".join(re.sub(r"[\W_]+", " ", text(raw_description)).upper().split())
+        " ".join(re.sub(r"[\W_]+", " ", as_text(raw_description)).upper().split())
         for raw_description in raw_descriptions
     )
     return [description for description in descriptions if not UNKNOWN_WORDS.fullmatch(description)]

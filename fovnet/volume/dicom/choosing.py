@@ -11,14 +11,20 @@ from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import LEAST_IMAGES
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
+from fovnet.volume.dicom.source import (
+    GUNZIP_REMEDY,
+    UnreadObject,
+    files_under,
+    find_document_kind,
+    is_gzip_of_dicom,
+)
 from fovnet.volume.dicom.survey import DicomSurvey, find_series, survey
-from fovnet.volume.dicom.triage import INCLUDABLE
-from fovnet.volume.dicom.uids import difference
+from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
+from fovnet.volume.dicom.uids import describe_difference
 from fovnet.words import several
 
 MAX_LISTED = 6  # most series listed in a message
-CODE_BY_KIND = {
+CODE_BY_ASIDE_KIND = {
     "no-pixels": "volume-no-pixels",
     "colour": "volume-rgb",
     "screenshot": "volume-screenshot",
@@ -46,16 +52,16 @@ class SeriesChoice:
     @property
     def files(self) -> tuple[Path, ...]:
         """The files with its images; an archive is one file."""
-        return tuple(dict.fromkeys(item.path for item in self.series.items))
+        return tuple(dict.fromkeys(item.path for item in self.series.objects))
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def neighbour_notes(self) -> tuple[str, ...]:
         """Notes that depend on other objects of its place: that it is one of several, that some
         could not be used."""
-        return (*self.series.notes, *self.unread_notes)
+        return (*self.series.notes, *self.unread_object_notes)
 
     @property
-    def unread_notes(self) -> tuple[str, ...]:
+    def unread_object_notes(self) -> tuple[str, ...]:
         """A note on the unread objects, if there are any."""
         if not self.unread_count:
             return ()
@@ -74,39 +80,43 @@ def choose_series(path: Path) -> SeriesChoice:
     if series_id:
         series = find_series(place, series_id)
         if series is None:
-            series_listing = _describe_series_listing(place, survey(place))
+            series_listing = _list_series_in_words(place, survey(place))
             raise VolumeError(
                 "volume-series", f"{path}: no such series in {place}. {series_listing}"
             )
-        if series.kind and series.kind not in INCLUDABLE:
-            raise VolumeError(_error_code(series), f"{path}: {series.reason}. Give an MR series.")
+        if series.aside_kind and series.aside_kind not in INCLUDABLE_KINDS:
+            raise VolumeError(
+                _error_code(series), f"{path}: {series.aside_reason}. Give an MR series."
+            )
         return SeriesChoice(str(path), series, 0)
     dicom_survey = survey(place)
-    if len(dicom_survey.readable) == 1:
-        return SeriesChoice(str(path), dicom_survey.readable[0], len(dicom_survey.unread))
-    if dicom_survey.readable:
+    if len(dicom_survey.readable_series) == 1:
+        return SeriesChoice(
+            str(path), dicom_survey.readable_series[0], len(dicom_survey.unread_objects)
+        )
+    if dicom_survey.readable_series:
         raise VolumeError(
             "volume-several",
-            f"{path}: {len(dicom_survey.readable)} volumes. Name one of them. "
-            f"{_describe_series_listing(place, dicom_survey)}",
+            f"{path}: {len(dicom_survey.readable_series)} volumes. Name one of them. "
+            f"{_list_series_in_words(place, dicom_survey)}",
         )
-    raise _refusal_of_place(place, dicom_survey)
+    raise _refusal_of_container(place, dicom_survey)
 
 
-def _refusal_of_place(place: Path, dicom_survey: DicomSurvey) -> VolumeError:
+def _refusal_of_container(place: Path, dicom_survey: DicomSurvey) -> VolumeError:
     """The refusal of a place without a readable volume."""
     if dicom_survey.series:
         codes = {_error_code(series) for series in dicom_survey.series}
         error_code = codes.pop() if len(codes) == 1 else "volume-set-aside"
         remedy = _remedy_for_set_aside(place, dicom_survey.series)
-        listing = _describe_series_listing(place, dicom_survey)
+        listing = _list_series_in_words(place, dicom_survey)
         return VolumeError(error_code, f"{place}: nothing to read by default. {remedy} {listing}")
-    if dicom_survey.unread:
-        return _refusal_of_objects(place, dicom_survey.unread)
+    if dicom_survey.unread_objects:
+        return _refusal_of_objects(place, dicom_survey.unread_objects)
     return _refusal_without_dicom(place)
 
 
-def _refusal_of_objects(place: Path, unread: Sequence[Unread]) -> VolumeError:
+def _refusal_of_objects(place: Path, unread: Sequence[UnreadObject]) -> VolumeError:
     """The refusal of a place all of whose objects cannot be used."""
     first_entry, *other_entries = unread
     if not other_entries:
@@ -122,11 +132,11 @@ def _refusal_without_dicom(place: Path) -> VolumeError:
     """The refusal of a place in which nothing looks like DICOM."""
     if place.is_dir():
         for path in files_under(place):
-            if is_packed(path):
-                sentence = f"{path}: a DICOM file packed with gzip. {GUNZIP}"
+            if is_gzip_of_dicom(path):
+                sentence = f"{path}: a DICOM file packed with gzip. {GUNZIP_REMEDY}"
                 return VolumeError("volume-format", sentence)
         sentence_start = "no DICOM image in this folder"
-    elif document_kind := kind_of_document(place):
+    elif document_kind := find_document_kind(place):
         sentence_start = f"this is {document_kind}, not an archive of images"
     else:
         sentence_start = "no DICOM image in this archive"
@@ -144,16 +154,16 @@ def _remedy_for_set_aside(place: Path, series_list: Sequence[Series]) -> str:
         uid_level = _level_of_own_uids(first_frames)
         if uid_level:
             return (
-                f"Each image has a {uid_level} UID of its own, and {difference(first_frames)}. If they are "
+                f"Each image has a {uid_level} UID of its own, and {describe_difference(first_frames)}. If they are "
                 "one stack, give them one StudyInstanceUID and SeriesInstanceUID, and one value "
                 "of what differs."
             )
         if not place.is_dir():
             return _remedy_of_single_file(series_list)
-    if codes <= {CODE_BY_KIND[kind] for kind in INCLUDABLE}:
+    if codes <= {CODE_BY_ASIDE_KIND[kind] for kind in INCLUDABLE_KINDS}:
         return (
             "Name a series after # to read it anyway (with predict also --include "
-            f"{series_list[0].kind})."
+            f"{series_list[0].aside_kind})."
         )
     return "Give an MR series of several images."
 
@@ -172,18 +182,18 @@ def _level_of_own_uids(first_frames: Sequence[Frame]) -> str:
 
 def _remedy_of_single_file(series_list: Sequence[Series]) -> str:
     """What to do where a file or archive holds single images."""
-    if len(series_list[0].items) != 1 or not series_list[0].frames[0].number:
+    if len(series_list[0].objects) != 1 or not series_list[0].frames[0].frame_number:
         return "Name the folder that holds the whole series."
-    positions = {series.frames[0].position for series in series_list} | {None}
+    positions = {series.frames[0].position_mm for series in series_list} | {None}
     if len(series_list) > 1 and len(positions) == 2:
         return "Frames of one position over time are not a volume; give a stack of slices."
     return "None of its frames is a volume by itself; give a stack of slices."
 
 
-def _list_names(unread: Sequence[Unread]) -> str:
+def _list_names(unread: Sequence[UnreadObject]) -> str:
     """The names of the members or files, at most MAX_LISTED."""
     items = [entry.item for entry in unread]
-    names = ", ".join(item.member or item.path.name for item in items[:MAX_LISTED])
+    names = ", ".join(item.member_name or item.path.name for item in items[:MAX_LISTED])
     return names + _and_more(len(items))
 
 
@@ -192,12 +202,12 @@ def _and_more(count: int) -> str:
 
 
 def _error_code(series: Series) -> str:
-    if series.kind == "modality" and series.frames[0].facts.modality == "CT":
+    if series.aside_kind == "modality" and series.frames[0].facts.modality == "CT":
         return "volume-ct"
-    return CODE_BY_KIND[series.kind]
+    return CODE_BY_ASIDE_KIND[series.aside_kind]
 
 
-def _describe_series_listing(place: Path, dicom_survey: DicomSurvey) -> str:
+def _list_series_in_words(place: Path, dicom_survey: DicomSurvey) -> str:
     """The series of a place, listed for a message, and the number of objects that could not be
     used."""
     series_phrases = []
@@ -206,11 +216,11 @@ def _describe_series_listing(place: Path, dicom_survey: DicomSurvey) -> str:
         size_phrase = (
             f"{several(len(series.frames), 'image')} of {first_frame.columns} × {first_frame.rows}"
         )
-        reason_phrase = f": {series.reason}" if series.kind else ""
+        reason_phrase = f": {series.aside_reason}" if series.aside_kind else ""
         series_phrases.append(f"{address(place, series.id)} ({size_phrase}{reason_phrase})")
     listing = "There is none."
     if series_phrases:
         listing = f"There are: {', '.join(series_phrases)}{_and_more(len(dicom_survey.series))}."
-    if dicom_survey.unread:
-        listing += f" {several(len(dicom_survey.unread), 'object')} could not be used."
+    if dicom_survey.unread_objects:
+        listing += f" {several(len(dicom_survey.unread_objects), 'object')} could not be used."
     return listing

@@ -57,7 +57,7 @@ class Decoder:
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
 
-    def planes(self, item: DicomObject, indices: Sequence[int | None]) -> list[NDArray[Any]]:
+    def decode_planes(self, item: DicomObject, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
         Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them,
@@ -68,7 +68,7 @@ class Decoder:
         assert child.stdin is not None and child.stdout is not None
         request = {
             "path": str(item.path.absolute()),
-            "member": item.member,
+            "member": item.member_name,
             "indices": list(indices),
         }
         try:
@@ -143,7 +143,7 @@ def _exit_status(child: subprocess.Popen[bytes]) -> int | None:
     return None
 
 
-def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
+def answer_requests(requests: IO[bytes], responses: IO[bytes]) -> None:
     """The child's loop: answers requests until the input ends; stderr goes to a file, which
     `_decode_request` searches for messages of damage."""
     with tempfile.TemporaryFile() as stderr:
@@ -218,7 +218,7 @@ def add_plugins() -> None:
             pydicom_decoder.add_plugin("routed", (__name__, "decode_by_gdcm"))
 
 
-def decodable_syntaxes() -> list[UID]:
+def list_decodable_syntaxes() -> list[UID]:
     """The transfer syntaxes of images that are decoded here, the cheapest to read first.
 
     It is asked of the decoders, so that what the node's door offers is what the reader reads.
@@ -289,4 +289,4 @@ def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
 
 
 if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    answer_requests(sys.stdin.buffer, sys.stdout.buffer)

@@ -32,7 +32,7 @@ DOCUMENT_SUFFIX = re.compile(
 )
 
 
-def document_kind(members: Collection[str]) -> str:
+def document_kind_of_members(members: Collection[str]) -> str:
     """What a zip archive with these members is, "an Office document" for example; "" if it may be
     an archive of images."""
     if members and all(name.endswith(".npy") for name in members):
@@ -45,7 +45,7 @@ def is_document(name: str, opening: bytes) -> bool:
     first member."""
     name_length = int.from_bytes(opening[26:28], "little")
     return has_document_suffix(name) or bool(
-        document_kind([opening[30 : 30 + name_length].decode("utf-8", "replace")])
+        document_kind_of_members([opening[30 : 30 + name_length].decode("utf-8", "replace")])
     )
 
 

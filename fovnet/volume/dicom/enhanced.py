@@ -14,10 +14,10 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import (
     Frame,
     ObjectFacts,
-    getter,
+    as_values,
+    as_whole_number,
     make_frame,
-    values_of,
-    whole_number,
+    make_lookup,
 )
 from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.value_types import restore_types
@@ -52,7 +52,7 @@ OBJECT_KEYWORDS = (
     "InstanceNumber",
     "ComplexImageComponent",
 )
-CLASSIC_KEYWORDS = {  # enhanced keyword to the classic keyword of the same attribute
+CLASSIC_KEYWORD_BY_ENHANCED = {  # enhanced keyword to the classic keyword of the same attribute
     "EffectiveEchoTime": "EchoTime",
     "TemporalPositionIndex": "TemporalPositionIdentifier",
     "FrameAcquisitionNumber": "AcquisitionNumber",
@@ -63,28 +63,28 @@ CLASSIC_KEYWORDS = {  # enhanced keyword to the classic keyword of the same attr
 }
 
 
-def enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list[Frame]:
+def make_enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list[Frame]:
     """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number
     of functional groups."""
     groups_by_frame = dataset.PerFrameFunctionalGroupsSequence
-    declared_count = whole_number(getter(dataset)("NumberOfFrames")) or 1
+    declared_count = as_whole_number(make_lookup(dataset)("NumberOfFrames")) or 1
     if len(groups_by_frame) != declared_count:
         raise VolumeError(
             "volume-corrupt",
             f"{item}: {declared_count} frames, and functional groups for {len(groups_by_frame)}. Export "
             "it again.",
         )
-    shared_groups = values_of(dataset.get("SharedFunctionalGroupsSequence"))
+    shared_groups = as_values(dataset.get("SharedFunctionalGroupsSequence"))
     shared_values = _flatten_groups(shared_groups[0]) if shared_groups else {}
-    get = getter(dataset)
+    get = make_lookup(dataset)
     object_values = {
         keyword: value for keyword in OBJECT_KEYWORDS if (value := get(keyword)) is not None
     }
     frames = []
     for frame_number, functional_groups in enumerate(groups_by_frame, start=1):
-        get = getter(_flatten_groups(functional_groups), shared_values, object_values)
+        get = make_lookup(_flatten_groups(functional_groups), shared_values, object_values)
         frame = make_frame(item, facts, get, frame_number)
-        frames.append(replace(frame, instance=frame_number))
+        frames.append(replace(frame, image_number=frame_number))
     return frames
 
 
@@ -100,10 +100,10 @@ def _flatten_groups(functional_groups: Any) -> dict[str, Any]:
     ]
     for item in first_items + nested_items:
         restore_types(item)
-        get = getter(item)
+        get = make_lookup(item)
         for keyword in (element.keyword for element in item):
             if keyword and (value := get(keyword)) is not None:
-                value_by_keyword[CLASSIC_KEYWORDS.get(keyword, keyword)] = value
+                value_by_keyword[CLASSIC_KEYWORD_BY_ENHANCED.get(keyword, keyword)] = value
     return value_by_keyword
 
 

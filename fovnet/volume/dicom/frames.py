@@ -11,24 +11,24 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.animals import has_unclear_species, is_animal
-from fovnet.volume.dicom.enhanced import enhanced_frames
+from fovnet.volume.dicom.enhanced import make_enhanced_frames
 from fovnet.volume.dicom.header import (
     PROTOCOL_KEYWORDS,
     TIME_KEYWORDS,
     Frame,
     ObjectFacts,
-    getter,
+    as_real_number,
+    as_text,
+    as_values,
+    as_vector,
+    as_whole_number,
     make_frame,
+    make_lookup,
     read_dataset,
-    real_number,
-    text,
-    values_of,
-    vector,
-    whole_number,
     without_warnings,
 )
-from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
-from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
+from fovnet.volume.dicom.mosaic import is_grid, is_mosaic, make_grid_frames, make_mosaic_frames
+from fovnet.volume.dicom.people import digest_birthday, digest_name, is_new_year
 from fovnet.volume.dicom.source import DicomObject
 
 MR_IMAGE_CLASSES = (
@@ -36,7 +36,7 @@ MR_IMAGE_CLASSES = (
     "1.2.840.10008.5.1.4.1.1.4.1",
     "1.2.840.10008.5.1.4.1.1.4.4",
 )
-MANUFACTURERS = {
+MANUFACTURER_BY_WORD = {
     "SIEMENS": "Siemens",
     "PHILIPS": "Philips",
     "GE": "GE",
@@ -62,7 +62,7 @@ def read_frames(item: DicomObject) -> list[Frame]:
 def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `read_frames`."""
     with without_warnings():
-        get = getter(dataset)
+        get = make_lookup(dataset)
         object_facts = _object_facts(get)
         if not object_facts.has_pixels and object_facts.sop_class in MR_IMAGE_CLASSES:
             raise VolumeError(
@@ -70,18 +70,18 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
                 f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it "
                 "again.",
             )
-        frame_count = whole_number(get("NumberOfFrames"))
-        if text(get("NumberOfFrames")) and not 1 <= frame_count <= 1_000_000:
+        frame_count = as_whole_number(get("NumberOfFrames"))
+        if as_text(get("NumberOfFrames")) and not 1 <= frame_count <= 1_000_000:
             raise VolumeError(
                 "volume-corrupt", f"{item}: {frame_count} frames are impossible. Export it again."
             )
         if dataset.get("PerFrameFunctionalGroupsSequence") and object_facts.has_pixels:
-            return enhanced_frames(item, dataset, object_facts)
+            return make_enhanced_frames(item, dataset, object_facts)
         frame = make_frame(item, object_facts, get, 1 if frame_count > 1 else 0)
         if is_mosaic(frame):
-            return mosaic_frames(frame, dataset)
+            return make_mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
-            return grid_frames(frame, dataset)
+            return make_grid_frames(frame, dataset)
         if frame_count > 1 and object_facts.modality == "MR" and not object_facts.is_captured:
             raise VolumeError(
                 "volume-geometry",
@@ -93,44 +93,44 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
 
 def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
     """The attributes of an object as a whole, from `get`, a look-up by keyword."""
-    samples_per_pixel = whole_number(get("SamplesPerPixel"))
-    photometric = text(get("PhotometricInterpretation")).upper()
+    samples_per_pixel = as_whole_number(get("SamplesPerPixel"))
+    photometric = as_text(get("PhotometricInterpretation")).upper()
     is_grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and samples_per_pixel in (0, 1)
     description = " ".join(
-        text(get(keyword)) for keyword in ("SeriesDescription", "ProtocolName", "SequenceName")
+        as_text(get(keyword)) for keyword in ("SeriesDescription", "ProtocolName", "SequenceName")
     )
-    manufacturer_word = (text(get("Manufacturer")).upper().split() or [""])[0]
+    manufacturer_word = (as_text(get("Manufacturer")).upper().split() or [""])[0]
     dates_by_preference = [
-        text(get(keyword)) for keyword in ("StudyDate", "SeriesDate", "AcquisitionDate")
+        as_text(get(keyword)) for keyword in ("StudyDate", "SeriesDate", "AcquisitionDate")
     ]
-    birth_date = text(get("PatientBirthDate"))
+    birth_date = as_text(get("PatientBirthDate"))
     return ObjectFacts(
-        patient_id=text(get("PatientID")),
-        study_uid=text(get("StudyInstanceUID")),
-        series_uid=text(get("SeriesInstanceUID")),
-        series_number=text(get("SeriesNumber")),
-        modality=text(get("Modality")).upper(),
-        sop_class=text(get("SOPClassUID")),
+        patient_id=as_text(get("PatientID")),
+        study_uid=as_text(get("StudyInstanceUID")),
+        series_uid=as_text(get("SeriesInstanceUID")),
+        series_number=as_text(get("SeriesNumber")),
+        modality=as_text(get("Modality")).upper(),
+        sop_class=as_text(get("SOPClassUID")),
         has_pixels=get("Rows") is not None or get("Columns") is not None,
-        colour="" if is_grey else photometric or "several samples",
-        has_burned_in_text=text(get("BurnedInAnnotation")).upper() == "YES",
+        colour_interpretation="" if is_grey else photometric or "several samples",
+        has_burned_in_text=as_text(get("BurnedInAnnotation")).upper() == "YES",
         is_captured=_is_captured(get),
         description=description.upper(),
-        manufacturer=MANUFACTURERS.get(manufacturer_word, ""),
-        field_strength=real_number(get("MagneticFieldStrength")),
-        body_part=text(get("BodyPartExamined")),
-        birthday=birthday_of(birth_date),
-        name=name_of(text(get("PatientName"))),
-        protocol=tuple(
-            " ".join(map(text, values_of(get(keyword)))) for keyword in PROTOCOL_KEYWORDS
+        manufacturer=MANUFACTURER_BY_WORD.get(manufacturer_word, ""),
+        field_strength_tesla=as_real_number(get("MagneticFieldStrength")),
+        body_part=as_text(get("BodyPartExamined")),
+        birthday_digest=digest_birthday(birth_date),
+        name_digests=digest_name(as_text(get("PatientName"))),
+        protocol_values=tuple(
+            " ".join(map(as_text, as_values(get(keyword)))) for keyword in PROTOCOL_KEYWORDS
         ),
-        acquisition_times=tuple(text(get(keyword)) for keyword in TIME_KEYWORDS),
+        acquisition_times=tuple(as_text(get(keyword)) for keyword in TIME_KEYWORDS),
         is_animal=is_animal(get),
-        sex=text(get("PatientSex")).upper(),
-        age=text(get("PatientAge")),
+        sex=as_text(get("PatientSex")).upper(),
+        age=as_text(get("PatientAge")),
         study_date=next(filter(None, dates_by_preference), ""),
         has_unclear_species=has_unclear_species(get),
-        born_on_new_year=is_new_year(birth_date),
+        is_born_on_new_year=is_new_year(birth_date),
     )
 
 
@@ -140,11 +140,11 @@ def _is_captured(get: Callable[[str], Any]) -> bool:
     Some archives leave that attribute in MR images, which have no such module: those have places in
     the scanner, and no writing burned in.
     """
-    if not text(get("ConversionType")):
+    if not as_text(get("ConversionType")):
         return False
-    if text(get("SOPClassUID")) not in MR_IMAGE_CLASSES:
+    if as_text(get("SOPClassUID")) not in MR_IMAGE_CLASSES:
         return True
-    has_position = bool(vector(get("ImagePositionPatient"), 3))
+    has_position = bool(as_vector(get("ImagePositionPatient"), 3))
     if not has_position and get("PerFrameFunctionalGroupsSequence") is None:
         return True
-    return text(get("BurnedInAnnotation")).upper() == "YES"
+    return as_text(get("BurnedInAnnotation")).upper() == "YES"

@@ -21,15 +21,20 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.positions import EVEN_SHARE, MAX_GAP_RATIO, SAME_PLACE_MM, position_labels
+from fovnet.volume.dicom.positions import (
+    EVEN_SPACING_TOLERANCE,
+    MAX_GAP_RATIO,
+    SAME_PLACE_MM,
+    label_positions,
+)
 from fovnet.volume.grid import LPS_TO_RAS
 
-SAME_LINE_PX = 0.1  # largest shift in the plane that is ignored
+MAX_IGNORED_SHIFT_PX = 0.1  # largest shift in the plane that is ignored
 MAX_GANTRY_TILT_DEG = (
     45.0  # between the line through the images and the normal; gantries tilt to 30°
 )
 # largest field of view that shifted images may cover together, in fields of view of one
-MAX_SPREAD = 2.0
+MAX_SPREAD_RATIO = 2.0
 DIRECTION_TOLERANCE = 0.02  # tolerance of a direction's length, and of the cosine between the two
 
 
@@ -38,11 +43,11 @@ class StackPositions:
     """The positions of a group's images: their order (n,) along the normal, and the measures above
     in that order."""
 
-    order: NDArray[np.int64]
-    along: NDArray[np.float64]
-    across: NDArray[np.float64]
+    image_order: NDArray[np.int64]
+    depths_mm: NDArray[np.float64]
+    shifts_mm: NDArray[np.float64]
     axes: NDArray[np.float64]  # (3, 3) rows: direction of growing column, of growing row, normal
-    origin: NDArray[np.float64]  # (3,) of the first image in that order
+    origin_mm: NDArray[np.float64]  # (3,) of the first image in that order
     spacing_mm: tuple[float, float]  # between rows, between columns
 
 
@@ -53,15 +58,15 @@ class ImageGrid:
 
     voxels: NDArray[np.float32]
     vox_to_ras: NDArray[np.float64]
-    nearest: NDArray[np.int64]
+    nearest_images: NDArray[np.int64]
     notes: tuple[str, ...]
 
 
-def stack_positions(source: str, frames: Sequence[Frame]) -> StackPositions:
+def locate_images(source: str, frames: Sequence[Frame]) -> StackPositions:
     """The positions of the images.  Raises VolumeError "volume-geometry" if a position, orientation
     or pixel size is missing or invalid."""
-    axes = _image_axes(source, frames[0])
-    missing_count = sum(frame.position is None for frame in frames)
+    axes = _read_image_axes(source, frames[0])
+    missing_count = sum(frame.position_mm is None for frame in frames)
     if missing_count:
         raise VolumeError(
             "volume-geometry",
@@ -77,7 +82,7 @@ def stack_positions(source: str, frames: Sequence[Frame]) -> StackPositions:
             "volume-geometry",
             f"{source}: {fault}; two numbers above 0 are wanted. Export the series again.",
         )
-    positions = np.asarray([frame.position for frame in frames], dtype=np.float64)
+    positions = np.asarray([frame.position_mm for frame in frames], dtype=np.float64)
     depths_mm = positions @ axes[2]
     depth_order = np.argsort(np.round(depths_mm / SAME_PLACE_MM), kind="stable")
     shifts_mm = (positions - positions[depth_order[0]])[depth_order] @ axes[:2].T
@@ -91,7 +96,7 @@ def stack_positions(source: str, frames: Sequence[Frame]) -> StackPositions:
     )
 
 
-def distinct_images(
+def find_distinct_images(
     source: str, planes: NDArray[np.float32], positions: StackPositions
 ) -> NDArray[np.int64]:
     """(m,) ascending indices of the images to keep: of identical images at one position only the
@@ -101,7 +106,7 @@ def distinct_images(
     them.
     """
     kept_indices = [0]
-    place_labels = position_labels(positions.along)
+    place_labels = label_positions(positions.depths_mm)
     for image_index in range(1, len(planes)):
         if place_labels[image_index] > place_labels[kept_indices[-1]]:
             kept_indices.append(image_index)
@@ -109,24 +114,26 @@ def distinct_images(
             raise VolumeError(
                 "volume-doubled",
                 f"{source}: {len(planes)} images at {place_labels.max() + 1} positions; those at "
-                f"{positions.along[image_index]:.2f} mm along the normal differ, and no attribute tells "
+                f"{positions.depths_mm[image_index]:.2f} mm along the normal differ, and no attribute tells "
                 "them apart. Separate the volumes into folders.",
             )
     return np.asarray(kept_indices)
 
 
-def regular_grid(source: str, planes: NDArray[np.float32], positions: StackPositions) -> ImageGrid:
+def build_regular_grid(
+    source: str, planes: NDArray[np.float32], positions: StackPositions
+) -> ImageGrid:
     """The images on a regular grid.  Raises VolumeError "volume-gaps" or "volume-tilt" for
     positions too irregular to correct."""
-    planes, offset_mm, tilt_notes = _straighten(source, planes, positions)
-    planes, step_mm, nearest_images, gap_notes = _space_evenly(source, planes, positions.along)
+    planes, offset_mm, tilt_notes = _move_upright(source, planes, positions)
+    planes, step_mm, nearest_images, gap_notes = _space_evenly(source, planes, positions.depths_mm)
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = positions.axes.T * [
         positions.spacing_mm[1],
         positions.spacing_mm[0],
         step_mm,
     ]
-    vox_to_lps[:3, 3] = positions.origin + offset_mm @ positions.axes[:2]
+    vox_to_lps[:3, 3] = positions.origin_mm + offset_mm @ positions.axes[:2]
     return ImageGrid(
         planes.transpose(2, 1, 0),
         LPS_TO_RAS @ vox_to_lps + 0.0,
@@ -135,7 +142,7 @@ def regular_grid(source: str, planes: NDArray[np.float32], positions: StackPosit
     )
 
 
-def _image_axes(source: str, frame: Frame) -> NDArray[np.float64]:
+def _read_image_axes(source: str, frame: Frame) -> NDArray[np.float64]:
     """(3, 3) unit vectors: direction of growing column, of growing row, normal."""
     if frame.orientation is None:
         raise VolumeError(
@@ -162,7 +169,7 @@ def _image_axes(source: str, frame: Frame) -> NDArray[np.float64]:
     return np.stack([along_row, along_column, np.cross(along_row, along_column)])
 
 
-def _straighten(
+def _move_upright(
     source: str, planes: NDArray[np.float32], positions: StackPositions
 ) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
     """(planes, offset of the first pixel in the plane in mm (2,), notes): shifted images moved onto
@@ -173,18 +180,18 @@ def _straighten(
     """
     mm_per_px = np.asarray(positions.spacing_mm[::-1])
     # (n, 2) pixels along rows, along columns
-    shift_px = positions.across / mm_per_px
-    if np.abs(shift_px).max() <= SAME_LINE_PX:
+    shift_px = positions.shifts_mm / mm_per_px
+    if np.abs(shift_px).max() <= MAX_IGNORED_SHIFT_PX:
         return planes, np.zeros(2), ()
-    thickness_mm = positions.along[-1] - positions.along[0]
-    tilt_deg = float(np.degrees(np.arctan2(np.linalg.norm(positions.across[-1]), thickness_mm)))
+    thickness_mm = positions.depths_mm[-1] - positions.depths_mm[0]
+    tilt_deg = float(np.degrees(np.arctan2(np.linalg.norm(positions.shifts_mm[-1]), thickness_mm)))
     lowest_px = np.floor(shift_px.min(axis=0))
     size_px = np.ceil(shift_px.max(axis=0) - lowest_px).astype(int) + np.asarray(
         planes.shape[:0:-1]
     )
     spread_ratio = float((size_px / planes.shape[:0:-1]).max())
-    if tilt_deg > MAX_GANTRY_TILT_DEG or spread_ratio > MAX_SPREAD:
-        largest_mm = np.abs(positions.across).max()
+    if tilt_deg > MAX_GANTRY_TILT_DEG or spread_ratio > MAX_SPREAD_RATIO:
+        largest_mm = np.abs(positions.shifts_mm).max()
         raise VolumeError(
             "volume-tilt",
             f"{source}: the images are shifted against each other by up to {largest_mm:.1f} mm, "
@@ -207,7 +214,7 @@ def _straighten(
         ]
     )
     note = (
-        f"images shifted against each other by up to {np.abs(positions.across).max():.1f} mm (tilt "
+        f"images shifted against each other by up to {np.abs(positions.shifts_mm).max():.1f} mm (tilt "
         f"{tilt_deg:.1f}°): moved upright"
     )
     return upright_planes, lowest_px * mm_per_px, (note,)
@@ -226,7 +233,7 @@ def _space_evenly(
     largest_deviation_mm = float(
         np.abs(depths_mm - depths_mm[0] - mean_mm * np.arange(image_count)).max()
     )
-    if largest_deviation_mm <= EVEN_SHARE * mean_mm:
+    if largest_deviation_mm <= EVEN_SPACING_TOLERANCE * mean_mm:
         note = f"positions off a regular grid by up to {largest_deviation_mm:.2f} mm"
         notes = (note,) if largest_deviation_mm > 0.01 * mean_mm else ()
         return planes, mean_mm, np.arange(image_count), notes

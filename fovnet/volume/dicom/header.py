@@ -22,7 +22,7 @@ from fovnet.volume.dicom.source import (
     DicomObject,
     open_object,
     refuse_deflate_bomb,
-    refuse_directory,
+    refuse_dicomdir,
 )
 from fovnet.volume.dicom.value_types import restore_types
 from fovnet.volume.unpacking import has_preamble
@@ -90,7 +90,7 @@ MAX_SHORT_BYTES = 64  # bytes of an attribute that names a volume
 # struct formats of binary elements that are stored as raw bytes (UN)
 STRUCT_FORMATS = {"philips_b": "f", "ge_component": "h"}
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
-COMPONENTS = {
+COMPONENT_BY_TYPE = {
     "P": "PHASE",
     "PHASE": "PHASE",
     "PHASE MAP": "PHASE",
@@ -107,18 +107,18 @@ class ObjectFacts:
 
     description        words of the series and its protocol in upper case; never shown
     manufacturer       one of MANUFACTURERS, since free text may contain anything; empty for others
-    field_strength     tesla; None: missing
+    field_strength_tesla     tesla; None: missing
     body_part          as written; `fovnet.volume.collection.body_part` makes it a known term before
                        it is shown
-    protocol           values of PROTOCOL_KEYWORDS, for comparison only
+    protocol_values    values of PROTOCOL_KEYWORDS, for comparison only
     acquisition_times  values of TIME_KEYWORDS, for comparison only
-    birthday           a digest of the patient's birthday; empty: missing
-    name               a digest of each word of the patient's name; empty: missing
+    birthday_digest    a digest of the patient's birthday; empty: missing
+    name_digests       a digest of each word of the patient's name; empty: missing
     is_animal          whether the patient is one, by its header
     sex                as written, for comparison only
     age                as written, for comparison only
     study_date         as written, for comparison only
-    born_on_new_year   whether the birthday is a 1 January
+    is_born_on_new_year   whether the birthday is a 1 January
     has_unclear_species   whether the header names a species, breed or strain that is not known
     """
 
@@ -129,23 +129,23 @@ class ObjectFacts:
     modality: str = ""
     sop_class: str = ""
     has_pixels: bool = True
-    colour: str = ""
+    colour_interpretation: str = ""
     has_burned_in_text: bool = False
     is_captured: bool = False
     description: str = ""
     manufacturer: str = ""
-    field_strength: float | None = None
+    field_strength_tesla: float | None = None
     body_part: str = ""
-    birthday: str = ""
-    name: frozenset[str] = frozenset()
-    protocol: tuple[str, ...] = ()
+    birthday_digest: str = ""
+    name_digests: frozenset[str] = frozenset()
+    protocol_values: tuple[str, ...] = ()
     acquisition_times: tuple[str, ...] = ()
     is_animal: bool = False
     sex: str = ""
     age: str = ""
     study_date: str = ""
     has_unclear_species: bool = False
-    born_on_new_year: bool = False
+    is_born_on_new_year: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +153,10 @@ class Frame:
     """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left,
     y back, z head; mm).
 
-    number       of the frame in its object, from 1; 0 if the object is a single image
-    tile         row and column of its first pixel in a mosaic; else None
+    frame_number       of the frame in its object, from 1; 0 if the object is a single image
+    tile_origin  row and column of its first pixel in a mosaic; else None
     orientation  (6,) direction of increasing column, then of increasing row
-    position     (3,) centre of the first pixel
+    position_mm  (3,) centre of the first pixel
     spacing_mm   (2,) between rows, between columns
     volume_attributes    (name, value) of VOLUME_ATTRIBUTES, which always distinguish volumes of a
                          series
@@ -168,19 +168,19 @@ class Frame:
     item: DicomObject
     facts: ObjectFacts
     sop_uid: str
-    number: int
+    frame_number: int
     rows: int
     columns: int
     orientation: Vector | None
-    position: Vector | None
+    position_mm: Vector | None
     spacing_mm: Vector | None
     image_type: tuple[str, ...]
     volume_attributes: tuple[tuple[str, str], ...]
     doubtful_attributes: tuple[tuple[str, str], ...]
-    instance: int = 0
+    image_number: int = 0
     slope: float = 1.0
     intercept: float = 0.0
-    tile: tuple[int, int] | None = None
+    tile_origin: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -239,12 +239,12 @@ def read_dataset(item: DicomObject, *, with_pixels: bool, whole_header: bool = F
     import pydicom
 
     with without_warnings(), open_object(item, whole=with_pixels) as file:
-        refuse_directory(item, file)
+        refuse_dicomdir(item, file)
         refuse_deflate_bomb(item, file)
         force = not has_preamble(file.read(132))
         file.seek(0)
         try:
-            tags = None if with_pixels or whole_header else _tags_to_read()
+            tags = None if with_pixels or whole_header else _list_tags_to_read()
             dataset = pydicom.dcmread(
                 file, stop_before_pixels=not with_pixels, specific_tags=tags, force=force
             )
@@ -292,11 +292,11 @@ def make_frame(
 ) -> Frame:
     """The Frame built from `get`, a look-up by keyword."""
     image_type = tuple(
-        text(type_part).upper() for type_part in values_of(get("FrameType") or get("ImageType"))
+        as_text(type_part).upper() for type_part in as_values(get("FrameType") or get("ImageType"))
     )
     value_by_keyword = {
-        "ComplexImageComponent": component_of(get, image_type),
-        "DiffusionBValue": _b_value(get),
+        "ComplexImageComponent": find_component(get, image_type),
+        "DiffusionBValue": _find_b_value(get),
         "ImageType": "\\".join(image_type),
     }
 
@@ -308,40 +308,44 @@ def make_frame(
     return Frame(
         item=item,
         facts=facts,
-        sop_uid=text(get("SOPInstanceUID")),
-        number=number,
-        rows=whole_number(get("Rows")),
-        columns=whole_number(get("Columns")),
-        orientation=vector(get("ImageOrientationPatient"), 6),
-        position=vector(get("ImagePositionPatient"), 3),
-        spacing_mm=vector(get("PixelSpacing"), 2),
+        sop_uid=as_text(get("SOPInstanceUID")),
+        frame_number=number,
+        rows=as_whole_number(get("Rows")),
+        columns=as_whole_number(get("Columns")),
+        orientation=as_vector(get("ImageOrientationPatient"), 6),
+        position_mm=as_vector(get("ImagePositionPatient"), 3),
+        spacing_mm=as_vector(get("PixelSpacing"), 2),
         image_type=image_type,
         volume_attributes=tuple((attribute, value_of(key)) for attribute, key in VOLUME_ATTRIBUTES),
         doubtful_attributes=tuple(
             (attribute, value_of(key)) for attribute, key in DOUBTFUL_ATTRIBUTES
         ),
-        instance=whole_number(get("InstanceNumber")),
-        slope=_scale_number(get("RescaleSlope"), 1.0),
-        intercept=_scale_number(get("RescaleIntercept"), 0.0),
+        image_number=as_whole_number(get("InstanceNumber")),
+        slope=_as_scale_number(get("RescaleSlope"), 1.0),
+        intercept=_as_scale_number(get("RescaleIntercept"), 0.0),
     )
 
 
-def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
+def find_component(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
     """MAGNITUDE, PHASE, REAL or IMAGINARY, from the standard's attribute, GE's private one, or the
     image type."""
-    component = text(get("ComplexImageComponent")).upper()
+    component = as_text(get("ComplexImageComponent")).upper()
     if component in GE_COMPONENTS:
         return component
-    component_number = whole_number(get("ge_component"))
-    if text(get("ge_component")) and 0 < component_number < 4:
+    component_number = as_whole_number(get("ge_component"))
+    if as_text(get("ge_component")) and 0 < component_number < 4:
         return GE_COMPONENTS[component_number]
     return next(
-        (COMPONENTS[type_part] for type_part in image_type[2:] if type_part in COMPONENTS),
+        (
+            COMPONENT_BY_TYPE[type_part]
+            for type_part in image_type[2:]
+            if type_part in COMPONENT_BY_TYPE
+        ),
         "MAGNITUDE",
     )
 
 
-def getter(*layers: Any) -> Callable[[str], Any]:
+def make_lookup(*layers: Any) -> Callable[[str], Any]:
     """A look-up by keyword that returns the first value found in these datasets or mappings, None
     if there is none."""
 
@@ -350,7 +354,9 @@ def getter(*layers: Any) -> Callable[[str], Any]:
         for layer in layers:
             try:
                 is_private = keyword in PRIVATE_ELEMENTS
-                found_value = _private_value(layer, keyword) if is_private else layer.get(keyword)
+                found_value = (
+                    _get_private_value(layer, keyword) if is_private else layer.get(keyword)
+                )
             except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
             if found_value is not None and found_value != "":
@@ -360,7 +366,7 @@ def getter(*layers: Any) -> Callable[[str], Any]:
     return get
 
 
-def _private_value(layer: Any, keyword: str) -> Any:
+def _get_private_value(layer: Any, keyword: str) -> Any:
     """The value of a private element, in the block of its private creator, else in block 0x10 if
     that has no creator; decoded if its VR was lost on the way (UN)."""
     group, element_number, creator = PRIVATE_ELEMENTS[keyword]
@@ -368,11 +374,11 @@ def _private_value(layer: Any, keyword: str) -> Any:
         (
             private_block
             for private_block in PRIVATE_BLOCKS
-            if _private_creator(layer, group, private_block) == creator
+            if _get_private_creator(layer, group, private_block) == creator
         ),
         None,
     )
-    if private_block is None and not _private_creator(layer, group, PRIVATE_BLOCKS[0]):
+    if private_block is None and not _get_private_creator(layer, group, PRIVATE_BLOCKS[0]):
         private_block = PRIVATE_BLOCKS[0]
     if private_block is None:
         return None
@@ -392,23 +398,23 @@ def _private_value(layer: Any, keyword: str) -> Any:
     return value.decode("ascii", "replace").split("\\")
 
 
-def _private_creator(layer: Any, group: int, block: int) -> str:
+def _get_private_creator(layer: Any, group: int, block: int) -> str:
     """The private creator of a block, in capitals; empty if it has none."""
-    return text(_value_of_element(layer.get(group << 16 | block))).upper()
+    return as_text(_value_of_element(layer.get(group << 16 | block))).upper()
 
 
 def _value_of_element(element: Any) -> Any:
     return getattr(element, "value", element)
 
 
-def text(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as stripped text, empty for None."""
     if isinstance(value, bytes):
         value = value.decode("ascii", "replace")
     return "" if value is None else str(value).strip("\0 ")
 
 
-def values_of(value: Any) -> tuple[Any, ...]:
+def as_values(value: Any) -> tuple[Any, ...]:
     """The values of an element as a tuple, empty for None."""
     if value is None:
         return ()
@@ -420,58 +426,58 @@ def values_of(value: Any) -> tuple[Any, ...]:
         return (value,)
 
 
-def real_number(value: Any) -> float | None:
+def as_real_number(value: Any) -> float | None:
     """The first value as a finite number, None if it is not one."""
     try:
-        number = float(text(next(iter(values_of(value)), None)))
+        number = float(as_text(next(iter(as_values(value)), None)))
     except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _scale_number(element_value: Any, default: float) -> float:
+def _as_scale_number(element_value: Any, default: float) -> float:
     """The first value as a number, `default` if there is none, NaN if it is not a number: without it
     the intensities are not known."""
-    value_text = text(next(iter(values_of(element_value)), None))
+    value_text = as_text(next(iter(as_values(element_value)), None))
     try:
         return float(value_text) if value_text else default
     except ValueError:
         return math.nan
 
 
-def whole_number(value: Any) -> int:
+def as_whole_number(value: Any) -> int:
     """The first value as a whole number, truncated; 0 if it is not a number."""
-    return int(real_number(value) or 0)
+    return int(as_real_number(value) or 0)
 
 
-def vector(value: Any, length: int) -> Vector | None:
+def as_vector(value: Any, length: int) -> Vector | None:
     """Exactly `length` finite numbers, or None."""
-    parts = values_of(value)
-    numbers = tuple(number for part in parts if (number := real_number(part)) is not None)
+    parts = as_values(value)
+    numbers = tuple(number for part in parts if (number := as_real_number(part)) is not None)
     return numbers if len(numbers) == len(parts) == length else None
 
 
 def _comparable_value(element_value: Any) -> str:
     """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one
     series."""
-    element_values = values_of(element_value)
-    number = real_number(element_value) if len(element_values) == 1 else None
+    element_values = as_values(element_value)
+    number = as_real_number(element_value) if len(element_values) == 1 else None
     if number is None:
-        return "\\".join(map(text, element_values))
+        return "\\".join(map(as_text, element_values))
     return f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
 
 
-def _b_value(get: Callable[[str], Any]) -> str:
+def _find_b_value(get: Callable[[str], Any]) -> str:
     """The b-value as text, from the attribute of the standard or of a vendor; empty if there is none."""
     for keyword in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
-        b_value = real_number(get(keyword))
+        b_value = as_real_number(get(keyword))
         if b_value is not None:
             return f"{b_value % 1e5:.0f}"  # GE adds a multiple of 10^5 to some
     return ""
 
 
 @functools.cache
-def _tags_to_read() -> list[Any]:
+def _list_tags_to_read() -> list[Any]:
     """The tags of the elements to read; the rest of a header, up to megabytes of private data, is
     skipped."""
     from pydicom.datadict import tag_for_keyword

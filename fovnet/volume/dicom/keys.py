@@ -14,12 +14,12 @@ import numpy as np
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import VOLUME_ATTRIBUTES, Frame
 from fovnet.volume.dicom.positions import (
-    are_woven,
-    is_even,
+    are_interleaved,
+    is_evenly_spaced,
     is_stack,
-    most_at_one_place,
-    positions_in_frame,
-    spans_places,
+    most_images_at_one_position,
+    positions_in_image_axes,
+    spans_several_positions,
 )
 
 # distinguished in a series: a radial one has 100; comparing 8,000 would take too long
@@ -34,12 +34,12 @@ PACKAGE_ATTRIBUTES = (("stack",), ("temporal position",), ("stack", "temporal po
 ATTRIBUTES_OVER_TIME = ("echo", "stack", "temporal position", "b-value")
 NO_NUMBER = ""
 
-Key = tuple[str, ...]
+VolumeKey = tuple[str, ...]
 """Values of the attributes KEY_ATTRIBUTES, in this order; the last is empty where the number of the series
 separates nothing."""
 
 
-def keys_of(frames: Sequence[Frame]) -> list[Key]:
+def make_keys(frames: Sequence[Frame]) -> list[VolumeKey]:
     """For each image the values that all images of its volume share; values that are not the
     volume's own are blanked."""
     distinct_directions: list[Frame] = []
@@ -58,7 +58,7 @@ def keys_of(frames: Sequence[Frame]) -> list[Key]:
     return keys
 
 
-def same_direction(frame: Frame, other_frame: Frame) -> bool:
+def have_same_direction(frame: Frame, other_frame: Frame) -> bool:
     """Whether both images have an orientation, and it is the same."""
     if frame.orientation is None or other_frame.orientation is None:
         return False
@@ -68,13 +68,13 @@ def same_direction(frame: Frame, other_frame: Frame) -> bool:
     )
 
 
-def series_number(frame: Frame) -> str:
+def clean_series_number(frame: Frame) -> str:
     """The number of its series, without leading zeros; NO_NUMBER if there is none."""
     number = frame.facts.series_number
     return (number.lstrip("0") or "0") if number.isdigit() else number
 
 
-def _key_of_image(frame: Frame, distinct_directions: list[Frame]) -> Key:
+def _key_of_image(frame: Frame, distinct_directions: list[Frame]) -> VolumeKey:
     """The values of an image, without the number of its series; `distinct_directions` collects the
     orientations found so far."""
     matrix_size = f"{frame.rows}x{frame.columns}"
@@ -97,7 +97,7 @@ def _direction_text(frame: Frame, distinct_directions: list[Frame]) -> str:
     matching_numbers = (
         direction_number
         for direction_number, direction in enumerate(distinct_directions)
-        if same_direction(direction, frame)
+        if have_same_direction(direction, frame)
     )
     direction_number = next(matching_numbers, len(distinct_directions))
     if direction_number == len(distinct_directions) < MAX_DIRECTIONS:
@@ -110,10 +110,10 @@ def _direction_text(frame: Frame, distinct_directions: list[Frame]) -> str:
     return "\\".join(cosines) + f"#{direction_number}"
 
 
-def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
+def _series_numbers(frames: Sequence[Frame], keys: Sequence[VolumeKey]) -> list[str]:
     """For each image the number of its series, if several series share its UID and place; else
     empty."""
-    series_numbers = [series_number(frame) for frame in frames]
+    series_numbers = [clean_series_number(frame) for frame in frames]
     kept_numbers = [NO_NUMBER] * len(frames)
     for frame_indices in _group_alike(
         keys, [KEY_ATTRIBUTES.index(attribute) for attribute in ATTRIBUTES_OVER_TIME]
@@ -139,16 +139,18 @@ def _are_series(frames_by_number: dict[str, list[Frame]]) -> bool:
     if is_stack(all_frames):
         return NO_NUMBER not in frames_by_number and all(map(is_stack, frames_by_number.values()))
     if NO_NUMBER in frames_by_number:
-        most_images = most_at_one_place(all_frames)
+        most_images = most_images_at_one_position(all_frames)
         return all(
-            spans_places(frames_of_number, evenly=True)
-            and (most_images == 1 or most_at_one_place(frames_of_number) < most_images)
+            spans_several_positions(frames_of_number, evenly=True)
+            and (most_images == 1 or most_images_at_one_position(frames_of_number) < most_images)
             for frames_of_number in frames_by_number.values()
         )
-    return any(map(spans_places, frames_by_number.values()))
+    return any(map(spans_several_positions, frames_by_number.values()))
 
 
-def _blank_packages(frames: Sequence[Frame], keys: list[Key], key_columns: Sequence[int]) -> None:
+def _blank_packages(
+    frames: Sequence[Frame], keys: list[VolumeKey], key_columns: Sequence[int]
+) -> None:
     """Blanks in place the values by which only packages of slices differ that together make one
     evenly spaced stack."""
     for frame_indices in _group_alike(keys, key_columns):
@@ -158,23 +160,27 @@ def _blank_packages(frames: Sequence[Frame], keys: list[Key], key_columns: Seque
                 alike_frames, [keys[frame_index] for frame_index in frame_indices]
             ).values()
         )
-        if len(packages) > 1 and is_even(alike_frames, missing=_are_packages_woven(packages)):
+        if len(packages) > 1 and is_evenly_spaced(
+            alike_frames, allows_missing=_are_packages_woven(packages)
+        ):
             for frame_index in frame_indices:
                 keys[frame_index] = _blank_columns(keys[frame_index], key_columns)
 
 
 def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
     """Whether the slices of each package lie between those of every other."""
-    positions = positions_in_frame([frame for package in packages for frame in package])
+    positions = positions_in_image_axes([frame for package in packages for frame in package])
     if positions is None:
         return False
     depths_by_package = np.split(
         positions[:, 2], np.cumsum([len(package) for package in packages])[:-1]
     )
-    return are_woven(depths_by_package)
+    return are_interleaved(depths_by_package)
 
 
-def _blank_counts(frames: Sequence[Frame], keys: list[Key], key_columns: Sequence[int]) -> None:
+def _blank_counts(
+    frames: Sequence[Frame], keys: list[VolumeKey], key_columns: Sequence[int]
+) -> None:
     """Blanks in place an echo or temporal position that numbers the slices of a stack."""
     for frame_indices in _group_alike(keys, key_columns):
         counting_columns = [
@@ -188,14 +194,16 @@ def _blank_counts(frames: Sequence[Frame], keys: list[Key], key_columns: Sequenc
                 keys[frame_index] = _blank_columns(keys[frame_index], counting_columns)
 
 
-def _group_alike(keys: Sequence[Key], ignored_columns: Collection[int]) -> Iterable[list[int]]:
+def _group_alike(
+    keys: Sequence[VolumeKey], ignored_columns: Collection[int]
+) -> Iterable[list[int]]:
     """The indices of the images that differ in none but these places of their keys, by group."""
     return group_by_key(
         range(len(keys)), [_blank_columns(image_key, ignored_columns) for image_key in keys]
     ).values()
 
 
-def _blank_columns(image_key: Key, columns_to_blank: Collection[int]) -> Key:
+def _blank_columns(image_key: VolumeKey, columns_to_blank: Collection[int]) -> VolumeKey:
     return tuple(
         "" if column in columns_to_blank else value for column, value in enumerate(image_key)
     )

@@ -21,85 +21,95 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import (
-    EVEN_SHARE,
+    EVEN_SPACING_TOLERANCE,
     LEAST_IMAGES,
     MAX_GAP_RATIO,
-    MISSING_SHARE,
+    MAX_MISSING_SHARE,
     SAME_PLACE_MM,
-    are_woven,
-    is_even,
-    most_at_one_place,
-    position_labels,
-    positions_in_frame,
+    are_interleaved,
+    is_evenly_spaced,
+    label_positions,
+    most_images_at_one_position,
+    positions_in_image_axes,
 )
 
-MOST_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
+MAX_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
 # as `EVEN`, where places alone tell stacks apart: scanners write them to 0.1 %, and coarse grids
 # lie in noise
-SAME_GRID_SHARE = 0.02
+SAME_GRID_TOLERANCE = 0.02
 LEAST_IMAGES_BY_PLACE = 4  # images of a stack then: three of six odd places are even by chance
 MAX_PROGRESSIONS_TRIED = 4  # longest progressions from the first image that are tried
 MAX_PERIOD_GAPS = 8  # gaps, after which the gaps of a mixture of grids repeat
 LEAST_PERIODS = 3  # fewer may be chance
 
 
-def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
+def separate_mixture(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     """What tells the stacks of a mixture apart, and their images; ("", [frames]) for one stack, and
     for a mixture that cannot be parted."""
     unparted = "", [frames]
-    positions = positions_in_frame(frames)
+    positions = positions_in_image_axes(frames)
     if positions is None or len(frames) < 2 * LEAST_IMAGES:
         return unparted
     index_order = positions[:, 2].argsort(kind="stable")
-    image_numbers = [frames[frame_index].instance for frame_index in index_order]
+    image_numbers = [frames[frame_index].image_number for frame_index in index_order]
     ordered_frames = [frames[frame_index] for frame_index in index_order]
-    if recurring_numbers(frames):
+    if find_recurring_numbers(frames):
         what_differs = "image numbers that recur"
         search = _StackSearch(
-            ordered_frames, positions[index_order], image_numbers, EVEN_SHARE, LEAST_IMAGES
+            ordered_frames,
+            positions[index_order],
+            image_numbers,
+            EVEN_SPACING_TOLERANCE,
+            LEAST_IMAGES,
         )
-        stacks = search.stacks(range(len(frames)), MOST_STACKS)
+        stacks = search.find_stacks(range(len(frames)), MAX_STACKS)
     else:
         what_differs = "grids of positions"
         depths_mm = positions[index_order, 2]
-        if is_even(frames, missing=True) or _lacks_images(depths_mm, image_numbers):
+        if is_evenly_spaced(frames, allows_missing=True) or _are_images_missing(
+            depths_mm, image_numbers
+        ):
             return unparted
-        holds_two_at_most = _is_monotonic(image_numbers) and not _alternates(
+        holds_two_at_most = _is_monotonic(image_numbers) and not _do_gaps_alternate(
             depths_mm, image_numbers
         )
         ranks = list(range(len(frames)))
         search = _StackSearch(
-            ordered_frames, positions[index_order], ranks, SAME_GRID_SHARE, LEAST_IMAGES_BY_PLACE
+            ordered_frames,
+            positions[index_order],
+            ranks,
+            SAME_GRID_TOLERANCE,
+            LEAST_IMAGES_BY_PLACE,
         )
-        stacks = search.stacks(range(len(frames)), 2 if holds_two_at_most else MOST_STACKS)
-        if stacks and not are_woven([positions[index_order[stack], 2] for stack in stacks]):
+        stacks = search.find_stacks(range(len(frames)), 2 if holds_two_at_most else MAX_STACKS)
+        if stacks and not are_interleaved([positions[index_order[stack], 2] for stack in stacks]):
             return unparted
-    if not stacks or _repeats_places(position_labels(positions[index_order, 2]), stacks):
+    if not stacks or _repeats_positions(label_positions(positions[index_order, 2]), stacks):
         return unparted
     return what_differs, [
         [frames[frame_index] for frame_index in np.sort(index_order[stack])] for stack in stacks
     ]
 
 
-def _repeats_places(place_labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
+def _repeats_positions(place_labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
     """Whether most places of one of the stacks are places of the others: a pass that was broken
     off."""
     is_shared_place = np.bincount(place_labels)[place_labels] > 1
     return any(2 * np.count_nonzero(is_shared_place[stack]) > len(stack) for stack in stacks)
 
 
-def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
+def find_recurring_numbers(frames: Sequence[Frame]) -> list[int]:
     """The image numbers that images of one group have in common; none for fewer than three, for
     frames of one object, and where a number stands in place of none."""
-    if any(frame.number or frame.tile for frame in frames):
+    if any(frame.frame_number or frame.tile_origin for frame in frames):
         return []
     image_counts = Counter(
-        (frame.instance, frame.volume_attributes) for frame in frames if frame.instance
+        (frame.image_number, frame.volume_attributes) for frame in frames if frame.image_number
     )
     repeated_numbers = sorted(
         {image_number for (image_number, _), image_count in image_counts.items() if image_count > 1}
     )
-    if len(repeated_numbers) < LEAST_IMAGES or max(image_counts.values()) > MOST_STACKS:
+    if len(repeated_numbers) < LEAST_IMAGES or max(image_counts.values()) > MAX_STACKS:
         return []
     return repeated_numbers
 
@@ -107,18 +117,18 @@ def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
 def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     """Raises VolumeError "volume-doubled" for odd gaps between images whose numbers recur, and for
     gaps that alternate regularly."""
-    if most_at_one_place(frames) > 1 or is_even(frames, missing=True):
+    if most_images_at_one_position(frames) > 1 or is_evenly_spaced(frames, allows_missing=True):
         return
-    repeated_numbers = recurring_numbers(frames)
-    positions = positions_in_frame(frames)
+    repeated_numbers = find_recurring_numbers(frames)
+    positions = positions_in_image_axes(frames)
     if repeated_numbers:
         evidence = f"{len(repeated_numbers)} image numbers recur at other places ({repeated_numbers[0]}, for example)"
         evidence_sentence = f"{evidence}, and the images are not evenly spaced"
     elif positions is not None and len(frames) >= 2 * LEAST_IMAGES:
         index_order = positions[:, 2].argsort(kind="stable")
         depths_mm = positions[index_order, 2]
-        if not _alternates(
-            depths_mm, [frames[frame_index].instance for frame_index in index_order]
+        if not _do_gaps_alternate(
+            depths_mm, [frames[frame_index].image_number for frame_index in index_order]
         ):
             return
         gaps_mm = np.diff(depths_mm)
@@ -139,13 +149,13 @@ def _is_monotonic(image_numbers: Sequence[int]) -> bool:
     return bool((steps == steps[0]).all())
 
 
-def _lacks_images(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) -> bool:
+def _are_images_missing(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) -> bool:
     """Whether every gap is one, two or three times the smallest, at no regular distance, and the
     numbers do not contradict that images are missing."""
     return (
         _gap_multiples(depths_mm) is not None
         and _is_monotonic(image_numbers)
-        and not _alternates(depths_mm, image_numbers)
+        and not _do_gaps_alternate(depths_mm, image_numbers)
     )
 
 
@@ -157,12 +167,12 @@ def _gap_multiples(depths_mm: NDArray[np.float64]) -> NDArray[np.int64] | None:
         return None
     gap_ratios: NDArray[np.float64] = gaps_mm / gaps_mm.min()
     deviation = np.abs(gap_ratios - np.rint(gap_ratios))
-    if not (gap_ratios.max() <= MAX_GAP_RATIO and deviation.max() <= EVEN_SHARE):
+    if not (gap_ratios.max() <= MAX_GAP_RATIO and deviation.max() <= EVEN_SPACING_TOLERANCE):
         return None
     return np.rint(gap_ratios).astype(np.int64)
 
 
-def _alternates(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) -> bool:
+def _do_gaps_alternate(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) -> bool:
     """Whether multiples of the smallest gap recur with a period where two grids may overlap, from
     the first of the smallest gaps to the last; not if the image numbers are missing there too."""
     gap_multiples = _gap_multiples(depths_mm)
@@ -170,12 +180,12 @@ def _alternates(depths_mm: NDArray[np.float64], image_numbers: Sequence[int]) ->
         return False
     smallest_gap_indices = np.flatnonzero(gap_multiples == 1)
     woven_multiples = gap_multiples[smallest_gap_indices[0] : smallest_gap_indices[-1] + 1]
-    if np.count_nonzero(woven_multiples > 1) <= MISSING_SHARE * len(woven_multiples):
+    if np.count_nonzero(woven_multiples > 1) <= MAX_MISSING_SHARE * len(woven_multiples):
         return False
     periods = range(2, min(MAX_PERIOD_GAPS, len(woven_multiples) // LEAST_PERIODS) + 1)
     return any(
         np.count_nonzero(woven_multiples[period:] != woven_multiples[:-period])
-        <= MISSING_SHARE * len(woven_multiples)
+        <= MAX_MISSING_SHARE * len(woven_multiples)
         for period in periods
     )
 
@@ -186,23 +196,23 @@ class _StackSearch:
     and a number of each, which no stack has twice."""
 
     frames: Sequence[Frame]
-    placed: NDArray[np.float64]
+    positions_mm: NDArray[np.float64]
     numbers: Sequence[int]
     tolerance: float
-    least: int
+    least_images: int
 
-    def stacks(self, indices: Sequence[int], most_stacks: int) -> list[list[int]]:
+    def find_stacks(self, indices: Sequence[int], most_stacks: int) -> list[list[int]]:
         """The indices of each of at most so many stacks; empty if the images do not make them."""
-        if len(indices) < self.least:
+        if len(indices) < self.least_images:
             return []
         if self._is_stack(indices):
             return [list(indices)]
         if most_stacks == 1:
             return []
-        longest_first = sorted(self._progressions(indices), key=len, reverse=True)
+        longest_first = sorted(self._try_progressions(indices), key=len, reverse=True)
         for stack in longest_first[:MAX_PROGRESSIONS_TRIED]:
             stack_indices = set(stack)
-            further_stacks = self.stacks(
+            further_stacks = self.find_stacks(
                 [index for index in indices if index not in stack_indices], most_stacks - 1
             )
             if further_stacks:
@@ -212,37 +222,39 @@ class _StackSearch:
     def _is_stack(self, indices: Sequence[int]) -> bool:
         numbers = {self.numbers[index] for index in indices}
         frames = [self.frames[index] for index in indices]
-        return len(numbers) == len(frames) and is_even(frames, missing=True, within=self.tolerance)
+        return len(numbers) == len(frames) and is_evenly_spaced(
+            frames, allows_missing=True, tolerance=self.tolerance
+        )
 
-    def _progressions(self, indices: Sequence[int]) -> Iterator[list[int]]:
+    def _try_progressions(self, indices: Sequence[int]) -> Iterator[list[int]]:
         """The stacks that begin with the first image, by the distance to the second, with and
         without missing images."""
         tried_stacks: set[tuple[int, ...]] = set()
-        for second_index in indices[1 : 2 * MOST_STACKS + 1]:
+        for second_index in indices[1 : 2 * MAX_STACKS + 1]:
             for longest_step in (1, int(MAX_GAP_RATIO)):
-                stack = self._progression(indices, second_index, longest_step)
+                stack = self._follow_progression(indices, second_index, longest_step)
                 if (
                     tuple(stack) not in tried_stacks
-                    and len(stack) >= self.least
+                    and len(stack) >= self.least_images
                     and self._is_stack(stack)
                 ):
                     yield stack
                 tried_stacks.add(tuple(stack))
 
-    def _progression(
+    def _follow_progression(
         self, indices: Sequence[int], second_index: int, longest_step: int
     ) -> list[int]:
         """The images at the distance of the first and `second_index` after each other."""
         stack = [indices[0], second_index]
-        step_mm = self.placed[second_index] - self.placed[indices[0]]
+        step_mm = self.positions_mm[second_index] - self.positions_mm[indices[0]]
         numbers_taken = {self.numbers[index] for index in stack}
-        depths_mm = self.placed[np.asarray(indices), 2]
+        depths_mm = self.positions_mm[np.asarray(indices), 2]
         next_index: int | None = second_index
         while next_index is not None:
             next_index = None
             for step_count in range(1, longest_step + 1):
-                expected_place = self.placed[stack[-1]] + step_count * step_mm
-                next_index = self._nearest(
+                expected_place = self.positions_mm[stack[-1]] + step_count * step_mm
+                next_index = self._find_nearest_image(
                     indices, depths_mm, expected_place, self.tolerance * step_mm[2], numbers_taken
                 )
                 if next_index is not None:
@@ -251,7 +263,7 @@ class _StackSearch:
                     break
         return stack
 
-    def _nearest(
+    def _find_nearest_image(
         self,
         indices: Sequence[int],
         depths_mm: NDArray[np.float64],
@@ -267,7 +279,8 @@ class _StackSearch:
             index for index in indices[start:stop] if self.numbers[index] not in numbers_taken
         ]
         distance_mm_by_index = {
-            index: float(np.abs(self.placed[index] - expected_place).max()) for index in candidates
+            index: float(np.abs(self.positions_mm[index] - expected_place).max())
+            for index in candidates
         }
         nearest = min(candidates, key=lambda index: distance_mm_by_index[index], default=None)
         return (

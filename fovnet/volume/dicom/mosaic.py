@@ -24,14 +24,14 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import (
     Frame,
     Vector,
-    getter,
-    real_number,
-    values_of,
-    vector,
-    whole_number,
+    as_real_number,
+    as_values,
+    as_vector,
+    as_whole_number,
+    make_lookup,
 )
 
-GRID_TYPES = {"VFRAME", "GRID"}
+GRID_IMAGE_TYPES = {"VFRAME", "GRID"}
 
 
 def is_mosaic(frame: Frame) -> bool:
@@ -39,7 +39,7 @@ def is_mosaic(frame: Frame) -> bool:
     return "MOSAIC" in frame.image_type
 
 
-def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
+def make_mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each tile that holds a slice, in the order of acquisition.
 
     A mosaic has only one position, so here alone the distance of slices is taken from
@@ -47,10 +47,10 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     is missing or damaged, or does not fit the image.
     """
     slice_count, normal = _read_csa(frame, dataset)
-    step_mm = real_number(getter(dataset)("SpacingBetweenSlices")) or 0.0
+    step_mm = as_real_number(make_lookup(dataset)("SpacingBetweenSlices")) or 0.0
     if (
         frame.orientation is None
-        or frame.position is None
+        or frame.position_mm is None
         or frame.spacing_mm is None
         or step_mm <= 0
     ):
@@ -67,7 +67,7 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
         np.asarray([frame.rows - tile_rows, frame.columns - tile_columns]) / 2 * frame.spacing_mm
     )
     first_position = (
-        np.asarray(frame.position) + along_row * margins_mm[1] + along_column * margins_mm[0]
+        np.asarray(frame.position_mm) + along_row * margins_mm[1] + along_column * margins_mm[0]
     )
     note = f"mosaic of {slice_count} slices, {step_mm:g} mm apart as its header says: it holds one position"
     return _cut_tiles(
@@ -85,18 +85,19 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
 def is_grid(frame: Frame, dataset: Any) -> bool:
     """Whether it is a UIH grid, perhaps one that has lost its private sequence."""
     return len(_grid_items(dataset)) > 1 or (
-        frame.position is None and bool(GRID_TYPES & set(frame.image_type))
+        frame.position_mm is None and bool(GRID_IMAGE_TYPES & set(frame.image_type))
     )
 
 
-def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
+def make_grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each item of the private sequence, in its order.
 
     Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not
     fit the image.
     """
     item_positions = [
-        vector(getter(slice_item)("ImagePositionPatient"), 3) for slice_item in _grid_items(dataset)
+        as_vector(make_lookup(slice_item)("ImagePositionPatient"), 3)
+        for slice_item in _grid_items(dataset)
     ]
     slice_positions = [position for position in item_positions if position is not None]
     if not slice_positions or len(slice_positions) < len(item_positions):
@@ -121,7 +122,9 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
 
 
 def _grid_items(dataset: Any) -> tuple[Any, ...]:
-    return tuple(item for item in values_of(getter(dataset)("uih_slices")) if hasattr(item, "get"))
+    return tuple(
+        item for item in as_values(make_lookup(dataset)("uih_slices")) if hasattr(item, "get")
+    )
 
 
 def _tile_size(frame: Frame, slice_count: int, tiles_down: int) -> tuple[int, int]:
@@ -158,10 +161,13 @@ def _cut_tiles(
             volume_attributes=attributes,
             rows=tile_rows,
             columns=tile_columns,
-            number=0,
-            position=slice_position,
+            frame_number=0,
+            position_mm=slice_position,
             notes=(note,),
-            tile=(tile_index // tiles_across * tile_rows, tile_index % tiles_across * tile_columns),
+            tile_origin=(
+                tile_index // tiles_across * tile_rows,
+                tile_index % tiles_across * tile_columns,
+            ),
         )
         for tile_index, slice_position in enumerate(slice_positions)
     ]
@@ -175,8 +181,8 @@ def _read_csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
         from nibabel.nicom import csareader
     csa_reader: Any = csareader
     try:
-        csa_header = csa_reader.read(bytes(getter(dataset)("csa")))
-        slice_count = whole_number(csa_reader.get_n_mosaic(csa_header))
+        csa_header = csa_reader.read(bytes(make_lookup(dataset)("csa")))
+        slice_count = as_whole_number(csa_reader.get_n_mosaic(csa_header))
         normal = np.asarray(csa_reader.get_slice_normal(csa_header), dtype=np.float64)
     except Exception as fault:
         # missing or arbitrary bytes: the reader may raise any exception

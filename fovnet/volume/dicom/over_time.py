@@ -12,10 +12,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fovnet.volume.dicom.header import Frame, real_number
-from fovnet.volume.dicom.keys import series_number
-from fovnet.volume.dicom.people import spelling_of
-from fovnet.volume.dicom.repeats import same_slices, some_slices
+from fovnet.volume.dicom.header import Frame, as_real_number
+from fovnet.volume.dicom.keys import clean_series_number
+from fovnet.volume.dicom.people import normalise_patient_id
+from fovnet.volume.dicom.repeats import show_same_slices, shows_some_slices_of
 from fovnet.volume.dicom.series import Series
 
 CHANGING_ATTRIBUTES = (
@@ -29,20 +29,20 @@ CHANGING_ATTRIBUTES = (
 REPEAT_REASON = "the same slices once more, of another time point under a series UID of its own"
 
 
-def repeats_over_time(all_series: Sequence[Series]) -> list[Series]:
+def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
     """The series; of time points with a series UID each, all but the first get the kind "repeat",
     and count as of its family."""
     distinct_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
     whole_by_id: dict[str, Series] = {}  # by the id of a later time point
     for series in sorted(
-        (readable_series for readable_series in all_series if not readable_series.kind),
-        key=_first_moment,
+        (readable_series for readable_series in all_series if not readable_series.aside_kind),
+        key=_moment_of_series,
     ):
         distinct_series = distinct_by_acquisition.setdefault(_acquisition_key(series.frames[0]), [])
         earlier_repeats = [
             distinct_one
             for distinct_one in distinct_series
-            if _is_repeat(series, distinct_one, same_slices)
+            if _is_repeat(series, distinct_one, show_same_slices)
         ]
         if earlier_repeats:
             whole_by_id[series.id] = earlier_repeats[0]
@@ -54,7 +54,7 @@ def repeats_over_time(all_series: Sequence[Series]) -> list[Series]:
             longer_series = [
                 distinct_one
                 for distinct_one in distinct_series
-                if _is_repeat(series, distinct_one, some_slices)
+                if _is_repeat(series, distinct_one, shows_some_slices_of)
             ]
             if longer_series:
                 whole_by_id[series.id] = max(
@@ -81,7 +81,11 @@ def _describe_series(series: Series, earlier: Series | None, repeat_count: int) 
     """The series, as a repeat of the `earlier` one if there is one; else with a note if others repeat it."""
     if earlier is not None:
         return replace(
-            series, kind="repeat", reason=REPEAT_REASON, family=earlier.family, whose=earlier.whose
+            series,
+            aside_kind="repeat",
+            aside_reason=REPEAT_REASON,
+            family_key=earlier.family_key,
+            person_digest=earlier.person_digest,
         )
     note = f"the first of {repeat_count + 1} time points, each with a series UID of its own"
     return replace(series, notes=(*series.notes, note)) if repeat_count else series
@@ -97,13 +101,13 @@ def _acquisition_key(frame: Frame) -> tuple[Hashable, ...]:
     )
     return (
         object_facts.study_uid,
-        spelling_of(object_facts.patient_id),
-        object_facts.birthday,
-        object_facts.name,
-        series_number(frame),
+        normalise_patient_id(object_facts.patient_id),
+        object_facts.birthday_digest,
+        object_facts.name_digests,
+        clean_series_number(frame),
         object_facts.sop_class,
         object_facts.description,
-        object_facts.protocol,
+        object_facts.protocol_values,
         attributes,
     )
 
@@ -112,30 +116,30 @@ class Moment(NamedTuple):
     """When an image was taken; compared in the order of these fields."""
 
     temporal_position: float
-    times: tuple[str, ...]
+    acquisition_times: tuple[str, ...]
     changing_values: tuple[str, ...]
-    instance: int
+    image_number: int
 
 
-def _first_moment(series: Series) -> Moment:
+def _moment_of_series(series: Series) -> Moment:
     """That of the first image."""
     first_frame = series.frames[0]
     attributes = (*first_frame.volume_attributes, *first_frame.doubtful_attributes)
     return Moment(
-        real_number(dict(first_frame.volume_attributes)["temporal position"]) or 0.0,
+        as_real_number(dict(first_frame.volume_attributes)["temporal position"]) or 0.0,
         first_frame.facts.acquisition_times,
         tuple(value for attribute, value in attributes if attribute in CHANGING_ATTRIBUTES),
-        first_frame.instance,
+        first_frame.image_number,
     )
 
 
 def _is_another_moment(series: Series, earlier: Series) -> bool:
     """Whether another moment is stated; without a series number, the temporal position alone is
     evidence."""
-    if series.family == earlier.family:
+    if series.family_key == earlier.family_key:
         return False
-    moment = _first_moment(series)
-    earlier_moment = _first_moment(earlier)
-    if series_number(series.frames[0]):
+    moment = _moment_of_series(series)
+    earlier_moment = _moment_of_series(earlier)
+    if clean_series_number(series.frames[0]):
         return moment != earlier_moment
     return moment.temporal_position != earlier_moment.temporal_position

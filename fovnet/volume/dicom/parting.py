@@ -17,64 +17,69 @@ from typing import NamedTuple
 import numpy as np
 
 from fovnet.volume.dicom.groups import group_by_key
-from fovnet.volume.dicom.header import DOUBTFUL_ATTRIBUTES, Frame, read_short_values, real_number
-from fovnet.volume.dicom.mixed import mixed_stacks
+from fovnet.volume.dicom.header import DOUBTFUL_ATTRIBUTES, Frame, as_real_number, read_short_values
+from fovnet.volume.dicom.mixed import separate_mixture
 from fovnet.volume.dicom.positions import (
     LEAST_IMAGES,
     MAX_GAP_RATIO,
-    clusters,
-    field_mm,
-    most_at_one_place,
-    position_labels,
-    positions_along,
-    positions_in_frame,
-    spans_places,
+    depths_along_normal,
+    field_of_view_mm,
+    label_clusters,
+    label_positions,
+    most_images_at_one_position,
+    positions_in_image_axes,
+    spans_several_positions,
 )
 
 # of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
-BESIDE_SHARE = 0.5
+SIDE_BY_SIDE_SHARE = 0.5
 
 
 class Part(NamedTuple):
     """Images that an attribute sets apart.
 
-    values  of the attributes that distinguish the part
-    names   of these attributes
+    attribute_values  of the attributes that distinguish the part
+    attribute_names   of these attributes
     """
 
-    values: tuple[str, ...]
-    names: tuple[str, ...]
+    attribute_values: tuple[str, ...]
+    attribute_names: tuple[str, ...]
     frames: list[Frame]
 
 
-def part_volumes(frames: list[Frame]) -> list[Part]:
+def separate_volumes(frames: list[Frame]) -> list[Part]:
     """The volumes among `frames`, which are in the order of their numbers, as far as they can be
     separated."""
     division_steps: tuple[Callable[[list[Frame]], Iterable[Part]], ...] = (
-        _part_in_plane,
-        _part_doubled,
-        _part_along_normal,
-        _part_mixture,
+        _separate_in_plane,
+        _separate_doubled,
+        _separate_along_normal,
+        _separate_mixture,
     )
     parts = [Part((), (), frames)]
     for divide in division_steps:
         parts = [
-            Part(part.values + inner_part.values, part.names + inner_part.names, inner_part.frames)
+            Part(
+                part.attribute_values + inner_part.attribute_values,
+                part.attribute_names + inner_part.attribute_names,
+                inner_part.frames,
+            )
             for part in parts
             for inner_part in divide(part.frames)
         ]
     return parts
 
 
-def _part_in_plane(frames: list[Frame]) -> list[Part]:
+def _separate_in_plane(frames: list[Frame]) -> list[Part]:
     """Stacks whose fields of view lie side by side in the plane: the stations of a coronal
     whole-body scan, two knees."""
-    positions = positions_in_frame(frames)
-    field_size_mm = field_mm(frames[0])
+    positions = positions_in_image_axes(frames)
+    field_size_mm = field_of_view_mm(frames[0])
     if positions is None or field_size_mm is None:
         return [Part((), (), frames)]
     row_clusters, column_clusters = (
-        clusters(positions[:, axis], BESIDE_SHARE * field_size_mm[axis]).tolist() for axis in (0, 1)
+        label_clusters(positions[:, axis], SIDE_BY_SIDE_SHARE * field_size_mm[axis]).tolist()
+        for axis in (0, 1)
     )
     frames_by_field = group_by_key(frames, zip(row_clusters, column_clusters, strict=True))
     if len(frames_by_field) == 1 or min(map(len, frames_by_field.values())) < LEAST_IMAGES:
@@ -85,17 +90,21 @@ def _part_in_plane(frames: list[Frame]) -> list[Part]:
     ]
 
 
-def _part_along_normal(frames: list[Frame]) -> list[Part]:
+def _separate_along_normal(frames: list[Frame]) -> list[Part]:
     """Stacks separated by a gap in which no image is missing: image numbers continue across it, or
     an attribute differs between the stacks.
 
     If images are missing, so are their numbers: then all stay together, and are refused as having
     gaps.
     """
-    depths_mm = positions_along(frames)
-    if depths_mm is None or len(frames) < 2 * LEAST_IMAGES or most_at_one_place(frames) > 1:
+    depths_mm = depths_along_normal(frames)
+    if (
+        depths_mm is None
+        or len(frames) < 2 * LEAST_IMAGES
+        or most_images_at_one_position(frames) > 1
+    ):
         return [Part((), (), frames)]
-    stack_labels = clusters(
+    stack_labels = label_clusters(
         depths_mm, MAX_GAP_RATIO * float(np.median(np.diff(np.sort(depths_mm))))
     )
     stacks = [
@@ -118,9 +127,9 @@ def _part_along_normal(frames: list[Frame]) -> list[Part]:
     ]
 
 
-def _part_mixture(frames: list[Frame]) -> list[Part]:
+def _separate_mixture(frames: list[Frame]) -> list[Part]:
     """Stacks that lie among each other."""
-    name, stacks = mixed_stacks(frames)
+    name, stacks = separate_mixture(frames)
     if len(stacks) == 1:
         return [Part((), (), frames)]
     return [Part((f"grid {number}",), (name,), stack) for number, stack in enumerate(stacks)]
@@ -129,7 +138,7 @@ def _part_mixture(frames: list[Frame]) -> list[Part]:
 def _have_consecutive_numbers(stacks: list[list[Frame]]) -> bool:
     """Whether the image numbers of each stack are consecutive, and those of all stacks together
     too."""
-    numbers_by_stack = [sorted(frame.instance for frame in stack) for stack in stacks]
+    numbers_by_stack = [sorted(frame.image_number for frame in stack) for stack in stacks]
     return _are_consecutive(sorted(chain.from_iterable(numbers_by_stack))) and all(
         map(_are_consecutive, numbers_by_stack)
     )
@@ -150,13 +159,13 @@ def _differ_in_one(stacks: list[list[Frame]]) -> bool:
     return False
 
 
-def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[Part]:
+def _separate_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[Part]:
     """The volumes in a group with several images per position.
 
     Split by the first of DOUBTFUL_ATTRIBUTES that separates them, else by image numbers in order,
     any other attribute, or numbers out of order.
     """
-    most_images = most_at_one_place(frames)
+    most_images = most_images_at_one_position(frames)
     if most_images == 1:
         yield Part((), names, frames)
         return
@@ -167,13 +176,15 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
         # At most as many parts as images per position, or overlapping stations: an attribute may
         # differ from slice to slice of one volume.
         if 1 < len(frames_by_value) <= most_images:
-            is_separating = max(map(most_at_one_place, frames_by_value.values())) < most_images
+            is_separating = (
+                max(map(most_images_at_one_position, frames_by_value.values())) < most_images
+            )
         else:
             is_separating = len(frames_by_value) > 1 and _are_stations(
                 frames, list(frames_by_value.values())
             )
         if is_separating:
-            yield from _part_further(frames_by_value, (*names, attribute_name))
+            yield from _separate_each_part(frames_by_value, (*names, attribute_name))
             return
     if runs := _split_into_runs(frames, most_images):
         run_names = (*names, "order of the image numbers")
@@ -181,13 +192,13 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
             Part((f"run {run_index}",), run_names, run) for run_index, run in enumerate(runs)
         )
         return
-    separating_attribute, frames_of_parts = _part_by_any_attribute(frames)
+    separating_attribute, frames_of_parts = _separate_by_any_attribute(frames)
     if frames_of_parts:
         frames_by_value = {
             f"part {part_number}": frames_of_part
             for part_number, frames_of_part in enumerate(frames_of_parts)
         }
-        yield from _part_further(frames_by_value, (*names, separating_attribute))
+        yield from _separate_each_part(frames_by_value, (*names, separating_attribute))
     elif turns := _split_into_turns(frames, most_images):
         turn_names = (*names, "order of the images at each position")
         yield from (
@@ -197,22 +208,22 @@ def _part_doubled(frames: list[Frame], names: tuple[str, ...] = ()) -> Iterator[
         yield Part((), names, frames)
 
 
-def _part_further(
+def _separate_each_part(
     frames_by_value: Mapping[str, list[Frame]], names: tuple[str, ...]
 ) -> Iterator[Part]:
     """The volumes in each part of a group, which has this value of the last of these attributes."""
     for value, frames_of_value in frames_by_value.items():
-        for part in _part_doubled(frames_of_value, names):
-            yield part._replace(values=(value, *part.values))
+        for part in _separate_doubled(frames_of_value, names):
+            yield part._replace(attribute_values=(value, *part.attribute_values))
 
 
 def _are_stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
     """Whether each part has exactly one image at every position of the group from its own first to
     its last."""
-    depths_mm = positions_along(frames)
+    depths_mm = depths_along_normal(frames)
     if depths_mm is None or min(map(len, parts)) < LEAST_IMAGES:
         return False
-    label_by_frame_id = dict(zip(map(id, frames), position_labels(depths_mm).tolist(), strict=True))
+    label_by_frame_id = dict(zip(map(id, frames), label_positions(depths_mm).tolist(), strict=True))
     places_by_part = [{label_by_frame_id[id(frame)] for frame in part} for part in parts]
     return all(
         len(part) == len(part_places) == max(part_places) - min(part_places) + 1
@@ -223,16 +234,16 @@ def _are_stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
 def _split_into_runs(frames: list[Frame], images_per_place: int) -> list[list[Frame]]:
     """The volumes by image number: stored one after another, or all images of a position before
     those of the next, as a cine is; empty if neither order fits."""
-    depths_mm = positions_along(frames)
+    depths_mm = depths_along_normal(frames)
     run_length = len(frames) // images_per_place
     if (
         depths_mm is None
         or run_length * images_per_place != len(frames)
         or run_length < 2
-        or len({frame.instance for frame in frames}) != len(frames)
+        or len({frame.image_number for frame in frames}) != len(frames)
     ):
         return []
-    place_labels = position_labels(depths_mm)
+    place_labels = label_positions(depths_mm)
     if all(
         sorted(run) == list(range(run_length))
         for run in place_labels.reshape(images_per_place, run_length).tolist()
@@ -249,21 +260,21 @@ def _split_into_runs(frames: list[Frame], images_per_place: int) -> list[list[Fr
     return []
 
 
-def _part_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
+def _separate_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     """(name, parts) by the first attribute, private ones included, of which each value stands as often
     at every position; ("", []) if there is none.
 
     Label and control images of perfusion, for example.  Headers are read whole for it, where all
     else has failed.
     """
-    depths_mm = positions_along(frames)
+    depths_mm = depths_along_normal(frames)
     if (
         depths_mm is None
-        or not spans_places(frames, evenly=True)
-        or any(frame.number or frame.tile for frame in frames)
+        or not spans_several_positions(frames, evenly=True)
+        or any(frame.frame_number or frame.tile_origin for frame in frames)
     ):
         return "", []
-    place_labels = position_labels(depths_mm)
+    place_labels = label_positions(depths_mm)
     place_count = place_labels.max() + 1
     headers = [read_short_values(frame.item) for frame in frames]
     for tag in sorted(set.intersection(*map(set, headers))):
@@ -290,10 +301,10 @@ def _split_into_turns(frames: list[Frame], images_per_place: int) -> list[list[F
     Some scanners number the images of a series at random.  Volumes that agree in every attribute
     are repetitions of one.
     """
-    depths_mm = positions_along(frames)
-    if depths_mm is None or not spans_places(frames, evenly=True):
+    depths_mm = depths_along_normal(frames)
+    if depths_mm is None or not spans_several_positions(frames, evenly=True):
         return []
-    images_by_place = group_by_key(frames, position_labels(depths_mm).tolist())
+    images_by_place = group_by_key(frames, label_positions(depths_mm).tolist())
     for sort_key in SORT_KEYS:
         if all(
             len(set(map(sort_key, images))) == images_per_place
@@ -319,11 +330,11 @@ def _with_turn_note(turn: list[Frame], turn_number: int, images_per_place: int) 
 
 
 def _time_of(frame: Frame, name: str) -> float:
-    return real_number(dict(frame.doubtful_attributes)[name]) or 0.0
+    return as_real_number(dict(frame.doubtful_attributes)[name]) or 0.0
 
 
 SORT_KEYS: tuple[Callable[[Frame], float], ...] = (
-    lambda frame: frame.instance,
+    lambda frame: frame.image_number,
     lambda frame: _time_of(frame, "acquisition time"),
     lambda frame: _time_of(frame, "content time"),
 )

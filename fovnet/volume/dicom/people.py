@@ -22,44 +22,44 @@ from fovnet.volume.dicom.header import Frame, ObjectFacts
 
 # spellings compared in threes: for thousands, with another name in every image, it would take
 # minutes
-MOST_PEOPLE = 64
+MAX_PEOPLE_COMPARED = 64
 # letters that NFKD does not decompose
 PLAIN_BY_LETTER = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})
 
-PLACEHOLDER = re.compile(
+REMOVED_ID_PATTERN = re.compile(
     r"|0|9+|1234\d*|X+|(ANON|PSEUDO|DE ?IDENT|DE ?PERSON)[A-Z]*|UNKNOWN|NONE|NULL|NIL|N ?A|NAN"
     r"|NO ?(ID|NAME)"
     r"|TEST|DUMMY|PATIENT( ?ID)?|PAT|SUBJECT|PERSON|NAME|ID|REMOVED|PRIVATE|HIDDEN|REDACTED"
     r"|MASKED|BLANK"
     r"|EMPTY"
 )
-"""What stands for a PatientID or a name that was removed, in the spelling of `spelling_of`, as
+"""What stands for a PatientID or a name that was removed, in the spelling of `normalise_patient_id`, as
 capitals."""
 
 
 class Person(NamedTuple):
     """What headers call a person; each attribute is empty where it is missing.
 
-    birthday  a digest
-    name      a digest of each word
+    birthday_digest  a digest
+    name_digests      a digest of each word
     """
 
     patient_id: str = ""
-    birthday: str = ""
-    name: frozenset[str] = frozenset()
+    birthday_digest: str = ""
+    name_digests: frozenset[str] = frozenset()
 
 
 PersonImages = tuple[Person, list[Frame]]
 
 
-def birthday_of(written: str) -> str:
+def digest_birthday(written: str) -> str:
     """A digest of the digits of a complete date; empty for anything else."""
     digits = re.sub(r"\D", "", written)
     return _short_digest(digits) if len(digits) == 8 and digits.strip("0") else ""
 
 
 @functools.lru_cache(maxsize=256)
-def name_of(written: str) -> frozenset[str]:
+def digest_name(written: str) -> frozenset[str]:
     """A digest of each word of a name, ignoring case, accents, umlauts written with e, and
     separators; initials are left out if there are longer words, unless those stand for a name that
     was removed (Anonymous^A)."""
@@ -71,13 +71,13 @@ def name_of(written: str) -> frozenset[str]:
     plain_letters = plain_letters.translate(PLAIN_BY_LETTER)
     words = re.findall(r"[^\W_]+", plain_letters)
     long_words = [word for word in words if len(word) > 1]
-    if all(PLACEHOLDER.fullmatch(word.upper()) for word in long_words):
+    if all(REMOVED_ID_PATTERN.fullmatch(word.upper()) for word in long_words):
         long_words = words
     return frozenset(_short_digest(re.sub("(?<=[aou])e", "", word)) for word in long_words)
 
 
 @functools.lru_cache(maxsize=4096)
-def spelling_of(patient_id: str) -> str:
+def normalise_patient_id(patient_id: str) -> str:
     """A PatientID without what programs change when they copy it: case, blanks, zeros before a
     number."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", "".join(patient_id.split()).casefold())
@@ -91,11 +91,13 @@ def is_new_year(written: str) -> bool:
 
 def differing_attributes(frames: Sequence[Frame]) -> list[str]:
     """The patient attributes, in words, by which some of the images contradict others."""
-    people = list(dict.fromkeys(_person_of_facts(frame.facts) for frame in frames))[:MOST_PEOPLE]
+    people = list(dict.fromkeys(_person_of_facts(frame.facts) for frame in frames))[
+        :MAX_PEOPLE_COMPARED
+    ]
     people_by_attribute = {
         "PatientID": [Person(patient_id=person.patient_id) for person in people],
-        "birth date": [Person(birthday=person.birthday) for person in people],
-        "name": [Person(name=person.name) for person in people],
+        "birth date": [Person(birthday_digest=person.birthday_digest) for person in people],
+        "name": [Person(name_digests=person.name_digests) for person in people],
     }
     return [
         attribute
@@ -106,7 +108,7 @@ def differing_attributes(frames: Sequence[Frame]) -> list[str]:
     ]
 
 
-def shares_of(frames: Sequence[Frame]) -> list[PersonImages]:
+def split_by_patient(frames: Sequence[Frame]) -> list[PersonImages]:
     """(person, images) of one series UID: a single pair unless patient attributes contradict each
     other.
 
@@ -117,7 +119,7 @@ def shares_of(frames: Sequence[Frame]) -> list[PersonImages]:
     frames_by_folder = [list(frames)] if frames[0].facts.series_uid else _group_by_folder(frames)
     shares: list[PersonImages] = []
     for frames_of_folder in frames_by_folder:
-        for person, images in people_of(frames_of_folder):
+        for person, images in group_by_person(frames_of_folder):
             image_groups = [images] if is_identified(person) else _join_folders(images)
             shares += [(person, image_group) for image_group in image_groups]
     return shares
@@ -125,10 +127,10 @@ def shares_of(frames: Sequence[Frame]) -> list[PersonImages]:
 
 def is_identified(person: Person) -> bool:
     """Whether a PatientID or a name is given; a birthday alone does not identify a person."""
-    return bool(person.patient_id or person.name)
+    return bool(person.patient_id or person.name_digests)
 
 
-def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
+def group_by_person(frames: Sequence[Frame]) -> list[PersonImages]:
     """(person, images): images whose PatientIDs, birthdays or names contradict each other are of
     different people.
 
@@ -137,7 +139,7 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
     are several. Beyond MOST_PEOPLE each spelling is a person.
     """
     images_by_spelling = group_by_key(frames, (_person_of_facts(frame.facts) for frame in frames))
-    if len(images_by_spelling) > MOST_PEOPLE:
+    if len(images_by_spelling) > MAX_PEOPLE_COMPARED:
         return list(images_by_spelling.items())
     people: list[PersonImages] = []
     ambiguous_people: list[PersonImages] = []
@@ -162,8 +164,8 @@ def people_of(frames: Sequence[Frame]) -> list[PersonImages]:
 
 def _most_known_first(person: Person) -> tuple[int, int, str, str, list[str]]:
     attribute_count = sum(map(bool, person))
-    words = sorted(person.name)
-    return -attribute_count, -len(words), person.patient_id, person.birthday, words
+    words = sorted(person.name_digests)
+    return -attribute_count, -len(words), person.patient_id, person.birthday_digest, words
 
 
 def _agrees_with_strangers(spelling: Person, spellings: Iterable[Person]) -> bool:
@@ -176,26 +178,31 @@ def _join_spellings(person: Person, other_spelling: Person) -> Person:
     """The person with what another spelling adds."""
     return Person(
         person.patient_id or other_spelling.patient_id,
-        person.birthday or other_spelling.birthday,
-        max(person.name, other_spelling.name, key=len),
+        person.birthday_digest or other_spelling.birthday_digest,
+        max(person.name_digests, other_spelling.name_digests, key=len),
     )
 
 
-def digest_of(person: Person, frames: Sequence[Frame]) -> str:
+def digest_person(person: Person, frames: Sequence[Frame]) -> str:
     """A digest for a person that does not depend on file paths: of the UID, number and position of
     their first image, and of the patient attributes only if that has no UID."""
     first_frame = min(
-        frames, key=lambda frame: (frame.instance, frame.sop_uid, frame.number, frame.item)
+        frames,
+        key=lambda frame: (frame.image_number, frame.sop_uid, frame.frame_number, frame.item),
     )
-    identity_parts = [first_frame.sop_uid, str(first_frame.instance), str(first_frame.position)]
+    identity_parts = [
+        first_frame.sop_uid,
+        str(first_frame.image_number),
+        str(first_frame.position_mm),
+    ]
     if not first_frame.sop_uid:
-        identity_parts += [person.patient_id, person.birthday, *sorted(person.name)]
+        identity_parts += [person.patient_id, person.birthday_digest, *sorted(person.name_digests)]
     return hashlib.sha256("\n".join(identity_parts).encode()).hexdigest()
 
 
 def folder_of(frame: Frame) -> tuple[str, str]:
     """(folder of an image, ""), or (its archive, the folder within it)."""
-    member = frame.item.member
+    member = frame.item.member_name
     if member:
         return str(frame.item.path), str(PurePosixPath(member).parent)
     return str(frame.item.path.parent), ""
@@ -206,20 +213,27 @@ def _short_digest(word: str) -> str:
 
 
 def _person_of_facts(facts: ObjectFacts) -> Person:
-    return Person(facts.patient_id, facts.birthday, facts.name)
+    return Person(facts.patient_id, facts.birthday_digest, facts.name_digests)
 
 
 def _agrees_with(person: Person, other_person: Person) -> bool:
     """Whether all attributes given in both agree."""
-    patient_id = spelling_of(person.patient_id)
-    other_id = spelling_of(other_person.patient_id)
+    patient_id = normalise_patient_id(person.patient_id)
+    other_id = normalise_patient_id(other_person.patient_id)
     if patient_id and other_id and patient_id != other_id:
         return False
-    if person.birthday and other_person.birthday and person.birthday != other_person.birthday:
+    if (
+        person.birthday_digest
+        and other_person.birthday_digest
+        and person.birthday_digest != other_person.birthday_digest
+    ):
         return False
-    if not person.name or not other_person.name:
+    if not person.name_digests or not other_person.name_digests:
         return True
-    return person.name <= other_person.name or other_person.name <= person.name
+    return (
+        person.name_digests <= other_person.name_digests
+        or other_person.name_digests <= person.name_digests
+    )
 
 
 def _group_by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
@@ -233,8 +247,8 @@ def _join_folders(frames: Sequence[Frame]) -> list[list[Frame]]:
     for frames_of_folder in _group_by_folder(frames):
         uids_by_number: UidsByNumber = {}
         for folder_frame in frames_of_folder:
-            if folder_frame.instance:
-                number_and_attributes = folder_frame.instance, folder_frame.volume_attributes
+            if folder_frame.image_number:
+                number_and_attributes = folder_frame.image_number, folder_frame.volume_attributes
                 uids_by_number.setdefault(number_and_attributes, set()).add(folder_frame.sop_uid)
         for group_numbers, images in joined_groups:
             if not _have_numbers_of_others(group_numbers, uids_by_number):

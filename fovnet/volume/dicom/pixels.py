@@ -18,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import times
+from fovnet.volume.checks import join_sizes
 from fovnet.volume.dicom.decoding import DECOMPRESS_HINT, Decoder, add_plugins
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import (
     Frame,
-    getter,
+    as_real_number,
+    as_text,
+    as_whole_number,
+    make_lookup,
     read_dataset,
-    real_number,
-    text,
-    whole_number,
     without_warnings,
 )
-from fovnet.volume.dicom.source import DicomObject, believable
+from fovnet.volume.dicom.source import DicomObject, most_believable_bytes
 
-READABLE_BITS = (8, 16, 32)
+READABLE_ALLOCATED_BITS = (8, 16, 32)
 
 
-def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
+def read_planes(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     """(n, rows, columns) float32 intensities of images of one size, in the order given.
 
     Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb",
@@ -49,13 +49,15 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
         for item, image_indices in indices_by_item.items():
             dataset = read_dataset(item, with_pixels=True)
             _refuse_pixels(item, dataset)
-            photometric_interpretation = text(getter(dataset)("PhotometricInterpretation")).upper()
+            photometric_interpretation = as_text(
+                make_lookup(dataset)("PhotometricInterpretation")
+            ).upper()
             is_inverted[image_indices] = photometric_interpretation == "MONOCHROME1"
-            padding_limits = _padding_limits(dataset)
+            padding_limits = _read_padding_limits(dataset)
             frames_of_item = [frames[image_index] for image_index in image_indices]
-            stored_planes = _stored_planes(item, dataset, frames_of_item, decoder)
+            stored_planes = _read_stored_planes(item, dataset, frames_of_item, decoder)
             for image_index, stored_plane in zip(image_indices, stored_planes, strict=True):
-                planes[image_index] = _rescaled(stored_plane, frames[image_index])
+                planes[image_index] = _rescale(stored_plane, frames[image_index])
                 if padding_limits:
                     is_padding[image_index] = (stored_plane >= padding_limits[0]) & (
                         stored_plane <= padding_limits[1]
@@ -80,7 +82,7 @@ def _refuse_mixed_photometric(source: str, inverted_count: int, image_count: int
         )
 
 
-def _rescaled(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
+def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
     """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope
     or intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
@@ -96,12 +98,12 @@ def _rescaled(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
 
 def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
-    get = getter(dataset)
-    allocated_bits = whole_number(get("BitsAllocated"))
-    stored_bits = whole_number(get("BitsStored"))
-    highest_bit = whole_number(get("HighBit"))
-    photometric_interpretation = text(get("PhotometricInterpretation")).upper()
-    samples_per_pixel = whole_number(get("SamplesPerPixel"))
+    get = make_lookup(dataset)
+    allocated_bits = as_whole_number(get("BitsAllocated"))
+    stored_bits = as_whole_number(get("BitsStored"))
+    highest_bit = as_whole_number(get("HighBit"))
+    photometric_interpretation = as_text(get("PhotometricInterpretation")).upper()
+    samples_per_pixel = as_whole_number(get("SamplesPerPixel"))
     if not any(
         keyword in dataset for keyword in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
     ):
@@ -116,7 +118,7 @@ def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
             "Give the series the colours were made from.",
         )
     if "PixelData" in dataset and (
-        allocated_bits not in READABLE_BITS
+        allocated_bits not in READABLE_ALLOCATED_BITS
         or not 1 < stored_bits <= allocated_bits
         or highest_bit != stored_bits - 1
     ):
@@ -127,20 +129,20 @@ def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
         )
 
 
-def _stored_planes(
+def _read_stored_planes(
     item: DicomObject, dataset: Any, frames: Sequence[Frame], decoder: Decoder
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
-    frame_indices = [frame.number - 1 if frame.number else None for frame in frames]
-    is_mosaic = frames[0].tile is not None
+    frame_indices = [frame.frame_number - 1 if frame.frame_number else None for frame in frames]
+    is_mosaic = frames[0].tile_origin is not None
     if is_mosaic:  # all tiles are cut from one large image
         frame_indices = [None]
     if "PixelData" in dataset:
         refuse_size = _refuse_unbelievable if syntax.is_compressed else _refuse_length
         refuse_size(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
-        planes = decoder.planes(item, frame_indices)
+        planes = decoder.decode_planes(item, frame_indices)
     else:
         planes = [_decode_here(item, dataset, frame_index) for frame_index in frame_indices]
     if is_mosaic:
@@ -149,23 +151,23 @@ def _stored_planes(
         if plane.shape != (frame.rows, frame.columns):
             raise VolumeError(
                 "volume-corrupt",
-                f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
+                f"{item}: the pixel data decode to {join_sizes(plane.shape)}, the header says "
                 f"{frame.rows} × {frame.columns}. Export it again.",
             )
     return planes
 
 
 def _cut_tile(mosaic: NDArray[Any], frame: Frame) -> NDArray[Any]:
-    assert frame.tile is not None
-    row, column = frame.tile
+    assert frame.tile_origin is not None
+    row, column = frame.tile_origin
     return mosaic[row : row + frame.rows, column : column + frame.columns]
 
 
 def _refuse_unbelievable(item: DicomObject, dataset: Any) -> None:
     """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes
     cannot hold, before it is allocated."""
-    size_bytes = _bytes_of_pixels(dataset)
-    most_bytes = believable(len(dataset.PixelData))
+    size_bytes = _count_pixel_bytes(dataset)
+    most_bytes = most_believable_bytes(len(dataset.PixelData))
     if size_bytes > most_bytes:
         raise VolumeError(
             "volume-too-large",
@@ -175,13 +177,13 @@ def _refuse_unbelievable(item: DicomObject, dataset: Any) -> None:
         )
 
 
-def _bytes_of_pixels(dataset: Any) -> int:
+def _count_pixel_bytes(dataset: Any) -> int:
     """How many bytes the pixels take, uncompressed, by the header."""
-    get = getter(dataset)
+    get = make_lookup(dataset)
     rows, columns, bits = (
-        whole_number(get(keyword)) for keyword in ("Rows", "Columns", "BitsAllocated")
+        as_whole_number(get(keyword)) for keyword in ("Rows", "Columns", "BitsAllocated")
     )
-    return rows * columns * max(1, whole_number(get("NumberOfFrames"))) * bits // 8
+    return rows * columns * max(1, as_whole_number(get("NumberOfFrames"))) * bits // 8
 
 
 def _decode_here(item: DicomObject, dataset: Any, frame_index: int | None) -> NDArray[Any]:
@@ -218,7 +220,7 @@ def _refuse_syntax(item: DicomObject, dataset: Any) -> Any:
     except Exception as fault:
         syntax_name = "that is no UID"
         if re.fullmatch(r"[0-9.]{1,64}", str(syntax)):
-            syntax_name = text(getattr(syntax, "name", syntax))
+            syntax_name = as_text(getattr(syntax, "name", syntax))
         raise VolumeError(
             "volume-transfer-syntax",
             f"{item}: the transfer syntax {syntax_name} has no decoder here. {DECOMPRESS_HINT}",
@@ -232,7 +234,7 @@ def set_transfer_syntax(dataset: Any) -> None:
     from pydicom.dataset import FileMetaDataset
     from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
-    if text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
+    if as_text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
         return
     is_implicit, is_little = dataset.original_encoding
     explicit_syntax = ExplicitVRLittleEndian if is_little else ExplicitVRBigEndian
@@ -243,7 +245,7 @@ def set_transfer_syntax(dataset: Any) -> None:
 def _refuse_length(item: DicomObject, dataset: Any) -> None:
     """Raises VolumeError if there are fewer bytes of uncompressed pixels than the header needs, or many
     more."""
-    needed_bytes = _bytes_of_pixels(dataset)
+    needed_bytes = _count_pixel_bytes(dataset)
     stored_bytes = len(dataset.PixelData or b"")
     fault = f"{item}: {stored_bytes:,} bytes of pixel data where its header needs {needed_bytes:,}"
     if stored_bytes < needed_bytes:
@@ -252,12 +254,12 @@ def _refuse_length(item: DicomObject, dataset: Any) -> None:
         raise VolumeError("volume-corrupt", f"{fault}. Export it again.")
 
 
-def _padding_limits(dataset: Any) -> tuple[float, float] | None:
+def _read_padding_limits(dataset: Any) -> tuple[float, float] | None:
     """(low, high) of the stored values that are padding; None if the header states none."""
-    get = getter(dataset)
-    padding_value = real_number(get("PixelPaddingValue"))
+    get = make_lookup(dataset)
+    padding_value = as_real_number(get("PixelPaddingValue"))
     if padding_value is None:
         return None
-    range_limit = real_number(get("PixelPaddingRangeLimit"))
+    range_limit = as_real_number(get("PixelPaddingRangeLimit"))
     range_end = padding_value if range_limit is None else range_limit
     return min(padding_value, range_end), max(padding_value, range_end)

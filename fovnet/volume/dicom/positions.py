@@ -13,33 +13,35 @@ from numpy.typing import NDArray
 from fovnet.volume.dicom.header import Frame
 
 SAME_PLACE_MM = 0.01  # positions are written to 1e-4 mm or better
-REPEATED_MM = 0.5  # repetitions of a slice in one series lie nearer than this along the normal
+MAX_REPETITION_SHIFT_MM = (
+    0.5  # repetitions of a slice in one series lie nearer than this along the normal
+)
 # times the median distance: up to two consecutive missing images are interpolated
 MAX_GAP_RATIO = 3.5
 # largest deviation of an image from its place in an evenly spaced stack, as a share of the spacing
-EVEN_SHARE = 0.1
+EVEN_SPACING_TOLERANCE = 0.1
 # of the gaps of an even stack may be wider; two stacks at 1, 3, 1, 3 mm lack no images
-MISSING_SHARE = 0.1
+MAX_MISSING_SHARE = 0.1
 # images of a stack: a single one elsewhere is a wrong position rather than a volume
 LEAST_IMAGES = 3
 
 
-def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
+def depths_along_normal(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
     """(n,) position of each image along the normal of the first, in mm; None if any has no
     position."""
-    positions = positions_in_frame(frames)
+    positions = positions_in_image_axes(frames)
     return None if positions is None else positions[:, 2]
 
 
-def positions_in_frame(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
+def positions_in_image_axes(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
     """(n, 3) position of each image along rows, columns and normal of the first, in mm; None if any
     has no position."""
     orientation = frames[0].orientation
-    if orientation is None or any(frame.position is None for frame in frames):
+    if orientation is None or any(frame.position_mm is None for frame in frames):
         return None
     row_direction = np.asarray(orientation[:3])
     column_direction = np.asarray(orientation[3:])
-    lps_mm = np.asarray([frame.position for frame in frames], dtype=np.float64)
+    lps_mm = np.asarray([frame.position_mm for frame in frames], dtype=np.float64)
     positions: NDArray[np.float64]
     positions = (
         lps_mm
@@ -48,7 +50,7 @@ def positions_in_frame(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
     return positions
 
 
-def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
+def label_positions(along: NDArray[np.float64]) -> NDArray[np.int64]:
     """(n,) the number of each image's position, counted along the normal; images less than 0.01 mm
     apart share one.
 
@@ -58,46 +60,50 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     sorted_mm = np.sort(along)
     gaps_mm = np.sort(np.maximum(np.diff(sorted_mm), SAME_PLACE_MM))
-    is_jump = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (gaps_mm[:-1] < REPEATED_MM)
+    is_jump = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (
+        gaps_mm[:-1] < MAX_REPETITION_SHIFT_MM
+    )
     for jump_index in reversed(np.flatnonzero(is_jump).tolist()):
-        labels = clusters(along, float(gaps_mm[jump_index]))
+        labels = label_clusters(along, float(gaps_mm[jump_index]))
         cluster_sizes = np.bincount(labels)
         if len(cluster_sizes) < LEAST_IMAGES or not cluster_sizes.min() == cluster_sizes.max() > 1:
             continue
         cluster_spreads_mm = np.ptp(sorted_mm.reshape(len(cluster_sizes), -1), axis=1)
         if cluster_spreads_mm.max() < gaps_mm[jump_index + 1] / 2:
             return labels
-    return clusters(along, SAME_PLACE_MM)
+    return label_clusters(along, SAME_PLACE_MM)
 
 
 def is_stack(frames: Sequence[Frame]) -> bool:
     """Whether at least three images lie at distinct positions along the normal, with at most two
     missing in a row."""
-    depths_mm = positions_along(frames)
-    if depths_mm is None or len(frames) < LEAST_IMAGES or most_at_one_place(frames) > 1:
+    depths_mm = depths_along_normal(frames)
+    if depths_mm is None or len(frames) < LEAST_IMAGES or most_images_at_one_position(frames) > 1:
         return False
     gaps_mm = np.diff(np.sort(depths_mm))
     return bool(gaps_mm.max() <= MAX_GAP_RATIO * np.median(gaps_mm))
 
 
-def is_even(frames: Sequence[Frame], *, missing: bool, within: float = EVEN_SHARE) -> bool:
+def is_evenly_spaced(
+    frames: Sequence[Frame], *, allows_missing: bool, tolerance: float = EVEN_SPACING_TOLERANCE
+) -> bool:
     """Whether at least three images follow each other at one distance in one direction, to this
-    share of it; with `missing`, a few may be missing."""
-    positions = positions_in_frame(frames)
+    share of it; with `allows_missing`, a few may be allows_missing."""
+    positions = positions_in_image_axes(frames)
     if positions is None or len(frames) < LEAST_IMAGES:
         return False
     steps = np.diff(positions[positions[:, 2].argsort()], axis=0)
     usual_step = np.median(steps, axis=0)
     if usual_step[2] <= SAME_PLACE_MM:
         return False
-    most_steps = int(MAX_GAP_RATIO) if missing else 1
+    most_steps = int(MAX_GAP_RATIO) if allows_missing else 1
     step_counts = np.clip(np.rint(steps[:, 2:] / usual_step[2]), 1, most_steps)
-    if np.count_nonzero(step_counts > 1) > max(1, MISSING_SHARE * len(step_counts)):
+    if np.count_nonzero(step_counts > 1) > max(1, MAX_MISSING_SHARE * len(step_counts)):
         return False
-    return bool(np.abs(steps - step_counts * usual_step).max() <= within * usual_step[2])
+    return bool(np.abs(steps - step_counts * usual_step).max() <= tolerance * usual_step[2])
 
 
-def are_woven(stacks: Sequence[NDArray[np.float64]]) -> bool:
+def are_interleaved(stacks: Sequence[NDArray[np.float64]]) -> bool:
     """Whether the places of each stack, (n,) in mm along the normal, lie between those of every
     other."""
     return bool(
@@ -105,13 +111,13 @@ def are_woven(stacks: Sequence[NDArray[np.float64]]) -> bool:
     )
 
 
-def spans_places(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
+def spans_several_positions(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
     """Whether the images lie at three places or more along the normal; `evenly`: as many at each,
     and with at most two missing in a row."""
-    depths_mm = positions_along(frames)
+    depths_mm = depths_along_normal(frames)
     if depths_mm is None:
         return False
-    place_labels = position_labels(depths_mm)
+    place_labels = label_positions(depths_mm)
     image_counts = np.bincount(place_labels)
     gaps_mm = np.diff(depths_mm[np.unique(place_labels, return_index=True)[1]])
     if len(image_counts) < LEAST_IMAGES:
@@ -123,7 +129,7 @@ def spans_places(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
     return not gaps_mm.max() > MAX_GAP_RATIO * np.median(gaps_mm)
 
 
-def field_mm(frame: Frame) -> tuple[float, float] | None:
+def field_of_view_mm(frame: Frame) -> tuple[float, float] | None:
     """The field of view of an image along its rows and along its columns, in mm; None without a
     pixel spacing."""
     if frame.spacing_mm is None:
@@ -131,13 +137,13 @@ def field_mm(frame: Frame) -> tuple[float, float] | None:
     return frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0]
 
 
-def most_at_one_place(frames: Sequence[Frame]) -> int:
+def most_images_at_one_position(frames: Sequence[Frame]) -> int:
     """The most images at one position along the normal; 1 without positions."""
-    depths_mm = positions_along(frames)
-    return 1 if depths_mm is None else int(np.bincount(position_labels(depths_mm)).max())
+    depths_mm = depths_along_normal(frames)
+    return 1 if depths_mm is None else int(np.bincount(label_positions(depths_mm)).max())
 
 
-def clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
+def label_clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
     """(n,) the number of each value's cluster, ascending; clusters are more than `gap` apart."""
     value_order = np.argsort(values, kind="stable")
     cluster_labels = np.empty(len(values), dtype=np.int64)

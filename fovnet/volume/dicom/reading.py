@@ -2,7 +2,7 @@
 
 A place (file, folder, zip archive) means its only readable volume; a path with a series id after
 `#` (see `address`) means that series, which is read even if triage sets it aside as one of the
-kinds `triage.INCLUDABLE`.
+kinds `triage.INCLUDABLE_KINDS`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import refuse_affine, times, usable_voxels
+from fovnet.volume.checks import join_sizes, make_voxels_usable, refuse_affine
 from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
-from fovnet.volume.dicom.grid import distinct_images, regular_grid, stack_positions
+from fovnet.volume.dicom.grid import build_regular_grid, find_distinct_images, locate_images
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.mixed import refuse_mixture
-from fovnet.volume.dicom.pixels import planes_of
+from fovnet.volume.dicom.pixels import read_planes
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.grid import refuse_size
 from fovnet.volume.volume import Images, Volume
@@ -51,7 +51,7 @@ def volume_of(choice: SeriesChoice) -> Volume:
     """
     try:
         volume = _stack_images(choice.path, choice.series)
-        return replace(volume, notes=(*volume.notes, *choice.unread_notes))
+        return replace(volume, notes=(*volume.notes, *choice.unread_object_notes))
     except (VolumeError, MemoryError, OSError):
         raise
     except Exception as fault:
@@ -67,37 +67,44 @@ def _stack_images(source: str, series: Series) -> Volume:
     if min(shape) < 1:
         raise VolumeError(
             "volume-shape",
-            f"{source}: images of {times(shape[:2])} pixels. Export the series again.",
+            f"{source}: images of {join_sizes(shape[:2])} pixels. Export the series again.",
         )
     refuse_size(source, shape)
-    positions = stack_positions(source, frames)
+    positions = locate_images(source, frames)
     refuse_mixture(source, frames)
-    ordered_frames = [frames[image_index] for image_index in positions.order]
-    planes = planes_of(source, ordered_frames)
-    distinct_indices = distinct_images(source, planes, positions)
+    ordered_frames = [frames[image_index] for image_index in positions.image_order]
+    planes = read_planes(source, ordered_frames)
+    distinct_indices = find_distinct_images(source, planes, positions)
     notes = list(series.notes)
-    identical_count = len(series.copies) - len(series.cut) + len(frames) - len(distinct_indices)
+    identical_count = (
+        len(series.copied_objects)
+        - len(series.truncated_objects)
+        + len(frames)
+        - len(distinct_indices)
+    )
     if identical_count:
         notes.append(f"{several(identical_count, 'doubled image')} left out: identical")
-    if series.cut:
-        notes.append(f"{several(len(series.cut), 'doubled image')} left out: cut short")
+    if series.truncated_objects:
+        notes.append(
+            f"{several(len(series.truncated_objects), 'doubled image')} left out: cut short"
+        )
     if len(distinct_indices) < len(frames):
         planes = planes[distinct_indices]
         ordered_frames = [ordered_frames[image_index] for image_index in distinct_indices]
         positions = replace(
             positions,
-            order=distinct_indices,
-            along=positions.along[distinct_indices],
-            across=positions.across[distinct_indices],
+            image_order=distinct_indices,
+            depths_mm=positions.depths_mm[distinct_indices],
+            shifts_mm=positions.shifts_mm[distinct_indices],
         )
-    grid = regular_grid(source, planes, positions)
+    grid = build_regular_grid(source, planes, positions)
     refuse_affine(source, grid.vox_to_ras)
-    voxels, intensity_notes = usable_voxels(source, grid.voxels)
-    nearest_frames = [ordered_frames[image_index] for image_index in grid.nearest]
+    voxels, intensity_notes = make_voxels_usable(source, grid.voxels)
+    nearest_frames = [ordered_frames[image_index] for image_index in grid.nearest_images]
     images = Images(
         2,
         tuple(frame.sop_uid for frame in nearest_frames),
-        tuple(frame.number for frame in nearest_frames),
+        tuple(frame.frame_number for frame in nearest_frames),
     )
     return Volume(
         voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *intensity_notes), images=images

@@ -8,21 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.keys import same_direction
-from fovnet.volume.dicom.positions import REPEATED_MM, field_mm, positions_in_frame
+from fovnet.volume.dicom.keys import have_same_direction
+from fovnet.volume.dicom.positions import (
+    MAX_REPETITION_SHIFT_MM,
+    field_of_view_mm,
+    positions_in_image_axes,
+)
 
 # of the field of view: repetitions of the same slices are shifted at most this far in the plane
-SHIFT_SHARE = 0.25
+MAX_SHIFT_SHARE = 0.25
 LOOK_ATTRIBUTES = ("image type", "component")
 
 
-def same_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
+def show_same_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
     """Whether two groups have the same size, image type, component and orientation, and nearly the
     same positions."""
-    if len(group) != len(other_group) or not _look_alike(group[0], other_group[0]):
+    if len(group) != len(other_group) or not _are_of_one_kind(group[0], other_group[0]):
         return False
-    positions = positions_in_frame(group)
-    other_positions = positions_in_frame(other_group)
+    positions = positions_in_image_axes(group)
+    other_positions = positions_in_image_axes(other_group)
     if positions is None or other_positions is None:
         return False
     positions = positions[positions[:, 2].argsort()]
@@ -30,13 +34,13 @@ def same_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
     return _lie_together(positions, other_positions, group[0])
 
 
-def some_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
-    """As `same_slices`, of a group with fewer images: each lies where one of the other's does, as
+def shows_some_slices_of(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
+    """As `show_same_slices`, of a group with fewer images: each lies where one of the other's does, as
     in a time point that was broken off."""
-    if len(group) >= len(other_group) or not _look_alike(group[0], other_group[0]):
+    if len(group) >= len(other_group) or not _are_of_one_kind(group[0], other_group[0]):
         return False
-    positions = positions_in_frame(group)
-    other_positions = positions_in_frame(other_group)
+    positions = positions_in_image_axes(group)
+    other_positions = positions_in_image_axes(other_group)
     if positions is None or other_positions is None:
         return False
     other_positions = other_positions[other_positions[:, 2].argsort()]
@@ -53,7 +57,7 @@ def some_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
     )
 
 
-def _look_alike(frame: Frame, other_frame: Frame) -> bool:
+def _are_of_one_kind(frame: Frame, other_frame: Frame) -> bool:
     """Whether two images agree in image type, component, size, pixel spacing and orientation."""
     look_values = [
         tuple(value for attribute, value in image.volume_attributes if attribute in LOOK_ATTRIBUTES)
@@ -63,7 +67,7 @@ def _look_alike(frame: Frame, other_frame: Frame) -> bool:
     return (
         look_values[0] == look_values[1]
         and size_values[0] == size_values[1]
-        and same_direction(frame, other_frame)
+        and have_same_direction(frame, other_frame)
     )
 
 
@@ -73,6 +77,7 @@ def _lie_together(
     """Whether images (n, 3), in mm along rows, columns and normal, are pairs of one place each."""
     shift_mm = np.abs(positions - other_positions).max(axis=0)
     is_beside = any(
-        shift_mm[:2] > SHIFT_SHARE * np.asarray(field_mm(first_frame) or (np.inf, np.inf))
+        shift_mm[:2]
+        > MAX_SHIFT_SHARE * np.asarray(field_of_view_mm(first_frame) or (np.inf, np.inf))
     )
-    return bool(shift_mm[2] < REPEATED_MM) and not is_beside
+    return bool(shift_mm[2] < MAX_REPETITION_SHIFT_MM) and not is_beside

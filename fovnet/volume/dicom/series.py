@@ -14,24 +14,24 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from fovnet.volume.dicom.animals import NOTE as ANIMAL
+from fovnet.volume.dicom.animals import ANIMAL_NOTE as ANIMAL
 from fovnet.volume.dicom.animals import UNCLEAR_NOTE
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.keys import KEY_ATTRIBUTES, Key, keys_of, series_number
-from fovnet.volume.dicom.parting import part_volumes
+from fovnet.volume.dicom.keys import KEY_ATTRIBUTES, VolumeKey, clean_series_number, make_keys
+from fovnet.volume.dicom.parting import separate_volumes
 from fovnet.volume.dicom.people import (
     differing_attributes,
-    digest_of,
+    digest_person,
     folder_of,
     is_identified,
-    shares_of,
-    spelling_of,
+    normalise_patient_id,
+    split_by_patient,
 )
-from fovnet.volume.dicom.repeats import LOOK_ATTRIBUTES, same_slices, some_slices
+from fovnet.volume.dicom.repeats import LOOK_ATTRIBUTES, show_same_slices, shows_some_slices_of
 from fovnet.volume.dicom.source import DicomObject, open_object
-from fovnet.volume.dicom.triage import kind_of
-from fovnet.volume.dicom.uids import by_series, note_on_joining
+from fovnet.volume.dicom.triage import classify_images
+from fovnet.volume.dicom.uids import group_by_series, note_on_joining
 
 
 @dataclass(frozen=True)
@@ -40,52 +40,54 @@ class Series:
 
     id      twelve hex digits, independent of file paths, but different if images of another patient
             with this series UID lie beside them or another series under the same UID
-    beside  the ids in these cases; they are valid as addresses without the other images, too
-    whose   a digest of the person, the same for all their volumes under one series UID
-    family  its series UID, else its folder, and its series number if there are several under one
+    other_ids  the ids in these cases; they are valid as addresses without the other images, too
+    person_digest   a digest of the person, the same for all their volumes under one series UID
+    family_key  its series UID, else its folder, and its series number if there are several under one
             UID; of time points that have a UID each, that of the first
-    kind    why it is set aside, in a word; empty for one to read
-    reason  the same in a sentence
+    aside_kind    why it is set aside, in a word; empty for one to read
+    aside_reason  the same in a sentence
     notes   sentences on other volumes in the series
-    copies  the object of each copy of an image that was left out
-    cut     those of them that are cut short
+    copied_objects  the object of each copy of an image that was left out
+    truncated_objects     those of them that are cut short
     """
 
     id: str
     frames: tuple[Frame, ...]
-    kind: str = ""
-    reason: str = ""
-    copies: tuple[DicomObject, ...] = ()
-    cut: tuple[DicomObject, ...] = ()
+    aside_kind: str = ""
+    aside_reason: str = ""
+    copied_objects: tuple[DicomObject, ...] = ()
+    truncated_objects: tuple[DicomObject, ...] = ()
     notes: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    whose: str = ""
-    family: str = ""
+    other_ids: tuple[str, ...] = ()
+    person_digest: str = ""
+    family_key: str = ""
 
-    def is_called(self, digits: str) -> bool:
+    def has_id(self, digits: str) -> bool:
         """Whether these are the digits of an address of this series."""
-        return digits in (self.id, *self.beside)
+        return digits in (self.id, *self.other_ids)
 
     @property
-    def items(self) -> list[DicomObject]:
+    def objects(self) -> list[DicomObject]:
         """The objects that contain the images, each once."""
         return list(dict.fromkeys(frame.item for frame in self.frames))
 
 
-def series_of(frames: Sequence[Frame]) -> list[Series]:
+def group_into_volumes(frames: Sequence[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
     Images of other modalities, colour images and secondary captures are grouped apart, whatever
     their series UID; so are the images of each person if several share a series UID, or have none,
     as after careless pseudonymisation.
     """
-    series_list = [series for images in by_series(frames) for series in _series_of_uid(images)]
+    series_list = [
+        series for images in group_by_series(frames) for series in _series_of_uid(images)
+    ]
     return sorted(
         series_list,
         key=lambda series: (
-            int(_sortable_number(series.frames[0].facts.series_number)),
+            int(_number_for_sorting(series.frames[0].facts.series_number)),
             series.frames[0].facts.series_uid,
-            series.frames[0].instance,
+            series.frames[0].image_number,
             series.id,
         ),
     )
@@ -101,7 +103,7 @@ UNIDENTIFIED_NOTE = (
 
 def _series_of_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
-    person_shares = shares_of(frames)
+    person_shares = split_by_patient(frames)
     notes: list[str] = []
     if len(person_shares) > 1 and frames[0].facts.series_uid:
         people_note = UNIDENTIFIED_NOTE
@@ -112,11 +114,13 @@ def _series_of_uid(frames: list[Frame]) -> list[Series]:
         notes.append(joining_note)
     taken_ids: set[str] = set()
     series_list: list[Series] = []
-    images_with_digest = [(digest_of(person, images), images) for person, images in person_shares]
+    images_with_digest = [
+        (digest_person(person, images), images) for person, images in person_shares
+    ]
     for digest, images in sorted(images_with_digest, key=lambda pair: pair[0]):
         spellings = {frame.facts.patient_id for frame in images} - {""}
         person_notes = list(notes)
-        if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1:
+        if len(spellings) > 1 and len(set(map(normalise_patient_id, spellings))) == 1:
             person_notes.append(SPELLINGS_NOTE)
         share = PersonShare(digest, len(person_shares) > 1, tuple(person_notes))
         series_list += _series_of_person(images, share, taken_ids)
@@ -128,18 +132,21 @@ class PersonShare:
     """The person of these images (a digest), whether other people's images have the same series
     UID, and notes on the UIDs."""
 
-    whose: str
-    of_several: bool
+    person_digest: str
+    has_other_people: bool
     notes: tuple[str, ...]
 
 
 def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend
     on the person; new ids are added to `taken_ids`."""
-    frames, copies, cut_items = _without_copies(
-        sorted(frames, key=lambda frame: (frame.instance, frame.sop_uid, frame.number, frame.item))
+    frames, copies, cut_items = _remove_copies(
+        sorted(
+            frames,
+            key=lambda frame: (frame.image_number, frame.sop_uid, frame.frame_number, frame.item),
+        )
     )
-    images_by_key = group_by_key(frames, keys_of(frames))
+    images_by_key = group_by_key(frames, make_keys(frames))
     differing_names = [
         name
         for index, name in enumerate(KEY_ATTRIBUTES)
@@ -147,9 +154,11 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
     ]
     versions_by_key = {key: _split_versions(images) for key, images in images_by_key.items()}
     keyed_parts = [
-        (key, part) for key, (first, *_) in versions_by_key.items() for part in part_volumes(first)
+        (key, part)
+        for key, (first, *_) in versions_by_key.items()
+        for part in separate_volumes(first)
     ]
-    differing_names += sorted({name for _, part in keyed_parts for name in part.names})
+    differing_names += sorted({name for _, part in keyed_parts for name in part.attribute_names})
     notes = [_species_note(frames[0]), *share.notes]
     series_list: list[Series] = []
     for part_number, (key, part) in enumerate(keyed_parts, start=1):
@@ -159,29 +168,29 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
             which_volume = f"volume {part_number} of {len(keyed_parts)} of its series"
             number_note = f"{which_volume}, told apart by {', '.join(differing_names)}"
         copies_left_out = [item for frame in images for item in copies.pop(_image_id(frame), ())]
-        kind, reason = kind_of(images)
-        series_id, *other_ids = _possible_ids(images[0], key, part.values, share, taken_ids)
+        kind, reason = classify_images(images)
+        series_id, *other_ids = _make_ids(images[0], key, part.attribute_values, share, taken_ids)
         taken_ids.add(series_id)
         series_list.append(
             Series(
                 id=series_id,
                 frames=images,
-                kind=kind,
-                reason=reason,
-                copies=tuple(copies_left_out),
-                cut=tuple(item for item in copies_left_out if item in cut_items),
+                aside_kind=kind,
+                aside_reason=reason,
+                copied_objects=tuple(copies_left_out),
+                truncated_objects=tuple(item for item in copies_left_out if item in cut_items),
                 notes=tuple(filter(None, (*notes, number_note))) + images[0].notes,
-                beside=tuple(other_ids),
-                whose=share.whose,
-                family=_family_of_image(frames[0], key),
+                other_ids=tuple(other_ids),
+                person_digest=share.person_digest,
+                family_key=_family_of_image(frames[0], key),
             )
         )
     for key, (_, *other_versions) in versions_by_key.items():
         family = _family_of_image(frames[0], key)
         for version in other_versions:
-            series_list.append(_other_version(tuple(version), key, family, share, taken_ids))
+            series_list.append(_make_other_version(tuple(version), key, family, share, taken_ids))
             taken_ids.add(series_list[-1].id)
-    series_list.sort(key=lambda series: series.frames[0].instance)
+    series_list.sort(key=lambda series: series.frames[0].image_number)
     return _set_repeats_aside(series_list, differing_names)
 
 
@@ -191,24 +200,26 @@ def _species_note(frame: Frame) -> str:
     return UNCLEAR_NOTE if frame.facts.has_unclear_species else ""
 
 
-def _other_version(
+def _make_other_version(
     images: tuple[Frame, ...],
-    key: Key,
+    key: VolumeKey,
     family: str,
     share: PersonShare,
     taken_ids: Collection[str],
 ) -> Series:
     """The group of images that are read from another folder."""
-    kind, reason = kind_of(images)
+    kind, reason = classify_images(images)
     if kind in ("", "single"):
         kind = "repeat"
         reason = OTHER_VERSION_REASON
-    share_alone = replace(share, of_several=False)
-    series_id, *_ = _possible_ids(images[0], key, (OTHER_VERSION_REASON,), share_alone, taken_ids)
-    return Series(series_id, images, kind, reason, whose=share.whose, family=family)
+    share_alone = replace(share, has_other_people=False)
+    series_id, *_ = _make_ids(images[0], key, (OTHER_VERSION_REASON,), share_alone, taken_ids)
+    return Series(
+        series_id, images, kind, reason, person_digest=share.person_digest, family_key=family
+    )
 
 
-def _family_of_image(first_frame: Frame, image_key: Key) -> str:
+def _family_of_image(first_frame: Frame, image_key: VolumeKey) -> str:
     return "\n".join(
         (first_frame.facts.series_uid or str(first_frame.item.path.parent), image_key[-1])
     )
@@ -225,7 +236,7 @@ def _split_versions(frames: list[Frame]) -> list[list[Frame]]:
     of several such in the first; two in one folder are both kept.
     """
     versions_by_image = group_by_key(
-        frames, ((_image_id(frame), frame.instance, frame.position) for frame in frames)
+        frames, ((_image_id(frame), frame.image_number, frame.position_mm) for frame in frames)
     )
     image_counts = Counter(map(folder_of, frames))
     chosen_frames: list[Frame] = []
@@ -246,23 +257,23 @@ def _set_repeats_aside(series_list: list[Series], differing_names: list[str]) ->
     first get the kind "repeat", and those that show only some of them."""
     distinct_series: list[Series] = []
     series_with_kinds = []
-    readable_series = [series for series in series_list if not series.kind]
+    readable_series = [series for series in series_list if not series.aside_kind]
     differing_phrase = " or ".join(
         attribute for attribute in differing_names if attribute not in LOOK_ATTRIBUTES
     )
     for series in series_list:
         reason = ""
-        if not series.kind:
-            if _repeats_any(series, distinct_series, same_slices):
+        if not series.aside_kind:
+            if _repeats_any(series, distinct_series, show_same_slices):
                 reason = f"the same slices once more, of another {differing_phrase}"
-            elif _repeats_any(series, readable_series, some_slices):
+            elif _repeats_any(series, readable_series, shows_some_slices_of):
                 reason = (
                     f"some of the same slices once more, of another {differing_phrase}: broken off"
                 )
             else:
                 distinct_series.append(series)
         series_with_kinds.append(
-            replace(series, kind="repeat", reason=reason) if reason else series
+            replace(series, aside_kind="repeat", aside_reason=reason) if reason else series
         )
     return series_with_kinds
 
@@ -274,7 +285,7 @@ def _repeats_any(
 ) -> bool:
     """Whether a series shows slices of another one of its family."""
     return any(
-        series.family == earlier_series.family
+        series.family_key == earlier_series.family_key
         and shows_slices(series.frames, earlier_series.frames)
         for earlier_series in other_series
     )
@@ -284,10 +295,10 @@ ImageId = tuple[str, int, tuple[int, int] | None]
 
 
 def _image_id(frame: Frame) -> ImageId:
-    return frame.sop_uid, frame.number, frame.tile
+    return frame.sop_uid, frame.frame_number, frame.tile_origin
 
 
-def _without_copies(
+def _remove_copies(
     frames: list[Frame],
 ) -> tuple[list[Frame], dict[ImageId, list[DicomObject]], set[DicomObject]]:
     """(images without copies, the objects with the copies of each, those that are shorter): files
@@ -301,9 +312,9 @@ def _without_copies(
     copies_by_image: dict[ImageId, list[DicomObject]] = {}
     cut_items: set[DicomObject] = set()
     begins_alike = functools.cache(
-        _is_one_beginning
+        _does_one_begin_like_other
     )  # an object with a thousand frames is read once
-    byte_count = functools.cache(_byte_count)
+    byte_count = functools.cache(_count_bytes)
     for frame in frames:
         index_by_item = items_by_image.setdefault(_image_id(frame), {}) if frame.sop_uid else {}
         same_item = next(
@@ -331,7 +342,7 @@ def _without_copies(
     return originals, copies_by_image, cut_items
 
 
-def _is_one_beginning(item: DicomObject, other_item: DicomObject) -> bool:
+def _does_one_begin_like_other(item: DicomObject, other_item: DicomObject) -> bool:
     """Whether one of two objects is the beginning of the other."""
     with open_object(item) as file, open_object(other_item) as other_file:
         content = file.read()
@@ -339,30 +350,34 @@ def _is_one_beginning(item: DicomObject, other_item: DicomObject) -> bool:
     return content.startswith(other_content) or other_content.startswith(content)
 
 
-def _byte_count(item: DicomObject) -> int:
+def _count_bytes(item: DicomObject) -> int:
     with open_object(item) as file:
         return int(file.seek(0, 2))
 
 
-def _possible_ids(
+def _make_ids(
     first_frame: Frame,
-    image_key: Key,
-    part_values: Key,
+    image_key: VolumeKey,
+    part_values: VolumeKey,
     share: PersonShare,
     taken_ids: Collection[str],
 ) -> list[str]:
     """The id, then those that it has where images of another person, or of another series, lie
     under the same UID too."""
     *key_values, own_number = image_key
-    number_choices = [[own_number]] if own_number else [[], [series_number(first_frame)]]
-    digest_choices = [[share.whose]] if share.of_several else [[], [share.whose]]
+    number_choices = [[own_number]] if own_number else [[], [clean_series_number(first_frame)]]
+    digest_choices = (
+        [[share.person_digest]] if share.has_other_people else [[], [share.person_digest]]
+    )
     return [
-        _new_id(first_frame, (*key_values, *part_values, *number_words, *digest_words), taken_ids)
+        _make_new_id(
+            first_frame, (*key_values, *part_values, *number_words, *digest_words), taken_ids
+        )
         for number_words, digest_words in product(number_choices, digest_choices)
     ]
 
 
-def _new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
+def _make_new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
     """Twelve hex digits that are not in `taken_ids`."""
     attempt_count = 0
     while True:
@@ -373,5 +388,5 @@ def _new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> s
         attempt_count += 1
 
 
-def _sortable_number(number: str) -> str:
+def _number_for_sorting(number: str) -> str:
     return number if number.isascii() and number.isdigit() and len(number) < 18 else "0"

@@ -19,22 +19,24 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.documents import document_kind, has_document_suffix, is_document
+from fovnet.volume.dicom.documents import document_kind_of_members, has_document_suffix, is_document
 from fovnet.volume.unpacking import has_preamble, unpack_opening
 
 MAX_MEMBERS = 50_000  # a whole-body study has about 5 000 images
-MAX_UNPACKED = 16 * 2**30  # bytes of all members, as declared by the archive's directory
-MAX_OBJECT = 2 * 2**30  # bytes of one member: the largest enhanced objects seen take 1 GB
-MAX_DEFLATED = 2**29  # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
+MAX_UNPACKED_BYTES = 16 * 2**30  # bytes of all members, as declared by the archive's directory
+MAX_OBJECT_BYTES = 2 * 2**30  # bytes of one member: the largest enhanced objects seen take 1 GB
+MAX_INFLATED_BYTES = (
+    2**29
+)  # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
-MAX_RATIO = 100
-BYTES_OF_ANY_RATIO = 2**26
-AT_ONCE_BYTES = 2**26  # bytes up to which a member is unpacked for its header, too
+MAX_UNPACKING_RATIO = 100
+BYTES_AT_ANY_RATIO = 2**26
+MAX_BYTES_AT_ONCE = 2**26  # bytes up to which a member is unpacked for its header, too
 PIECE_BYTES = 2**20
 DICOM_SUFFIXES = (".dcm", ".ima")
 PAIR_SUFFIXES = (".img", ".img.gz")  # of an .hdr
 # fmt: off
-OTHER_VOLUMES = (
+OTHER_VOLUME_SUFFIXES = (
     ".nii", ".nii.gz", ".hdr", ".hdr.gz", *PAIR_SUFFIXES, ".mgh", ".mgh.gz", ".mgz", ".nrrd",
     ".nhdr", ".mha", ".mhd", ".gipl", ".gipl.gz",
 )
@@ -44,7 +46,7 @@ ENCRYPTED_FLAG = 1
 LINK_MODE = 0o120000
 DEFLATED_UID = b"1.2.840.10008.1.2.1.99"
 DICOMDIR_CLASS = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
-GUNZIP = "Unpack it with gunzip, a folder of such files with gunzip -r."
+GUNZIP_REMEDY = "Unpack it with gunzip, a folder of such files with gunzip -r."
 OPENING_BYTES = 1024  # bytes that hold the file meta information: about 350 are usual
 # VRs with two reserved bytes and a length of four
 LONG_LENGTH_VRS = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
@@ -55,21 +57,21 @@ class DicomObject:
     """One object: a file, or a member of the archive `path`."""
 
     path: Path
-    member: str = ""
+    member_name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}, member {self.member}" if self.member else str(self.path)
+        return f"{self.path}, member {self.member_name}" if self.member_name else str(self.path)
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadObject:
     """An object of a place that could not be used, and why."""
 
     item: DicomObject
     fault: VolumeError
 
     @property
-    def is_directory(self) -> bool:
+    def is_dicomdir(self) -> bool:
         """Whether it is a DICOMDIR: beside images nothing is lost with it."""
         return self.fault.code == "volume-dicomdir"
 
@@ -85,17 +87,17 @@ def begins_like_dicom(opening: bytes) -> bool:
     return has_preamble(opening) or begins_with_group or opening[:6] == b"\x02\x00\x00\x00UL"
 
 
-def packs_dicom(opening: bytes) -> bool:
+def begins_like_gzip_of_dicom(opening: bytes) -> bool:
     """Whether the first bytes are those of a DICOM file packed with gzip."""
     return not has_preamble(opening) and begins_like_dicom(unpack_opening(opening))
 
 
-def is_packed(path: Path) -> bool:
+def is_gzip_of_dicom(path: Path) -> bool:
     """Whether a file called .gz holds a DICOM file."""
-    return path.suffix.lower() == ".gz" and packs_dicom(_read_opening(path))
+    return path.suffix.lower() == ".gz" and begins_like_gzip_of_dicom(_read_opening(path))
 
 
-def items_of(place: Path) -> Iterator[DicomObject | Unread]:
+def list_objects(place: Path) -> Iterator[DicomObject | UnreadObject]:
     """The objects of a place that look like DICOM, sorted by name; a single file always, whatever
     it looks like."""
     if is_closed(place):
@@ -104,7 +106,7 @@ def items_of(place: Path) -> Iterator[DicomObject | Unread]:
         yield from (DicomObject(path) for path in files_under(place) if looks_like_dicom(path))
     elif is_archive(place):
         file_status = place.stat()
-        yield from _cached_members(place, file_status.st_size, file_status.st_mtime_ns)
+        yield from _list_members_once(place, file_status.st_size, file_status.st_mtime_ns)
     else:
         yield DicomObject(place)
 
@@ -180,7 +182,7 @@ def _read_opening(path: Path) -> bytes:
 def open_object(item: DicomObject, *, whole: bool = True) -> BinaryIO:
     """The bytes of an object as a stream: the file itself, or the member unpacked into memory;
     unless `whole` a large member is unpacked while it is read.  Raises VolumeError, OSError."""
-    if item.member:
+    if item.member_name:
         return _open_member(item, whole)
     if not stat.S_ISREG(item.path.stat().st_mode):
         raise VolumeError(
@@ -193,14 +195,14 @@ def open_object(item: DicomObject, *, whole: bool = True) -> BinaryIO:
         file.close()
         sentence = f"{item.path}: the file is empty. Copy it again from its origin."
         raise VolumeError("volume-empty", sentence)
-    if packs_dicom(opening):
+    if begins_like_gzip_of_dicom(opening):
         file.close()
-        sentence = f"{item}: a DICOM file packed with gzip. {GUNZIP}"
+        sentence = f"{item}: a DICOM file packed with gzip. {GUNZIP_REMEDY}"
         raise VolumeError("volume-format", sentence)
     return file
 
 
-def _end_of_meta(opening: bytes) -> int:
+def _find_end_of_meta(opening: bytes) -> int:
     """The end of the file meta information, found element by element, as pydicom does: its stated
     length may be wrong or missing. Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little
     endian)."""
@@ -217,14 +219,14 @@ def _end_of_meta(opening: bytes) -> int:
     return position
 
 
-def refuse_directory(item: DicomObject, file: BinaryIO) -> None:
+def refuse_dicomdir(item: DicomObject, file: BinaryIO) -> None:
     """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta
     information: its dataset states none."""
     opening = file.read(OPENING_BYTES)
     file.seek(0)
     if (
-        DICOMDIR_CLASS in opening[: _end_of_meta(opening)]
-        or PurePosixPath(item.member or item.path).name.upper() == "DICOMDIR"
+        DICOMDIR_CLASS in opening[: _find_end_of_meta(opening)]
+        or PurePosixPath(item.member_name or item.path).name.upper() == "DICOMDIR"
     ):
         raise VolumeError(
             "volume-dicomdir",
@@ -240,8 +242,8 @@ def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
     file.seek(0)
     if DEFLATED_UID not in opening or not has_preamble(opening):
         return
-    most_bytes = min(MAX_DEFLATED, believable(file.seek(0, os.SEEK_END)))
-    file.seek(_end_of_meta(opening))
+    most_bytes = min(MAX_INFLATED_BYTES, most_believable_bytes(file.seek(0, os.SEEK_END)))
+    file.seek(_find_end_of_meta(opening))
     decompressor = zlib.decompressobj(wbits=-15)
     unpacked_bytes = 0
     try:
@@ -262,9 +264,9 @@ def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
     file.seek(0)
 
 
-def believable(packed_bytes: int) -> int:
+def most_believable_bytes(packed_bytes: int) -> int:
     """The most bytes to which so many packed ones are believed to unpack."""
-    return max(BYTES_OF_ANY_RATIO, MAX_RATIO * packed_bytes)
+    return max(BYTES_AT_ANY_RATIO, MAX_UNPACKING_RATIO * packed_bytes)
 
 
 def _open_archive(path: Path) -> zipfile.ZipFile:
@@ -295,7 +297,9 @@ def _open_archive_once(path: Path, size: int, changed_ns: int) -> zipfile.ZipFil
 
 
 @lru_cache(maxsize=4)
-def _cached_members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject | Unread, ...]:
+def _list_members_once(
+    path: Path, size: int, changed_ns: int
+) -> tuple[DicomObject | UnreadObject, ...]:
     """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot
     be read from an archive.
 
@@ -303,7 +307,7 @@ def _cached_members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject
     one without DICOM in it.  Cached for a batch that reads one series after another: identifying
     the members means opening each of them.
     """
-    archive_kind = kind_of_document(path)
+    archive_kind = find_document_kind(path)
     if archive_kind and path.suffix.lower() not in ("", ".zip"):
         return ()
     members = tuple(_list_members(path))
@@ -313,17 +317,17 @@ def _cached_members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject
     return members
 
 
-def kind_of_document(path: Path) -> str:
+def find_document_kind(path: Path) -> str:
     """What an archive is if not one of images, "an Office document" for example; "" also for one
     that cannot be opened."""
     try:
         with _open_archive(path) as archive:
-            return document_kind(archive.namelist())
+            return document_kind_of_members(archive.namelist())
     except (OSError, VolumeError):
         return ""
 
 
-def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
+def _list_members(path: Path) -> Iterator[DicomObject | UnreadObject]:
     """The members of an archive that begin like DICOM, by name, and those that cannot be used, with the
     reason.  Raises VolumeError as `_refuse_archive`."""
     with _open_archive(path) as archive:
@@ -341,7 +345,7 @@ def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
                 f"{path}: {count_by_name[member_name]} members are called {member_name}, so the name does not "
                 "tell which is meant. Unpack them under different names."
             )
-            yield Unread(
+            yield UnreadObject(
                 DicomObject(path, member_name), VolumeError("volume-archive-names", sentence)
             )
         for member in sorted(members, key=lambda member: member.filename):
@@ -354,7 +358,7 @@ def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
 
 def _identify_member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: DicomObject
-) -> DicomObject | Unread | None:
+) -> DicomObject | UnreadObject | None:
     """A member of an archive by its name and first bytes; None for what is neither DICOM nor
     another volume."""
     file_name = PurePosixPath(member.filename).name
@@ -371,7 +375,7 @@ def _identify_member(
         with archive.open(member) as file:
             opening = file.read(OPENING_BYTES)
     except Exception as fault:  # zipfile may raise any exception
-        return Unread(item, _fault_of_unpacking(item, fault))
+        return UnreadObject(item, _refusal_of_unpacking(item, fault))
     if begins_like_dicom(opening) or file_name.lower().endswith(DICOM_SUFFIXES):
         return item
     if opening.startswith(b"PK\x03\x04"):
@@ -379,26 +383,26 @@ def _identify_member(
         if is_document(file_name, opening):
             return None
         return _unread_member(item, "volume-archive-nested", sentence)
-    if packs_dicom(opening):
+    if begins_like_gzip_of_dicom(opening):
         sentence = (
             "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
         )
         return _unread_member(item, "volume-archive-format", sentence)
-    if file_name.lower().endswith(OTHER_VOLUMES):
+    if file_name.lower().endswith(OTHER_VOLUME_SUFFIXES):
         sentence = "only DICOM is read from archives. Unpack it, and name the folder."
         return _unread_member(item, "volume-archive-format", sentence)
     return None
 
 
-def _unread_member(item: DicomObject, code: str, sentence: str) -> Unread:
-    return Unread(item, VolumeError(code, f"{item}: {sentence}"))
+def _unread_member(item: DicomObject, code: str, sentence: str) -> UnreadObject:
+    return UnreadObject(item, VolumeError(code, f"{item}: {sentence}"))
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
     """Raises VolumeError for an archive that is too large, encrypted, or has links or member names
     that lead out of it."""
     unpacked_bytes = sum(member.file_size for member in members)
-    most_bytes = min(MAX_UNPACKED, believable(path.stat().st_size))
+    most_bytes = min(MAX_UNPACKED_BYTES, most_believable_bytes(path.stat().st_size))
     if len(members) > MAX_MEMBERS or unpacked_bytes > most_bytes:
         raise VolumeError(
             "volume-archive-size",
@@ -430,22 +434,22 @@ def _open_member(item: DicomObject, whole: bool) -> BinaryIO:
     try:
         file_status = item.path.stat()
         archive = _open_archive_once(item.path, file_status.st_size, file_status.st_mtime_ns)
-        member = archive.getinfo(item.member)
-        most_bytes = min(MAX_OBJECT, believable(member.compress_size))
+        member = archive.getinfo(item.member_name)
+        most_bytes = min(MAX_OBJECT_BYTES, most_believable_bytes(member.compress_size))
         if member.file_size > most_bytes:
             raise VolumeError(
                 "volume-archive-size",
                 f"{item}: {member.file_size:,} bytes in one member; the limit is {most_bytes:,}, "
-                f"and {MAX_RATIO} times its packed size. Unpack the archive, and name the folder.",
+                f"and {MAX_UNPACKING_RATIO} times its packed size. Unpack the archive, and name the folder.",
             )
-        if not whole and member.file_size > AT_ONCE_BYTES:
+        if not whole and member.file_size > MAX_BYTES_AT_ONCE:
             return cast(BinaryIO, archive.open(member))
         with archive.open(member) as file:
             return _read_into_memory(file)
     except (VolumeError, OSError):
         raise
     except Exception as fault:  # zipfile may raise any exception
-        raise _fault_of_unpacking(item, fault) from fault
+        raise _refusal_of_unpacking(item, fault) from fault
 
 
 def _read_into_memory(file: IO[bytes]) -> BinaryIO:
@@ -457,7 +461,7 @@ def _read_into_memory(file: IO[bytes]) -> BinaryIO:
     return buffer
 
 
-def _fault_of_unpacking(item: DicomObject, fault: Exception) -> VolumeError:
+def _refusal_of_unpacking(item: DicomObject, fault: Exception) -> VolumeError:
     return VolumeError(
         "volume-corrupt",
         f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin.",

@@ -18,9 +18,9 @@ from fovnet.unforeseen import internal
 from fovnet.volume.dicom.frames import read_frames
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.over_time import repeats_over_time
-from fovnet.volume.dicom.series import Series, series_of
-from fovnet.volume.dicom.source import DicomObject, Unread, items_of
+from fovnet.volume.dicom.over_time import set_time_points_aside
+from fovnet.volume.dicom.series import Series, group_into_volumes
+from fovnet.volume.dicom.source import DicomObject, UnreadObject, list_objects
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class DicomSurvey:
     """The contents of a place: its series, and the objects that could not be used."""
 
     series: tuple[Series, ...]
-    unread: tuple[Unread, ...]
+    unread_objects: tuple[UnreadObject, ...]
 
     @property
-    def readable(self) -> list[Series]:
+    def readable_series(self) -> list[Series]:
         """The series that triage did not set aside."""
-        return [series for series in self.series if not series.kind]
+        return [series for series in self.series if not series.aside_kind]
 
 
-Advance = Callable[[int, int], None]
+ProgressReport = Callable[[int, int], None]
 
 
 def survey(
-    place: Path, items: Sequence[DicomObject] | None = None, progress: Advance | None = None
+    place: Path, items: Sequence[DicomObject] | None = None, progress: ProgressReport | None = None
 ) -> DicomSurvey:
     """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is
     listed in `unread` instead.
@@ -52,23 +52,23 @@ def survey(
     under them stay the same: headers are read once for a batch of series of one folder.
     """
     place = Path(place)
-    stamps = _stamps_under(place)
-    remembered = _REMEMBERED.get(place)
-    if remembered is None or remembered.stamps != stamps:
-        found_items = tuple(items_of(place)) if items is None else items
-        remembered = _RememberedSurvey(stamps, survey_items(found_items, progress))
+    stamps = _stamp_everything_under(place)
+    remembered = _REMEMBERED_SURVEYS.get(place)
+    if remembered is None or remembered.stamp_by_path != stamps:
+        found_items = tuple(list_objects(place)) if items is None else items
+        remembered = _RememberedSurvey(stamps, survey_objects(found_items, progress))
     with _LOCK:
-        _REMEMBERED[place] = remembered
-        _REMEMBERED.move_to_end(place)
-        while len(_REMEMBERED) > MAX_REMEMBERED:
-            _REMEMBERED.popitem(last=False)
+        _REMEMBERED_SURVEYS[place] = remembered
+        _REMEMBERED_SURVEYS.move_to_end(place)
+        while len(_REMEMBERED_SURVEYS) > MAX_REMEMBERED_SURVEYS:
+            _REMEMBERED_SURVEYS.popitem(last=False)
     return remembered.survey
 
 
-def forget(place: Path) -> None:
+def forget_survey(place: Path) -> None:
     """Frees the memory of a survey that will not be asked for again."""
     with _LOCK:
-        _REMEMBERED.pop(Path(place), None)
+        _REMEMBERED_SURVEYS.pop(Path(place), None)
 
 
 def find_series(place: Path, digits: str) -> Series | None:
@@ -78,14 +78,14 @@ def find_series(place: Path, digits: str) -> Series | None:
     they have changed: a thousand series of a folder would ask a thousand times for all files.
     """
     place = Path(place)
-    remembered = _REMEMBERED.get(place)
-    series = remembered.by_digits.get(digits) if remembered else None
+    remembered = _REMEMBERED_SURVEYS.get(place)
+    series = remembered.series_by_id.get(digits) if remembered else None
     if remembered and series:
-        paths_to_check = [*remembered.folders, *(str(item.path) for item in series.items)]
-        if all(_stamp(path) == remembered.stamps.get(path) for path in paths_to_check):
+        paths_to_check = [*remembered.folder_paths, *(str(item.path) for item in series.objects)]
+        if all(_stamp(path) == remembered.stamp_by_path.get(path) for path in paths_to_check):
             return series
     dicom_survey = survey(place)
-    return next((series for series in dicom_survey.series if series.is_called(digits)), None)
+    return next((series for series in dicom_survey.series if series.has_id(digits)), None)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -98,12 +98,12 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return file_status.st_size, file_status.st_mtime_ns
 
 
-def survey_items(
-    items: Sequence[DicomObject | Unread], progress: Advance | None = None
+def survey_objects(
+    items: Sequence[DicomObject | UnreadObject], progress: ProgressReport | None = None
 ) -> DicomSurvey:
     """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
-    unread = [entry for entry in items if isinstance(entry, Unread)]
+    unread = [entry for entry in items if isinstance(entry, UnreadObject)]
     for item_number, item in enumerate(items, start=1):
         if progress is not None:
             progress(item_number, len(items))
@@ -111,11 +111,11 @@ def survey_items(
             try:
                 frames += read_frames(item)
             except Exception as fault:  # invalid header values may raise any exception
-                unread.append(Unread(item, _refusal_of_object(item, fault)))
+                unread.append(UnreadObject(item, _refusal_of_object(item, fault)))
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
         series, refused_items = _group_series(frames)
-    lost_objects = [entry for entry in unread if not entry.is_directory]
+    lost_objects = [entry for entry in unread if not entry.is_dicomdir]
     if not frames and not lost_objects:
         lost_objects = unread  # a DICOMDIR matters if it is alone
     return DicomSurvey(tuple(series), (*lost_objects, *refused_items))
@@ -138,18 +138,18 @@ def _refusal_of_object(item: DicomObject, fault: Exception) -> VolumeError:
     return VolumeError("volume-corrupt", damage_sentence)
 
 
-def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
+def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[UnreadObject]]:
     """(series, objects that could not be grouped): if grouping raises an unexpected exception, the
     series of those series UIDs that do not, and the objects of the others."""
     try:
-        return repeats_over_time(series_of(frames)), []
+        return set_time_points_aside(group_into_volumes(frames)), []
     except Exception as fault:
         frames_by_uid = group_by_key(frames, (frame.facts.series_uid for frame in frames))
         if len(frames_by_uid) < 2:
             items = dict.fromkeys(frame.item for frame in frames)
-            return [], [Unread(item, internal(item, fault)) for item in items]
+            return [], [UnreadObject(item, internal(item, fault)) for item in items]
     all_series: list[Series] = []
-    all_refused: list[Unread] = []
+    all_refused: list[UnreadObject] = []
     for images in frames_by_uid.values():
         series, refused = _group_series(images)
         all_series += series
@@ -158,7 +158,7 @@ def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
 
 
 Stamp = tuple[int, int, int]
-MAX_REMEMBERED = 4
+MAX_REMEMBERED_SURVEYS = 4
 
 
 @dataclass(frozen=True)
@@ -166,30 +166,30 @@ class _RememberedSurvey:
     """The contents of a place, and by path the stamps of all folders and files under it when it was
     read."""
 
-    stamps: dict[str, Stamp]
+    stamp_by_path: dict[str, Stamp]
     survey: DicomSurvey
 
     @cached_property
-    def folders(self) -> list[str]:
-        return [path for path, (mode, _, _) in self.stamps.items() if stat.S_ISDIR(mode)]
+    def folder_paths(self) -> list[str]:
+        return [path for path, (mode, _, _) in self.stamp_by_path.items() if stat.S_ISDIR(mode)]
 
     @cached_property
-    def by_digits(self) -> dict[str, Series]:
+    def series_by_id(self) -> dict[str, Series]:
         """The series by the digits of their addresses; as in a search, the first that is called
         so."""
         digits_and_series = [
             (digits, series)
             for series in self.survey.series
-            for digits in (series.id, *series.beside)
+            for digits in (series.id, *series.other_ids)
         ]
         return dict(reversed(digits_and_series))
 
 
-_REMEMBERED: OrderedDict[Path, _RememberedSurvey] = OrderedDict()
+_REMEMBERED_SURVEYS: OrderedDict[Path, _RememberedSurvey] = OrderedDict()
 _LOCK = Lock()  # volumes are read by threads
 
 
-def _stamps_under(place: Path) -> dict[str, Stamp]:
+def _stamp_everything_under(place: Path) -> dict[str, Stamp]:
     """The stamps of a place and of what `files_under` lists in it, by path."""
     stamps = {str(place): _stamp(str(place))}
     for parent, subfolders, file_names in os.walk(place):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.source import Unread
-from fovnet.volume.dicom.triage import MODALITIES, NO_IMAGES
+from fovnet.volume.dicom.source import UnreadObject
+from fovnet.volume.dicom.triage import NON_IMAGE_MODALITIES, OTHER_IMAGE_MODALITIES
 
 # fmt: off
 COLUMNS = (
@@ -26,7 +26,7 @@ ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 """Columns of the original ids, written only on request (`show_ids`)."""
 
 
-def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
+def make_series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
     """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the
     number of copies left out."""
     first_frame = series.frames[0]
@@ -36,15 +36,15 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
         "study": short_hash(object_facts.study_uid),
         "series_number": object_facts.series_number if object_facts.series_number.isdigit() else "",
         "series": series.id,
-        "kind": series.kind or "volume",
+        "kind": series.aside_kind or "volume",
         "images": len(series.frames),
-        "copies": len(series.copies),
+        "copies": len(series.copied_objects),
         "rows": first_frame.rows,
         "columns": first_frame.columns,
         "modality": object_facts.modality
-        if object_facts.modality in ("MR", *MODALITIES, *NO_IMAGES)
+        if object_facts.modality in ("MR", *OTHER_IMAGE_MODALITIES, *NON_IMAGE_MODALITIES)
         else "",
-        "reason": series.reason or "; ".join(series.notes),
+        "reason": series.aside_reason or "; ".join(series.notes),
         "path": str(path),
     }
     if show_ids:
@@ -53,7 +53,7 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
     return row
 
 
-def unread_row(unread: Unread) -> dict[str, Any]:
+def make_unread_row(unread: UnreadObject) -> dict[str, Any]:
     """The row of an object that could not be used; the code is also at the end of the reason, since
     COLUMNS has none for it."""
     return {

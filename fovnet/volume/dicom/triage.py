@@ -13,18 +13,18 @@ from typing import get_args
 from fovnet.choices import IncludableSeries
 from fovnet.volume.dicom.header import Frame, ObjectFacts
 
-INCLUDABLE: tuple[str, ...] = get_args(IncludableSeries)
+INCLUDABLE_KINDS: tuple[str, ...] = get_args(IncludableSeries)
 """Kinds that are read on request.  "repeat" is assigned in `series`, since it takes a comparison of
 two groups."""
 
 MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
 CAPTURE_CLASSES = "1.2.840.10008.5.1.4.1.1.7"
 # fmt: off
-NO_IMAGES = (
+NON_IMAGE_MODALITIES = (
     "SR", "PR", "KO", "SEG", "REG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "FID", "RWV", "AU",
     "ECG", "HD", "DOC", "PLAN",
 )
-MODALITIES = (
+OTHER_IMAGE_MODALITIES = (
     "CT", "PT", "NM", "US", "CR", "DX", "DR", "MG", "XA", "RF", "RG", "OT", "SC", "ES", "SM", "GM",
     "OP", "OPT", "XC", "IO", "PX", "BI", "BMD", "TG", "IVUS", "IVOCT",
 )
@@ -32,8 +32,8 @@ COLOUR_INTERPRETATIONS = (
     "RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT",
     "ARGB", "HSV", "CMYK",
 )
-SCREEN_TYPES = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
-MAP_TYPES = {
+SCREEN_IMAGE_TYPES = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
+MAP_IMAGE_TYPES = {
     "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP",
     "MIN IP", "MIN_IP", "MAX IP", "MAX_IP", "PROJECTION IMAGE", "QUANTITY", "STD_DEVIATION",
     "STDDEV", "DIVISION", "SUBTRACT", "SUBTRACTION", "SUB", "CBF", "CBV", "RELCBF", "RELCBV",
@@ -41,13 +41,13 @@ MAP_TYPES = {
     "T2_MAP", "FIELD_MAP", "B0 MAP", "B1 MAP", "VELOCITY", "KTRANS",
 }
 # fmt: on
-PURPOSE_TYPES = {
+MAP_TYPES_IF_DERIVED = {
     "PERFUSION",
     "FMRI",
 }  # a map if the image is DERIVED; the purpose of an ORIGINAL image
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
 SPECTRA_CLASS = "1.2.840.10008.5.1.4.1.1.4.2"
-MAP_DESCRIPTIONS = re.compile(
+MAP_WORDS = re.compile(
     r"\b(E?ADC|FA|COLFA|TENSOR|MIN?IP|MIPS?|SUB|SUBTRACTIONS?|CB[FV]|RCBV|MTT|TTP|KTRANS|"
     r"(T1|T2|T2S|R2|B0|B1) ?MAPS?)\b"
 )
@@ -62,7 +62,7 @@ OVERVIEW_WORDS = re.compile(
 MAX_OVERVIEW_IMAGES = 25
 
 
-def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
+def classify_images(frames: tuple[Frame, ...]) -> tuple[str, str]:
     """(kind, reason) of one group of images; both empty for a volume to read.
 
     Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE.
@@ -72,7 +72,7 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     if kind_and_reason := _kind_without_mr_image(object_facts):
         return kind_and_reason
     if (
-        SCREEN_TYPES & set(first_frame.image_type)
+        SCREEN_IMAGE_TYPES & set(first_frame.image_type)
         or object_facts.is_captured
         or object_facts.sop_class.startswith(CAPTURE_CLASSES)
     ):
@@ -96,11 +96,11 @@ def _kind_without_mr_image(object_facts: ObjectFacts) -> tuple[str, str] | None:
     """(kind, reason) of an object that holds no MR image; None for one that may."""
     if object_facts.sop_class == SPECTRA_CLASS:
         return "no-pixels", "spectra without MR images in them"
-    if object_facts.modality in NO_IMAGES:
+    if object_facts.modality in NON_IMAGE_MODALITIES:
         return "no-pixels", f"{object_facts.modality} without MR images in it"
     if not object_facts.has_pixels:
         return "no-pixels", "an object without MR images in it"
-    if object_facts.modality in MODALITIES:
+    if object_facts.modality in OTHER_IMAGE_MODALITIES:
         return "modality", f"modality {object_facts.modality}, not MR"
     if object_facts.modality not in ("", "MR"):
         return "modality", "modality not known, not MR"
@@ -108,10 +108,10 @@ def _kind_without_mr_image(object_facts: ObjectFacts) -> tuple[str, str] | None:
         (MR_CLASSES, CAPTURE_CLASSES)
     ):
         return "modality", "modality not said, not MR"
-    if object_facts.colour:
+    if object_facts.colour_interpretation:
         colour_name = (
-            object_facts.colour
-            if object_facts.colour in COLOUR_INTERPRETATIONS
+            object_facts.colour_interpretation
+            if object_facts.colour_interpretation in COLOUR_INTERPRETATIONS
             else "several samples a pixel"
         )
         return "colour", f"colours ({colour_name}), not MR intensities"
@@ -122,13 +122,13 @@ def _kind_of_computed_image(first_frame: Frame, description: str) -> tuple[str, 
     """(kind, reason) of a map or projection, or of a phase, real or imaginary image; None for other
     images."""
     is_derived = first_frame.image_type[:1] == ("DERIVED",)
-    map_types = MAP_TYPES | PURPOSE_TYPES if is_derived else MAP_TYPES
+    map_types = MAP_IMAGE_TYPES | MAP_TYPES_IF_DERIVED if is_derived else MAP_IMAGE_TYPES
     maps_of_image = sorted(map_types & set(first_frame.image_type[2:]))
     if maps_of_image:
         return "derived", f"a derived image ({maps_of_image[0]})"
     if first_frame.facts.sop_class == MAP_CLASSES:
         return "derived", "a parametric map"
-    map_word = MAP_DESCRIPTIONS.search(description) if is_derived else None
+    map_word = MAP_WORDS.search(description) if is_derived else None
     if map_word:
         return "derived", f"a derived image ({map_word[0]})"
     component = dict(first_frame.volume_attributes)["component"]

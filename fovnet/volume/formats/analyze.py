@@ -18,13 +18,13 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
 from fovnet.volume.formats.nifti import header_opening, refuse_map_of_spm
-from fovnet.volume.grid import StoredGrid, read_grid, refuse_grid
-from fovnet.volume.unpacking import open_unpacked, plain_bytes, regular_path, skip
+from fovnet.volume.grid import StoredGrid, read_first_usable_frame, refuse_grid
+from fovnet.volume.unpacking import count_plain_bytes, open_unpacked, regular_path, skip_bytes
 from fovnet.volume.volume import Volume
 
 # SPM's additions from 130
-TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 130: "i1", 132: "u2", 136: "u4"}
-REFUSED = {
+DTYPE_BY_CODE = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 130: "i1", 132: "u2", 136: "u4"}
+REFUSAL_BY_CODE = {
     1: ("volume-labels", "one bit a voxel, a mask"),
     32: ("volume-complex", "complex"),
     128: ("volume-rgb", "colours"),
@@ -63,9 +63,9 @@ def read(path: Path) -> Volume:
     affine = _affine_of_header(path, header)
     voxel_offset = float(header["vox_offset"])
     with open_unpacked(image_path) as file:
-        skip(path, file, int(voxel_offset) if np.isfinite(voxel_offset) else -1)
-        refuse_grid(path, grid, plain_bytes(file))
-        return read_grid(path, file, grid, affine, ("placed by the .mat beside it",))
+        skip_bytes(path, file, int(voxel_offset) if np.isfinite(voxel_offset) else -1)
+        refuse_grid(path, grid, count_plain_bytes(file))
+        return read_first_usable_frame(path, file, grid, affine, ("placed by the .mat beside it",))
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -91,25 +91,25 @@ def _grid_of_header(path: Path, header: Any) -> StoredGrid:
     """The layout and scaling in a header.  Raises VolumeError for a type or number of axes that cannot be."""
     data_type = int(header["datatype"])
     axis_count = int(header["dim"][0])
-    if data_type in REFUSED:
-        error_code, description = REFUSED[data_type]
+    if data_type in REFUSAL_BY_CODE:
+        error_code, description = REFUSAL_BY_CODE[data_type]
         raise VolumeError(
             error_code,
             f"{path}: the voxels are {description} (type {data_type}), not MR intensities. Give the MR volume "
             "itself.",
         )
-    if data_type not in TYPES or not 3 <= axis_count <= 7:
+    if data_type not in DTYPE_BY_CODE or not 3 <= axis_count <= 7:
         raise VolumeError(
             "volume-corrupt",
             f"{path}: type {data_type} and {axis_count} axes in the header; one of "
-            f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.",
+            f"{', '.join(map(str, DTYPE_BY_CODE))} and 3 to 7 wanted. Export it again.",
         )
     i, j, k, *frame_sizes = (int(axis_length) for axis_length in header["dim"][1 : axis_count + 1])
     frame_count = int(np.prod(frame_sizes, dtype=object)) if frame_sizes else 1
     slope, intercept = header.get_slope_inter()
     return StoredGrid(
         (i, j, k, frame_count),
-        np.dtype(header.endianness + TYPES[data_type]),
+        np.dtype(header.endianness + DTYPE_BY_CODE[data_type]),
         slope=1.0 if slope is None else float(slope),
         intercept=0.0 if intercept is None else float(intercept),
     )

@@ -15,25 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import refuse_affine, refuse_modality, times
+from fovnet.volume.checks import join_sizes, refuse_affine, refuse_modality
 from fovnet.volume.formats.text_header import (
-    corrupt_field,
-    data_file_beside,
-    header_line,
-    missing_directions,
-    one_of,
-    real_numbers,
-    scattered_voxels,
-    whole_number,
-    whole_numbers,
+    find_data_file,
+    parse_choice,
+    parse_real_numbers,
+    parse_whole_number,
+    parse_whole_numbers,
+    read_header_line,
+    refusal_of_field,
+    refusal_of_scattered_voxels,
+    refusal_without_directions,
 )
-from fovnet.volume.grid import LPS_TO_RAS, StoredGrid, read_grid, refuse_grid
-from fovnet.volume.unpacking import decode_stream, open_unpacked, plain_bytes, regular_path, skip
+from fovnet.volume.grid import LPS_TO_RAS, StoredGrid, read_first_usable_frame, refuse_grid
+from fovnet.volume.unpacking import (
+    count_plain_bytes,
+    decode_stream,
+    open_unpacked,
+    regular_path,
+    skip_bytes,
+)
 from fovnet.volume.volume import Volume
 
-OPENINGS = (b"ObjectType", b"NDims", b"Comment")
+FIRST_FIELDS = (b"ObjectType", b"NDims", b"Comment")
 # fmt: off
-TYPES = {
+DTYPE_BY_ELEMENT_TYPE = {
     "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4",
     "MET_UINT": "u4", "MET_LONG": "i4", "MET_ULONG": "u4", "MET_LONG_LONG": "i8",
     "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
@@ -52,7 +58,7 @@ FALSE_WORDS = ("false", "f", "0")
 
 def claims(path: Path, opening: bytes) -> bool:
     """Whether the first bytes are a first field of MetaImage headers, and contain NDims."""
-    return opening.lstrip().startswith(OPENINGS) and b"NDims" in opening and b"=" in opening
+    return opening.lstrip().startswith(FIRST_FIELDS) and b"NDims" in opening and b"=" in opening
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -80,12 +86,12 @@ def read(path: Path) -> Volume:
         is_local = fields["elementdatafile"].upper() == "LOCAL"
         data_path = path if is_local else _data_file(path, fields["elementdatafile"])
         with nullcontext(file) if is_local else regular_path(data_path).open("rb") as data_stream:
-            stored_bytes = None if is_packed else plain_bytes(data_stream)
+            stored_bytes = None if is_packed else count_plain_bytes(data_stream)
             refuse_grid(path, grid, stored_bytes)
             stream = _voxel_stream(
                 path, data_stream, fields, grid, stored_bytes, is_packed=is_packed
             )
-            return read_grid(path, stream, grid, vox_to_ras)
+            return read_first_usable_frame(path, stream, grid, vox_to_ras)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -102,15 +108,15 @@ def _read_fields(path: Path, file: BinaryIO) -> dict[str, str]:
     ElementDataFile, the last field."""
     fields: dict[str, str] = {}
     while "elementdatafile" not in fields:
-        line = header_line(path, file)
+        line = read_header_line(path, file)
         field_name, equals_sign, field_value = line.partition("=")
         if line and not equals_sign:
-            raise corrupt_field(path, "line", line, "Field = value")
+            raise refusal_of_field(path, "line", line, "Field = value")
         fields[field_name.strip().lower()] = field_value.strip()
     return fields
 
 
-def _required_field(path: Path, fields: dict[str, str], name: str) -> str:
+def _get_required_field(path: Path, fields: dict[str, str], name: str) -> str:
     """The value of a field.  Raises VolumeError "volume-corrupt" without it."""
     if name.lower() not in fields:
         raise VolumeError(
@@ -123,17 +129,19 @@ def _required_field(path: Path, fields: dict[str, str], name: str) -> str:
 def _grid_of_fields(path: Path, fields: dict[str, str]) -> StoredGrid:
     """The layout and scaling in a header.  Raises VolumeError unless it is one number at each voxel of
     three axes or more."""
-    axis_count = whole_number(path, "NDims", _required_field(path, fields, "NDims"))
-    sizes = whole_numbers(path, "DimSize", _required_field(path, fields, "DimSize"))
+    axis_count = parse_whole_number(path, "NDims", _get_required_field(path, fields, "NDims"))
+    sizes = parse_whole_numbers(path, "DimSize", _get_required_field(path, fields, "DimSize"))
     if axis_count != len(sizes):
-        raise corrupt_field(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
+        raise refusal_of_field(
+            path, "DimSize", join_sizes(sizes), f"{fields['ndims']} of them (NDims)"
+        )
     if len(sizes) < 3:
         raise VolumeError(
             "volume-shape",
             f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.",
         )
-    element_type = _required_field(path, fields, "ElementType")
-    channel_counts = whole_numbers(
+    element_type = _get_required_field(path, fields, "ElementType")
+    channel_counts = parse_whole_numbers(
         path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1")
     )
     if channel_counts != (1,) or element_type.endswith("_ARRAY"):
@@ -141,22 +149,27 @@ def _grid_of_fields(path: Path, fields: dict[str, str]) -> StoredGrid:
         are_colours = channel_counts in ((3,), (4,)) and is_unsigned
         raise VolumeError(
             "volume-rgb" if are_colours else "volume-shape",
-            f"{path}: {times(channel_counts)} numbers at each voxel ({element_type}), not MR intensities. "
+            f"{path}: {join_sizes(channel_counts)} numbers at each voxel ({element_type}), not MR intensities. "
             "Give the MR volume itself.",
         )
-    if element_type not in TYPES:
-        raise corrupt_field(path, "ElementType", element_type, f"one of {', '.join(TYPES)}")
+    if element_type not in DTYPE_BY_ELEMENT_TYPE:
+        raise refusal_of_field(
+            path, "ElementType", element_type, f"one of {', '.join(DTYPE_BY_ELEMENT_TYPE)}"
+        )
     byte_order = (
         ">"
         if any(_is_flag_set(path, fields, field_name) for field_name in BYTE_ORDER_FIELDS)
         else "<"
     )
     slope, intercept = (
-        float(real_numbers(path, field_name, fields.get(field_name.lower(), default), 1)[0])
+        float(parse_real_numbers(path, field_name, fields.get(field_name.lower(), default), 1)[0])
         for field_name, default in DEFAULT_BY_SCALING_FIELD.items()
     )
     return StoredGrid(
-        sizes, np.dtype(byte_order + TYPES[element_type]), slope=slope, intercept=intercept
+        sizes,
+        np.dtype(byte_order + DTYPE_BY_ELEMENT_TYPE[element_type]),
+        slope=slope,
+        intercept=intercept,
     )
 
 
@@ -170,35 +183,37 @@ def _affine_of_fields(path: Path, fields: dict[str, str], axis_count: int) -> ND
     )
     spacing_text = fields.get("elementspacing", fields.get("elementsize"))
     if matrix_text is None:
-        raise missing_directions(path, "TransformMatrix")
+        raise refusal_without_directions(path, "TransformMatrix")
     if origin_text is None or spacing_text is None:
         raise VolumeError(
             "volume-geometry",
             f"{path}: the header has no {'Offset' if origin_text is None else 'ElementSpacing'}, so nothing "
             "says where the voxels lie. Convert the original series again.",
         )
-    direction_rows = real_numbers(
+    direction_rows = parse_real_numbers(
         path, "TransformMatrix", matrix_text, axis_count * axis_count
     ).reshape(axis_count, axis_count)
     affine = np.eye(4)
     affine[:3, :3] = (
         direction_rows[:3, :3].T
-        * real_numbers(path, "ElementSpacing", spacing_text, axis_count)[:3]
+        * parse_real_numbers(path, "ElementSpacing", spacing_text, axis_count)[:3]
     )
-    affine[:3, 3] = real_numbers(path, "Offset", origin_text, axis_count)[:3]
+    affine[:3, 3] = parse_real_numbers(path, "Offset", origin_text, axis_count)[:3]
     affine = LPS_TO_RAS @ affine
     refuse_affine(str(path), affine)
     return affine
 
 
 def _is_flag_set(path: Path, fields: dict[str, str], name: str) -> bool:
-    return one_of(path, name, fields.get(name, "False"), TRUE_WORDS + FALSE_WORDS) in TRUE_WORDS
+    return (
+        parse_choice(path, name, fields.get(name, "False"), TRUE_WORDS + FALSE_WORDS) in TRUE_WORDS
+    )
 
 
 def _data_file(path: Path, name: str) -> Path:
     if name.upper().startswith("LIST") or "%" in name:
-        raise scattered_voxels(path, "ElementDataFile", name)
-    return data_file_beside(path, "ElementDataFile", name)
+        raise refusal_of_scattered_voxels(path, "ElementDataFile", name)
+    return find_data_file(path, "ElementDataFile", name)
 
 
 def _voxel_stream(
@@ -213,21 +228,21 @@ def _voxel_stream(
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of
     the data file."""
     if not _is_flag_set(path, {"binarydata": "True"} | fields, "binarydata"):
-        raise scattered_voxels(path, "BinaryData", fields["binarydata"])
-    bytes_before = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
+        raise refusal_of_scattered_voxels(path, "BinaryData", fields["binarydata"])
+    bytes_before = parse_whole_number(path, "HeaderSize", fields.get("headersize", "0"))
     if bytes_before == -1 and stored_bytes is not None:
-        file.seek(-grid.bytes, 2)
+        file.seek(-grid.byte_count, 2)
         bytes_before = 0
     if bytes_before > 0:
         # ITK counts HeaderSize from the beginning of the file, the header itself included
         header_end = file.tell()
         if bytes_before < header_end:
-            raise corrupt_field(
+            raise refusal_of_field(
                 path,
                 "HeaderSize",
                 str(bytes_before),
                 f"{header_end} or more, where the header ends",
             )
         bytes_before -= header_end
-    skip(path, file, bytes_before)
+    skip_bytes(path, file, bytes_before)
     return decode_stream(file, "zlib" if is_packed else "raw")

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
-from fovnet.volume.formats.text_header import missing_directions
-from fovnet.volume.grid import StoredGrid, read_grid, refuse_grid, stored_type
-from fovnet.volume.unpacking import open_unpacked, plain_bytes, skip
+from fovnet.volume.formats.text_header import refusal_without_directions
+from fovnet.volume.grid import StoredGrid, dtype_of_type_code, read_first_usable_frame, refuse_grid
+from fovnet.volume.unpacking import count_plain_bytes, open_unpacked, skip_bytes
 from fovnet.volume.volume import Volume
 
-LITTLE_ENDIAN = b"\x01\x00\x00\x00"  # version 1 in the other byte order
-DATA_BEGIN = 284  # the header's fields take 90 bytes, the rest is reserved
-TYPES = {0: "u1", 1: ">i4", 3: ">f4", 4: ">i2", 10: ">u2"}
-REFUSED = {
+LITTLE_ENDIAN_VERSION = b"\x01\x00\x00\x00"  # version 1 in the other byte order
+FIRST_VOXEL_BYTE = 284  # the header's fields take 90 bytes, the rest is reserved
+DTYPE_BY_CODE = {0: "u1", 1: ">i4", 3: ">f4", 4: ">i2", 10: ">u2"}
+REFUSAL_BY_CODE = {
     5: ("volume-labels", "one bit a voxel, a mask"),
     6: ("volume-shape", "a tensor at each voxel"),
 }
@@ -35,7 +35,7 @@ def claims(path: Path, opening: bytes) -> bool:
     format has no magic number."""
     return (
         path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz"))
-        and (opening[3:4] == b"\x01" or opening.startswith(LITTLE_ENDIAN))
+        and (opening[3:4] == b"\x01" or opening.startswith(LITTLE_ENDIAN_VERSION))
         and len(opening) >= 28
     )
 
@@ -46,11 +46,11 @@ def read(path: Path) -> Volume:
     with open_unpacked(path) as file:
         header = _read_header(path, file)
         grid = _grid_of_header(path, header)
-        skip(path, file, DATA_BEGIN - header.nbytes)
-        refuse_grid(path, grid, plain_bytes(file))
+        skip_bytes(path, file, FIRST_VOXEL_BYTE - header.nbytes)
+        refuse_grid(path, grid, count_plain_bytes(file))
         affine = _affine_of_header(path, header)
         # tags of any length follow the voxels
-        return read_grid(path, file, grid, affine, tagged=True)
+        return read_first_usable_frame(path, file, grid, affine, tagged=True)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -71,7 +71,7 @@ def _read_header(path: Path, file: BinaryIO) -> Any:
             "volume-truncated",
             f"{path}: the file ends within its header. Copy it again from its origin.",
         )
-    is_little_endian = header_bytes.startswith(LITTLE_ENDIAN)
+    is_little_endian = header_bytes.startswith(LITTLE_ENDIAN_VERSION)
     return np.frombuffer(header_bytes, header_dtype.newbyteorder("<" if is_little_endian else ">"))[
         0
     ]
@@ -79,7 +79,7 @@ def _read_header(path: Path, file: BinaryIO) -> Any:
 
 def _grid_of_header(path: Path, header: Any) -> StoredGrid:
     """The layout in a header.  Raises VolumeError for a type that cannot be."""
-    dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
+    dtype = dtype_of_type_code(path, int(header["type"]), DTYPE_BY_CODE, REFUSAL_BY_CODE)
     if header.dtype["version"].str.startswith("<"):
         dtype = dtype.newbyteorder("<")
     i, j, k, frame_count = map(int, header["dims"])
@@ -90,7 +90,7 @@ def _affine_of_header(path: Path, header: Any) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre,
     which is voxel dims / 2."""
     if int(header["goodRASFlag"]) <= 0:
-        raise missing_directions(path, "valid directions (goodRASFlag 0)")
+        raise refusal_without_directions(path, "valid directions (goodRASFlag 0)")
     affine = np.eye(4)
     affine[:3, :3] = header["Mdc"].astype(float).T * header["delta"].astype(float)
     affine[:3, 3] = header["Pxyz_c"] - affine[:3, :3] @ (header["dims"][:3] / 2)

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import refuse_affine, times
-from fovnet.volume.grid import StoredGrid, read_grid, refuse_grid
-from fovnet.volume.unpacking import open_unpacked, plain_bytes, skip
+from fovnet.volume.checks import join_sizes, refuse_affine
+from fovnet.volume.grid import StoredGrid, read_first_usable_frame, refuse_grid
+from fovnet.volume.unpacking import count_plain_bytes, open_unpacked, skip_bytes
 from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0  # sform and qform agree if they differ by at most this at every corner
@@ -31,27 +31,27 @@ MAX_AXIS_ANGLE_DEG = 45.0
 MAX_SIZE_RATIO = 1.5
 SAME_SPACING_SHARE = 0.05  # pixdim and sform spacings agree within 5 %
 # code of a form: coordinates of the scanner; 2 is those of another image of the person
-SCANNER = 1
-TEMPLATES = {
+SCANNER_CODE = 1
+TEMPLATE_BY_CODE = {
     3: "Talairach and Tournoux",
     4: "MNI 152",
     5: "a template",
 }  # codes: coordinates of no person
 TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alone"
-QUATERNION = ("quatern_b", "quatern_c", "quatern_d")
+QUATERNION_FIELDS = ("quatern_b", "quatern_c", "quatern_d")
 # length of (b, c, d) of a half turn written with four decimals: up to 1.000087; with two, up to 1.0087
-LONGEST_QUATERNION = 1.0001
-LONGEST_TO_COMPARE = 1.01
+MAX_QUATERNION_LENGTH = 1.0001
+MAX_COMPARED_QUATERNION_LENGTH = 1.01
 # numbers of three decimals are as near to 0 and 1: within 0.1 % of the size, and 0.06° of the direction
-NEARLY_ONES = 1e-3
-ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
+ONES_TOLERANCE = 1e-3
+SFORM_OF_ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
 ONES_NOTES = (
-    f"{ONES} the qform is used",
-    f"{ONES} the sizes are pixdim's, directions and offset the sform's",
+    f"{SFORM_OF_ONES} the qform is used",
+    f"{SFORM_OF_ONES} the sizes are pixdim's, directions and offset the sform's",
 )
 # nibabel corrects small header faults, and would log that on stderr
-_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
-SPACE_BITS = 0x07  # of xyzt_units; the others are of time, or unused
+_SILENT_LOGGER = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
+SPACE_UNIT_BITS = 0x07  # of xyzt_units; the others are of time, or unused
 UNIT_BY_CODE = {1: ("meter", 1000.0), 3: ("micron", 0.001)}  # and what they are in millimetres
 REFUSAL_BY_INTENT = {  # intent codes of NIfTI-1 whose values are not MR intensities
     1002: ("volume-labels", "a label map"),
@@ -73,7 +73,7 @@ STATISTIC_INTENTS = range(
 )  # intent codes: a correlation, t, F, z, ... a p value or its logarithm
 # how SPM and SnPM begin the description of statistics, contrasts and estimates: "SPM contrast - 1: ..." to
 # SPM 8, "Contrast 1: ..." in SPM 12 (spm_contrasts.m, revision 7738)
-SPM_MAP = re.compile(
+SPM_MAP_DESCRIPTION = re.compile(
     rb"S[Pn]*PM\{|SPM (contrast|ESS)|spm_spm:|(ESS c|C)ontrast \d+: |"
     rb"(Cond\. |Posterior mean of )?[Bb]eta \(\d+\)"
 )
@@ -120,15 +120,15 @@ def read(path: Path) -> Volume:
     is_pair = bool(image_paths)
     with open_unpacked(header_path) as header_file:
         stored_header = _read_header(path, header_file.read(HEADER_BYTES), is_pair)
-        _refuse_kind(path, stored_header)
-        header = _corrected_header(stored_header)
+        _refuse_non_intensities(path, stored_header)
+        header = _correct_header(stored_header)
         grid = _grid_of_header(path, header)
         vox_to_ras, notes = _affine_and_notes(path, stored_header, header)
         with open_unpacked(image_paths[0]) if is_pair else nullcontext(header_file) as file:
             file.seek(0)
-            skip(path, file, _first_voxel_byte(path, header, is_pair))
-            refuse_grid(path, grid, plain_bytes(file))
-            return read_grid(path, file, grid, vox_to_ras, notes)
+            skip_bytes(path, file, _first_voxel_byte(path, header, is_pair))
+            refuse_grid(path, grid, count_plain_bytes(file))
+            return read_first_usable_frame(path, file, grid, vox_to_ras, notes)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -141,7 +141,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
     stored_header = _read_header(path, header_bytes, is_pair=len(files) == 2)
     _refuse_type(path, stored_header)
-    header = _corrected_header(stored_header)
+    header = _correct_header(stored_header)
     return _grid_of_header(path, header).sizes, _affine_and_notes(path, stored_header, header)[0]
 
 
@@ -198,7 +198,7 @@ def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     return header_type(header_bytes[:header_length], check=False)  # type: ignore[no-untyped-call]
 
 
-def _corrected_header(stored_header: Any) -> Any:
+def _correct_header(stored_header: Any) -> Any:
     """A copy without the faults that nibabel corrects, and with a quaternion that nibabel accepts.
 
     nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any
@@ -206,31 +206,34 @@ def _corrected_header(stored_header: Any) -> Any:
     the sign alone. Source: nifti1_io.c, nifti_quatern_to_mat44 and nifti_convert_nhdr2nim.
     """
     header = stored_header.copy()
-    header.check_fix(logger=_QUIET)
+    header.check_fix(logger=_SILENT_LOGGER)
     if stored_header["pixdim"][0] < 0:
         header["pixdim"][0] = -1
-    bcd = _quaternion(header)
+    bcd = _read_quaternion(header)
     squared_length = float(bcd @ bcd)
     excess_length = squared_length - 1.0
-    if abs(header.quaternion_threshold) < excess_length and squared_length <= LONGEST_QUATERNION**2:
+    if (
+        abs(header.quaternion_threshold) < excess_length
+        and squared_length <= MAX_QUATERNION_LENGTH**2
+    ):
         for field_name, quaternion_part in zip(
-            QUATERNION, bcd / np.sqrt(squared_length), strict=True
+            QUATERNION_FIELDS, bcd / np.sqrt(squared_length), strict=True
         ):
             header[field_name] = quaternion_part
     return header
 
 
-def _quaternion(header: Any) -> NDArray[np.float64]:
+def _read_quaternion(header: Any) -> NDArray[np.float64]:
     """(3,) b, c and d of the qform's quaternion."""
-    return np.array([float(header[name]) for name in QUATERNION])
+    return np.array([float(header[name]) for name in QUATERNION_FIELDS])
 
 
 def _qform_directions(header: Any) -> NDArray[np.float64]:
     """(3, 3) unit vectors of the qform's axes in its columns, whatever pixdim is; NaN if its
     quaternion is none, even coarsely rounded.  Source: nifti1_io.c, nifti_quatern_to_mat44."""
-    b, c, d = bcd = _quaternion(header)
+    b, c, d = bcd = _read_quaternion(header)
     squared_length = float(bcd @ bcd)
-    if not squared_length <= LONGEST_TO_COMPARE**2:
+    if not squared_length <= MAX_COMPARED_QUATERNION_LENGTH**2:
         return np.full((3, 3), np.nan)
     a = np.sqrt(max(0.0, 1.0 - squared_length))
     if squared_length > 1.0:
@@ -246,16 +249,16 @@ def _qform_directions(header: Any) -> NDArray[np.float64]:
     return directions
 
 
-def _refuse_kind(path: Path, stored_header: Any) -> None:
+def _refuse_non_intensities(path: Path, stored_header: Any) -> None:
     """Raises VolumeError if data type or intent are not possible for an MR volume."""
     _refuse_type(path, stored_header)
     intent_code = int(stored_header["intent_code"])
     if intent_code in REFUSAL_BY_INTENT:
         error_code, description = REFUSAL_BY_INTENT[intent_code]
-        raise _not_intensities(path, error_code, f"{description} (intent {intent_code})")
+        raise _refusal_of_non_intensities(path, error_code, f"{description} (intent {intent_code})")
     if intent_code in STATISTIC_INTENTS:
         statistic_name = nibabel.nifti1.intent_codes.label[intent_code]
-        raise _not_intensities(
+        raise _refusal_of_non_intensities(
             path, "volume-map", f"a statistic, {statistic_name} (intent {intent_code})"
         )
     refuse_map_of_spm(path, bytes(stored_header["descrip"]))
@@ -273,12 +276,12 @@ def _refuse_kind(path: Path, stored_header: Any) -> None:
 def refuse_map_of_spm(path: Path, description: bytes) -> None:
     """Raises VolumeError "volume-map" for the description in a header (NIfTI, Analyze) of a map of
     SPM."""
-    if SPM_MAP.match(description):
+    if SPM_MAP_DESCRIPTION.match(description):
         words = description.split(b"\0")[0].decode(errors="replace").rstrip()
-        raise _not_intensities(path, "volume-map", f'a map of SPM ("{words}")')
+        raise _refusal_of_non_intensities(path, "volume-map", f'a map of SPM ("{words}")')
 
 
-def _not_intensities(path: Path, error_code: str, description: str) -> VolumeError:
+def _refusal_of_non_intensities(path: Path, error_code: str, description: str) -> VolumeError:
     """The refusal of a file whose header says what else it holds."""
     return VolumeError(
         error_code,
@@ -304,7 +307,7 @@ def _grid_of_header(path: Path, header: Any) -> StoredGrid:
     if len(shape) < 2 or 0 in shape:
         raise VolumeError(
             "volume-shape",
-            f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.",
+            f"{path}: the grid is {join_sizes(shape)}, without a single plane of voxels. Export it again.",
         )
     slope, intercept = header.get_slope_inter()
     grid = StoredGrid(
@@ -324,7 +327,7 @@ def _affine_and_notes(
 
     If both are set, the sform is used unless it is all zero, or of ones against pixdim, or has a
     template's coordinates and the qform the scanner's.  Both are compared: a difference above 1 mm
-    is noted; one of over 45° in an axis, or one of `_refuse_size`, is refused, since one of the two
+    is noted; one of over 45° in an axis, or one of `_refuse_other_size`, is refused, since one of the two
     must be wrong.  If only a template's coordinates are known, TEMPLATE_NOTE is among the notes; if
     the sform is of ones, one of ONES_NOTES.
     """
@@ -337,9 +340,11 @@ def _affine_and_notes(
             f"{path}: neither sform nor qform is set, so nothing says which way is up. "
             "Convert the original series again (dcm2niix sets both).",
         )
-    unit, mm_per_unit = UNIT_BY_CODE.get(int(stored_header["xyzt_units"]) & SPACE_BITS, ("", 1.0))
+    unit, mm_per_unit = UNIT_BY_CODE.get(
+        int(stored_header["xyzt_units"]) & SPACE_UNIT_BITS, ("", 1.0)
+    )
     unit_to_mm = np.diag([mm_per_unit, mm_per_unit, mm_per_unit, 1.0])
-    pixdim_mm = np.abs(_pixdim(stored_header)) * mm_per_unit
+    pixdim_mm = np.abs(_read_pixdim(stored_header)) * mm_per_unit
     notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit else ()
     if sform_code and qform_code and not np.asarray(header.get_sform())[:3, :3].any():
         sform_code = 0
@@ -363,18 +368,18 @@ def _affine_and_notes(
             path, stored_header, header, pixdim_mm, vox_to_ras, qform_to_ras
         )
         is_qform_valid = np.isfinite(qform_to_ras).all() and _are_usable_spacings(
-            _pixdim(stored_header)
+            _read_pixdim(stored_header)
         )
-        if sform_code in TEMPLATES and qform_code == SCANNER and is_qform_valid:
+        if sform_code in TEMPLATE_BY_CODE and qform_code == SCANNER_CODE and is_qform_valid:
             refuse_affine(str(path), qform_to_ras)
-            note = f"the sform is in coordinates of {TEMPLATES[sform_code]}"
+            note = f"the sform is in coordinates of {TEMPLATE_BY_CODE[sform_code]}"
             form_notes = (f"{note}; the qform, in the scanner's, is used",)
             vox_to_ras = qform_to_ras
             sform_code = 0
         notes += form_notes
     elif sform_code:
         notes += _compare_spacing(path, stored_header, header, pixdim_mm, vox_to_ras)
-    if (sform_code or qform_code) in TEMPLATES:
+    if (sform_code or qform_code) in TEMPLATE_BY_CODE:
         notes += (TEMPLATE_NOTE,)
     return vox_to_ras, notes
 
@@ -383,7 +388,7 @@ def _is_sform_of_ones(stored_header: Any, header: Any) -> bool:
     """Whether the sform is a unit matrix but for flips and exchanges, and pixdim differs by more
     than 5 % along an axis of two voxels or more: programs write that where they know no better, and
     the ACDC collection has it throughout."""
-    pixdim = np.abs(_pixdim(stored_header))
+    pixdim = np.abs(_read_pixdim(stored_header))
     if not (_has_unit_voxels(header) and _are_usable_spacings(pixdim)):
         return False
     has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
@@ -394,7 +399,7 @@ def _has_unit_voxels(header: Any) -> bool:
     """Whether the sform is a unit matrix but for flips, exchanges and rounding."""
     directions = np.abs(np.asarray(header.get_sform(), dtype=np.float64)[:3, :3])
     rounded = np.rint(directions)
-    return bool((rounded <= 1).all() and np.abs(directions - rounded).max() <= NEARLY_ONES)
+    return bool((rounded <= 1).all() and np.abs(directions - rounded).max() <= ONES_TOLERANCE)
 
 
 def _affine_instead_of_ones(
@@ -409,14 +414,14 @@ def _affine_instead_of_ones(
     sform = np.array(header.get_sform(), dtype=np.float64)
     sform[:3, :3] = np.rint(sform[:3, :3])
     if qform_code and not np.array_equal(sform[:3, :3], np.eye(3)):
-        _refuse_other_way(path, sform, _qform_directions(header))
+        _refuse_contrary_axes(path, sform, _qform_directions(header))
     qform_to_ras = _qform_affine(header, unit_to_mm)
     if qform_code and np.isfinite(qform_to_ras).all():
         return qform_to_ras, ONES_NOTES[0]
-    return unit_to_mm @ sform @ np.diag([*np.abs(_pixdim(stored_header)), 1.0]), ONES_NOTES[1]
+    return unit_to_mm @ sform @ np.diag([*np.abs(_read_pixdim(stored_header)), 1.0]), ONES_NOTES[1]
 
 
-def _pixdim(stored_header: Any) -> NDArray[np.float64]:
+def _read_pixdim(stored_header: Any) -> NDArray[np.float64]:
     """(3,) the spacings in the header, in its unit."""
     return np.asarray(stored_header["pixdim"][1:4], dtype=np.float64)
 
@@ -428,25 +433,25 @@ def _are_usable_spacings(pixdim: NDArray[np.float64]) -> bool:
 
 def _refuse_pixdim(path: Path, stored_header: Any) -> None:
     """Raises VolumeError "volume-geometry" for spacings that the qform cannot use."""
-    pixdim = _pixdim(stored_header)
+    pixdim = _read_pixdim(stored_header)
     if not _are_usable_spacings(pixdim):
         raise VolumeError(
             "volume-geometry",
-            f"{path}: the header's voxels are {times(f'{mm:g}' for mm in pixdim)} mm (pixdim) and only "
+            f"{path}: the header's voxels are {join_sizes(f'{mm:g}' for mm in pixdim)} mm (pixdim) and only "
             "the qform, which needs them, is set. Convert the original series again.",
         )
 
 
 def _refuse_quaternion(path: Path, header: Any) -> None:
     """Raises VolumeError "volume-corrupt" for a quaternion longer than rounding makes it."""
-    bcd = _quaternion(header)
+    bcd = _read_quaternion(header)
     quaternion_length = float(np.linalg.norm(bcd))
-    if quaternion_length > LONGEST_QUATERNION:
+    if quaternion_length > MAX_QUATERNION_LENGTH:
         raise VolumeError(
             "volume-corrupt",
             f"{path}: the qform's quaternion ({', '.join(f'{part:.7g}' for part in bcd)}) has the length "
-            f"{quaternion_length:.9g}, which is 1 at most, and by rounding up to {LONGEST_QUATERNION:g}. Convert the "
-            "original series again (dcm2niix).",
+            f"{quaternion_length:.9g}, which is 1 at most, and by rounding up to {MAX_QUATERNION_LENGTH:g}. "
+            "Convert the original series again (dcm2niix).",
         )
 
 
@@ -468,7 +473,7 @@ def _compare_forms(
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of
     the volume. Raises VolumeError if the direction of an axis or a voxel size differs too much
-    (MAX_AXIS_ANGLE_DEG, `_refuse_size`): each is compared although the other part of the qform may be
+    (MAX_AXIS_ANGLE_DEG, `_refuse_other_size`): each is compared although the other part of the qform may be
     invalid."""
     corner_indices = np.indices((2, 2, 2)).reshape(3, 8).T * (
         np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1
@@ -476,17 +481,17 @@ def _compare_forms(
     affine_difference = sform - qform
     corner_shifts = corner_indices @ affine_difference[:3, :3].T + affine_difference[:3, 3]
     distance_mm = float(np.linalg.norm(corner_shifts, axis=1).max())
-    _refuse_other_way(path, sform, _qform_directions(header), distance_mm)
+    _refuse_contrary_axes(path, sform, _qform_directions(header), distance_mm)
     if not np.isfinite(distance_mm):
         spacing_notes = _compare_spacing(path, stored_header, header, pixdim_mm, sform)
         return ("the qform is damaged; the sform is used", *spacing_notes)
-    _refuse_size(path, header, pixdim_mm, sform, "the qform")
+    _refuse_other_size(path, header, pixdim_mm, sform, "the qform")
     if distance_mm <= SAME_PLACE_MM:
         return ()
     return (f"sform and qform disagree by up to {distance_mm:.1f} mm; the sform is used",)
 
 
-def _refuse_other_way(
+def _refuse_contrary_axes(
     path: Path,
     sform: NDArray[np.float64],
     directions: NDArray[np.float64],
@@ -509,7 +514,7 @@ def _refuse_other_way(
         )
 
 
-def _refuse_size(
+def _refuse_other_size(
     path: Path,
     header: Any,
     pixdim_mm: NDArray[np.float64],
@@ -542,10 +547,10 @@ def _compare_spacing(
     sform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
-    `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set
+    `_refuse_other_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set
     the sform alone."""
-    if (np.abs(_pixdim(stored_header)) != 1).any():
-        _refuse_size(path, header, pixdim_mm, sform, "pixdim")
+    if (np.abs(_read_pixdim(stored_header)) != 1).any():
+        _refuse_other_size(path, header, pixdim_mm, sform, "pixdim")
     spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)
     if (np.abs(pixdim_mm - spacing_mm) <= SAME_SPACING_SHARE * spacing_mm).all():
         return ()
@@ -557,4 +562,4 @@ def _compare_spacing(
 
 def _sizes_in_words(sizes_mm: NDArray[np.float64]) -> str:
     """Sizes for a message, in four digits."""
-    return times(f"{mm:.4g}" for mm in sizes_mm)
+    return join_sizes(f"{mm:.4g}" for mm in sizes_mm)

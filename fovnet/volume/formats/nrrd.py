@@ -17,23 +17,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import refuse_affine, refuse_modality, times
+from fovnet.volume.checks import join_sizes, refuse_affine, refuse_modality
 from fovnet.volume.formats.text_header import (
-    corrupt_field,
-    data_file_beside,
-    header_line,
-    missing_directions,
-    one_of,
-    real_numbers,
-    scattered_voxels,
-    whole_number,
-    whole_numbers,
+    find_data_file,
+    parse_choice,
+    parse_real_numbers,
+    parse_whole_number,
+    parse_whole_numbers,
+    read_header_line,
+    refusal_of_field,
+    refusal_of_scattered_voxels,
+    refusal_without_directions,
 )
-from fovnet.volume.grid import MAX_AXES, StoredGrid, read_grid, refuse_grid
-from fovnet.volume.unpacking import decode_stream, open_unpacked, plain_bytes, regular_path, skip
+from fovnet.volume.grid import MAX_AXES, StoredGrid, read_first_usable_frame, refuse_grid
+from fovnet.volume.unpacking import (
+    count_plain_bytes,
+    decode_stream,
+    open_unpacked,
+    regular_path,
+    skip_bytes,
+)
 from fovnet.volume.volume import Volume
 
-TYPES = {
+TYPE_NAMES_BY_DTYPE = {
     "i1": ("signed char", "int8", "int8_t"),
     "u1": ("uchar", "unsigned char", "uint8", "uint8_t"),
     "i2": ("short", "short int", "signed short", "signed short int", "int16", "int16_t"),
@@ -61,8 +67,8 @@ RAS_SIGNS_BY_SPACE = {  # name of the space, and the sign of each of its axes in
     "left-anterior-superior": (-1, 1, 1),
     "las": (-1, 1, 1),
 }
-UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
-ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
+MM_BY_UNIT = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
+ENCODING_BY_NAME = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 TEXT_ENCODINGS = ("txt", "text", "ascii", "hex")
 # fmt: off
 VECTOR_KINDS = (
@@ -79,7 +85,7 @@ CODE_BY_AXIS_KIND = {
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
     **dict.fromkeys(VECTOR_KINDS, "volume-shape"),
 }
-VECTOR_PATTERN = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
+VECTOR_OR_NONE = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class Header:
 
     fields: dict[str, str]
     key_values: dict[str, str]
-    end: int
+    end_byte: int
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -114,8 +120,8 @@ def read(path: Path) -> Volume:
     with open_unpacked(path) as file:
         header = _read_header(path, file)
         _refuse_key_values(path, header)
-        encoding = _stored_encoding(path, header)
-        directions = _axis_directions(path, header)
+        encoding = _read_encoding(path, header)
+        directions = _read_axis_steps(path, header)
         grid = _grid_of_header(path, header, directions)
         vox_to_ras = _affine_of_header(path, header, directions)
         data_path = _data_file(path, header) if "data file" in header.fields else path
@@ -124,10 +130,10 @@ def read(path: Path) -> Volume:
             if data_path != path
             else nullcontext(file) as data_stream
         ):
-            stored_bytes = plain_bytes(data_stream) if encoding == "raw" else None
+            stored_bytes = count_plain_bytes(data_stream) if encoding == "raw" else None
             refuse_grid(path, grid, stored_bytes)
             stream = _voxel_stream(path, data_stream, header, encoding, grid, stored_bytes)
-            return read_grid(path, stream, grid, vox_to_ras)
+            return read_first_usable_frame(path, stream, grid, vox_to_ras)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -135,7 +141,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     as `read`."""
     with open_unpacked(path) as file:
         header = _read_header(path, file)
-    directions = _axis_directions(path, header)
+    directions = _read_axis_steps(path, header)
     return _grid_of_header(path, header, directions).shape, _affine_of_header(
         path, header, directions
     )
@@ -145,7 +151,7 @@ def _read_header(path: Path, file: BinaryIO) -> Header:
     """The header of an open file, which then stands at the first byte after it."""
     fields: dict[str, str] = {}
     key_values: dict[str, str] = {}
-    header_line(path, file)  # the magic
+    read_header_line(path, file)  # the magic
     while line := _next_line(path, file, fields):
         if line.startswith("#"):
             continue
@@ -156,7 +162,7 @@ def _read_header(path: Path, file: BinaryIO) -> Header:
             field_name, _, field_value = line.partition(":")
             fields[field_name.strip().lower()] = field_value.strip()
         else:
-            raise corrupt_field(path, "line", line, "field: value")
+            raise refusal_of_field(path, "line", line, "field: value")
         if "data file" not in fields and "datafile" in fields:
             fields["data file"] = fields.pop("datafile")
         if fields.get("data file", "").upper().startswith("LIST"):
@@ -169,7 +175,7 @@ def _next_line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
     """The next line; "" also at the end of a detached header, which need not end with an empty
     line."""
     try:
-        return header_line(path, file)
+        return read_header_line(path, file)
     except VolumeError as fault:
         if fault.code == "volume-truncated" and "data file" in fields:
             return ""
@@ -188,7 +194,7 @@ def _refuse_key_values(path: Path, header: Header) -> None:
         )
 
 
-def _required_field(path: Path, header: Header, *names: str) -> str:
+def _get_required_field(path: Path, header: Header, *names: str) -> str:
     """The value of the first of these fields that there is.  Raises VolumeError "volume-corrupt" without
     any."""
     value = next((header.fields[name] for name in names if name in header.fields), None)
@@ -200,11 +206,11 @@ def _required_field(path: Path, header: Header, *names: str) -> str:
     return value
 
 
-def _stored_encoding(path: Path, header: Header) -> str:
-    encoding = _required_field(path, header, "encoding")
+def _read_encoding(path: Path, header: Header) -> str:
+    encoding = _get_required_field(path, header, "encoding")
     if encoding.lower() in TEXT_ENCODINGS:
-        raise scattered_voxels(path, "encoding", encoding)
-    return ENCODINGS[one_of(path, "encoding", encoding, tuple(ENCODINGS))]
+        raise refusal_of_scattered_voxels(path, "encoding", encoding)
+    return ENCODING_BY_NAME[parse_choice(path, "encoding", encoding, tuple(ENCODING_BY_NAME))]
 
 
 def _grid_of_header(
@@ -212,10 +218,10 @@ def _grid_of_header(
 ) -> StoredGrid:
     """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every
     further axis counts frames."""
-    dimension = _dimension(path, header)
-    sizes = whole_numbers(path, "sizes", _required_field(path, header, "sizes"))
+    dimension = _read_dimension(path, header)
+    sizes = parse_whole_numbers(path, "sizes", _get_required_field(path, header, "sizes"))
     if len(sizes) != dimension:
-        raise corrupt_field(path, "sizes", times(sizes), f"{dimension} of them (dimension)")
+        raise refusal_of_field(path, "sizes", join_sizes(sizes), f"{dimension} of them (dimension)")
     spatial_axes = tuple(axis for axis, direction in enumerate(directions) if direction is not None)
     axis_kinds = header.fields.get("kinds", "").lower().split()
     for axis, axis_kind in enumerate(axis_kinds[:dimension]):
@@ -237,43 +243,49 @@ def _grid_of_header(
             "whole volume.",
         )
     return StoredGrid(
-        sizes, _dtype(path, header), (spatial_axes[0], spatial_axes[1], spatial_axes[2])
+        sizes, _read_dtype(path, header), (spatial_axes[0], spatial_axes[1], spatial_axes[2])
     )
 
 
-def _dimension(path: Path, header: Header) -> int:
+def _read_dimension(path: Path, header: Header) -> int:
     """The number of axes.  Raises VolumeError "volume-corrupt" unless it is 1 to 16."""
-    dimension_text = _required_field(path, header, "dimension")
-    dimension = whole_number(path, "dimension", dimension_text)
+    dimension_text = _get_required_field(path, header, "dimension")
+    dimension = parse_whole_number(path, "dimension", dimension_text)
     if not 1 <= dimension <= MAX_AXES:
-        raise corrupt_field(path, "dimension", dimension_text, f"1 to {MAX_AXES}")
+        raise refusal_of_field(path, "dimension", dimension_text, f"1 to {MAX_AXES}")
     return dimension
 
 
-def _dtype(path: Path, header: Header) -> np.dtype[Any]:
+def _read_dtype(path: Path, header: Header) -> np.dtype[Any]:
     """The type of a stored number, with its byte order.  Raises VolumeError for one that is none."""
-    type_name = " ".join(_required_field(path, header, "type").lower().split())
+    type_name = " ".join(_get_required_field(path, header, "type").lower().split())
     if type_name == "block":
         raise VolumeError(
             "volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again."
         )
     dtype = next(
-        (np.dtype(type_code) for type_code, type_names in TYPES.items() if type_name in type_names),
+        (
+            np.dtype(type_code)
+            for type_code, type_names in TYPE_NAMES_BY_DTYPE.items()
+            if type_name in type_names
+        ),
         None,
     )
     if dtype is None:
-        raise corrupt_field(path, "type", type_name, "a type of the NRRD format")
+        raise refusal_of_field(path, "type", type_name, "a type of the NRRD format")
     if dtype.itemsize == 1:
         return dtype
-    byte_order = one_of(path, "endian", _required_field(path, header, "endian"), ("little", "big"))
+    byte_order = parse_choice(
+        path, "endian", _get_required_field(path, header, "endian"), ("little", "big")
+    )
     return dtype.newbyteorder("<" if byte_order == "little" else ">")
 
 
-def _axis_directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
+def _read_axis_steps(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     """The step along each axis in the header's space and units; None for a non-spatial axis."""
     directions_text = header.fields.get("space directions")
     if directions_text is None or "space" not in header.fields:
-        raise missing_directions(
+        raise refusal_without_directions(
             path, "space directions" if directions_text is None else "named space"
         )
     space = header.fields["space"]
@@ -295,12 +307,12 @@ def _axis_directions(path: Path, header: Header) -> list[NDArray[np.float64] | N
             "left-posterior-superior or a sibling of it is wanted. Convert the original series again.",
         )
     axis_steps = [
-        None if match[1] is None else real_numbers(path, "space directions", match[1], 3, ",")
-        for match in VECTOR_PATTERN.finditer(directions_text)
+        None if match[1] is None else parse_real_numbers(path, "space directions", match[1], 3, ",")
+        for match in VECTOR_OR_NONE.finditer(directions_text)
     ]
-    dimension = _dimension(path, header)
-    if len(axis_steps) != dimension or VECTOR_PATTERN.sub("", directions_text).strip():
-        raise corrupt_field(path, "space directions", directions_text, f"{dimension} vectors")
+    dimension = _read_dimension(path, header)
+    if len(axis_steps) != dimension or VECTOR_OR_NONE.sub("", directions_text).strip():
+        raise refusal_of_field(path, "space directions", directions_text, f"{dimension} vectors")
     return [
         None if axis_step is None or np.isnan(axis_step).all() else axis_step
         for axis_step in axis_steps
@@ -320,20 +332,20 @@ def _affine_of_header(
             "Convert the original series again.",
         )
     units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", '"mm"').lower())) - {""}
-    if len(units) != 1 or not units <= UNITS_TO_MM.keys():
-        raise corrupt_field(
+    if len(units) != 1 or not units <= MM_BY_UNIT.keys():
+        raise refusal_of_field(
             path,
             "space units",
             header.fields["space units"],
-            f"one of {', '.join(UNITS_TO_MM)} for all axes",
+            f"one of {', '.join(MM_BY_UNIT)} for all axes",
         )
-    mm_per_unit = UNITS_TO_MM[units.pop()]
+    mm_per_unit = MM_BY_UNIT[units.pop()]
     affine = np.eye(4)
     affine[:3, :3] = np.stack(
         [axis_step for axis_step in directions if axis_step is not None], axis=1
     )
     coordinates = origin.strip().removeprefix("(").removesuffix(")")
-    affine[:3, 3] = real_numbers(path, "space origin", coordinates, 3, ",")
+    affine[:3, 3] = parse_real_numbers(path, "space origin", coordinates, 3, ",")
     affine = (
         np.diag(
             [*(np.asarray(RAS_SIGNS_BY_SPACE[header.fields["space"].lower()]) * mm_per_unit), 1.0]
@@ -347,8 +359,8 @@ def _affine_of_header(
 def _data_file(path: Path, header: Header) -> Path:
     name = header.fields["data file"]
     if name.upper().startswith("LIST") or ("%" in name and not path.with_name(name).exists()):
-        raise scattered_voxels(path, "data file", name)
-    return data_file_beside(path, "data file", name)
+        raise refusal_of_scattered_voxels(path, "data file", name)
+    return find_data_file(path, "data file", name)
 
 
 def _voxel_stream(
@@ -363,7 +375,7 @@ def _voxel_stream(
     the data file."""
     field_values = header.fields
     lines_before, bytes_before = (
-        whole_number(
+        parse_whole_number(
             path,
             field_name,
             field_values.get(field_name, field_values.get(field_name.replace(" ", ""), "0")),
@@ -371,10 +383,10 @@ def _voxel_stream(
         for field_name in ("line skip", "byte skip")
     )
     for _ in range(lines_before):
-        header_line(path, file)  # raises at the end of the file, or at 1 MiB
+        read_header_line(path, file)  # raises at the end of the file, or at 1 MiB
     if bytes_before == -1 and stored_bytes is not None:
-        file.seek(-grid.bytes, 2)
+        file.seek(-grid.byte_count, 2)
         bytes_before = 0
     stream = decode_stream(file, encoding)
-    skip(path, stream, bytes_before)
+    skip_bytes(path, stream, bytes_before)
     return stream

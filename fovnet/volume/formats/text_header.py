@@ -15,7 +15,7 @@ from fovnet.errors import VolumeError
 MAX_HEADER_BYTES = 1 << 20  # a DICOM header copied into key/value lines takes 100 KiB
 
 
-def header_line(path: Path, file: BinaryIO) -> str:
+def read_header_line(path: Path, file: BinaryIO) -> str:
     """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the
     header, or the header exceeds 1 MiB."""
     line = file.readline(MAX_HEADER_BYTES)
@@ -32,23 +32,23 @@ def header_line(path: Path, file: BinaryIO) -> str:
     return line.decode("utf-8", "replace").strip()
 
 
-def whole_numbers(path: Path, field: str, text: str) -> tuple[int, ...]:
+def parse_whole_numbers(path: Path, field: str, text: str) -> tuple[int, ...]:
     """The integers in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
     try:
         return tuple(int(word) for word in text.split())
     except ValueError as fault:
-        raise corrupt_field(path, field, text, "whole numbers") from fault
+        raise refusal_of_field(path, field, text, "whole numbers") from fault
 
 
-def whole_number(path: Path, field: str, text: str) -> int:
+def parse_whole_number(path: Path, field: str, text: str) -> int:
     """The one integer in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
-    numbers = whole_numbers(path, field, text)
+    numbers = parse_whole_numbers(path, field, text)
     if len(numbers) != 1:
-        raise corrupt_field(path, field, text, "one whole number")
+        raise refusal_of_field(path, field, text, "one whole number")
     return numbers[0]
 
 
-def real_numbers(
+def parse_real_numbers(
     path: Path, field: str, text: str, count: int, between: str | None = None
 ) -> NDArray[np.float64]:
     """(count,) the numbers in a field, with blanks or `between` between them.  Raises VolumeError
@@ -56,20 +56,20 @@ def real_numbers(
     try:
         numbers = np.array([float(word) for word in text.split(between)])
     except ValueError as fault:
-        raise corrupt_field(path, field, text, f"{count} numbers") from fault
+        raise refusal_of_field(path, field, text, f"{count} numbers") from fault
     if len(numbers) != count:
-        raise corrupt_field(path, field, text, f"{count} numbers")
+        raise refusal_of_field(path, field, text, f"{count} numbers")
     return numbers
 
 
-def one_of(path: Path, field: str, text: str, words: Sequence[str]) -> str:
+def parse_choice(path: Path, field: str, text: str, words: Sequence[str]) -> str:
     """The text, lower case, if it is among the words.  Raises VolumeError "volume-corrupt"."""
     if text.strip().lower() not in words:
-        raise corrupt_field(path, field, text, f"one of {', '.join(words)}")
+        raise refusal_of_field(path, field, text, f"one of {', '.join(words)}")
     return text.strip().lower()
 
 
-def corrupt_field(path: Path, field: str, value: str, expectation: str) -> VolumeError:
+def refusal_of_field(path: Path, field: str, value: str, expectation: str) -> VolumeError:
     """The refusal of a field with an invalid value."""
     return VolumeError(
         "volume-corrupt",
@@ -77,7 +77,7 @@ def corrupt_field(path: Path, field: str, value: str, expectation: str) -> Volum
     )
 
 
-def missing_directions(path: Path, missing: str) -> VolumeError:
+def refusal_without_directions(path: Path, missing: str) -> VolumeError:
     """The refusal of a volume whose header has no orientation."""
     return VolumeError(
         "volume-orientation",
@@ -86,7 +86,7 @@ def missing_directions(path: Path, missing: str) -> VolumeError:
     )
 
 
-def data_file_beside(path: Path, field: str, name: str) -> Path:
+def find_data_file(path: Path, field: str, name: str) -> Path:
     """The data file that a header names, with the separators of Windows too.
 
     Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a
@@ -100,14 +100,14 @@ def data_file_beside(path: Path, field: str, name: str) -> Path:
                 "and write only the file name into it.",
             )
     if not name or "\0" in name or len(name) > 255:
-        raise corrupt_field(path, field, name, "the name of a file")
+        raise refusal_of_field(path, field, name, "the name of a file")
     data_path = path.parent / name
     if "\\" in name and not data_path.exists():
         return path.parent.joinpath(*PureWindowsPath(name).parts)
     return data_path
 
 
-def scattered_voxels(path: Path, field: str, value: str) -> VolumeError:
+def refusal_of_scattered_voxels(path: Path, field: str, value: str) -> VolumeError:
     """The refusal of voxels stored in several files, or as text."""
     return VolumeError(
         "volume-encoding",

@@ -33,9 +33,9 @@ from scipy import ndimage
 
 from fovnet.volume.volume import Volume
 
-NOTE = "noise around the body, as bright as the body, made black"
-STEP_MM = 2.0
-NEAR_VOXELS = 5  # voxels across: what is "near" a voxel, and the smallest patch of noise
+BLACKENED_NOTE = "noise around the body, as bright as the body, made black"
+DIFFERENCE_STEP_MM = 2.0
+NEIGHBOURHOOD_VOXELS = 5  # voxels across: what is "near" a voxel, and the smallest patch of noise
 COARSE_GRAIN = 0.25  # uniform noise from black to white has a grain of 0.58
 LEAST_ACROSS_SHARE = 0.3
 # shares of the window: what is darker than DIM_SHARE is no bright noise; than DARK_SHARE, air of a magnitude image,
@@ -61,7 +61,7 @@ def has_noisy_air(volume: Volume, black: float, white: float) -> bool:
     sample_indices = np.unique(
         np.linspace(0, slice_count - 1, min(SAMPLE_SLICES, slice_count)).round().astype(int)
     )
-    sample_planes = _crop_dark(_window_shares(volume.voxels[:, :, sample_indices], black, white))
+    sample_planes = _crop_dark(_scale_to_window(volume.voxels[:, :, sample_indices], black, white))
     if (
         min(sample_planes.shape[:2]) < 2 * BLOCK_VOXELS
         or (_block_means(sample_planes) < DARK_SHARE).mean() > MAX_DARK_SHARE
@@ -69,7 +69,7 @@ def has_noisy_air(volume: Volume, black: float, white: float) -> bool:
         return False
     is_noise = np.stack(
         [
-            noise(sample_planes[:, :, slice_index], volume.spacing_mm)
+            find_noise(sample_planes[:, :, slice_index], volume.spacing_mm)
             for slice_index in range(sample_planes.shape[2])
         ],
         axis=2,
@@ -89,17 +89,17 @@ def blacken_noise(volume: Volume, black: float, white: float) -> Volume:
     voxels = volume.voxels.copy()
     for slice_index in range(voxels.shape[2]):
         plane = voxels[:, :, slice_index]
-        plane[noise(_window_shares(plane, black, white), volume.spacing_mm)] = black
-    return replace(volume, voxels=voxels, notes=(*volume.notes, NOTE))
+        plane[find_noise(_scale_to_window(plane, black, white), volume.spacing_mm)] = black
+    return replace(volume, voxels=voxels, notes=(*volume.notes, BLACKENED_NOTE))
 
 
-def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:
+def find_noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of
     at least NEAR_VOXELS × NEAR_VOXELS voxels."""
-    mean_nearby = _near_mean(plane)
+    mean_nearby = _neighbourhood_mean(plane)
     noise_limit = np.float32(COARSE_GRAIN * 0.6745 * math.sqrt(6)) * mean_nearby
     rough_i, rough_j = (
-        _near_mean(
+        _neighbourhood_mean(
             (_second_differences(plane, axis, float(spacing_mm[axis])) > noise_limit).astype(
                 np.float32
             )
@@ -110,10 +110,11 @@ def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]
     smoother = np.minimum(rough_i, rough_j)
     is_rough = (rougher > 0.5) & (smoother > LEAST_ACROSS_SHARE) & (mean_nearby >= DIM_SHARE)
     is_patch_centre = ndimage.minimum_filter(
-        is_rough.view(np.uint8), size=NEAR_VOXELS, mode="constant", cval=1
+        is_rough.view(np.uint8), size=NEIGHBOURHOOD_VOXELS, mode="constant", cval=1
     )
     return np.asarray(
-        ndimage.maximum_filter(is_patch_centre, size=NEAR_VOXELS, mode="constant"), dtype=bool
+        ndimage.maximum_filter(is_patch_centre, size=NEIGHBOURHOOD_VOXELS, mode="constant"),
+        dtype=bool,
     )
 
 
@@ -121,7 +122,7 @@ def _second_differences(plane: Floats32, axis: int, spacing_mm: float) -> Floats
     """|x[i-d] - 2 x[i] + x[i+d]| along an axis of a slice, mirrored at its ends, with d voxels
     about STEP_MM."""
     length = plane.shape[axis]
-    step_voxels = min(max(1, round(STEP_MM / spacing_mm)), length - 1)
+    step_voxels = min(max(1, round(DIFFERENCE_STEP_MM / spacing_mm)), length - 1)
     padding = [(0, 0), (0, 0)]
     padding[axis] = (step_voxels, step_voxels)
     padded_plane = np.pad(plane, padding, mode="reflect")
@@ -140,7 +141,7 @@ def _crop_dark(planes: Floats32) -> Floats32:
     return planes[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def _window_shares(voxels: Floats32, black: float, white: float) -> Floats32:
+def _scale_to_window(voxels: Floats32, black: float, white: float) -> Floats32:
     """Intensities as shares of a window, from 0 (black, or darker) to 1 (white, or brighter)."""
     with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white, not a warning
         return np.asarray(
@@ -149,9 +150,9 @@ def _window_shares(voxels: Floats32, black: float, white: float) -> Floats32:
         )
 
 
-def _near_mean(values: Floats32) -> Floats32:
+def _neighbourhood_mean(values: Floats32) -> Floats32:
     """The mean over NEAR_VOXELS × NEAR_VOXELS voxels of a slice."""
-    return np.asarray(ndimage.uniform_filter(values, size=NEAR_VOXELS), dtype=np.float32)
+    return np.asarray(ndimage.uniform_filter(values, size=NEIGHBOURHOOD_VOXELS), dtype=np.float32)
 
 
 def _block_means(planes: Floats32) -> Floats32:

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.gradients import BINS, CELL_PIXELS, histograms
-from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 WHITE_QUANTILE = 0.98  # quantile of the central pixels that is scaled to 1
 # of 255, least value scaled to 1: a picture without brighter pixels is noise, and is not amplified
 LEAST_WHITE = 20.0
-SCALE_PIXELS = SIDE // 2
+SCALE_PIXELS = SIDE_PIXELS // 2
 OUTLINE_SHAPE = (2, SCALE_PIXELS // CELL_PIXELS, SCALE_PIXELS // CELL_PIXELS, BINS)
 
 
-def outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:
+def compute_outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:
     """The outlines (n, 2, 8, 8, 8) of pictures (n, 128, 128)."""
     pixels = pictures.astype(np.float32)
     central_range = slice(SCALE_PIXELS // 2, SCALE_PIXELS // 2 + SCALE_PIXELS)

@@ -22,14 +22,14 @@ class Placing:
     volume: NDArray[np.int64]
     z_mm: NDArray[np.float64]
 
-    def neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find_neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """(2, m) rows of the slices below and above the slices in rows (m,); at the ends of a
         volume the slice itself."""
         neighbours = np.clip(np.stack([rows - 1, rows + 1]), 0, len(self.volume) - 1)
         return np.where(self.volume[neighbours] == self.volume[rows], neighbours, rows)
 
     @property
-    def runs(self) -> NDArray[np.int64]:
+    def row_ranges(self) -> NDArray[np.int64]:
         """(v, 2) first row of each volume, and the one after its last."""
         edges = np.flatnonzero(np.diff(self.volume)) + 1
         return np.stack([np.append(0, edges), np.append(edges, len(self.volume))], axis=1)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-SIDE = 128
+SIDE_PIXELS = 128
 """Pixels along each side of a slice."""
 
 BAND_ROWS = (
@@ -24,11 +24,11 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
     Source: Heckbert (1989), *Fundamentals of Texture Mapping and Image Warping*, section 3.5; the
     same filter as Pillow's BILINEAR resize.
     """
-    target_mm = side_mm / SIDE
+    target_mm = side_mm / SIDE_PIXELS
     # padding pixels whose centre is inside
     padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))
     centres_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
-    target_centres_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * target_mm
+    target_centres_mm = (np.arange(SIDE_PIXELS) + 0.5 - SIDE_PIXELS / 2) * target_mm
     distances_mm = np.abs(target_centres_mm[:, None] - centres_mm)
     weights = np.maximum(0.0, 1.0 - distances_mm / max(target_mm, spacing_mm))
     weights /= weights.sum(axis=1, keepdims=True)
@@ -50,16 +50,16 @@ class Resize:
             Band(band.rows, band.columns, np.ascontiguousarray(band.weights.T))
             for band in _bands_of_weights(across)
         ]
-        self._half = np.zeros((len(down), across.shape[1]), np.float32)
-        self._whole = np.zeros((len(down), len(across)), np.float32)
+        self._columns_resized = np.zeros((len(down), across.shape[1]), np.float32)
+        self._resized = np.zeros((len(down), len(across)), np.float32)
 
     def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
         """(128, 128) float32, overwritten by the next call."""
         for rows, columns, weights in self._down:
-            np.matmul(weights, plane[columns], out=self._half[rows])
+            np.matmul(weights, plane[columns], out=self._columns_resized[rows])
         for rows, columns, weights in self._across:
-            np.matmul(self._half[:, columns], weights, out=self._whole[:, rows])
-        return self._whole
+            np.matmul(self._columns_resized[:, columns], weights, out=self._resized[:, rows])
+        return self._resized
 
 
 class Band(NamedTuple):

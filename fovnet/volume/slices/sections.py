@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.resizing import SIDE, resize_weights
+from fovnet.volume.slices.resizing import SIDE_PIXELS, resize_weights
 
 PIXEL_MM = 4.0
 # pixels of a slice averaged on either side of the middle, 28 mm of 400, so that noise is not taken for a body
-SLAB_REACH = 4
+SLAB_REACH_PIXELS = 4
 
 Floats = NDArray[np.float32]
 
@@ -32,26 +32,26 @@ class Sections:
 
     pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's
             right to the left; 512 mm wide, with the same centre as the slices
-    row     (n,) int64 of each slice
-    low     (n,) int64 the first row of its volume
-    high    (n,) int64 the one after its last
+    row_of_slice     (n,) int64 of each slice
+    first_row_of_volume     (n,) int64 the first row of its volume
+    row_after_volume    (n,) int64 the one after its last
     """
 
     pixels: NDArray[np.uint8]
-    row: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    row_of_slice: NDArray[np.int64]
+    first_row_of_volume: NDArray[np.int64]
+    row_after_volume: NDArray[np.int64]
 
 
-def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
+def make_sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     """The sections of all volumes of slices (n, 128, 128)."""
     slice_count = len(placing.volume)
-    section_parts = [np.zeros((2, 0, SIDE), np.uint8)]
+    section_parts = [np.zeros((2, 0, SIDE_PIXELS), np.uint8)]
     row_count = 0
     row_of_slice, first_row_of_volume, row_after_volume = (
         np.zeros(slice_count, np.int64) for _ in range(3)
     )
-    for first_row, row_after in placing.runs.tolist():
+    for first_row, row_after in placing.row_ranges.tolist():
         volume_sections, rows_in_volume = _sections_of_volume(
             pixels[first_row:row_after],
             placing.z_mm[first_row:row_after],
@@ -67,15 +67,17 @@ def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     )
 
 
-def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
+def make_sections_of_slices(
+    pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing
+) -> Sections:
     """The sections of the volumes that contain the slices `rows` (m,), with the positions of these
     slices; no other volume is read."""
-    runs = placing.runs
+    runs = placing.row_ranges
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
     volume_rows = np.concatenate(
         [np.arange(first_row, row_after) for first_row, row_after in runs.tolist()]
     )
-    volume_sections = sections(
+    volume_sections = make_sections(
         pixels[volume_rows],
         Placing(
             placing.sides_mm[volume_rows], placing.volume[volume_rows], placing.z_mm[volume_rows]
@@ -84,9 +86,9 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
     position_in_volumes = np.searchsorted(volume_rows, rows)
     return Sections(
         volume_sections.pixels,
-        volume_sections.row[position_in_volumes],
-        volume_sections.low[position_in_volumes],
-        volume_sections.high[position_in_volumes],
+        volume_sections.row_of_slice[position_in_volumes],
+        volume_sections.first_row_of_volume[position_in_volumes],
+        volume_sections.row_after_volume[position_in_volumes],
     )
 
 
@@ -94,29 +96,29 @@ def _sections_of_volume(
     pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """(the two sections (2, r, 128) of a volume, the row (s,) of each slice)."""
-    middle_row, middle_column = middle(pixels)
+    middle_row, middle_column = find_brightness_centre(pixels)
     sagittal = pixels[
-        :, :, max(0, middle_column - SLAB_REACH) : middle_column + SLAB_REACH + 1
+        :, :, max(0, middle_column - SLAB_REACH_PIXELS) : middle_column + SLAB_REACH_PIXELS + 1
     ].mean(axis=2, dtype=np.float32)
-    coronal = pixels[:, max(0, middle_row - SLAB_REACH) : middle_row + SLAB_REACH + 1].mean(
-        axis=1, dtype=np.float32
-    )
-    row_weights, row_of_slice = rows_along(z_mm)
-    column_weights = resize_weights(SIDE, side_mm / SIDE, PIXEL_MM * SIDE)
+    coronal = pixels[
+        :, max(0, middle_row - SLAB_REACH_PIXELS) : middle_row + SLAB_REACH_PIXELS + 1
+    ].mean(axis=1, dtype=np.float32)
+    row_weights, row_of_slice = resample_rows(z_mm)
+    column_weights = resize_weights(SIDE_PIXELS, side_mm / SIDE_PIXELS, PIXEL_MM * SIDE_PIXELS)
     both_sections = np.stack(
         [row_weights @ section @ column_weights.T for section in (sagittal, coronal)]
     )
     return np.clip(both_sections + np.float32(0.5), 0, 255).astype(np.uint8), row_of_slice
 
 
-def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
+def find_brightness_centre(pixels: NDArray[np.uint8]) -> tuple[int, int]:
     """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside
     the centre of the image."""
     mean_picture = pixels.mean(axis=0, dtype=np.float32)
     total_brightness = float(mean_picture.sum())
     if not total_brightness:
-        return SIDE // 2, SIDE // 2
-    pixel_index = np.arange(SIDE, dtype=np.float32)
+        return SIDE_PIXELS // 2, SIDE_PIXELS // 2
+    pixel_index = np.arange(SIDE_PIXELS, dtype=np.float32)
     row, column = (
         float((mean_picture.sum(axis=axis) * pixel_index).sum()) / total_brightness
         for axis in (1, 0)
@@ -124,7 +126,7 @@ def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
     return round(row), round(column)
 
 
-def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
+def resample_rows(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
     """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that
     contains each slice).
 

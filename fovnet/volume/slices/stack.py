@@ -14,11 +14,16 @@ from fovnet.machine.threads import one_thread
 from fovnet.volume import both_signs
 from fovnet.volume.checks import refuse_plane
 from fovnet.volume.formats import nifti
-from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
+from fovnet.volume.intensity import (
+    BLACK_PERCENTILE,
+    CLIP_PERCENTILE,
+    WHITE_PERCENTILE,
+    estimate_window,
+)
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices import noisy_air
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.resizing import SIDE, Resize, resize_weights
+from fovnet.volume.slices.resizing import SIDE_PIXELS, Resize, resize_weights
 from fovnet.volume.sources.source import Source, read, source_of
 from fovnet.volume.volume import Images, Volume
 
@@ -27,7 +32,7 @@ ALGORITHM = 1
 remade, and old networks refused."""
 
 # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
-GROUP_SLACK = 0.1
+GROUP_SLACK_SLICES = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,15 @@ class SliceStack:
     pixels      (s, 128, 128) uint8; rows run front→back and columns right→left (radiological: the patient's
                 right is on the left)
     z_mm        (s,) float64, scanner height of each cut's centre, ascending
-    covers      (s, 2) int64, first and last slice (inclusive) of the RAS volume that are averaged in the cut
+    slice_ranges      (s, 2) int64, first and last slice (inclusive) of the RAS volume that are averaged in the cut
     side_mm     side length of a slice in mm (square: the shorter side of the volume is padded with 0)
     vox_to_ras  (4, 4) affine of the RAS volume whose slices `covers` counts
     source      path
     checksum    SHA-256 of the file
     notes       on what was done, in sentences
-    counted         (s,) int64, the slice of the closest-canonical volume at each cut's middle, as regions.tsv
+    label_slices    (s,) int64, the slice of the closest-canonical volume at each cut's middle, as regions.tsv
                     counts slices
-    counted_slices  number of slices of that volume.  Both None unless the volume was resampled, when they
+    label_slice_count  number of slices of that volume.  Both None unless the volume was resampled, when they
                     differ from `covers`
     images          the source images (DICOM), one per slice that `covers` counts if images.axis is 2; else
                     every cut crosses many of them.  None for other formats
@@ -67,36 +72,38 @@ class SliceStack:
 
     pixels: NDArray[np.uint8]
     z_mm: NDArray[np.float64]
-    covers: NDArray[np.int64]
+    slice_ranges: NDArray[np.int64]
     side_mm: float
     vox_to_ras: NDArray[np.float64]
     source: str
     checksum: str
     notes: tuple[str, ...] = ()
-    counted: NDArray[np.int64] | None = None
-    counted_slices: int | None = None
+    label_slices: NDArray[np.int64] | None = None
+    label_slice_count: int | None = None
     images: Images | None = None
 
     @property
-    def middle(self) -> NDArray[np.int64]:
+    def middle_slices(self) -> NDArray[np.int64]:
         """(s,) the slice at the middle of each cut, as regions.tsv counts slices; of an even group
         the lower of the two."""
-        return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
+        return (
+            self.slice_ranges.sum(axis=1) // 2 if self.label_slices is None else self.label_slices
+        )
 
     @property
     def edges_mm(self) -> NDArray[np.float64]:
         """(s + 1,) scanner heights of the cuts' edges, feet to head: the outer faces of the slices
         they average, so that a last cut of more slices than the others, and a single cut, have
         their true thickness."""
-        return edges_of(self.z_mm, self.covers, self.vox_to_ras)
+        return compute_edges_mm(self.z_mm, self.slice_ranges, self.vox_to_ras)
 
     @property
-    def noise_blackened(self) -> bool:
+    def is_noise_blackened(self) -> bool:
         """Whether noise around the body was made black."""
-        return noisy_air.NOTE in self.notes
+        return noisy_air.BLACKENED_NOTE in self.notes
 
     @property
-    def in_template(self) -> bool:
+    def is_in_template(self) -> bool:
         """Whether heights are in the coordinates of a template, not the scanner's."""
         return nifti.TEMPLATE_NOTE in self.notes
 
@@ -108,7 +115,7 @@ class SliceStack:
     @property
     def has_both_signs(self) -> bool:
         """Whether the values lie on both sides of the background, as in maps."""
-        return both_signs.NOTE in self.notes
+        return both_signs.BOTH_SIGNS_NOTE in self.notes
 
     @property
     def placing(self) -> Placing:
@@ -120,7 +127,7 @@ class SliceStack:
         )
 
 
-def edges_of(
+def compute_edges_mm(
     z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers`
@@ -136,7 +143,7 @@ def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> Slice
     slicing = slicing or Slicing()
     volume = to_ras(read(source), slicing.max_tilt_deg)
     refuse_plane(volume)
-    return cut(
+    return cut_slices(
         volume,
         target_spacing_mm=slicing.target_spacing_mm,
         checksum=source.checksum,
@@ -144,7 +151,7 @@ def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> Slice
     )
 
 
-def cut(
+def cut_slices(
     volume: Volume,
     *,
     target_spacing_mm: float = 3.0,
@@ -158,11 +165,11 @@ def cut(
     once. Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise
     around the body that is as bright as the body.
     """
-    black, white = window(volume.voxels)
+    black, white = estimate_window(volume.voxels)
     if blacken_noise and noisy_air.has_noisy_air(volume, black, white):
         volume = noisy_air.blacken_noise(volume, black, white)
-        black, white = window(volume.voxels)
-    covers = groups(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
+        black, white = estimate_window(volume.voxels)
+    covers = group_slices(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
     columns_mm, rows_mm = (volume.spacing_mm[:2] * volume.voxels.shape[:2]).tolist()
     side_mm = max(columns_mm, rows_mm)
     # Axis 0 runs to the patient's right and axis 1 to the front; the picture begins at the right and at the
@@ -179,19 +186,19 @@ def cut(
     )
     black_grey -= np.float32(0.5)
     resize_plane = Resize(row_weights * grey_per_intensity, column_weights)
-    pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
+    pixels = np.empty((len(covers), SIDE_PIXELS, SIDE_PIXELS), dtype=np.uint8)
     # a voxel 1e35 times the window is white, not a warning
     with one_thread(), np.errstate(over="ignore"):
-        for cut_index, plane in enumerate(_mean_planes(volume.voxels, covers)):
+        for cut_index, plane in enumerate(_average_groups(volume.voxels, covers)):
             # + 0.5 in the floor: the cast rounds
             pixels[cut_index] = np.clip(resize_plane(plane) - black_grey, 0.0, 255.0)
     heights_mm = volume.slice_heights_mm()
     z_mm = (heights_mm[covers[:, 0]] + heights_mm[covers[:, 1]]) / 2
     counted = None
     counted_slices = None
-    if volume.counted_z_mm is not None:
-        counted = np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
-        counted_slices = len(volume.counted_z_mm)
+    if volume.label_slice_z_mm is not None:
+        counted = np.abs(volume.label_slice_z_mm - z_mm[:, None]).argmin(axis=1)
+        counted_slices = len(volume.label_slice_z_mm)
     return SliceStack(
         pixels,
         z_mm,
@@ -201,13 +208,13 @@ def cut(
         source=volume.source,
         checksum=checksum,
         notes=volume.notes + _grouping_note(covers),
-        counted=counted,
-        counted_slices=counted_slices,
+        label_slices=counted,
+        label_slice_count=counted_slices,
         images=volume.images,
     )
 
 
-def slice_format(slicing: Slicing) -> dict[str, Any]:
+def describe_slice_format(slicing: Slicing) -> dict[str, Any]:
     """The settings that determine the content of a slice, as JSON facts: a network is valid only
     for the format it was trained on.
 
@@ -217,13 +224,13 @@ def slice_format(slicing: Slicing) -> dict[str, Any]:
     return {
         "target_spacing_mm": slicing.target_spacing_mm,
         "max_tilt_deg": slicing.max_tilt_deg,
-        "side": SIDE,
+        "side": SIDE_PIXELS,
         "window_percentiles": percentiles,
         "algorithm": ALGORITHM,
     }
 
 
-def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
+def group_slices(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
     """(s, 2) first and last slice of each group of neighbours, counted from the feet; every slice
     is in exactly one.
 
@@ -231,13 +238,13 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
     (less a tenth of a slice); the last also takes the up to n - 1 left over, since a smaller group
     of their own would be noisier and too near.
     """
-    group_size = max(1, int(np.ceil(target_spacing_mm / spacing_mm - GROUP_SLACK)))
+    group_size = max(1, int(np.ceil(target_spacing_mm / spacing_mm - GROUP_SLACK_SLICES)))
     first_slices = np.arange(max(1, slices // group_size), dtype=np.int64) * group_size
     last_slices = np.append(first_slices[1:] - 1, slices - 1)
     return np.stack([first_slices, last_slices], axis=1)
 
 
-def _mean_planes(
+def _average_groups(
     voxels: NDArray[np.float32], covers: NDArray[np.int64]
 ) -> Iterator[NDArray[np.float32]]:
     """The mean plane (j, i) of each group, summed slice by slice, so that the result does not

@@ -18,27 +18,33 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fovnet.errors import VolumeError
-from fovnet.records import BLANKED, digest
+from fovnet.records import BLANK_BY_CHARACTER, digest
 from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
-    OTHER_VOLUMES,
+    OTHER_VOLUME_SUFFIXES,
     PAIR_SUFFIXES,
     DicomObject,
-    Unread,
+    UnreadObject,
     files_under,
-    kind_of_document,
+    find_document_kind,
 )
-from fovnet.volume.dicom.survey import Advance, file_stamp, forget, survey, survey_items
-from fovnet.volume.dicom.table import series_row, unread_row
+from fovnet.volume.dicom.survey import (
+    ProgressReport,
+    file_stamp,
+    forget_survey,
+    survey,
+    survey_objects,
+)
+from fovnet.volume.dicom.table import make_series_row, make_unread_row
 from fovnet.volume.sources.kind import FileKind, file_kind
-from fovnet.volume.sources.other_formats import unread_image
-from fovnet.volume.sources.readers import DICOM, has_reader, reader_of, volume_name
+from fovnet.volume.sources.other_formats import recognise_unread_image
+from fovnet.volume.sources.readers import DICOM_READER, find_reader, has_reader, volume_name
 from fovnet.volume.sources.source import Source, source_of
 from fovnet.words import several
 
-SUFFIXES = (
-    *(suffix for suffix in OTHER_VOLUMES if suffix not in PAIR_SUFFIXES),
+VOLUME_SUFFIXES = (
+    *(suffix for suffix in OTHER_VOLUME_SUFFIXES if suffix not in PAIR_SUFFIXES),
     ".dcm",
     ".ima",
     ".zip",
@@ -47,7 +53,7 @@ SUFFIXES = (
 instead of ignored."""
 
 # a table blanks these, and would differ from the JSON
-CONTROL_CHARACTERS = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
+CONTROL_CHARACTERS = re.compile(f"[{''.join(map(chr, BLANK_BY_CHARACTER))}]+")
 # bytes of a volume_id: <volume_id>.json and its temporary name must fit into the 255 of a file name
 MAX_ID_BYTES = 200
 RESERVED_IDS = ("found",)  # found.json lists the DICOM series
@@ -60,51 +66,51 @@ MAX_ENDINGS_SHOWN = 5  # kinds of files that the refusal of a folder counts
 class SeriesExtent(NamedTuple):
     """The files of a DICOM series on disk.
 
-    bytes   of all of them; of an archive, of the whole
+    byte_count   of all of them; of an archive, of the whole
     digest  changes when they or the notes on the series do
     """
 
-    bytes: int
+    byte_count: int
     digest: str
 
 
 @dataclass(frozen=True)
 class Discovery:
-    """The result of `find`.
+    """The result of `find_volumes`.
 
     sources         what to read, each once
-    series          a row of `dicom.table` for every DICOM series, those set aside included
-    passed          files in folders that do not look like volumes, except those named like a volume beside
+    series_rows     a row of `dicom.table` for every DICOM series, those set aside included
+    passed_paths    files in folders that do not look like volumes, except those named like a volume beside
                     them (`.img`, `.raw`, `.json`); links to folders; and what is hidden but looks like a
                     volume or a folder with some
     extent_by_path  of every series to read
     """
 
     sources: list[Source]
-    series: list[dict[str, Any]]
-    passed: list[Path]
+    series_rows: list[dict[str, Any]]
+    passed_paths: list[Path]
     extent_by_path: dict[Path, SeriesExtent]
 
     @property
-    def volumes(self) -> list[Path]:
+    def volume_paths(self) -> list[Path]:
         """The paths of the sources."""
         return [source.path for source in self.sources]
 
 
 @dataclass(frozen=True)
 class _Inquiry:
-    """What `find` was asked, and what it knows of files that it has opened.
+    """What `find_volumes` was asked, and what it knows of files that it has opened.
 
-    include, show_ids, progress  as in `find`
+    include, show_ids, progress  as in `find_volumes`
     source_by_path               of the paths given, and of files in folders that may be volumes
     """
 
-    include: Collection[str]
+    included_kinds: Collection[str]
     show_ids: bool
-    progress: Advance | None
+    progress: ProgressReport | None
     source_by_path: dict[Path, Source] = field(default_factory=dict)
 
-    def source(self, path: Path) -> Source:
+    def get_source(self, path: Path) -> Source:
         """The source at a path."""
         return self.source_by_path.get(path) or source_of(path)
 
@@ -113,29 +119,29 @@ class _Inquiry:
 class _Listing:
     """What was found under one path.
 
-    volumes         paths to read
-    rows            of DICOM series and objects that could not be used, as in `Discovery.series`
+    volume_paths    paths to read
+    series_rows     of DICOM series and objects that could not be used, as in `Discovery.series_rows`
     extent_by_path  of the series to read
-    passed          as in `Discovery`
+    passed_paths    as in `Discovery`
     """
 
-    volumes: list[Path]
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    volume_paths: list[Path]
+    series_rows: list[dict[str, Any]] = field(default_factory=list)
     extent_by_path: dict[Path, SeriesExtent] = field(default_factory=dict)
-    passed: list[Path] = field(default_factory=list)
+    passed_paths: list[Path] = field(default_factory=list)
 
 
-def find(
+def find_volumes(
     paths: Sequence[Path],
     include: Collection[str] = (),
     *,
     show_ids: bool = False,
-    progress: Advance | None = None,
+    progress: ProgressReport | None = None,
 ) -> Discovery:
     """The volumes to read: every file given by name, files in folders that look like volumes, and
     DICOM series; sorted within a folder.
 
-    include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
+    include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE_KINDS`)
     progress  told after each DICOM header of a folder or an archive (done, total)
     If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
     Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
@@ -159,29 +165,29 @@ def find(
         if siblings and path != siblings[0]:
             continue  # handled with the first file of its folder
         listing = _list_path(kind, siblings, inquiry)
-        passed.update(dict.fromkeys(listing.passed))
+        passed.update(dict.fromkeys(listing.passed_paths))
         extent_by_path |= listing.extent_by_path
-        row_by_key |= {_row_key(row): row for row in listing.rows}
-        if listing.volumes:
-            volumes.update(dict.fromkeys(listing.volumes))
+        row_by_key |= {_key_of_row(row): row for row in listing.series_rows}
+        if listing.volume_paths:
+            volumes.update(dict.fromkeys(listing.volume_paths))
             continue
-        if listing.rows or not kind.is_folder:
+        if listing.series_rows or not kind.is_folder:
             volumes[path] = None  # refused by name
         elif path not in volumes and kind_by_path.keys().isdisjoint(path.parents):
             empty_folders.append(path)
     if not volumes:
         raise _refusal_of_nothing(list(kind_by_path), passed)
     return Discovery(
-        sources=[inquiry.source(path) for path in _unique_paths([*volumes, *empty_folders])],
-        series=list(row_by_key.values()),
-        passed=[path for path in passed if path not in volumes],
+        sources=[inquiry.get_source(path) for path in _unique_paths([*volumes, *empty_folders])],
+        series_rows=list(row_by_key.values()),
+        passed_paths=[path for path in passed if path not in volumes],
         extent_by_path=extent_by_path,
     )
 
 
 def _is_file_of_dicom(kind: FileKind) -> bool:
     """Whether a path given by name is a DICOM file."""
-    return kind.is_file and not kind.digits and _seeming_role(kind) == "DICOM"
+    return kind.is_file and not kind.series_id and _guess_role(kind) == "DICOM"
 
 
 def _list_path(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _Listing:
@@ -194,42 +200,42 @@ def _list_path(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _
         return _list_dicom(path.parent, inquiry, only=frozenset(siblings))
     if siblings:
         return _list_dicom(path, inquiry, [DicomObject(path)])
-    if kind.digits or kind.is_closed:
+    if kind.series_id or kind.is_closed:
         return _Listing([path])
     if kind.is_folder:
         return _list_folder(path, inquiry)
-    if kind.is_file and _seeming_role(kind) == "archive":
+    if kind.is_file and _guess_role(kind) == "archive":
         return _list_dicom(path, inquiry)
     return _Listing([path])
 
 
-def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _key_of_row(row: Mapping[str, Any]) -> tuple[str, ...]:
     """What rows of the same series or object have in common."""
     return tuple(str(row.get(name, "")) for name in ("path", "series", "reason"))
 
 
 @dataclass(frozen=True)
 class PassedOver:
-    """What `find` passed over, in its order.
+    """What `find_volumes` passed over, in its order.
 
     files   that do not look like volumes
-    linked  links to folders
-    hidden  files and folders that may be or hold volumes
+    folder_links  links to folders
+    hidden_paths  files and folders that may be or hold volumes
     """
 
     files: list[Path]
-    linked: list[Path]
-    hidden: list[Path]
+    folder_links: list[Path]
+    hidden_paths: list[Path]
 
     @classmethod
-    def of(cls, passed: Iterable[Path]) -> PassedOver:
-        """Of `Discovery.passed`."""
+    def of_paths(cls, passed: Iterable[Path]) -> PassedOver:
+        """Of `Discovery.passed_paths`."""
         passed_over = cls([], [], [])
         for path in passed:
             if path.name.startswith("."):
-                passed_over.hidden.append(path)
+                passed_over.hidden_paths.append(path)
             elif os.path.isdir(path):  # noqa: PTH112  (is_dir raises in a closed folder)
-                passed_over.linked.append(path)
+                passed_over.folder_links.append(path)
             else:
                 passed_over.files.append(path)
         return passed_over
@@ -239,7 +245,7 @@ class PassedOver:
         """The files that hold an image which fovnet does not read, by (kind, one thing to try)."""
         paths_by_kind: dict[tuple[str, str], list[Path]] = {}
         for path in self.files:
-            kind_and_remedy = unread_image(path)
+            kind_and_remedy = recognise_unread_image(path)
             if kind_and_remedy:
                 paths_by_kind.setdefault(kind_and_remedy, []).append(path)
         return paths_by_kind
@@ -247,14 +253,14 @@ class PassedOver:
 
 def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     """The refusal of paths that have nothing to read: what there is, by kind, and one thing to try."""
-    passed_over = PassedOver.of(passed)
+    passed_over = PassedOver.of_paths(passed)
     files = passed_over.files
-    hidden = passed_over.hidden
-    linked = passed_over.linked
+    hidden = passed_over.hidden_paths
+    linked = passed_over.folder_links
     contents_phrase = ""
     if files:
         verb = "is" if len(files) == 1 else "are"
-        contents_phrase = f"; there {verb} {count_endings(files)}"
+        contents_phrase = f"; there {verb} {count_file_endings(files)}"
     hints = [
         f"{several(len(paths_of_kind), 'file')}, {paths_of_kind[0].name} for example: {kind}. {remedy}"
         for (kind, remedy), paths_of_kind in passed_over.unread_images.items()
@@ -271,11 +277,11 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
     return VolumeError(
         "volumes-none",
         f"{', '.join(map(str, paths))}: no file that looks like a volume "
-        f"({', '.join(SUFFIXES)}){contents_phrase}; {hint}",
+        f"({', '.join(VOLUME_SUFFIXES)}){contents_phrase}; {hint}",
     )
 
 
-def count_endings(files: Sequence[Path]) -> str:
+def count_file_endings(files: Sequence[Path]) -> str:
     """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without
     ending"."""
     file_counts = Counter(_ending_of_file(path) for path in files)
@@ -302,13 +308,13 @@ def _hides_volumes(hidden: Path) -> bool:
     if hidden.name.startswith("._") or hidden.name in PROGRAM_FOLDERS:
         return False
     if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
-        return hidden.name.lower().endswith(SUFFIXES)
+        return hidden.name.lower().endswith(VOLUME_SUFFIXES)
     files = (
         Path(parent, file_name)
         for parent, _, file_names in os.walk(hidden)
         for file_name in file_names
     )
-    return any(_seeming_role(file_kind(path)) for path in islice(files, MAX_HIDDEN_FILES))
+    return any(_guess_role(file_kind(path)) for path in islice(files, MAX_HIDDEN_FILES))
 
 
 def _unique_paths(paths: Iterable[Path]) -> list[Path]:
@@ -338,7 +344,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     archives: list[Path] = []
     for path in files_under(folder, links, hidden):
         kind = file_kind(path)
-        role = _seeming_role(kind)
+        role = _guess_role(kind)
         if role == "DICOM":
             dicom_files.append(DicomObject(path))
             continue
@@ -351,45 +357,47 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
             continue
         archives.append(path)
         listing = _list_dicom(path, inquiry)
-        if not listing.rows and _is_document(path):
+        if not listing.series_rows and _is_document(path):
             skipped_files.append(path)
             continue
-        rows += listing.rows
+        rows += listing.series_rows
         extent_by_path |= listing.extent_by_path
         inquiry.source_by_path[path] = Source.of(kind)
-        if not listing.volumes and any(row["kind"] != "unreadable" for row in listing.rows):
+        if not listing.volume_paths and any(
+            row["kind"] != "unreadable" for row in listing.series_rows
+        ):
             archives_set_aside.append(path)
         else:
-            volumes += listing.volumes or [path]
+            volumes += listing.volume_paths or [path]
     # an archive that is called like DICOM is no object of the folder
     has_namesakes = any(path.name.lower().endswith((".dcm", ".ima")) for path in archives)
     dicom_survey = (
-        survey_items(dicom_files, inquiry.progress)
+        survey_objects(dicom_files, inquiry.progress)
         if has_namesakes
         else survey(folder, dicom_files, inquiry.progress)
     )
-    unread = [entry for entry in dicom_survey.unread if not (volumes and entry.is_directory)]
+    unread = [entry for entry in dicom_survey.unread_objects if not (volumes and entry.is_dicomdir)]
     listing = _list_series(dicom_survey.series, unread, None, inquiry)
-    if not any(split_address(path)[0] == folder for path in listing.volumes):
-        forget(folder)  # a large tree whose series lie in folders of their own
+    if not any(split_address(path)[0] == folder for path in listing.volume_paths):
+        forget_survey(folder)  # a large tree whose series lie in folders of their own
     volume_names = {(path.parent, volume_name(path)) for path in volumes}
     passed = [
         path
         for path in skipped_files
         if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in volume_names
     ]
-    volumes = sorted(volumes + listing.volumes)
+    volumes = sorted(volumes + listing.volume_paths)
     if not volumes and not dicom_files:
         volumes = archives_set_aside
     return _Listing(
         volumes,
-        rows + listing.rows,
+        rows + listing.series_rows,
         extent_by_path | listing.extent_by_path,
         [*passed, *links, *filter(_hides_volumes, hidden)],
     )
 
 
-def _seeming_role(kind: FileKind) -> str:
+def _guess_role(kind: FileKind) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
     An unreadable one is "volume", and so is one that raises an unexpected exception: reading it
@@ -423,14 +431,14 @@ def _list_dicom(
     except Exception:  # a damaged archive may raise any: it is refused when it is read
         return _Listing([container])
     if not only:
-        return _list_series(dicom_survey.series, dicom_survey.unread, container, inquiry)
-    unread = [entry for entry in dicom_survey.unread if entry.item.path in only]
+        return _list_series(dicom_survey.series, dicom_survey.unread_objects, container, inquiry)
+    unread = [entry for entry in dicom_survey.unread_objects if entry.item.path in only]
     return _list_series(dicom_survey.series, unread, None, inquiry, only)
 
 
 def _list_series(
     series_list: Sequence[Series],
-    unread: Sequence[Unread],
+    unread: Sequence[UnreadObject],
     container: Path | None,
     inquiry: _Inquiry,
     only: Collection[Path] = (),
@@ -440,32 +448,37 @@ def _list_series(
 
     only   only the series that these files belong to
     """
-    listing = _Listing([entry.item.path for entry in unread if not entry.item.member])
+    listing = _Listing([entry.item.path for entry in unread if not entry.item.member_name])
     folder_by_family = _folder_by_family(series_list)
     ids_by_home = _ids_by_home(series_list)
     for series in series_list:
         named_files = [path for path in sorted(_files_of_series(series)) if path in only]
         if only and not named_files:
             continue
-        home = container or folder_by_family[series.family, series.whose]
+        home = container or folder_by_family[series.family_key, series.person_digest]
         if named_files:  # these may be copies of files elsewhere
-            home = named_files[0] if len(series.items) == 1 else named_files[0].parent
+            home = named_files[0] if len(series.objects) == 1 else named_files[0].parent
         is_alone = ids_by_home.get(home) == {series.id}
         path = home if is_alone else address(home, series.id)
-        if not series.kind or series.kind in inquiry.include:
-            listing.volumes.append(path)
+        if not series.aside_kind or series.aside_kind in inquiry.included_kinds:
+            listing.volume_paths.append(path)
             listing.extent_by_path[path] = _extent_of_series(series)
         else:
-            listing.volumes.extend(named_files[:1])
-        listing.rows.append(series_row(series, path, show_ids=inquiry.show_ids))
-    listing.rows.extend(unread_row(entry) for entry in unread if not _is_of_another_format(entry))
+            listing.volume_paths.extend(named_files[:1])
+        listing.series_rows.append(make_series_row(series, path, show_ids=inquiry.show_ids))
+    listing.series_rows.extend(
+        make_unread_row(entry) for entry in unread if not _is_of_another_format(entry)
+    )
     return listing
 
 
-def _is_of_another_format(unread: Unread) -> bool:
+def _is_of_another_format(unread: UnreadObject) -> bool:
     """Whether a file named like DICOM is in another readable format: a NIfTI named `.dcm`."""
     try:
-        return not unread.item.member and reader_of(file_kind(unread.item.path)) is not DICOM
+        return (
+            not unread.item.member_name
+            and find_reader(file_kind(unread.item.path)) is not DICOM_READER
+        )
     except VolumeError:
         return False
 
@@ -475,8 +488,8 @@ def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Pa
     into; a single file itself."""
     paths_by_family: dict[tuple[str, str], set[Path]] = {}
     for series in series_list:
-        family_paths = paths_by_family.setdefault((series.family, series.whose), set())
-        family_paths.update(item.path for item in series.items)
+        family_paths = paths_by_family.setdefault((series.family_key, series.person_digest), set())
+        family_paths.update(item.path for item in series.objects)
     return {
         family: Path(os.path.commonpath(family_paths))
         for family, family_paths in paths_by_family.items()
@@ -493,7 +506,7 @@ def _extent_of_series(series: Series) -> SeriesExtent:
 
 def _files_of_series(series: Series) -> set[Path]:
     """The files with its images or copies of them."""
-    return {item.path for item in (*series.items, *series.copies)}
+    return {item.path for item in (*series.objects, *series.copied_objects)}
 
 
 def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
@@ -505,14 +518,14 @@ def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
     """
     ids_by_home: dict[Path, set[str]] = {}
     families_by_home: dict[Path, set[tuple[str, str]]] = {}  # of series that are no repetitions
-    for series in sorted(series_list, key=lambda series: series.kind == "repeat"):
-        if series.kind not in ("", "repeat"):
+    for series in sorted(series_list, key=lambda series: series.aside_kind == "repeat"):
+        if series.aside_kind not in ("", "repeat"):
             continue
-        family = (series.family, series.whose)
+        family = (series.family_key, series.person_digest)
         for home in _files_and_folders_above(_files_of_series(series)):
-            if not series.kind or family not in families_by_home.get(home, ()):
+            if not series.aside_kind or family not in families_by_home.get(home, ()):
                 ids_by_home.setdefault(home, set()).add(series.id)
-            if not series.kind:
+            if not series.aside_kind:
                 families_by_home.setdefault(home, set()).add(family)
     return ids_by_home
 
@@ -564,9 +577,9 @@ def _plain_name(path: Path) -> str:
 def _is_document(path: Path) -> bool:
     """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the
     members of a document."""
-    if path.name.lower().endswith(SUFFIXES):
+    if path.name.lower().endswith(VOLUME_SUFFIXES):
         return False
-    return _has_suffix(path) or bool(kind_of_document(path))
+    return _has_suffix(path) or bool(find_document_kind(path))
 
 
 def _looks_like_a_volume(kind: FileKind) -> bool:
@@ -574,7 +587,7 @@ def _looks_like_a_volume(kind: FileKind) -> bool:
     path = kind.path
     if path.name.startswith("."):
         return False
-    if path.name.lower().endswith(SUFFIXES):
+    if path.name.lower().endswith(VOLUME_SUFFIXES):
         return True
     return not _has_suffix(path) and kind.is_file and has_reader(kind)
 

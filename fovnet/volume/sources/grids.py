@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.volume.formats import metaimage, nifti
-from fovnet.volume.orient import closest_axes
+from fovnet.volume.orient import find_closest_axes
 from fovnet.volume.sources.kind import file_kind
-from fovnet.volume.sources.readers import READERS, guard, reader_of
+from fovnet.volume.sources.readers import READERS, find_reader, run_guarded
 
 # largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
 LEAST_THICKNESS_RATIO = 1.5
 SAME_PLACE_MM = 0.1  # two grids are the same if no pair of corners lies farther apart
-PLANES = ("sagittal", "coronal", "axial")
+PLANE_NAMES = ("sagittal", "coronal", "axial")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class VolumeGrid:
         return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
 
     @property
-    def slices(self) -> int:
+    def slice_count(self) -> int:
         """The number of slices from feet to head of the volume in its closest RAS order."""
         return self.shape[self._stored_axis(2)]
 
@@ -49,9 +49,9 @@ class VolumeGrid:
         voxels."""
         thick_axis = int(np.argmax(self.spacing_mm))
         in_plane_mm = np.delete(self.spacing_mm, thick_axis)
-        ras_axis = int(closest_axes(self.vox_to_ras)[thick_axis, 0])
+        ras_axis = int(find_closest_axes(self.vox_to_ras)[thick_axis, 0])
         return (
-            PLANES[ras_axis]
+            PLANE_NAMES[ras_axis]
             if self.spacing_mm[thick_axis] >= LEAST_THICKNESS_RATIO * in_plane_mm.max()
             else ""
         )
@@ -66,20 +66,20 @@ class VolumeGrid:
         return bool(np.abs(shifts_mm).max() <= SAME_PLACE_MM)
 
     def _stored_axis(self, ras_axis: int) -> int:
-        return int(np.flatnonzero(closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])
+        return int(np.flatnonzero(find_closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])
 
 
-def nifti_grid(path: Path) -> VolumeGrid:
+def read_nifti_grid(path: Path) -> VolumeGrid:
     """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not
     a scanner's."""
     # its error states what the file is instead: empty, a text, a git-annex pointer
-    nifti_reader = reader_of(file_kind(path))
-    sizes, vox_to_ras = guard(nifti_reader, path, lambda: nifti.header_of(path))
+    nifti_reader = find_reader(file_kind(path))
+    sizes, vox_to_ras = run_guarded(nifti_reader, path, lambda: nifti.header_of(path))
     return VolumeGrid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
 
 
-def metaimage_grid(path: Path) -> VolumeGrid:
+def read_metaimage_grid(path: Path) -> VolumeGrid:
     """The grid of a MetaImage file (.mha, .mhd).  Raises VolumeError if its header cannot be read."""
     reader = next(reader for reader in READERS if reader.name == "MetaImage")
-    axis_lengths, vox_to_ras = guard(reader, path, lambda: metaimage.header_of(path))
+    axis_lengths, vox_to_ras = run_guarded(reader, path, lambda: metaimage.header_of(path))
     return VolumeGrid((axis_lengths[0], axis_lengths[1], axis_lengths[2]), vox_to_ras)

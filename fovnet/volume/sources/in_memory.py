@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fovnet.errors import VolumeError
 
-NAME = "image"
+IN_MEMORY_NAME = "image"
 # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
 MAX_CHANNELS = 16
 WANTED_INPUT = "give a path, a nibabel image, or a numpy array (i, j, k) with its affine"
@@ -28,7 +28,7 @@ SCANNER_CODE = 1  # code of an affine: coordinates of the scanner
 
 
 @contextmanager
-def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
+def write_temporary_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     """The path of a NIfTI file of the volume, while the block runs.
 
     volume  a nibabel image, with the affine it has; or an array (i, j, k) or (i, j, k, frames) of any real
@@ -41,7 +41,7 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     """
     _refuse_channels_first(volume)
     with tempfile.TemporaryDirectory(prefix="fovnet-") as temporary_folder:
-        path = Path(temporary_folder) / f"{NAME}.nii"
+        path = Path(temporary_folder) / f"{IN_MEMORY_NAME}.nii"
         try:
             nibabel.save(
                 volume if isinstance(volume, SpatialImage) else _image_of_array(volume, affine),

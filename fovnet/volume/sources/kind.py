@@ -14,11 +14,17 @@ from pathlib import Path
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.source import DICOM_SUFFIXES as DICOM_SUFFIXES
 from fovnet.volume.dicom.source import ZIP_MAGIC, begins_like_dicom
-from fovnet.volume.unpacking import GZIP, begins_like_gzip, decode_stream, has_preamble, refuse_pipe
+from fovnet.volume.unpacking import (
+    GZIP_MAGIC,
+    begins_like_gzip,
+    decode_stream,
+    has_preamble,
+    refuse_pipe,
+)
 
 OPENING_BYTES = 1024  # enough for the magic of every format; NIfTI-2's header is 540 bytes
 
-Places = list[list[int]]
+FileStamps = list[list[int]]
 """Size, mtime, ctime and inode of each of some files."""
 
 
@@ -28,20 +34,20 @@ class FileKind:
 
     path       of a file or a folder, or the address of a series in one
     container  the file or folder itself
-    digits     of the address; empty if the path is none
+    series_id  of the address; empty if the path is none
     mode       type and permissions of the container, as in `os.stat`; 0 if the disk does not tell
-    stamp      size, times and inode of the container; empty if the disk does not tell
-    stored     the first bytes of a file as they are stored; empty if it cannot be read
+    stamps     size, times and inode of the container; empty if the disk does not tell
+    stored_opening     the first bytes of a file as they are stored; empty if it cannot be read
     opening    the first bytes of a file, unpacked if they are gzip
     fault      why the container cannot be read or its first bytes not be unpacked
     """
 
     path: Path
     container: Path
-    digits: str
+    series_id: str
     mode: int = 0
-    stamp: Places = field(default_factory=list)
-    stored: bytes = b""
+    stamps: FileStamps = field(default_factory=list)
+    stored_opening: bytes = b""
     opening: bytes = b""
     fault: Exception | None = None
 
@@ -63,23 +69,25 @@ class FileKind:
     @property
     def is_archive(self) -> bool:
         """Whether the first bytes are those of a zip archive, not the preamble of a DICOM file."""
-        return self.stored.startswith(ZIP_MAGIC) and not has_preamble(self.stored)
+        return self.stored_opening.startswith(ZIP_MAGIC) and not has_preamble(self.stored_opening)
 
     @property
     def is_packed(self) -> bool:
         """Whether the first two bytes are those of gzip or zip."""
-        return self.stored[:2] in (GZIP, ZIP_MAGIC)
+        return self.stored_opening[:2] in (GZIP_MAGIC, ZIP_MAGIC)
 
     def looks_like_dicom(self) -> bool:
         """Whether a file's suffix or first bytes are those of DICOM."""
-        return self.path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(self.stored)
+        return self.path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(
+            self.stored_opening
+        )
 
     def means_dicom(self) -> bool:
         """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not
         one packed with gzip."""
-        if self.digits or self.is_folder or self.is_archive:
+        if self.series_id or self.is_folder or self.is_archive:
             return True
-        return begins_like_dicom(self.opening) and not begins_like_gzip(self.stored)
+        return begins_like_dicom(self.opening) and not begins_like_gzip(self.stored_opening)
 
 
 def file_kind(path: Path) -> FileKind:
@@ -89,7 +97,7 @@ def file_kind(path: Path) -> FileKind:
         file_status = container.stat()
     except (OSError, ValueError) as fault:  # ValueError: a null byte in the name
         return FileKind(path, container, digits, fault=fault)
-    kind = FileKind(path, container, digits, file_status.st_mode, [place_of(file_status)])
+    kind = FileKind(path, container, digits, file_status.st_mode, [stamp_of_status(file_status)])
     if kind.is_folder:
         return kind
     stored_opening = b""
@@ -98,17 +106,17 @@ def file_kind(path: Path) -> FileKind:
         with container.open("rb") as file:
             stored_opening = file.read(OPENING_BYTES)
             if not begins_like_gzip(stored_opening):
-                return replace(kind, stored=stored_opening, opening=stored_opening)
+                return replace(kind, stored_opening=stored_opening, opening=stored_opening)
             file.seek(0)
             unpacked_opening = decode_stream(file, "gzip").read(OPENING_BYTES)
     except (
         Exception
     ) as fault:  # a damaged stream may raise any: `reader_of` refuses the file for it
-        return replace(kind, stored=stored_opening, fault=fault)
-    return replace(kind, stored=stored_opening, opening=unpacked_opening)
+        return replace(kind, stored_opening=stored_opening, fault=fault)
+    return replace(kind, stored_opening=stored_opening, opening=unpacked_opening)
 
 
-def place_of(file_status: os.stat_result) -> list[int]:
+def stamp_of_status(file_status: os.stat_result) -> list[int]:
     """Size, mtime, ctime and inode of a file, which change when it is changed or replaced."""
     return [
         file_status.st_size,

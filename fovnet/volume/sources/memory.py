@@ -18,23 +18,23 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.grid import stack_positions
+from fovnet.volume.dicom.grid import locate_images
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.survey import file_stamp, find_series, survey
 from fovnet.volume.formats import analyze, metaimage, mgh, nifti, nrrd
-from fovnet.volume.grid import LPS_TO_RAS, MOST_BYTES, VOXEL_BYTES
-from fovnet.volume.orient import straight_voxels
-from fovnet.volume.sources.readers import DICOM
+from fovnet.volume.grid import LPS_TO_RAS, MAX_FRAME_BYTES, VOXEL_BYTES
+from fovnet.volume.orient import count_straight_voxels
+from fovnet.volume.sources.readers import DICOM_READER
 from fovnet.volume.sources.source import Source
 
-Header = tuple[tuple[int, ...], NDArray[np.float64]]
+ShapeAndAffine = tuple[tuple[int, ...], NDArray[np.float64]]
 
-MOST_VOXELS = MOST_BYTES // VOXEL_BYTES
+MAX_VOXELS = MAX_FRAME_BYTES // VOXEL_BYTES
 # measured: 4 whatever is stored, 9 with a next frame, 15 to 17 if oblique by 25° to 34°
 BYTES_PER_VOXEL = 18
 # of the voxels of a resampled grid beyond FREE_GROWTH the volume's own: float32, once more if noise is made black
 BYTES_PER_STRAIGHT_VOXEL = 10
-FREE_GROWTH = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
+UNCOUNTED_GROWTH = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
 HEADER_READER_BY_FORMAT = {  # of the formats that can be oblique, besides DICOM
     "NIfTI": nifti.header_of,
     "NRRD": nrrd.header_of,
@@ -47,12 +47,12 @@ BYTES_PER_PACKED_BYTE = 27
 BYTES_PER_PLAIN_BYTE = 18  # per byte of an uncompressed file: voxels of one byte, the smallest
 LEAST_BYTES = 2**22  # 200 slices of 128 × 128, a decoded header, buffers
 
-BUDGET_BYTES = 2**32
+BATCH_BUDGET_BYTES = 2**32
 """Memory for all volumes of a batch that are being read or wait to be used; a larger volume is read
 alone."""
 
 
-def bytes_to_read(source: Source) -> int:
+def estimate_bytes_to_read(source: Source) -> int:
     """The approximate bytes of memory that reading a volume takes; at most those of the largest one
     (MOST_VOXELS).
 
@@ -70,8 +70,8 @@ def bytes_to_read(source: Source) -> int:
         needed_bytes = 0  # a null byte in the name; a file that no reader claims
     except Exception:
         # reading it will raise it too, and refuse the volume; until then it is alone
-        return BUDGET_BYTES
-    return LEAST_BYTES + min(needed_bytes, MOST_VOXELS * BYTES_PER_VOXEL)
+        return BATCH_BUDGET_BYTES
+    return LEAST_BYTES + min(needed_bytes, MAX_VOXELS * BYTES_PER_VOXEL)
 
 
 @lru_cache(maxsize=64)
@@ -81,14 +81,14 @@ def _bytes_by_digits(folder: Path, changed_ns: int) -> dict[str, int]:
     bytes_by_digits: dict[str, int] = {}
     total_bytes = 0
     for series in survey(folder).series:
-        files = {item.path for item in series.items}
+        files = {item.path for item in series.objects}
         file_bytes = sum(max(file_stamp(file)[0], 0) for file in files)
-        voxel_counts = _grid_voxels(partial(_series_header, series))
+        voxel_counts = _count_voxels(partial(_series_header, series))
         needed_bytes = max(
             BYTES_PER_PACKED_BYTE * file_bytes, BYTES_PER_VOXEL * voxel_counts.stored
         )
         needed_bytes += voxel_counts.straight_bytes
-        bytes_by_digits |= dict.fromkeys((series.id, *series.beside), needed_bytes)
+        bytes_by_digits |= dict.fromkeys((series.id, *series.other_ids), needed_bytes)
         total_bytes += needed_bytes
     return bytes_by_digits | {"": total_bytes}
 
@@ -97,15 +97,15 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
     """Those of one volume; of a file or an archive of DICOM, of all its series or that of the
     address."""
     format_name = source.reader.name
-    if format_name == DICOM.name:
+    if format_name == DICOM_READER.name:
         named_series = find_series(container, digits) if digits else None
         series_list = survey(container).series if named_series is None else (named_series,)
         voxel_counts_of_volumes = [
-            _grid_voxels(partial(_series_header, series)) for series in series_list
+            _count_voxels(partial(_series_header, series)) for series in series_list
         ]
     elif format_name in HEADER_READER_BY_FORMAT:
         voxel_counts_of_volumes = [
-            _grid_voxels(partial(HEADER_READER_BY_FORMAT[format_name], source.path))
+            _count_voxels(partial(HEADER_READER_BY_FORMAT[format_name], source.path))
         ]
     else:
         voxel_counts_of_volumes = []
@@ -119,19 +119,19 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
     return max(grid_bytes, container.stat().st_size * bytes_per_file_byte) + straight_bytes
 
 
-def _series_header(series: Series) -> Header:
+def _series_header(series: Series) -> ShapeAndAffine:
     """The shape (columns, rows, images) and the affine of a series as if it were evenly spaced."""
     first_frame = series.frames[0]
-    positions = stack_positions("", series.frames)
-    image_count = len(positions.along)
-    slice_distance_mm = np.ptp(positions.along) / max(1, image_count - 1) or 1.0
+    positions = locate_images("", series.frames)
+    image_count = len(positions.depths_mm)
+    slice_distance_mm = np.ptp(positions.depths_mm) / max(1, image_count - 1) or 1.0
     row_mm, column_mm = positions.spacing_mm
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = positions.axes.T * [column_mm, row_mm, slice_distance_mm]
     return (first_frame.columns, first_frame.rows, image_count), LPS_TO_RAS @ vox_to_lps
 
 
-class GridVoxels(NamedTuple):
+class VoxelCounts(NamedTuple):
     """The voxels of a volume.
 
     stored    as they are stored
@@ -144,15 +144,15 @@ class GridVoxels(NamedTuple):
     @property
     def straight_bytes(self) -> int:
         """Memory for a grid along the scanner axes that is larger than the volume."""
-        return BYTES_PER_STRAIGHT_VOXEL * max(0, self.straight - FREE_GROWTH * self.stored)
+        return BYTES_PER_STRAIGHT_VOXEL * max(0, self.straight - UNCOUNTED_GROWTH * self.stored)
 
 
-def _grid_voxels(read_header: Callable[[], Header]) -> GridVoxels:
+def _count_voxels(read_header: Callable[[], ShapeAndAffine]) -> VoxelCounts:
     """The voxels that a header states; none for one that the reader will refuse."""
     try:
         axis_lengths, vox_to_ras = read_header()
-        return GridVoxels(
-            math.prod(axis_lengths[:3]), straight_voxels(vox_to_ras, axis_lengths[:3])
+        return VoxelCounts(
+            math.prod(axis_lengths[:3]), count_straight_voxels(vox_to_ras, axis_lengths[:3])
         )
     except Exception:  # for invalid numbers the libraries may raise any exception
-        return GridVoxels(0, 0)
+        return VoxelCounts(0, 0)

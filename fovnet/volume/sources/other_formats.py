@@ -6,10 +6,15 @@ import re
 from pathlib import Path
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.source import GUNZIP, ZIP_MAGIC, begins_like_dicom, packs_dicom
-from fovnet.volume.unpacking import GZIP, regular_path, unpack_opening
+from fovnet.volume.dicom.source import (
+    GUNZIP_REMEDY,
+    ZIP_MAGIC,
+    begins_like_dicom,
+    begins_like_gzip_of_dicom,
+)
+from fovnet.volume.unpacking import GZIP_MAGIC, regular_path, unpack_opening
 
-PACKED_DICOM = "a DICOM file packed with gzip", GUNZIP
+PACKED_DICOM = "a DICOM file packed with gzip", GUNZIP_REMEDY
 PHILIPS = "one of a Philips PAR/REC pair", "Convert the pair to NIfTI with dcm2niix."
 AFNI = "one of an AFNI HEAD/BRIK pair", "Convert the pair to NIfTI with 3dAFNItoNIFTI."
 AFNI_HEADER = re.compile(rb"\s*type\s*=\s*(string|integer|float)-attribute")
@@ -28,7 +33,7 @@ ANNEX = "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"
 # a pointer begins with the path of its key; where links became text files, with the way to .git
 ANNEX_POINTER = re.compile(rb"(\.{1,2}/|/)*(\.git/)?annex/objects/")
 # fmt: off
-SUFFIXES = (
+OTHER_FORMAT_SUFFIXES = (
     ".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc", ".tar", ".tgz", ".bz2", ".tbz",
     ".tbz2", ".tb2", ".xz", ".txz", ".lzma", ".lz", ".zst", ".tzst", ".7z", ".rar", ".npy",
     BRUKER_EXPORT,
@@ -37,31 +42,35 @@ SUFFIXES = (
 KINDS_WITHOUT_IMAGE = ("a text file", "of no known format", "a file packed twice with gzip")
 
 
-def unread_image(path: Path) -> tuple[str, str] | None:
+def recognise_unread_image(path: Path) -> tuple[str, str] | None:
     """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet
     does not read; None for any other."""
-    if path.is_symlink() and is_annexed(str(path.readlink())) and not path.exists():
+    if path.is_symlink() and leads_to_annex(str(path.readlink())) and not path.exists():
         return ANNEX
     has_number_suffix = path.suffix[1:].isdigit()  # 1.2.840.113 has a "suffix" too
-    if path.suffix and not has_number_suffix and not path.name.lower().endswith(SUFFIXES):
+    if (
+        path.suffix
+        and not has_number_suffix
+        and not path.name.lower().endswith(OTHER_FORMAT_SUFFIXES)
+    ):
         return None
     try:
         with regular_path(path).open("rb") as file:
             opening = file.read(1024)
     except (OSError, VolumeError):
         return None
-    if packs_dicom(opening):
+    if begins_like_gzip_of_dicom(opening):
         return PACKED_DICOM
-    kind_and_remedy = other_format(path, unpack_opening(opening) or opening)
+    kind_and_remedy = recognise_other_format(path, unpack_opening(opening) or opening)
     return kind_and_remedy if kind_and_remedy[0] not in KINDS_WITHOUT_IMAGE else None
 
 
-def is_annexed(link: str) -> bool:
+def leads_to_annex(link: str) -> bool:
     """Whether a link leads to the data of a git-annex that were not fetched."""
     return "/annex/objects/" in link.replace("\\", "/")
 
 
-def other_format(path: Path, opening: bytes) -> tuple[str, str]:
+def recognise_other_format(path: Path, opening: bytes) -> tuple[str, str]:
     """(kind of a file that no reader claims, one thing to try), from its name and first bytes,
     unpacked if they are gzip."""
     lower_name = path.name.lower()
@@ -80,7 +89,7 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         return BRUKER
     if PACKED_TAR.fullmatch(lower_name) and opening.startswith(PACKED_MAGICS):
         return TAR
-    for magic, kind, remedy in MAGICS:
+    for magic, kind, remedy in FORMAT_BY_MAGIC:
         if opening.lstrip().startswith(magic):
             return kind, remedy
     if begins_like_dicom(opening):  # the DICOM reader does not claim it, so it is compressed
@@ -109,7 +118,7 @@ PICTURE_REMEDY = "Name the volume it was made from: a picture has no millimetres
 ARRAY_REMEDY = "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."
 MINC_2 = "an HDF5 file (MINC 2, or MATLAB 7.3)"
 # fmt: off
-MAGICS = (
+FORMAT_BY_MAGIC = (
     (b"# === DATA DESCRIPTION FILE", *PHILIPS),
     (b"<PRIDE_V5", "one of a Philips XML/REC pair", "Export the series as DICOM, NIfTI or PAR/REC."),
     (b"NRRD", "a damaged NRRD file", SAVE_REMEDY),
@@ -121,7 +130,7 @@ MAGICS = (
     (b"\xff\xd8\xff", "a JPEG picture", PICTURE_REMEDY),
     (b"%PDF", "a PDF document", "Name the image itself."),
     (b"\x93NUMPY", "a NumPy array", ARRAY_REMEDY),
-    (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
+    (GZIP_MAGIC, "a file packed twice with gzip", "Unpack it once with gunzip."),
     (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
     (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it with unzstd."),

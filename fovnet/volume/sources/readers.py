@@ -23,13 +23,22 @@ from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.sources.kind import FileKind, file_kind
-from fovnet.volume.sources.other_formats import ANNEX, is_annexed, other_format
+from fovnet.volume.sources.other_formats import ANNEX, leads_to_annex, recognise_other_format
 from fovnet.volume.unpacking import DAMAGE_EXCEPTIONS, has_preamble, is_gzip
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
 
-SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hdr", ".img")
+VOLUME_NAME_SUFFIXES = (
+    ".nii.gz",
+    ".hdr.gz",
+    ".img.gz",
+    ".mgh.gz",
+    ".gipl.gz",
+    ".nii",
+    ".hdr",
+    ".img",
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ def _claims_opening(claims: Callable[[Path, bytes], bool]) -> Callable[[FileKind
     return lambda kind: claims(kind.path, kind.opening)
 
 
-DICOM = Reader(
+DICOM_READER = Reader(
     "DICOM", "files, folders and zip archives", FileKind.means_dicom, dicom.read, dicom.files_of
 )
 READERS = (
@@ -83,22 +92,22 @@ READERS = (
         analyze.read,
         analyze.files_of,
     ),
-    DICOM,
+    DICOM_READER,
 )
 
 
-def reader_of(kind: FileKind) -> Reader:
+def find_reader(kind: FileKind) -> Reader:
     """The reader that claims a file.
 
     Raises VolumeError "volume-format", with what the file seems to be, if none does, and as
     `_refuse_unreadable`.
     """
     _refuse_unreadable(kind)
-    for reader in (DICOM,) if has_preamble(kind.opening) else READERS:
+    for reader in (DICOM_READER,) if has_preamble(kind.opening) else READERS:
         # a test may read more than the first bytes: the header beside an .img
-        if guard(reader, kind.path, partial(reader.claims, kind)):
+        if run_guarded(reader, kind.path, partial(reader.claims, kind)):
             return reader
-    seeming_kind, remedy = other_format(kind.path, kind.opening)
+    seeming_kind, remedy = recognise_other_format(kind.path, kind.opening)
     readable_formats = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError(
         "volume-format",
@@ -109,7 +118,7 @@ def reader_of(kind: FileKind) -> Reader:
 def has_reader(kind: FileKind) -> bool:
     """Whether some reader claims a file; False for a file that cannot be opened."""
     try:
-        return bool(reader_of(kind))
+        return bool(find_reader(kind))
     except VolumeError:
         return False
 
@@ -124,13 +133,13 @@ def volume_name(path: Path) -> str:
     if container_name in ("", "..") or os.path.isdir(container):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
         return container.resolve().name or "volume"
     suffix = next(
-        (suffix for suffix in SUFFIXES if container_name.lower().endswith(suffix)),
+        (suffix for suffix in VOLUME_NAME_SUFFIXES if container_name.lower().endswith(suffix)),
         Path(container_name).suffix,
     )
     return container_name[: len(container_name) - len(suffix)] or container_name
 
 
-def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
+def run_guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     """The result of `work`; any exception inside the reader becomes a VolumeError."""
     try:
         # results from a damaged header are refused later
@@ -145,7 +154,7 @@ def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     except DAMAGE_EXCEPTIONS as fault:
         raise _refusal_of_damage(path, fault) from fault
     except MemoryError as fault:
-        raise short_of_memory(path, "read it") from fault
+        raise refusal_of_memory(path, "read it") from fault
     except OSError as fault:
         raise _refusal_of_os_fault(path, fault) from fault
     except Exception as fault:  # for damaged files the libraries may raise any exception
@@ -154,7 +163,7 @@ def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
         ) from fault
 
 
-def short_of_memory(path: Path, what: str) -> VolumeError:
+def refusal_of_memory(path: Path, what: str) -> VolumeError:
     """The refusal of a volume within all limits for which memory ran out while doing `what`; a
     later attempt may succeed."""
     return VolumeError(
@@ -233,7 +242,7 @@ def _refusal_of_os_fault(path: Path, fault: OSError) -> VolumeError:
             )
         if path.is_symlink():
             target = path.readlink()
-            if is_annexed(str(target)):
+            if leads_to_annex(str(target)):
                 return VolumeError("volume-missing", f"{path}: {ANNEX[0]}. {ANNEX[1]}")
             return VolumeError(
                 "volume-missing",

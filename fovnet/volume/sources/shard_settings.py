@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-SHIPPED = "shipped"
+SHIPPED_MODEL = "shipped"
 SETTINGS_IN_ROWS = ("pictures", "pages", "faces")
 """Settings that a shard's rows record beside the identity of its networks; the others make the
 list."""
@@ -50,7 +50,7 @@ class ShardSettings:
         """Every setting by its name."""
         return {name: getattr(self, name) for name in SETTING_NAMES}
 
-    def updated(self, changes: ShardSettings) -> ShardSettings:
+    def update(self, changes: ShardSettings) -> ShardSettings:
         """These, but for those that `changes` has."""
         values = {name: value for name, value in changes.facts.items() if value is not None}
         return replace(self, **values)
@@ -70,11 +70,13 @@ class ShardSettings:
 
 
 SETTING_NAMES = tuple(setting.name for setting in fields(ShardSettings))
-DEFAULTS = ShardSettings(SHIPPED, (), show_ids=False, pictures=True, pages=True, faces=True)
+DEFAULT_SETTINGS = ShardSettings(
+    SHIPPED_MODEL, (), show_ids=False, pictures=True, pages=True, faces=True
+)
 """What holds where nobody was told anything."""
 
 
-def option(name: str, value: Any) -> str:
+def as_option(name: str, value: Any) -> str:
     """A setting as an option of the command line: --no-faces, --model DIR."""
     dashed_name = name.replace("_", "-")
     if isinstance(value, bool):

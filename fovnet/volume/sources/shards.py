@@ -29,7 +29,7 @@ from fovnet.words import first_few, several
 
 SHARD_FOLDER = "shards"
 SURVEY_FILE = "survey.json"
-VOLUME_BYTES = 2**23
+COST_BYTES_PER_VOLUME = 2**23
 """Bytes that a volume counts beside its own: on one core 0.2 s for its networks, picture and page,
 and 0.025 s for each MB to be read.  By number alone, shards of large volumes would take thrice as
 long."""
@@ -49,9 +49,9 @@ class ShardVolume:
     state: str
 
     @property
-    def price(self) -> int:
+    def cost_bytes(self) -> int:
         """What answering it costs, in bytes."""
-        return VOLUME_BYTES + self.bytes
+        return COST_BYTES_PER_VOLUME + self.bytes
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class ShardSurvey:
     settings: ShardSettings
 
 
-def shard_list(folder: Path, number: int) -> Path:
+def shard_list_path(folder: Path, number: int) -> Path:
     """The list of a shard's volumes in a folder of answers."""
     return folder / SHARD_FOLDER / f"shard-{number:04d}.jsonl"
 
 
-def shard_rows(folder: Path, number: int) -> Path:
+def shard_rows_path(folder: Path, number: int) -> Path:
     """What its answers put into the tables."""
     return folder / SHARD_FOLDER / f"rows-{number:04d}.jsonl"
 
@@ -85,7 +85,7 @@ def shard_rows(folder: Path, number: int) -> Path:
 def read_list(folder: Path, number: int) -> list[ShardVolume]:
     """The volumes of a shard, by path.  Raises ConfigError "shard-unknown" if there is no such
     list, or if it is damaged, and as `read_survey`."""
-    path = shard_list(folder, number)
+    path = shard_list_path(folder, number)
     try:
         header, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         if header["shard"] != number:
@@ -146,13 +146,13 @@ def list_volumes(discovery: Discovery, id_by_path: Mapping[str, str]) -> list[Sh
     for volume_id, source in zip(volume_ids, sources, strict=True):
         extent = discovery.extent_by_path.get(source.path)
         if extent is None:
-            extent = SeriesExtent(source.stamp[0][0] if source.stamp else 0, "")
-        state_digest = digest([source.stamp, extent.digest])[:16]
-        volumes.append(ShardVolume(volume_id, str(source.path), extent.bytes, state_digest))
+            extent = SeriesExtent(source.stamps[0][0] if source.stamps else 0, "")
+        state_digest = digest([source.stamps, extent.digest])[:16]
+        volumes.append(ShardVolume(volume_id, str(source.path), extent.byte_count, state_digest))
     return volumes
 
 
-def cut(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
+def divide_into_shards(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
     """Of every volume, in order, its shard: as many neighbours in each as come to the same price,
     `volumes_a_shard` of them on average.
 
@@ -161,12 +161,14 @@ def cut(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
     """
     if not volumes:
         return []
-    price_per_shard = sum(volume.price for volume in volumes) / -(-len(volumes) // volumes_a_shard)
+    price_per_shard = sum(volume.cost_bytes for volume in volumes) / -(
+        -len(volumes) // volumes_a_shard
+    )
     price_so_far = 0
     bin_numbers = []  # of equal price; some may be empty
     for volume in volumes:
-        bin_numbers.append(int((price_so_far + volume.price / 2) // price_per_shard))
-        price_so_far += volume.price
+        bin_numbers.append(int((price_so_far + volume.cost_bytes / 2) // price_per_shard))
+        price_so_far += volume.cost_bytes
     shard_by_bin = {number: shard for shard, number in enumerate(dict.fromkeys(bin_numbers))}
     return [shard_by_bin[number] for number in bin_numbers]
 
@@ -186,9 +188,9 @@ def assign_shards(
     first_number: int,
 ) -> Iterator[tuple[int, ShardVolume]]:
     """(shard, volume) of all volumes, in order: the earlier shard of a path, else a new one, from
-    `first_number` on, as `cut`."""
+    `first_number` on, as `divide_into_shards`."""
     new_volumes = [volume for volume in volumes if volume.path not in shard_by_path]
-    cut_numbers = cut(new_volumes, volumes_a_shard)
+    cut_numbers = divide_into_shards(new_volumes, volumes_a_shard)
     cut_number_by_path = dict(
         zip((volume.path for volume in new_volumes), cut_numbers, strict=True)
     )
@@ -227,8 +229,8 @@ def write_survey(
     for number, volumes_of_shard in volumes_by_shard.items():
         _write_list(folder, number, volumes_of_shard)
     for number in earlier_by_shard.keys() - volumes_by_shard.keys():
-        shard_list(folder, number).unlink(missing_ok=True)
-        shard_rows(folder, number).unlink(missing_ok=True)
+        shard_list_path(folder, number).unlink(missing_ok=True)
+        shard_rows_path(folder, number).unlink(missing_ok=True)
     survey = ShardSurvey(
         shards=tuple(sorted(volumes_by_shard)),
         order=tuple((number, len(list(run))) for number, run in groupby(shard_numbers)),
@@ -270,4 +272,4 @@ def _refuse_lost_archive(discovery: Discovery, earlier_paths: Collection[str]) -
 def _write_list(folder: Path, number: int, volumes: Iterable[ShardVolume]) -> Path:
     lines = [{"fovnet": {"version": __version__}, "shard": number}, *map(asdict, volumes)]
     text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
-    return write_text(shard_list(folder, number), text, keep_same=True)
+    return write_text(shard_list_path(folder, number), text, keep_same=True)

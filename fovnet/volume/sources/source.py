@@ -23,9 +23,9 @@ from fovnet.volume.checks import refuse_ct, refuse_labels
 from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
-from fovnet.volume.filled import without_fill
-from fovnet.volume.sources.kind import FileKind, Places, file_kind, place_of
-from fovnet.volume.sources.readers import DICOM, READERS, Reader, guard, reader_of
+from fovnet.volume.filled import remove_fill
+from fovnet.volume.sources.kind import FileKind, FileStamps, file_kind, stamp_of_status
+from fovnet.volume.sources.readers import DICOM_READER, READERS, Reader, find_reader, run_guarded
 from fovnet.volume.unpacking import regular_path
 from fovnet.volume.volume import Volume
 
@@ -34,11 +34,11 @@ READER_BY_NAME = {reader.name: reader for reader in READERS}
 
 @dataclass(frozen=True)
 class Source:
-    """A volume on disk.  Made by `source_of`, for all volumes under some paths by `discovery.find`.
+    """A volume on disk.  Made by `source_of`, for all volumes under some paths by `discovery.find_volumes`.
 
     path       of a file, of a folder or an archive with one volume, or the address of a series in one
     format     the name of the reader that claims it; empty if none does
-    stamp      size, times and inode of the file, folder or archive when its format was found; empty if
+    stamps     size, times and inode of the file, folder or archive when its format was found; empty if
                unreadable
     is_packed  whether the file is gzip or a zip archive
 
@@ -48,7 +48,7 @@ class Source:
 
     path: Path
     format: str
-    stamp: Places
+    stamps: FileStamps
     is_packed: bool = False
 
     @classmethod
@@ -56,30 +56,30 @@ class Source:
         """The source that stands at a path; one that no reader claims is refused, with the reason,
         when it is read."""
         try:
-            format_name = reader_of(kind).name
+            format_name = find_reader(kind).name
         except Exception:  # reading it raises it again, whatever it is, and is refused for it
             format_name = ""
-        return cls(kind.path, format_name, kind.stamp, kind.is_packed)
+        return cls(kind.path, format_name, kind.stamps, kind.is_packed)
 
-    def now(self) -> Source:
+    def look_again(self) -> Source:
         """The source as it is at this moment.  Its format is found again only if none was, or if it
         has changed."""
-        if self.format and self.stamp == places_of([split_address(self.path)[0]]):
+        if self.format and self.stamps == stamps_of_files([split_address(self.path)[0]]):
             return replace(self)
         return source_of(self.path)
 
     @property
     def reader(self) -> Reader:
-        """Raises VolumeError as `reader_of` if no reader claims it."""
-        return READER_BY_NAME[self.format] if self.format else reader_of(file_kind(self.path))
+        """Raises VolumeError as `find_reader` if no reader claims it."""
+        return READER_BY_NAME[self.format] if self.format else find_reader(file_kind(self.path))
 
     @cached_property
     def series(self) -> SeriesChoice | None:
         """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or
         several."""
-        if self.format != DICOM.name:
+        if self.format != DICOM_READER.name:
             return None
-        return guard(DICOM, self.path, lambda: choose_series(self.path))
+        return run_guarded(DICOM_READER, self.path, lambda: choose_series(self.path))
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
@@ -87,12 +87,12 @@ class Source:
         reader = self.reader
         if self.series:
             return self.series.files
-        return guard(reader, self.path, lambda: reader.files_of(self.path))
+        return run_guarded(reader, self.path, lambda: reader.files_of(self.path))
 
     @cached_property
-    def places(self) -> Places | None:
-        """`places_of` its files, or of itself if they are not known."""
-        return places_of(self._files_or_itself)
+    def file_stamps(self) -> FileStamps | None:
+        """`stamps_of_files` its files, or of itself if they are not known."""
+        return stamps_of_files(self._files_or_itself)
 
     @cached_property
     def checksum(self) -> str:
@@ -101,7 +101,7 @@ class Source:
 
         Raises VolumeError as `read`.
         """
-        checksums = guard(
+        checksums = run_guarded(
             self.reader, self.path, lambda: [checksum(regular_path(file)) for file in self.files]
         )
         digits = split_address(self.path)[1]
@@ -114,7 +114,7 @@ class Source:
         )
 
     @property
-    def content(self) -> str | None:
+    def content_checksum(self) -> str | None:
         """Its checksum; that of the file itself for what is no volume; None if unreadable."""
         try:
             return self.checksum
@@ -129,13 +129,13 @@ class Source:
         """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and
         if unreadable."""
         try:
-            return list(self.series.beside) if self.series else None
+            return list(self.series.neighbour_notes) if self.series else None
         except VolumeError:
             return None
 
-    def is_as_it_was(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether its files still have the `places` that they had."""
-        return self.places == places_of(self._files_or_itself)
+        return self.file_stamps == stamps_of_files(self._files_or_itself)
 
     @cached_property
     def _files_or_itself(self) -> tuple[Path, ...]:
@@ -165,17 +165,19 @@ def read(source: Source | Path) -> Volume:
     path = source.path
     reader = source.reader
     series = source.series
-    volume = guard(reader, path, lambda: dicom.volume_of(series) if series else reader.read(path))
-    volume = without_fill(volume)
+    volume = run_guarded(
+        reader, path, lambda: dicom.volume_of(series) if series else reader.read(path)
+    )
+    volume = remove_fill(volume)
     if volume.images is None:  # DICOM states the modality, and phase images have values below -900
         refuse_ct(volume)
     refuse_labels(volume)
     return note_both_signs(volume)
 
 
-def places_of(files: Iterable[Path]) -> Places | None:
-    """`place_of` each file; None if one cannot be asked."""
+def stamps_of_files(files: Iterable[Path]) -> FileStamps | None:
+    """`stamp_of_status` each file; None if one cannot be asked."""
     try:
-        return [place_of(file.stat()) for file in files]
+        return [stamp_of_status(file.stat()) for file in files]
     except (OSError, ValueError):  # ValueError: a null byte in the name
         return None

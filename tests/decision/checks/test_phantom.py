@@ -14,7 +14,7 @@ from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import BOTTLES, INSERT, oddity
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.slices.stack import SliceStack, cut, slice_volume
+from fovnet.volume.slices.stack import SliceStack, cut_slices, slice_volume
 from fovnet.volume.volume import Volume
 
 SIDE = 64
@@ -50,7 +50,7 @@ def bottle(
     voxels = np.hypot(
         1000 * water + rng.normal(0, noise, water.shape), rng.normal(0, noise, water.shape)
     ).astype(np.float32)
-    return cut(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), shape))
+    return cut_slices(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), shape))
 
 
 @settings(max_examples=25)
@@ -73,7 +73,7 @@ def test_water_is_a_phantom_whatever_its_vessel_its_shading_and_its_noise(
 @pytest.mark.parametrize("kind", [*BOTTLES, INSERT])
 @pytest.mark.parametrize("number", range(5))
 def test_bottles_as_a_scanner_shows_them_are_phantoms(kind, number):
-    assert resembles_phantom(cut(oddity(kind, np.random.default_rng([3, number]))).pixels)
+    assert resembles_phantom(cut_slices(oddity(kind, np.random.default_rng([3, number]))).pixels)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.train import place_on_device, train_network
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import resize_weights
-from fovnet.volume.slices.sections import sections
+from fovnet.volume.slices.sections import make_sections
 
 ALL = tuple(INPUTS)
 CPU = torch.device("cpu")
@@ -102,7 +102,7 @@ lengths = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 @given(lengths)
 def test_neighbours_are_of_the_same_volume_and_its_ends_their_own(lengths: list[int]) -> None:
     volume = np.repeat(np.arange(len(lengths)), lengths)
-    below, above = Placing(np.ones(len(volume)), volume, np.arange(len(volume))).neighbours(
+    below, above = Placing(np.ones(len(volume)), volume, np.arange(len(volume))).find_neighbours(
         np.arange(len(volume))
     )
     expected, end = [], 0
@@ -126,7 +126,7 @@ def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(
     pixels, placing = stack
     rows = torch.tensor([3, 0, 5])
     shown = images(
-        torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, sections(pixels, placing))
+        torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, make_sections(pixels, placing))
     )
     plain = torch.from_numpy(pixels).float() / 255
     torch.testing.assert_close(
@@ -145,7 +145,7 @@ def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
     stack: tuple[np.ndarray, Placing], kinds: set[str], rows: np.ndarray
 ) -> None:
     pixels, placing = stack
-    placed = Placed.on(CPU, placing, sections(pixels, placing))
+    placed = Placed.on(CPU, placing, make_sections(pixels, placing))
     resident = images(
         torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), placed
     )
@@ -216,7 +216,7 @@ def test_sections_are_zoomed_along_their_own_axes() -> None:
     pixels = np.zeros((30, 128, 128), np.uint8)
     pixels[:, 54:74, 44:84] = 200
     placing = Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30))
-    placed = Placed.on(CPU, placing, sections(pixels, placing))
+    placed = Placed.on(CPU, placing, make_sections(pixels, placing))
     theta = torch.tensor([[[1.25, 0.0, 0.0], [0.0, 0.8, 0.0]]])
     own, sagittal, coronal = images(
         torch.from_numpy(pixels), torch.tensor([15]), ("slice", "sections"), placed, Warp(theta)
@@ -248,7 +248,7 @@ def tower() -> tuple[torch.Tensor, Placed]:
         np.full((30, 128, 128), 200, np.uint8),
         Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30)),
     )
-    return torch.from_numpy(pixels), Placed.on(CPU, placing, sections(pixels, placing))
+    return torch.from_numpy(pixels), Placed.on(CPU, placing, make_sections(pixels, placing))
 
 
 def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(

@@ -13,8 +13,8 @@ import fovnet.net.training.orientation as learning
 from fovnet.decision.orientation import Orientation, bearing_of
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
 from fovnet.net.training.orientation import learn, turn_scores
-from fovnet.volume.slices.planes import pictures
-from fovnet.volume.slices.stack import cut
+from fovnet.volume.slices.planes import make_pictures
+from fovnet.volume.slices.stack import cut_slices
 from fovnet.volume.volume import Volume
 
 
@@ -33,8 +33,8 @@ def body(seed: int) -> np.ndarray:
 
 def shown(voxels: np.ndarray) -> np.ndarray:
     """The pictures of a grid that claims to lie as a body does."""
-    return pictures(
-        cut(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), "body"), target_spacing_mm=4.0)
+    return make_pictures(
+        cut_slices(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), "body"), target_spacing_mm=4.0)
     )
 
 
@@ -83,7 +83,7 @@ def test_the_arrays_answer_as_the_network_that_was_trained(
 ) -> None:
     """Against torch: layers, rectified in between, places averaged, views summed."""
     bodies, orientation = known
-    seen = torch.from_numpy(learning.outlines(bodies[:4].reshape(-1, 128, 128))).reshape(
+    seen = torch.from_numpy(learning.compute_outlines(bodies[:4].reshape(-1, 128, 128))).reshape(
         4, 3, 3, -1
     )
     for at, (weight, bias) in enumerate(orientation.layers):

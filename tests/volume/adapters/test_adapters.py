@@ -22,19 +22,19 @@ from fovnet.cli import app
 from fovnet.errors import CollectionError
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.adapters.body import body_slices
+from fovnet.volume.adapters.body import find_body_slices
 from fovnet.volume.adapters.gathering import Gathering, write_tables
 from fovnet.volume.adapters.masked import (
     LEAST_SIMILARITY,
     UNNUMBERED_SPELLINGS,
+    find_organ,
     gather_masked,
-    mask_in_ras,
-    organ_called,
+    read_mask_in_ras,
 )
-from fovnet.volume.adapters.organs import extent, regions_of
+from fovnet.volume.adapters.organs import find_organ_extent, find_rungs
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.orient import closest_canonical
+from fovnet.volume.orient import reorder_to_closest_ras
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.grids import VolumeGrid
 from fovnet.volume.volume import Volume
@@ -77,7 +77,7 @@ def extents(first: int, last: int, left: int = 0, right: int = WIDE, without: tu
     """The organs in a segmentation of a part of the person: slices first..last, columns left..right."""
     masks = person()[0]
     return {
-        name: extent(mask[left:right, :, first : last + 1], SPACING_MM)
+        name: find_organ_extent(mask[left:right, :, first : last + 1], SPACING_MM)
         for name, mask in masks.items()
         if name not in without
     }
@@ -86,7 +86,7 @@ def extents(first: int, last: int, left: int = 0, right: int = WIDE, without: tu
 def regions_seen(
     first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()
 ):
-    return regions_of(
+    return find_rungs(
         extents(first, last, left, right, without), last - first + 1, (right - left) * SPACING_MM[0]
     )
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_known_is_reported_and_not_guessed():
     organs = extents(0, TALL - 1)
     assert (
         "contradict"
-        in regions_of({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
+        in find_rungs({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
     )
 
 
@@ -165,25 +165,33 @@ def test_islands_of_a_segmentation_move_no_border():
     mask = np.zeros((20, 20, 40), bool)
     mask[5:15, 5:15, 10:20] = True
     mask[7:9, 7:9, 33] = True
-    found = extent(mask, SPACING_MM)
-    assert (found.first, found.last, found.low_seen, found.high_seen) == (10, 19, True, True)
+    found = find_organ_extent(mask, SPACING_MM)
+    assert (
+        found.first_slice,
+        found.last_slice,
+        found.is_lower_end_seen,
+        found.is_upper_end_seen,
+    ) == (10, 19, True, True)
 
 
 def test_an_organ_that_ends_at_a_side_of_the_volume_has_no_end():
     mask = np.zeros((20, 20, 40), bool)
     mask[10:, 5:15, 10:20] = True
-    assert not extent(mask, SPACING_MM).high_seen
+    assert not find_organ_extent(mask, SPACING_MM).is_upper_end_seen
     mask[19, :, 15:] = False
-    assert extent(mask, SPACING_MM).high_seen and not extent(mask, SPACING_MM).low_seen
+    assert (
+        find_organ_extent(mask, SPACING_MM).is_upper_end_seen
+        and not find_organ_extent(mask, SPACING_MM).is_lower_end_seen
+    )
 
 
 def test_air_is_no_body():
     _, image, _ = person()
-    assert body_slices(Volume(image, np.diag([*SPACING_MM, 1.0]), "made")) == (FEET, CROWN)
+    assert find_body_slices(Volume(image, np.diag([*SPACING_MM, 1.0]), "made")) == (FEET, CROWN)
     turned = Volume(
         np.ascontiguousarray(image[:, :, ::-1]), np.diag([8.0, 8.0, -10.0, 1.0]), "made"
     )
-    assert body_slices(turned) == (FEET, CROWN)
+    assert find_body_slices(turned) == (FEET, CROWN)
 
 
 def run(*words: str | Path, status: int = 0) -> str:
@@ -359,10 +367,10 @@ def test_lower_lobes_alone_do_not_tell_where_a_lung_ends():
     organs = extents(107, 172)
     lungs = {name: organs.pop(name) for name in ("lung_left", "lung_right")}
     lobes = {f"lung_lower_lobe_{side}": lungs[f"lung_{side}"] for side in ("left", "right")}
-    assert regions_of({**organs, **lungs}, 66, 400.0)[1] == ""
-    assert "no organ shows" in regions_of({**organs, **lobes}, 66, 400.0)[1]
+    assert find_rungs({**organs, **lungs}, 66, 400.0)[1] == ""
+    assert "no organ shows" in find_rungs({**organs, **lobes}, 66, 400.0)[1]
     upper = {f"lung_upper_lobe_{side}": lungs[f"lung_{side}"] for side in ("left", "right")}
-    assert regions_of({**organs, **lobes, **upper}, 66, 400.0)[1] == ""
+    assert find_rungs({**organs, **lobes, **upper}, 66, 400.0)[1] == ""
 
 
 def test_a_mask_of_several_frames_is_refused_as_such_and_what_is_no_number_marks_nothing(tmp_path):
@@ -422,11 +430,11 @@ def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_wh
         "gluteus_maximus_left",
     )
     assert all(
-        organ_called(name) is None
+        find_organ(name) is None
         and not get_close_matches(name.casefold(), UNNUMBERED_SPELLINGS, 1, LEAST_SIMILARITY)
         for name in others
     )
-    assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {
+    assert {find_organ(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {
         "vertebrae_T7",
         "liver",
         "hip_left",
@@ -439,10 +447,10 @@ def test_a_case_without_an_organ_that_tells_is_listed_with_what_to_call_its_mask
     for number, path in enumerate(sorted(masks.iterdir())):
         path.rename(masks / f"structure{number}.nii.gz")
     gathered = gather_masked(tmp_path)
-    assert len(gathered.volumes) == 1 and not gathered.regions
-    assert [one.kind for one in gathered.aside] == [
+    assert len(gathered.volume_rows) == 1 and not gathered.region_rows
+    assert [one.kind for one in gathered.aside_rows] == [
         "not labelled"
-    ] and "such as liver, hip_left" in gathered.aside[0].reason
+    ] and "such as liver, hip_left" in gathered.aside_rows[0].reason
 
 
 def save_meta(path: Path, size: tuple[int, int, int]) -> None:
@@ -629,9 +637,9 @@ def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
 def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
     gathered = Gathering()
     for name, path in (("p-1", "a.zip"), ("P-1", "b.zip"), ("a/b", "c.zip")):
-        gathered.add(VolumeRow(name, "p", Path(path)))
-    assert [row.volume_id for row in gathered.volumes] == ["p-1"]
-    assert [(one.path.name, one.reason) for one in gathered.aside] == [
+        gathered.add_volume(VolumeRow(name, "p", Path(path)))
+    assert [row.volume_id for row in gathered.volume_rows] == ["p-1"]
+    assert [(one.path.name, one.reason) for one in gathered.aside_rows] == [
         ("b.zip", "its name 'P-1' is that of a.zip: a duplicate, or it needs another name"),
         ("c.zip", "its name 'a/b' cannot be a file name; rename it"),
     ]
@@ -639,10 +647,10 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
 
 def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     gathered = Gathering()
-    gathered.add(
+    gathered.add_volume(
         VolumeRow("a", "s", tmp_path / "in" / "a.nii"), [RegionRow("a", DEFAULT.chain[0], 0, 4)]
     )
-    gathered.add(VolumeRow("A", "s", tmp_path / "elsewhere.nii"))
+    gathered.add_volume(VolumeRow("A", "s", tmp_path / "elsewhere.nii"))
     write_tables(tmp_path / "in", gathered)
     assert [row["path"] for row in read_tsv(tmp_path / "in" / "volumes.tsv")] == ["a.nii"]
     assert asides(tmp_path / "in") == {"elsewhere.nii": "left out"}
@@ -671,8 +679,10 @@ def test_an_image_without_masks_is_set_aside_with_what_it_lacks(tmp_path, made):
     (tmp_path / "case").mkdir()
     made.nifti(tmp_path / "case" / "mri.nii.gz", made.body())
     gathered = gather_masked(tmp_path)
-    assert [(one.path.name, one.kind) for one in gathered.aside] == [("mri.nii.gz", "left out")]
-    assert "no masks beside it" in gathered.aside[0].reason
+    assert [(one.path.name, one.kind) for one in gathered.aside_rows] == [
+        ("mri.nii.gz", "left out")
+    ]
+    assert "no masks beside it" in gathered.aside_rows[0].reason
 
 
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
@@ -690,8 +700,8 @@ def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(
     voxels = np.random.default_rng(0).integers(0, 2, (5, 6, 7)).astype(np.uint8)
     nibabel.save(nibabel.Nifti1Image(voxels, affine), tmp_path / "liver.nii.gz")
     grid = VolumeGrid((5, 6, 7), affine)
-    marked, _ = mask_in_ras(tmp_path / "liver.nii.gz", grid)
+    marked, _ = read_mask_in_ras(tmp_path / "liver.nii.gz", grid)
     assert (
-        np.array_equal(marked, closest_canonical(Volume(voxels, affine, "image")).voxels)
-        and marked.shape[2] == grid.slices
+        np.array_equal(marked, reorder_to_closest_ras(Volume(voxels, affine, "image")).voxels)
+        and marked.shape[2] == grid.slice_count
     )

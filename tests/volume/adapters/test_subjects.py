@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
-from fovnet.volume.adapters.subjects import PersonOfVolume, Subjects, subjects_of
-from fovnet.volume.dicom.demographics import Demographics, age_years
+from fovnet.volume.adapters.subjects import PersonOfVolume, Subjects, find_subjects
+from fovnet.volume.dicom.demographics import Demographics, parse_age_years
 from fovnet.volume.dicom.header import ObjectFacts
-from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
+from fovnet.volume.dicom.people import digest_birthday, digest_name, is_new_year
 from fovnet.volume.dicom.table import short_hash
 
 Header = dict[str, str]
@@ -24,12 +24,12 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
     for number, header in enumerate(headers):
         facts = ObjectFacts(
             patient_id=header.get("id", patient_id),
-            name=name_of(header.get("name", "")),
-            birthday=birthday_of(header.get("birth", "")),
+            name_digests=digest_name(header.get("name", "")),
+            birthday_digest=digest_birthday(header.get("birth", "")),
             sex=header.get("sex", ""),
             age=header.get("age", ""),
             study_date=header.get("date", DATE),
-            born_on_new_year=is_new_year(header.get("birth", "")),
+            is_born_on_new_year=is_new_year(header.get("birth", "")),
         )
         study = short_hash(header.get("study", f"1.2.{number}"))
         volumes.append(
@@ -37,12 +37,12 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
                 short_hash(facts.patient_id), study, f"series {number}", Demographics.of(facts)
             )
         )
-    return subjects_of(volumes)
+    return find_subjects(volumes)
 
 
 def partition(subjects: Subjects, count: int) -> list[int]:
     """For each volume the number of its subject, in the order in which they come first; -1 for none."""
-    ids = [subjects.subject_of.get(f"series {number}", "") for number in range(count)]
+    ids = [subjects.subject_by_series.get(f"series {number}", "") for number in range(count)]
     order = list(dict.fromkeys(filter(None, ids)))
     return [order.index(digits) if digits else -1 for digits in ids]
 
@@ -106,7 +106,7 @@ def test_people_under_one_patient_id_are_told_apart_by_what_contradicts(
     subjects = people(*headers, patient_id=patient_id)
     assert partition(subjects, len(headers)) == wanted
     several = len(set(wanted) - {-1})
-    (note,) = subjects.notes.values()
+    (note,) = subjects.note_by_series.values()
     assert (f"of {several} people" in note) if several > 1 else ("nothing tells apart" in note)
     assert patient_id not in note.split()
 
@@ -132,9 +132,9 @@ REAL: dict[str, tuple[list[Header], list[int]]] = {
 def test_a_patient_id_of_a_person_counts_for_more(headers, wanted):
     subjects = people(*headers, patient_id="MR4711")
     assert partition(subjects, len(headers)) == wanted
-    assert len(subjects.notes) == len(set(wanted)) - 1
+    assert len(subjects.note_by_series) == len(set(wanted)) - 1
     if set(wanted) == {0}:
-        assert set(subjects.subject_of.values()) == {short_hash("MR4711")}
+        assert set(subjects.subject_by_series.values()) == {short_hash("MR4711")}
 
 
 SPELLINGS = [
@@ -152,14 +152,14 @@ def test_one_person_under_two_spellings_is_one_subject(spellings):
     first, second = spellings
     subjects = people(ANN | {"id": first}, ANN | {"id": second}, BOB | {"id": "other"})
     assert partition(subjects, 3) == [0, 0, 1]
-    (note,) = subjects.notes.values()
+    (note,) = subjects.note_by_series.values()
     assert "written in several ways" in note
     # two centres' numbers, or nothing that confirms it
     for others in (BOB, {}):
         subjects = people(ANN | {"id": first}, others | {"id": second})
         assert partition(subjects, 2) == [0, 1]
-        assert set(subjects.subject_of.values()) == {short_hash(first), short_hash(second)}
-        assert len(subjects.notes) == (not others)
+        assert set(subjects.subject_by_series.values()) == {short_hash(first), short_hash(second)}
+        assert len(subjects.note_by_series) == (not others)
 
 
 @pytest.mark.parametrize(
@@ -170,11 +170,11 @@ def test_punctuation_and_issuer_join_by_name_and_birth_date_alone(second):
     assert partition(subjects, 2) == [0, 0]
     subjects = people({"id": "H12345"}, {"id": second})
     assert partition(subjects, 2) == [0, 1]
-    (note,) = subjects.notes.values()
+    (note,) = subjects.note_by_series.values()
     assert "may be of one person" in note
     subjects = people(ANN | {"id": "H12345"}, BOB | {"id": second})
     assert partition(subjects, 2) == [0, 1]
-    assert not subjects.notes
+    assert not subjects.note_by_series
 
 
 def test_studies_without_a_patient_id_are_said_to_be_a_subject_each():
@@ -183,15 +183,15 @@ def test_studies_without_a_patient_id_are_said_to_be_a_subject_each():
     ]
     subjects = people(*headers, patient_id="")
     assert partition(subjects, 2) == [0, 1]
-    (note,) = subjects.notes.values()
+    (note,) = subjects.note_by_series.values()
     assert note.startswith("a missing PatientID in 2 studies")
-    assert not people(headers[0], patient_id="").notes
+    assert not people(headers[0], patient_id="").note_by_series
 
 
 def test_numbers_that_differ_by_zeros_alone_are_said():
     subjects = people({"id": "7"}, {"id": "07"}, {"id": "007"})
     assert partition(subjects, 3) == [0, 1, 2]
-    (note,) = subjects.notes.values()
+    (note,) = subjects.note_by_series.values()
     assert note.endswith("is like that of 2 others; they may be of one person: 3 subjects")
 
 
@@ -213,7 +213,7 @@ def test_volumes_that_may_be_of_one_person_are_never_of_two_subjects(seed, count
     ]
     subjects = people(*headers)
     for first, second in combinations(range(count), 2):
-        ids = [subjects.subject_of.get(f"series {number}") for number in (first, second)]
+        ids = [subjects.subject_by_series.get(f"series {number}") for number in (first, second)]
         if None not in ids and headers[first] == headers[second]:
             assert ids[0] == ids[1]
         whole = all(headers[number]["sex"] and headers[number]["age"] for number in (first, second))
@@ -235,4 +235,4 @@ def test_volumes_that_may_be_of_one_person_are_never_of_two_subjects(seed, count
     ],
 )
 def test_ages_are_read(written, years):
-    assert age_years(written) == (None if years is None else pytest.approx(years, abs=0.01))
+    assert parse_age_years(written) == (None if years is None else pytest.approx(years, abs=0.01))

@@ -14,8 +14,8 @@ from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume.collection.body_part import (
     WORD_TABLE,
     BodyPartReading,
+    find_regions_of_text,
     read_body_part,
-    regions_named,
 )
 
 ABDOMEN_PELVIS = [
@@ -157,7 +157,7 @@ SPELLED = [
 
 @pytest.mark.parametrize(("text", "regions"), SPELLED)
 def test_shorthand_is_read_whole(text, regions):
-    assert read_body_part(text) == BodyPartReading(tuple(regions.split()), is_whole=True)
+    assert read_body_part(text) == BodyPartReading(tuple(regions.split()), is_understood=True)
     assert read_body_part(text.lower()) == read_body_part(text)
 
 
@@ -184,7 +184,7 @@ def test_two_regions_are_read_however_they_are_separated(separator):
         may_be_range = (
             separator == "-" and max(rungs) - min(rungs) > 1
         )  # HEAD-PELVIS, not HEAD-CHEST
-        assert read_body_part(text) == BodyPartReading(wanted, is_whole=not may_be_range), text
+        assert read_body_part(text) == BodyPartReading(wanted, is_understood=not may_be_range), text
 
 
 RANGES = {
@@ -238,7 +238,7 @@ ORGAN_PARTS = {
     ],
 )
 def test_a_range_means_all_between_and_part_of_an_organ_the_organ(text, regions):
-    assert read_body_part(text) == BodyPartReading(tuple(regions.split()), is_whole=True)
+    assert read_body_part(text) == BodyPartReading(tuple(regions.split()), is_understood=True)
     assert read_body_part(text.lower()) == read_body_part(text)
 
 
@@ -246,7 +246,7 @@ def test_a_range_means_all_between_and_part_of_an_organ_the_organ(text, regions)
 def test_a_range_between_any_two_regions_of_the_chain_means_that_stretch_of_it(word):
     for (low, first), (high, last) in product(enumerate(DEFAULT.chain), repeat=2):
         wanted = DEFAULT.chain[min(low, high) : max(low, high) + 1]
-        assert read_body_part(f"{first}{word}{last}") == BodyPartReading(wanted, is_whole=True)
+        assert read_body_part(f"{first}{word}{last}") == BodyPartReading(wanted, is_understood=True)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_range_between_any_two_regions_of_the_chain_means_that_stretch_of_it(w
     ],
 )
 def test_what_may_be_read_in_several_ways_is_not_understood_as_a_whole(text, regions):
-    assert read_body_part(text) == BodyPartReading(regions, is_whole=False)
+    assert read_body_part(text) == BodyPartReading(regions, is_understood=False)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_what_may_be_read_in_several_ways_is_not_understood_as_a_whole(text, reg
     ],
 )
 def test_a_word_that_is_not_understood_is_told(text, regions):
-    assert read_body_part(text) == BodyPartReading(regions, is_whole=False)
+    assert read_body_part(text) == BodyPartReading(regions, is_understood=False)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_a_word_that_is_not_understood_is_told(text, regions):
     ],
 )
 def test_words_that_name_no_region_are_understood(text, regions):
-    assert read_body_part(text) == BodyPartReading(regions, is_whole=True)
+    assert read_body_part(text) == BodyPartReading(regions, is_understood=True)
 
 
 def test_a_vocabulary_of_ones_own_gives_the_words_of_its_codes_and_its_own():
@@ -323,11 +323,11 @@ def test_a_vocabulary_of_ones_own_gives_the_words_of_its_codes_and_its_own():
             for region in DEFAULT.regions
         )
     )
-    assert regions_named("TORSO", own) == ("trunk",)
-    assert regions_named("PELV", own) == ("my pelvis",)
-    assert regions_named("THX", own) is None
-    assert regions_named("CAP", own) == ("my pelvis", "my abdomen")
-    assert regions_named("HEAD TO CALF", own) == tuple(
+    assert find_regions_of_text("TORSO", own) == ("trunk",)
+    assert find_regions_of_text("PELV", own) == ("my pelvis",)
+    assert find_regions_of_text("THX", own) is None
+    assert find_regions_of_text("CAP", own) == ("my pelvis", "my abdomen")
+    assert find_regions_of_text("HEAD TO CALF", own) == tuple(
         reversed(("my head", "trunk", "my abdomen", "my pelvis", "my legs"))
     )
 
@@ -341,8 +341,8 @@ def test_a_region_of_ones_own_may_have_the_name_of_an_end_of_ranges_or_of_a_fetu
             )
         )
     )
-    assert read_body_part("FEET", own) == BodyPartReading(own.chain[:1], is_whole=True)
-    assert read_body_part("FETUS", own) == BodyPartReading(own.chain[1:2], is_whole=True)
+    assert read_body_part("FEET", own) == BodyPartReading(own.chain[:1], is_understood=True)
+    assert read_body_part("FETUS", own) == BodyPartReading(own.chain[1:2], is_understood=True)
 
 
 def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():
@@ -352,7 +352,7 @@ def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():
     for row in rows:
         names = row["regions"].split()
         wanted = tuple(name for name in DEFAULT.classes if name in names) if names else None
-        assert read_body_part(row["word"]) == BodyPartReading(wanted, is_whole=True)
+        assert read_body_part(row["word"]) == BodyPartReading(wanted, is_understood=True)
 
 
 @given(st.text(max_size=30))

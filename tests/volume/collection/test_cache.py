@@ -49,7 +49,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def sealed(tmp_path_factory):
-    path = cache.entry(tmp_path_factory.mktemp("cache"), {"volume": 1})
+    path = cache.entry_path(tmp_path_factory.mktemp("cache"), {"volume": 1})
     cache.write(
         path,
         {"pixels": np.arange(4000, dtype=np.uint8).reshape(10, 400), "z_mm": np.linspace(0, 1, 10)},
@@ -83,7 +83,7 @@ def test_any_entry_cut_short_is_found(sealed, draw):
 
 def test_an_entry_under_another_name_is_not_taken_for_it(sealed):
     path, _ = sealed
-    other = cache.entry(path.parent, {"volume": 2})
+    other = cache.entry_path(path.parent, {"volume": 2})
     shutil.copy(path, other)
     with pytest.raises(ValueError, match="checksum"):
         cache.read(other)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fovnet.records import write_tsv
-from fovnet.volume.collection.changed import stamp_of_volumes
+from fovnet.volume.collection.changed import stamp_collections
 
 
 def table(folder: Path, path: str) -> Path:
@@ -43,14 +43,14 @@ def test_the_stamp_goes_by_every_part(tmp_path: Path, named: str, part: str) -> 
         if "." in name:
             (tmp_path / name).write_bytes(b"x")
     tables = [table(tmp_path, named)]
-    before = stamp_of_volumes(tables)
+    before = stamp_collections(tables)
     os.utime(tmp_path / "other.img", ns=(1, 1))
-    assert stamp_of_volumes(tables) == before
+    assert stamp_collections(tables) == before
     if "series" in named:
         (tmp_path / part).unlink()
     else:
         os.utime(tmp_path / part, ns=(1, 1))
-    assert stamp_of_volumes(tables) != before
+    assert stamp_collections(tables) != before
 
 
 def test_an_image_written_over_in_its_place_is_noticed(tmp_path: Path) -> None:
@@ -61,13 +61,13 @@ def test_an_image_written_over_in_its_place_is_noticed(tmp_path: Path) -> None:
         image.with_name("im1.dcm").write_bytes(content)
         image.write_bytes(content[:1])
     tables, folder = [table(tmp_path, "series")], image.parent.stat()
-    before = stamp_of_volumes(tables)
-    assert stamp_of_volumes(tables) == before
+    before = stamp_collections(tables)
+    assert stamp_collections(tables) == before
     with image.open("r+b") as file:
         file.write(b"z")
     os.utime(image, ns=(folder.st_atime_ns, folder.st_mtime_ns + 10**9))
     assert image.parent.stat().st_mtime_ns == folder.st_mtime_ns
-    assert stamp_of_volumes(tables) != before
+    assert stamp_collections(tables) != before
 
 
 @pytest.mark.parametrize("name", ["volumes.tsv", "regions.tsv"])
@@ -80,9 +80,9 @@ def test_a_table_with_an_older_date_than_before_is_noticed_by_its_content(
     path.write_text(
         path.read_text() if path.exists() else "volume_id\tregion\tfirst_slice\tlast_slice\n"
     )
-    before = stamp_of_volumes(tables)
+    before = stamp_collections(tables)
     os.utime(path, ns=(2 * 10**18, 2 * 10**18))
-    assert stamp_of_volumes(tables) == before
+    assert stamp_collections(tables) == before
     path.write_text(path.read_text() + "a\thead\t0\t9\n")
     os.utime(path, ns=(1, 1))
-    assert stamp_of_volumes(tables) != before
+    assert stamp_collections(tables) != before

@@ -116,11 +116,11 @@ def test_broken_volumes_are_recorded_and_the_others_are_as_if_alone(made):
                 and record.split == (others.pop() if others else "")
             )
             with pytest.raises(VolumeError):
-                pack.stack(index)
+                pack.stack_of_volume(index)
             continue
-        alone, kept = slice_volume(at / f"{record.volume_id}.nii.gz"), pack.stack(index)
+        alone, kept = slice_volume(at / f"{record.volume_id}.nii.gz"), pack.stack_of_volume(index)
         assert np.array_equal(kept.pixels, alone.pixels) and np.array_equal(kept.z_mm, alone.z_mm)
-        assert np.array_equal(kept.covers, alone.covers) and np.array_equal(
+        assert np.array_equal(kept.slice_ranges, alone.slice_ranges) and np.array_equal(
             kept.vox_to_ras, alone.vox_to_ras
         )
         assert (kept.checksum, kept.notes, kept.side_mm) == (
@@ -148,9 +148,13 @@ def test_no_subject_is_in_two_splits_and_rows_follow_the_records(made):
         if record.split:
             splits.setdefault(record.subject_id, set()).add(record.split)
     assert splits and all(len(found) == 1 for found in splits.values())
-    rows = np.concatenate([pack.rows(split) for split in ("train", "validation", "test", "")])
+    rows = np.concatenate(
+        [pack.rows_in_split(split) for split in ("train", "validation", "test", "")]
+    )
     assert np.array_equal(np.sort(rows), np.arange(len(pack.pixels)))
-    assert all(pack.records[index].split == "train" for index in pack.volume[pack.rows("train")])
+    assert all(
+        pack.records[index].split == "train" for index in pack.volume[pack.rows_in_split("train")]
+    )
 
 
 def test_the_manifest_shows_every_volume(made):
@@ -240,7 +244,7 @@ def test_a_collection_of_only_broken_volumes_is_an_empty_pack(tmp_path):
     assert pack.pixels.shape == (0, 128, 128) and {record.status for record in pack.records} == {
         "refused"
     }
-    assert pack.rows("train").tolist() == []
+    assert pack.rows_in_split("train").tolist() == []
 
 
 @pytest.mark.parametrize("name", ["pixels.npy", "slices.npz", "volumes.json"])
@@ -281,9 +285,9 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
         [{"volume_id": "t", "region": "pelvis", "first_slice": 0, "last_slice": 19}],
     )
     pack = slice_collections({"c": tmp_path}, tmp_path / "pack")
-    direct, kept = slice_volume(tmp_path / "tilted.nii.gz"), pack.stack(0)
-    assert kept.counted_slices == direct.counted_slices == 20
-    np.testing.assert_array_equal(kept.middle, direct.middle)
+    direct, kept = slice_volume(tmp_path / "tilted.nii.gz"), pack.stack_of_volume(0)
+    assert kept.label_slice_count == direct.label_slice_count == 20
+    np.testing.assert_array_equal(kept.middle_slices, direct.middle_slices)
 
 
 def test_one_scan_of_two_subjects_is_refused_before_they_stand_in_two_splits(tmp_path):

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import dictionaries, integers, lists, sampled_from, text
 
-from fovnet.volume.collection.split import FRACTIONS, SPLITS, split_sizes, split_subjects
+from fovnet.volume.collection.split import (
+    SPLIT_FRACTIONS,
+    SPLITS,
+    compute_split_sizes,
+    split_subjects,
+)
 
 SUBJECTS = lists(text("abcdef0123", min_size=1, max_size=6), max_size=60)
 
@@ -23,7 +28,7 @@ def test_everybody_has_one_split_whatever_the_order_of_the_rows(subjects, seed, 
     assert split_subjects(turned, "cohort", seed) == split
 
 
-@given(integers(0, 500), sampled_from([FRACTIONS, (0.7, 0.15, 0.15), (0.9, 0.02, 0.08)]))
+@given(integers(0, 500), sampled_from([SPLIT_FRACTIONS, (0.7, 0.15, 0.15), (0.9, 0.02, 0.08)]))
 def test_the_fractions_are_met_to_within_one_subject(people, fractions):
     counts = Counter(
         split_subjects([f"s{n}" for n in range(people)], "cohort", 1, fractions=fractions).values()
@@ -47,7 +52,7 @@ def test_the_fractions_are_met_to_within_one_subject(people, fractions):
     ],
 )
 def test_largest_remainders(people, expected):
-    assert split_sizes(people) == expected
+    assert compute_split_sizes(people) == expected
 
 
 @given(

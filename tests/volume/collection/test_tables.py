@@ -13,10 +13,10 @@ from hypothesis.strategies import data, integers, lists, permutations, sampled_f
 from fovnet.errors import CollectionError
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.table_rows import RegionRow, region_named
+from fovnet.volume.collection.table_rows import RegionRow, find_region
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import truth
-from fovnet.volume.slices.stack import SliceStack, groups
+from fovnet.volume.collection.truth import find_classes_of_cuts
+from fovnet.volume.slices.stack import SliceStack, group_slices
 
 
 def tables(folder: Path, volumes: str, regions: str | None = None) -> Path:
@@ -42,7 +42,7 @@ def faults(folder: Path) -> list[str]:
 def stack_of(
     slices: int, spacing_mm: float, bottom_mm: float = 0.0, target_mm: float = 3.0
 ) -> SliceStack:
-    covers = groups(slices, spacing_mm, target_mm)
+    covers = group_slices(slices, spacing_mm, target_mm)
     affine = np.diag([1.0, 1.0, spacing_mm, 1.0])
     affine[2, 3] = bottom_mm
     pixels = np.zeros((len(covers), 128, 128), dtype=np.uint8)
@@ -89,7 +89,7 @@ def test_regions_are_read_by_any_of_their_names(tmp_path):
     )
     assert rows["two"] == (RegionRow("two", "chest", -20.5, 80, in_mm=True),)
     assert rows["three"] == (RegionRow("three", "none", 0, 5),)
-    assert region_named("NONE", DEFAULT) == "none" and region_named("elbow", DEFAULT) is None
+    assert find_region("NONE", DEFAULT) == "none" and find_region("elbow", DEFAULT) is None
 
 
 def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_path):
@@ -479,7 +479,7 @@ def test_the_shared_collection_can_be_read(shared):
 
 def test_slices_outside_every_row_are_none_and_spine_stands_beside_the_chain():
     rows = [RegionRow("v", "chest", 2, 5), RegionRow("v", "spine", 4, 7)]
-    shown = truth(stack_of(10, 5.0), rows)
+    shown = find_classes_of_cuts(stack_of(10, 5.0), rows)
     names = [{DEFAULT.classes[k] for k in np.flatnonzero(row)} for row in shown]
     assert (
         names
@@ -502,16 +502,16 @@ def test_a_cut_shows_the_region_of_its_middle_slice(draw):
         [RegionRow("v", "pelvis", border + 1, slices - 1)] if border + 1 < slices else []
     )
     by_slice = ["legs"] * (border + 1) + ["pelvis"] * (slices - border - 1)
-    shown = truth(stack, rows)
+    shown = find_classes_of_cuts(stack, rows)
     assert (shown.sum(axis=1) == 1).all()
     assert [DEFAULT.classes[k] for k in shown.argmax(axis=1)] == [
-        by_slice[(first + last) // 2] for first, last in stack.covers.tolist()
+        by_slice[(first + last) // 2] for first, last in stack.slice_ranges.tolist()
     ]
 
 
 def test_millimetres_hold_the_cuts_between_them_and_the_lower_region_has_the_border():
     stack = stack_of(6, 10.0, bottom_mm=-20.0)
-    shown = truth(
+    shown = find_classes_of_cuts(
         stack,
         [RegionRow("v", "legs", -20, 0, in_mm=True), RegionRow("v", "pelvis", 0, 25, in_mm=True)],
     )
@@ -522,14 +522,14 @@ def test_millimetres_hold_the_cuts_between_them_and_the_lower_region_has_the_bor
 
 
 def test_a_slice_the_volume_does_not_have_is_refused():
-    truth(stack_of(30, 1.0), [RegionRow("v", "head", 0, 29)])
+    find_classes_of_cuts(stack_of(30, 1.0), [RegionRow("v", "head", 0, 29)])
     with pytest.raises(CollectionError, match="last slice is 29") as refusal:
-        truth(stack_of(30, 1.0), [RegionRow("v", "head", 0, 30)])
+        find_classes_of_cuts(stack_of(30, 1.0), [RegionRow("v", "head", 0, 30)])
     assert refusal.value.code == "collection-slices"
 
 
 def test_millimetres_far_outside_the_volume_are_refused_and_not_taken_for_an_empty_label():
     stack = stack_of(6, 10.0, bottom_mm=-20.0)
     with pytest.raises(CollectionError, match="the volume extends from -20 to 30 mm") as refusal:
-        truth(stack, [RegionRow("v", "legs", -9000, -8000, in_mm=True)])
+        find_classes_of_cuts(stack, [RegionRow("v", "legs", -9000, -8000, in_mm=True)])
     assert refusal.value.code == "collection-extent"

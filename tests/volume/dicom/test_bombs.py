@@ -22,7 +22,7 @@ from fovnet.volume.dicom import source
 from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.slices.stack import slice_volume
-from fovnet.volume.sources.memory import BYTES_PER_VOXEL, bytes_to_read
+from fovnet.volume.sources.memory import BYTES_PER_VOXEL, estimate_bytes_to_read
 from fovnet.volume.sources.source import source_of
 
 MB = 2**20
@@ -194,7 +194,7 @@ def test_a_large_member_is_read_as_a_small_one(
     folder = write.save(tmp_path / "series", write.images(write.noise()))
     archive = write.zipped(tmp_path / "a.zip", folder)
     before = slice_volume(archive)
-    monkeypatch.setattr(source, "AT_ONCE_BYTES", 100)
+    monkeypatch.setattr(source, "MAX_BYTES_AT_ONCE", 100)
     # nothing that is remembered counts any more
     os.utime(archive, (1, 1))
     after = slice_volume(archive)
@@ -216,7 +216,7 @@ def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(
     assert (
         archive.stat().st_size * 30
         < BYTES_PER_VOXEL * voxels.size
-        <= bytes_to_read(source_of(archive))
+        <= estimate_bytes_to_read(source_of(archive))
     )
 
 
@@ -235,7 +235,9 @@ def test_the_straight_grid_of_an_oblique_series_is_counted(
     straight = made.nifti(
         tmp_path / "a.nii", made.Volume(write.noise((250, 150, 3)), affine, "the same")
     )
-    beyond = bytes_to_read(source_of(straight)) - BYTES_PER_VOXEL * 250 * 150 * 3
+    beyond = estimate_bytes_to_read(source_of(straight)) - BYTES_PER_VOXEL * 250 * 150 * 3
     assert beyond > 8e6
     for path in (folder, Path(f"{folder}#{series.id}"), write.zipped(tmp_path / "a.zip", folder)):
-        assert bytes_to_read(source_of(path)) >= bytes_to_read(source_of(straight))
+        assert estimate_bytes_to_read(source_of(path)) >= estimate_bytes_to_read(
+            source_of(straight)
+        )

@@ -14,7 +14,7 @@ from pydicom import dcmread
 from pydicom.fileset import FileSet
 
 from fovnet.errors import VolumeError
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 
@@ -88,20 +88,20 @@ def test_beside_images_nothing_is_lost_with_it(
 ) -> None:
     """In a folder, in an archive, among files named one by one, and beside a volume of another format."""
     (medium / "DICOMDIR").rename(medium / name)
-    found = find([medium])
-    assert len(found.volumes) == len(found.series) == 1 and not found.passed
+    found = find_volumes([medium])
+    assert len(found.volume_paths) == len(found.series_rows) == 1 and not found.passed_paths
     assert np.array_equal(read(medium).voxels, write.noise()) and not read(medium).notes
     assert np.array_equal(read(write.zipped(tmp_path / "medium.zip", medium)).voxels, write.noise())
     flat = tmp_path / "flat"
     flat.mkdir()
     for index, path in enumerate(sorted(path for path in medium.rglob("*") if path.is_file())):
         shutil.copy(path, flat / (name if path.name == name else f"{index}.dcm"))
-    assert len(find(sorted(flat.iterdir())).volumes) == 1
+    assert len(find_volumes(sorted(flat.iterdir())).volume_paths) == 1
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(medium / name, other)
     made.nifti(other / "body.nii.gz", made.body())
-    assert find([other]).volumes == [other / "body.nii.gz"]
+    assert find_volumes([other]).volume_paths == [other / "body.nii.gz"]
 
 
 def test_alone_in_an_archive_it_is_the_reason(tmp_path: Path, medium: Path, write) -> None:

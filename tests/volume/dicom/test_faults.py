@@ -507,8 +507,10 @@ def test_members_of_one_name_are_named_and_none_is_called_a_copy_of_another(tmp_
     with pytest.raises(VolumeError) as refusal:
         slice_volume(tmp_path / "all.zip")
     found = survey(tmp_path / "all.zip")
-    assert [len(series.frames) for series in found.series] == [1] and found.series[0].copies == ()
-    [unread] = found.unread
+    assert [len(series.frames) for series in found.series] == [1] and found.series[
+        0
+    ].copied_objects == ()
+    [unread] = found.unread_objects
     assert (
         unread.fault.code == "volume-archive-names"
         and "8 members are called im.dcm" in unread.fault.sentence
@@ -532,7 +534,7 @@ def test_members_that_unpack_at_one_stroke_are_not_opened_and_cost_no_other(
     data[place + 6 : place + 20] = bytes(14)  # the stream is damaged too
     (tmp_path / "all.zip").write_bytes(data)
     found = survey(tmp_path / "all.zip")
-    [unread] = found.unread
+    [unread] = found.unread_objects
     assert unread.fault.code == "volume-archive-method" and len(found.series) == 1
 
 

@@ -76,7 +76,7 @@ def whole(write, tmp_path_factory):
 def test_no_change_of_bytes_leads_to_anything_but_a_volume_or_a_refusal(
     tmp_path, write, whole, monkeypatch
 ):
-    monkeypatch.setattr(grid, "MOST_BYTES", 4 * 10**6)
+    monkeypatch.setattr(grid, "MAX_FRAME_BYTES", 4 * 10**6)
     neighbours = write.images(write.noise((12, 14, 5), np.uint16))
     for seed in range(ROUNDS):
         kind = KINDS[seed % len(KINDS)]

@@ -16,7 +16,7 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices.stack import cut, slice_volume
+from fovnet.volume.slices.stack import cut_slices, slice_volume
 from fovnet.volume.sources.source import read
 from fovnet.volume.volume import Volume
 
@@ -60,16 +60,16 @@ def tilted(affine: np.ndarray, degrees: float) -> np.ndarray:
 def assert_same_slices(
     path: Path, voxels: np.ndarray, affine: np.ndarray, grey_levels: int = 0
 ) -> None:
-    wanted = cut(to_ras(Volume(np.asarray(voxels, dtype=np.float32), affine, "the grid")))
+    wanted = cut_slices(to_ras(Volume(np.asarray(voxels, dtype=np.float32), affine, "the grid")))
     seen = slice_volume(path)
     assert seen.pixels.shape == wanted.pixels.shape
     assert np.abs(seen.pixels.astype(int) - wanted.pixels).max() <= grey_levels
     assert np.allclose(seen.z_mm, wanted.z_mm, atol=1e-4) and np.array_equal(
-        seen.covers, wanted.covers
+        seen.slice_ranges, wanted.slice_ranges
     )
     assert np.allclose(seen.vox_to_ras, wanted.vox_to_ras, atol=1e-4)
-    assert (seen.counted is None) == (wanted.counted is None) and np.array_equal(
-        seen.middle, wanted.middle
+    assert (seen.label_slices is None) == (wanted.label_slices is None) and np.array_equal(
+        seen.middle_slices, wanted.middle_slices
     )
 
 

@@ -15,10 +15,10 @@ from pydicom.sequence import Sequence
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.frames import frames_of_dataset, read_frames
-from fovnet.volume.dicom.series import series_of
+from fovnet.volume.dicom.series import group_into_volumes
 from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 # VRs with a length of two bytes
@@ -52,8 +52,8 @@ def kind_and_notes(images: list[Any]) -> tuple[str, tuple[str, ...]]:
         for number, image in enumerate(images)
         for frame in frames_of_dataset(DicomObject(Path("in") / f"{number:03}"), image)
     ]
-    (series,) = series_of(frames)
-    return series.kind, series.notes
+    (series,) = group_into_volumes(frames)
+    return series.aside_kind, series.notes
 
 
 # Values under another VR
@@ -122,11 +122,11 @@ def facts_of(folder: Path) -> list[Any]:
             frame.rows,
             frame.columns,
             frame.orientation,
-            frame.position,
+            frame.position_mm,
             frame.spacing_mm,
             frame.image_type,
             frame.doubtful_attributes,
-            frame.instance,
+            frame.image_number,
             frame.slope,
             frame.intercept,
             frame.facts,
@@ -270,7 +270,7 @@ def test_an_animal_is_refused_unless_it_is_asked_for(tmp_path, write):
     with pytest.raises(VolumeError, match="--include animal") as caught:
         read(tmp_path)
     assert caught.value.code == "volume-animal"
-    (path,) = find([tmp_path], ["animal"]).volumes
+    (path,) = find_volumes([tmp_path], ["animal"]).volume_paths
     assert read(path).notes == ("an animal, by its header: the regions are those of people",)
 
 
@@ -352,7 +352,7 @@ def test_a_header_that_nests_too_deeply_is_called_so(tmp_path, write):
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + 75)
     try:
-        (unread, *_) = survey(tmp_path / "im000.dcm").unread
+        (unread, *_) = survey(tmp_path / "im000.dcm").unread_objects
     finally:
         sys.setrecursionlimit(before)
     assert unread.fault.code == "volume-nested"

@@ -14,9 +14,9 @@ from hypothesis.strategies import floats, integers
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.frames import frames_of_dataset
-from fovnet.volume.dicom.series import series_of
+from fovnet.volume.dicom.series import group_into_volumes
 from fovnet.volume.dicom.source import DicomObject
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 SPACING_MM = 12.0
@@ -46,7 +46,8 @@ def grouped(images: list[Any]) -> list[list[float]]:
         for frame in frames_of_dataset(DicomObject(Path("in") / f"{number:04}"), image)
     ]
     return sorted(
-        sorted(frame.position[2] for frame in series.frames) for series in series_of(frames)
+        sorted(frame.position_mm[2] for frame in series.frames)
+        for series in group_into_volumes(frames)
     )
 
 
@@ -134,7 +135,7 @@ def test_gaps_of_any_period_are_not_read_as_one_volume(tmp_path, write, period, 
         image.PixelData = write.noise((24, 20, 1), seed=index).tobytes()
     write.save(tmp_path, images)
     try:
-        volumes = [read(path) for path in find([tmp_path]).volumes]
+        volumes = [read(path) for path in find_volumes([tmp_path]).volume_paths]
     except VolumeError as fault:
         assert fault.code == "volume-doubled"
         assert "alternate regularly (4.00 to" in str(fault)
@@ -165,7 +166,7 @@ def test_a_mixture_is_read_as_two_volumes_that_say_so(tmp_path, write):
     long, short = write.noise((24, 20, 30), seed=1), write.noise((24, 20, 12), seed=2)
     write.save(tmp_path, write.images(long, grid(), SeriesInstanceUID=UID), "a")
     write.save(tmp_path, write.images(short, grid(125), SeriesInstanceUID=UID), "b")
-    volumes = [read(path) for path in find([tmp_path]).volumes]
+    volumes = [read(path) for path in find_volumes([tmp_path]).volume_paths]
     assert sorted(volume.voxels.shape[2] for volume in volumes) == [12, 30]
     for volume in volumes:
         wanted = long if volume.voxels.shape[2] == 30 else short

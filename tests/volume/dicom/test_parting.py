@@ -38,7 +38,7 @@ def two_stacks(write, folder, first, second, **more):
 
 def both_are_read(folder, voxels, by):
     found = survey(folder).series
-    assert [(len(series.frames), series.kind) for series in found] == [(9, ""), (9, "")]
+    assert [(len(series.frames), series.aside_kind) for series in found] == [(9, ""), (9, "")]
     for series, wanted in zip(found, voxels, strict=True):
         volume = read(address(folder, series.id))
         assert np.array_equal(volume.voxels, wanted) and f"told apart by {by}" in volume.notes[0]
@@ -64,7 +64,7 @@ def test_stacks_that_the_header_tells_apart_are_no_repeats_where_they_lie_elsewh
 
 def test_two_passes_shifted_by_a_tenth_of_the_field_are_a_volume_and_its_repeat(tmp_path, write):
     two_stacks(write, tmp_path, CORONAL, moved(CORONAL, 3, 0, 0), TemporalPositionIdentifier=(1, 2))
-    assert [series.kind for series in survey(tmp_path).series] == ["", "repeat"]
+    assert [series.aside_kind for series in survey(tmp_path).series] == ["", "repeat"]
 
 
 def test_both_knees_of_one_sagittal_series_are_two_volumes(tmp_path, write):
@@ -90,7 +90,7 @@ def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, mo
             f"s{n}-",
         )
     found = survey(tmp_path).series
-    assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 3
+    assert [(len(series.frames), series.aside_kind) for series in found] == [(9, "")] * 3
     for series, wanted in zip(found, voxels, strict=True):
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
 
@@ -171,7 +171,12 @@ def test_a_cine_stored_slice_by_slice_gives_its_first_phase(tmp_path, write):
         for n, voxels in enumerate(phases)
     ]
     write.save(tmp_path, [stacks[n][k] for k in range(9) for n in range(4)])
-    assert [series.kind for series in survey(tmp_path).series] == ["", "repeat", "repeat", "repeat"]
+    assert [series.aside_kind for series in survey(tmp_path).series] == [
+        "",
+        "repeat",
+        "repeat",
+        "repeat",
+    ]
     assert np.array_equal(read(tmp_path).voxels, phases[0])
 
 
@@ -203,7 +208,7 @@ def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(
         return
     found = survey(tmp_path).series
     assert [len(series.frames) for series in found] == [9, 9, 9] and [
-        series.kind for series in found
+        series.aside_kind for series in found
     ][:2] == ["", "repeat"]
     for series, wanted in zip(found, voxels, strict=True):
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
@@ -224,7 +229,7 @@ def test_stacks_of_thin_slices_far_apart_are_no_passes(tmp_path, write):
             f"s{n}-",
         )
     found = survey(tmp_path).series
-    assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 3
+    assert [(len(series.frames), series.aside_kind) for series in found] == [(9, "")] * 3
 
 
 PRIVATE = {
@@ -288,7 +293,7 @@ def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, m
         lambda item, opened=grouping.open_object: asked.append(item) or opened(item),
     )
     [series] = survey(tmp_path).series
-    assert (len(series.frames), len(series.copies)) == (9, 9) and len(asked) <= 4, (
+    assert (len(series.frames), len(series.copied_objects)) == (9, 9) and len(asked) <= 4, (
         "two to compare bytes, two to compare sizes"
     )
 

@@ -10,7 +10,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 PREAMBLES = {
@@ -50,7 +50,7 @@ def test_no_preamble_hides_a_dicom_file(
     one.preamble = preamble[:128].ljust(128, b"\0")
     path = tmp_path / f"im0{suffix}"
     one.save_as(path, enforce_file_format=True)
-    assert find([tmp_path]).volumes == [path]
+    assert find_volumes([tmp_path]).volume_paths == [path]
     assert np.array_equal(read(path).voxels, voxels)
     archive = write.zipped(tmp_path / "in.zip", tmp_path)
     assert np.array_equal(read(archive).voxels, voxels)
@@ -63,7 +63,7 @@ def test_it_is_known_under_the_names_of_other_formats(tmp_path: Path, write, nam
     )
     one.preamble = struct.pack("<i", 348).ljust(128, b"\0")
     one.save_as(tmp_path / name, enforce_file_format=True)
-    assert find([tmp_path]).volumes == [tmp_path / name]
+    assert find_volumes([tmp_path]).volume_paths == [tmp_path / name]
     assert np.array_equal(read(tmp_path / name).voxels, write.noise())
 
 
@@ -75,7 +75,7 @@ def test_a_text_header_may_have_the_letters_there(tmp_path: Path, made, kind: st
     letters = comment + b"-" * (128 - first - len(comment)) + b"DICM, at byte 128\n"
     path.write_bytes(data[:first] + letters + data[first:])
     assert path.read_bytes()[128:132] == b"DICM"
-    assert find([tmp_path]).volumes == [path] and np.allclose(
+    assert find_volumes([tmp_path]).volume_paths == [path] and np.allclose(
         read(path).voxels, made.body().voxels, atol=1
     )
 

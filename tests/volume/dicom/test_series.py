@@ -15,11 +15,11 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
-from fovnet.volume.dicom.grid import StackPositions, regular_grid
+from fovnet.volume.dicom.grid import StackPositions, build_regular_grid
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.dicom.table import COLUMNS, series_row
+from fovnet.volume.dicom.table import COLUMNS, make_series_row
 from fovnet.volume.slices.stack import slice_volume
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read, source_of
 
 
@@ -48,7 +48,7 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
         numbered = {"InstanceNumber": lambda k, which=which: 9 * which + k + 1}
         write.save(tmp_path, write.images(voxels[which], **more, **numbered), f"v{which}-")
     found = survey(tmp_path).series
-    assert [(len(series.frames), series.kind) for series in found] == [(9, ""), (9, "repeat")]
+    assert [(len(series.frames), series.aside_kind) for series in found] == [(9, ""), (9, "repeat")]
     for series, wanted in zip(found, voxels, strict=True):
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
     first = read(tmp_path)
@@ -71,7 +71,7 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
             tmp_path / patient, write.images(voxels[which], affine, PatientID=patient, **numbered)
         )
     found = survey(tmp_path).series
-    assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 2
+    assert [(len(series.frames), series.aside_kind) for series in found] == [(9, "")] * 2
     for series, wanted in zip(found, voxels, strict=True):
         volume = read(address(tmp_path, series.id))
         assert (
@@ -123,21 +123,21 @@ def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, bot
                     own, affine, **who, SOPInstanceUID=lambda k, name=name: f"1.2.{name[1]}.{k}"
                 ),
             )
-    found = find([tmp_path])
-    assert {path.name: read(path).voxels.tobytes() for path in found.volumes} == {
+    found = find_volumes([tmp_path])
+    assert {path.name: read(path).voxels.tobytes() for path in found.volume_paths} == {
         name: own.astype(np.float32).tobytes() for name, own in voxels.items()
     }
     every = survey(tmp_path).series
     assert len({series.id for series in every}) == 2
     for series in every:  # what was named in the tree is found where it lies alone
-        alone = tmp_path / series.items[0].path.parent.name
+        alone = tmp_path / series.objects[0].path.parent.name
         assert np.array_equal(
             read(address(alone, series.id)).voxels, read(address(tmp_path, series.id)).voxels
         )
     assert not [
         word
         for word in ("ller", "Maier", "Bert", "1990")
-        if word in str(found.series) + str(every[0].frames[0])
+        if word in str(found.series_rows) + str(every[0].frames[0])
     ]
 
 
@@ -216,7 +216,7 @@ def test_echoes_in_folders_of_their_own_that_name_nobody_are_one_bodys(tmp_path,
             write.noise(seed=echo), PatientID="", EchoNumbers=echo, EchoTime=f"{4 * echo}", **uid
         )
         write.save(tmp_path / f"echo{echo}", files)
-    assert [(series.kind, len(series.frames)) for series in survey(tmp_path).series] == [
+    assert [(series.aside_kind, len(series.frames)) for series in survey(tmp_path).series] == [
         ("", 9),
         ("repeat", 9),
     ]
@@ -228,7 +228,7 @@ def test_discs_of_one_series_that_names_nobody_are_one_volume(tmp_path, write):
     write.save(tmp_path / "disc1", files[:5])
     write.save(tmp_path / "disc2", files[5:])
     write.save(tmp_path / "picked", files[3:4])
-    assert find([tmp_path]).volumes == [tmp_path] and np.array_equal(
+    assert find_volumes([tmp_path]).volume_paths == [tmp_path] and np.array_equal(
         read(tmp_path).voxels, write.noise()
     )
 
@@ -286,7 +286,7 @@ def test_magnitude_phase_echoes_and_stacks_of_one_object_come_apart(tmp_path, wr
                 )
     folder = write.save(tmp_path, [write.enhanced(np.stack(planes), places, groups)])
     found = survey(folder).series
-    assert sorted((len(series.frames), series.kind) for series in found) == [
+    assert sorted((len(series.frames), series.aside_kind) for series in found) == [
         (5, ""),
         (5, "phase"),
         (5, "phase"),
@@ -341,7 +341,7 @@ def test_a_stack_of_thirty_slices_called_three_planes_is_no_localiser(tmp_path, 
         write.images(write.noise((20, 24, 30)), SeriesDescription="AX T2 FS 3 PLANE"),
     )
     write.save(tmp_path / "few", write.images(write.noise(), series=8, SeriesDescription="3 PLANE"))
-    assert {len(series.frames): series.kind for series in survey(tmp_path).series} == {
+    assert {len(series.frames): series.aside_kind for series in survey(tmp_path).series} == {
         30: "",
         9: "localizer",
     }
@@ -352,7 +352,7 @@ def test_what_is_no_volume_is_set_aside_with_a_reason(tmp_path, write, why):
     kind = why.split()[0] if why != "survey" else "localizer"
     write.save(tmp_path, write.images(write.noise(), **ASIDE[why]))
     [series] = survey(tmp_path).series
-    assert series.kind == kind and series.reason
+    assert series.aside_kind == kind and series.aside_reason
     codes = {"colour": "volume-rgb"}
     assert refusal(tmp_path).code == codes.get(kind, f"volume-{kind}")
     named = address(tmp_path, series.id)
@@ -429,7 +429,7 @@ def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(
         np.array([0, 0, along[0]]),
         (1.0, 1.0),
     )
-    grid = regular_grid("made", planes, stand)
+    grid = build_regular_grid("made", planes, stand)
     heights = grid.vox_to_ras[2, 3] + grid.vox_to_ras[2, 2] * np.arange(grid.voxels.shape[2])
     # a tenth of the step they stand at
     assert np.allclose(grid.voxels[0, 0], heights, atol=0.1 * grid.vox_to_ras[2, 2] + 1e-3)
@@ -455,7 +455,7 @@ def test_copies_and_doubled_images_are_left_out_and_said(tmp_path, write):
     assert volume.notes == ("2 doubled images left out: identical",)
     shutil.copytree(folder, tmp_path / "tree" / "a")
     shutil.copytree(folder, tmp_path / "tree" / "b")
-    (row,) = find([tmp_path / "tree"]).series
+    (row,) = find_volumes([tmp_path / "tree"]).series_rows
     assert (row["images"], row["copies"]) == (10, 12), (
         "b's eleven files, and again.dcm of a: the same bytes under one SOP instance UID"
     )
@@ -477,11 +477,12 @@ def test_another_version_of_images_in_another_folder_is_set_aside(tmp_path, writ
         [write.images(others if k in edited else voxels)[k] for k in sorted({*edited, *copied})],
     )
     assert np.array_equal(read(tmp_path).voxels, voxels)
-    found = find([tmp_path])
+    found = find_volumes([tmp_path])
     assert (
-        found.volumes == [tmp_path] and [row["kind"] for row in found.series].count("volume") == 1
+        found.volume_paths == [tmp_path]
+        and [row["kind"] for row in found.series_rows].count("volume") == 1
     )
-    [row] = [row for row in found.series if row["kind"] == "repeat"]
+    [row] = [row for row in found.series_rows if row["kind"] == "repeat"]
     assert row["images"] == len(edited) and row["reason"].startswith("another version")
     if len(edited) == 9:
         assert np.array_equal(read(Path(row["path"])).voxels, others) and np.array_equal(
@@ -548,7 +549,10 @@ def test_an_archive_gives_what_its_folder_gives(tmp_path, write):
     assert slice_volume(archive).images == slice_volume(folder).images
     with zipfile.ZipFile(archive, "a") as more:
         more.writestr("broken.dcm", bytes(128) + b"DICM" + bytes(50))
-    assert np.array_equal(read(archive).voxels, write.noise()) and len(survey(archive).unread) == 1
+    assert (
+        np.array_equal(read(archive).voxels, write.noise())
+        and len(survey(archive).unread_objects) == 1
+    )
 
 
 def test_the_images_of_a_cut_are_those_it_was_made_of(tmp_path, write):
@@ -556,7 +560,9 @@ def test_the_images_of_a_cut_are_those_it_was_made_of(tmp_path, write):
     affine = write.AFFINE @ np.diag([1, 1, 1.5 / 4, 1])
     stack = slice_volume(write.save(tmp_path, write.images(write.noise(), affine)))
     assert [uid.rsplit(".", 1)[1] for uid in stack.images.uids] == list("012345678")
-    assert stack.covers.tolist() == [[0, 1], [2, 3], [4, 5], [6, 8]] and stack.images.axis == 2
+    assert (
+        stack.slice_ranges.tolist() == [[0, 1], [2, 3], [4, 5], [6, 8]] and stack.images.axis == 2
+    )
 
 
 def test_an_address_is_read_back_and_a_real_name_wins(tmp_path):
@@ -573,7 +579,7 @@ def test_the_table_has_a_row_a_series_and_no_ids_unless_asked(tmp_path, write):
         write.images(write.noise(), PatientID="Q7 Zebra", SeriesDescription="Zebra localizer"),
     )
     [series] = survey(tmp_path).series
-    row = series_row(series, tmp_path)
+    row = make_series_row(series, tmp_path)
     assert tuple(row) == COLUMNS and row["kind"] == "localizer" and row["images"] == 9
     assert "Zebra" not in str(row) and write.STUDY not in str(row)
-    assert series_row(series, tmp_path, show_ids=True)["patient_id"] == "Q7 Zebra"
+    assert make_series_row(series, tmp_path, show_ids=True)["patient_id"] == "Q7 Zebra"

@@ -22,11 +22,11 @@ from pydicom.uid import (
 )
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.decoding import decodable_syntaxes
+from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from fovnet.volume.sources.source import read
 from tests.volume.dicom.htj2k import frame, wave
 
-SYNTAXES = [UID(syntax) for syntax in decodable_syntaxes()]
+SYNTAXES = [UID(syntax) for syntax in list_decodable_syntaxes()]
 LOSSY_SHARE = 1 / 40  # of the range, that lossy compression may change
 BITS = {JPEGBaseline8Bit: (8,), JPEGExtended12Bit: (12,)}
 VARIANTS = [(syntax, bits) for syntax in SYNTAXES for bits in BITS.get(syntax, (8, 12, 16))]

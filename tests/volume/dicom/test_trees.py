@@ -26,8 +26,8 @@ from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, short_hash
 from fovnet.volume.slices.stack import slice_volume
-from fovnet.volume.sources.discovery import find, name_volumes
-from fovnet.volume.sources.memory import BYTES_PER_PACKED_BYTE, LEAST_BYTES, bytes_to_read
+from fovnet.volume.sources.discovery import find_volumes, name_volumes
+from fovnet.volume.sources.memory import BYTES_PER_PACKED_BYTE, LEAST_BYTES, estimate_bytes_to_read
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read, source_of
 
@@ -64,22 +64,24 @@ def test_a_series_that_cannot_be_grouped_stops_no_other(tmp_path, write, monkeyp
             1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames)
         ),
     )
-    found = find([tmp_path])
-    assert {path.parent.name if path.suffix == ".dcm" else path.name for path in found.volumes} == {
+    found = find_volumes([tmp_path])
+    assert {
+        path.parent.name if path.suffix == ".dcm" else path.name for path in found.volume_paths
+    } == {
         "11",
         "12",
         "13",
     }
     assert {
         row["reason"].split(":")[1].strip()[:10]
-        for row in found.series
+        for row in found.series_rows
         if row["kind"] == "unreadable"
     } == {"fovnet fai"}
 
 
 def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
-    found = find([tree(tmp_path, write)])
-    names = [path.relative_to(tmp_path).as_posix() for path in found.volumes]
+    found = find_volumes([tree(tmp_path, write)])
+    names = [path.relative_to(tmp_path).as_posix() for path in found.volume_paths]
     series = {
         series.frames[0].facts.series_number: series.id
         for series in survey(tmp_path / "mixed").series
@@ -96,13 +98,13 @@ def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
         ]
     )
     seeds = {f"mixed#{series['11']}": 1, f"mixed#{series['12']}": 2, "alone": 3, "packed.zip": 4}
-    for path, name in zip(found.volumes, names, strict=True):
+    for path, name in zip(found.volume_paths, names, strict=True):
         if name in seeds:
             assert np.array_equal(read(path).voxels, write.noise(seed=seeds[name]))
         else:
             with pytest.raises(VolumeError):
                 read(path)
-    kinds = sorted(row["kind"] for row in found.series)
+    kinds = sorted(row["kind"] for row in found.series_rows)
     assert kinds == [
         "localizer",
         "unreadable",
@@ -112,7 +114,7 @@ def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
         "volume",
         "volume",
     ]
-    assert len(set(name_volumes(found.volumes))) == len(found.volumes)
+    assert len(set(name_volumes(found.volume_paths))) == len(found.volume_paths)
 
 
 @pytest.mark.parametrize("beside", [True, False])
@@ -123,29 +125,29 @@ def test_a_nifti_called_dcm_is_a_volume_and_no_broken_dicom(tmp_path, write, bes
     stray = tmp_path / "stray.dcm"
     stray.write_bytes(nib.nifti1.Nifti1Image(write.noise(seed=5), np.eye(4)).to_bytes())
     for place in (tmp_path, stray):
-        found = find([place])
-        assert stray in found.volumes and not [
-            row for row in found.series if row["kind"] == "unreadable"
+        found = find_volumes([place])
+        assert stray in found.volume_paths and not [
+            row for row in found.series_rows if row["kind"] == "unreadable"
         ]
     assert np.array_equal(np.squeeze(read(stray).voxels), write.noise(seed=5))
 
 
 def test_what_is_included_is_found_too(tmp_path, write):
-    plain, more = find([tree(tmp_path, write)]), find([tmp_path], ["localizer"])
-    [localizer] = set(more.volumes) - set(plain.volumes)
+    plain, more = find_volumes([tree(tmp_path, write)]), find_volumes([tmp_path], ["localizer"])
+    [localizer] = set(more.volume_paths) - set(plain.volume_paths)
     assert localizer.parent == tmp_path and np.array_equal(read(localizer).voxels, write.noise())
 
 
 def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
     tree(tmp_path, write)
     files = sorted((tmp_path / "alone").iterdir())
-    assert find(files[:4]).volumes == [tmp_path / "alone"]
+    assert find_volumes(files[:4]).volume_paths == [tmp_path / "alone"]
     first = next(
         series
         for series in survey(tmp_path / "mixed").series
         if series.frames[0].facts.series_number == "11"
     )
-    assert find(sorted((tmp_path / "mixed").glob("a*.dcm"))).volumes == [
+    assert find_volumes(sorted((tmp_path / "mixed").glob("a*.dcm"))).volume_paths == [
         address(tmp_path / "mixed", first.id)
     ]
 
@@ -154,7 +156,7 @@ def test_a_place_of_which_nothing_is_read_is_not_passed_over(tmp_path, write):
     folder = write.save(
         tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer")
     )
-    assert find([folder]).volumes == [folder]
+    assert find_volumes([folder]).volume_paths == [folder]
     with pytest.raises(VolumeError, match="--include localizer"):
         read(folder)
 
@@ -165,18 +167,18 @@ def test_a_folder_of_one_archive_of_which_nothing_is_read_says_why(tmp_path, wri
     )
     (tmp_path / "tree").mkdir()
     archive = write.zipped(tmp_path / "tree" / "loc.zip", folder)
-    assert find([tmp_path / "tree"]).volumes == [archive]
+    assert find_volumes([tmp_path / "tree"]).volume_paths == [archive]
     with pytest.raises(VolumeError, match="--include localizer"):
         read(archive)
     write.save(tmp_path / "tree" / "series", write.images(write.noise(seed=3), series=4))
-    assert find([tmp_path / "tree"]).volumes == [tmp_path / "tree" / "series"]
+    assert find_volumes([tmp_path / "tree"]).volume_paths == [tmp_path / "tree" / "series"]
 
 
 def test_a_series_over_two_folders_is_one_volume(tmp_path, write):
     files = write.images(write.noise())
     write.save(tmp_path / "disc1", files[:5])
     write.save(tmp_path / "disc2", files[5:])
-    assert find([tmp_path]).volumes == [tmp_path]
+    assert find_volumes([tmp_path]).volume_paths == [tmp_path]
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
 
@@ -193,11 +195,11 @@ def test_a_changed_image_changes_the_places_of_its_series_and_not_those_of_anoth
     write.save(tmp_path, write.images(write.noise(), series=1), "a")
     write.save(tmp_path, write.images(write.noise(), series=2), "b")
     one, other = (source_of(address(tmp_path, series.id)) for series in survey(tmp_path).series)
-    before = one.places, other.places
+    before = one.file_stamps, other.file_stamps
     changed = write.images(write.noise(), series=2, SeriesDescription="longer than before")[0]
     write.save(tmp_path, [changed], "b")
-    assert one.is_as_it_was() and not other.is_as_it_was() and other.places == before[1]
-    assert one.now().places == before[0] and other.now().places != before[1]
+    assert one.is_unchanged() and not other.is_unchanged() and other.file_stamps == before[1]
+    assert one.look_again().file_stamps == before[0] and other.look_again().file_stamps != before[1]
 
 
 def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
@@ -216,7 +218,8 @@ def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
     ) == 2
     for index, one in enumerate(ids):
         assert np.array_equal(
-            pack.stack(index).pixels, slice_volume(address(tmp_path / "dicom", one)).pixels
+            pack.stack_of_volume(index).pixels,
+            slice_volume(address(tmp_path / "dicom", one)).pixels,
         )
     cached = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()}
     slice_collections({"c": tmp_path}, tmp_path / "out")
@@ -276,9 +279,9 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
         planted(one)
     folder, out = write.save(tmp_path / "series", files), tmp_path / "out"
     (folder / "broken.dcm").write_bytes((folder / "im000.dcm").read_bytes()[:700])
-    found = find([folder], ["localizer", "derived", "phase", "single", "repeat"])
-    write_tsv(out / "found.tsv", COLUMNS, found.series)
-    for volume_id, path in zip(name_volumes(found.volumes), found.volumes, strict=True):
+    found = find_volumes([folder], ["localizer", "derived", "phase", "single", "repeat"])
+    write_tsv(out / "found.tsv", COLUMNS, found.series_rows)
+    for volume_id, path in zip(name_volumes(found.volume_paths), found.volume_paths, strict=True):
         try:
             stack = slice_volume(path)
         except VolumeError as fault:
@@ -349,20 +352,22 @@ def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
     """Four series of one person; the localiser, two broken files and a text are set aside; the table is
     sliced as it stands."""
     gathered = gather_dicom(tree(tmp_path / "tree", write))
-    assert sorted(one.kind for one in gathered.aside) == [
+    assert sorted(one.kind for one in gathered.aside_rows) == [
         "broken",
         "broken",
         "left out",
         "left out",
     ]
-    assert sorted((one.path.name, one.code) for one in gathered.aside if one.kind == "broken") == [
+    assert sorted(
+        (one.path.name, one.code) for one in gathered.aside_rows if one.kind == "broken"
+    ) == [
         ("broken.dcm", "volume-format"),
         ("half.dcm", "volume-truncated"),
     ]
-    assert not [one for one in gathered.aside if "[volume-" in one.reason], (
+    assert not [one for one in gathered.aside_rows if "[volume-" in one.reason], (
         "aside.tsv has a column for the code"
     )
-    assert len(gathered.volumes) == 4 and {row.subject_id for row in gathered.volumes} == {
+    assert len(gathered.volume_rows) == 4 and {row.subject_id for row in gathered.volume_rows} == {
         short_hash("someone")
     }
     table = write_tables(tmp_path / "tables", gathered)
@@ -383,12 +388,12 @@ def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left
     with zipfile.ZipFile(tmp_path / "tree" / "other.zip", "w") as archive:
         archive.writestr("notes.txt", b"x")
     gathered = gather_dicom(tmp_path / "tree")
-    assert {one.path.name: (one.kind, one.code) for one in gathered.aside}["cut.zip"] == (
+    assert {one.path.name: (one.kind, one.code) for one in gathered.aside_rows}["cut.zip"] == (
         "broken",
         "volume-corrupt",
     )
-    assert {one.path.name: one.kind for one in gathered.aside}["other.zip"] == "left out"
-    assert gathered.broken == 1 and len(gathered.volumes) == 1
+    assert {one.path.name: one.kind for one in gathered.aside_rows}["other.zip"] == "left out"
+    assert gathered.broken_count == 1 and len(gathered.volume_rows) == 1
 
 
 @pytest.mark.parametrize(
@@ -401,7 +406,7 @@ def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left
 def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesla, maker, shown):
     more = {"Manufacturer": maker} | ({} if written is None else {"MagneticFieldStrength": written})
     write.save(tmp_path / "one", write.images(write.noise(), **more))
-    (volume,) = gather_dicom(tmp_path).volumes
+    (volume,) = gather_dicom(tmp_path).volume_rows
     expected = {"manufacturer": shown, "field_strength": tesla, "plane": "axial"}
     assert volume.attributes == {name: value for name, value in expected.items() if value}
 
@@ -420,7 +425,7 @@ def test_the_body_part_of_the_header_is_told_in_known_words_alone(tmp_path, writ
     # no program should write such words, and some do
     with disable_value_validation():
         write.save(tmp_path / "one", write.images(write.noise(), BodyPartExamined=written))
-    (volume,) = gather_dicom(tmp_path).volumes
+    (volume,) = gather_dicom(tmp_path).volume_rows
     assert volume.attributes.get("body_part_examined") == shown
 
 
@@ -431,9 +436,9 @@ def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write
     images[7].Modality = "CT"
     images[20].ConversionType, images[20].SOPClassUID = "WSD", "1.2.840.10008.5.1.4.1.1.7"
     write.save(tmp_path, images)
-    found = find([tmp_path])
-    assert sorted(row["kind"] for row in found.series) == ["modality", "screenshot", "volume"]
-    volume = read(found.volumes[0])
+    found = find_volumes([tmp_path])
+    assert sorted(row["kind"] for row in found.series_rows) == ["modality", "screenshot", "volume"]
+    volume = read(found.volume_paths[0])
     assert volume.images is not None
     assert {images[7].SOPInstanceUID, images[20].SOPInstanceUID}.isdisjoint(volume.images.uids)
     assert volume.voxels.shape == (20, 24, 40) and any(
@@ -452,7 +457,7 @@ def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(tmp_path, write, 
     (tmp_path / short / "im008.dcm").unlink()
     half = tmp_path / cut / "im003.dcm"
     half.write_bytes(half.read_bytes()[:-200])
-    (path,) = find([tmp_path]).volumes
+    (path,) = find_volumes([tmp_path]).volume_paths
     assert np.array_equal(read(path).voxels, write.noise(seed=5))
 
 
@@ -466,12 +471,12 @@ def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write)
     write.save(tmp_path, small, "s")
     write.save(tmp_path / "below", large, "l")
     sources = [source_of(address(tmp_path, series.id)) for series in survey(tmp_path).series]
-    wanted = [bytes_to_read(source) - LEAST_BYTES for source in sources]
+    wanted = [estimate_bytes_to_read(source) - LEAST_BYTES for source in sources]
     sizes = [
         sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"
     ]
     assert wanted == [BYTES_PER_PACKED_BYTE * size for size in sizes]
-    assert bytes_to_read(source_of(tmp_path)) - LEAST_BYTES == sum(wanted)
+    assert estimate_bytes_to_read(source_of(tmp_path)) - LEAST_BYTES == sum(wanted)
 
 
 @pytest.mark.parametrize("other", ["a", "c"], ids=["copies come first", "copies come last"])
@@ -495,7 +500,7 @@ def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(
         "x",
     )
     write.save(tmp_path / "b", write.images(write.noise(seed=2), series=2), "y")
-    found = find([tmp_path]).volumes
+    found = find_volumes([tmp_path]).volume_paths
     assert len(found) == 2
     assert {read(path).voxels.tobytes() for path in found} == {
         write.noise(seed=seed).astype(np.float32).tobytes() for seed in (1, 2)
@@ -505,8 +510,8 @@ def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(
 def test_files_named_one_by_one_are_read_where_a_folder_below_holds_copies(tmp_path, write):
     write.save(tmp_path, write.images(write.noise()))
     write.save(tmp_path / "backup", write.images(write.noise()))
-    found = find(sorted(tmp_path.glob("*.dcm")))
-    assert found.volumes == [tmp_path] and [row["copies"] for row in found.series] == [9]
+    found = find_volumes(sorted(tmp_path.glob("*.dcm")))
+    assert found.volume_paths == [tmp_path] and [row["copies"] for row in found.series_rows] == [9]
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
 
@@ -521,10 +526,10 @@ def test_two_patients_of_one_series_uid_in_folders_of_their_own_are_two_rows(tmp
             ),
         )
     gathered = gather_dicom(tmp_path)
-    assert {row.subject_id for row in gathered.volumes} == {
+    assert {row.subject_id for row in gathered.volume_rows} == {
         short_hash("anna"),
         short_hash("bert"),
-    } and not gathered.aside
+    } and not gathered.aside_rows
 
 
 def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_they_are_gone(
@@ -556,8 +561,8 @@ def test_one_patient_id_for_all_is_a_subject_a_person_and_said(tmp_path, write):
         }
         write.save(tmp_path / "in" / f"P{number}", write.images(write.noise(), **who))
     gathered = gather_dicom(tmp_path / "in")
-    assert len({row.subject_id for row in gathered.volumes}) == len(gathered.volumes) == 5
-    (note,) = gathered.notes
+    assert len({row.subject_id for row in gathered.volume_rows}) == len(gathered.volume_rows) == 5
+    (note,) = gathered.note_rows
     assert (
         note.kind == "note"
         and "is that of 5 people, by name, birth date: 5 subjects" in note.reason
@@ -600,7 +605,7 @@ def test_a_flat_folder_reads_each_header_once(tmp_path, write, monkeypatch):
             write.save(folder, images, f"s{number}-")
         asked.clear()
         opened.clear()
-        sources = find([folder]).sources
+        sources = find_volumes([folder]).sources
         for source in sources:
             assert len(source.files) == 5
         assert len(sources) == series and len(opened) == 5 * series

@@ -16,11 +16,11 @@ from hypothesis.strategies import integers, permutations
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.frames import frames_of_dataset
-from fovnet.volume.dicom.over_time import repeats_over_time
-from fovnet.volume.dicom.series import series_of
+from fovnet.volume.dicom.over_time import set_time_points_aside
+from fovnet.volume.dicom.series import group_into_volumes
 from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 AXIAL = np.array([[-1.5, 0, 0, 30], [0, -1.25, 0, 20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
@@ -66,8 +66,11 @@ def grouped(*stacks: list[Any]) -> Grouped:
         for frame in frames_of_dataset(DicomObject(Path("in") / str(number)), one)
     ]
     return sorted(
-        (series.kind, sorted(f"{frame.sop_uid}/{frame.number}" for frame in series.frames))
-        for series in repeats_over_time(series_of(frames))
+        (
+            series.aside_kind,
+            sorted(f"{frame.sop_uid}/{frame.frame_number}" for frame in series.frames),
+        )
+        for series in set_time_points_aside(group_into_volumes(frames))
     )
 
 
@@ -93,7 +96,9 @@ def refusal(folder: Path) -> VolumeError:
 
 def is_one_volume(folder: Path, voxels: np.ndarray) -> bool:
     """Whether a folder is found as one volume, with these voxels."""
-    return find([folder]).volumes == [folder] and np.array_equal(read(folder).voxels, voxels)
+    return find_volumes([folder]).volume_paths == [folder] and np.array_equal(
+        read(folder).voxels, voxels
+    )
 
 
 # Several series under one series UID
@@ -167,7 +172,7 @@ def test_two_series_under_one_uid_are_found_in_their_folders(tmp_path, write, mm
             folder,
             write.images(voxels[folder], up(AXIAL, mm * n), SeriesNumber=n + 2, **numbered(n)),
         )
-    assert find([tmp_path]).volumes == list(voxels)
+    assert find_volumes([tmp_path]).volume_paths == list(voxels)
     for series, (folder, wanted) in zip(survey(tmp_path).series, voxels.items(), strict=True):
         for path in (folder, address(folder, series.id), address(tmp_path, series.id)):
             assert np.array_equal(read(path).voxels, wanted)
@@ -311,7 +316,7 @@ def test_packages_in_an_enhanced_object_are_one_volume(tmp_path, write, package,
     frames = np.stack([voxels[:, :, k].T + t for t in range(over_time) for k in order])
     places = [write.geometry(AXIAL, k) for _ in range(over_time) for k in order]
     path = write.save(tmp_path, [write.enhanced(frames, places, content)]) / "im000.dcm"
-    assert [series.kind for series in survey(path).series] == ["", "repeat"][
+    assert [series.aside_kind for series in survey(path).series] == ["", "repeat"][
         :over_time
     ] and is_one_volume(path, voxels)
 
@@ -421,7 +426,7 @@ def test_labels_of_three_time_points_are_told_apart_too(tmp_path, write):
             one.add_new(0x20051429, "CS", ("CONTROL", "LABEL")[n % 2])
         write.save(tmp_path, files, f"{n}-")
     found = survey(tmp_path).series
-    assert [(series.kind, len(series.frames)) for series in found] == [("", 9)] + [
+    assert [(series.aside_kind, len(series.frames)) for series in found] == [("", 9)] + [
         ("repeat", 9)
     ] * 5
     for series in found:
@@ -571,13 +576,13 @@ def test_the_folder_of_the_time_points_is_the_volume_and_each_alone_is_one(tmp_p
             time_points(write, 3, series, AcquisitionTime=lambda t: f"10100{t}")
         ):
             write.save(tmp_path / name / f"t{t}", files)
-    assert find([tmp_path]).volumes == [tmp_path / "rest", tmp_path / "task"]
+    assert find_volumes([tmp_path]).volume_paths == [tmp_path / "rest", tmp_path / "task"]
     volume = read(tmp_path / "task")
     assert np.array_equal(volume.voxels, write.noise(seed=60)) and volume.notes == (
         "the first of 3 time points, each with a series UID of its own",
     )
     assert is_one_volume(tmp_path / "task" / "t2", write.noise(seed=62))
-    assert len(find([tmp_path], ["repeat"]).volumes) == 6
+    assert len(find_volumes([tmp_path], ["repeat"]).volume_paths) == 6
 
 
 def test_enhanced_objects_of_one_time_point_each_are_one_volume(write):

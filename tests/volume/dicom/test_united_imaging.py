@@ -128,7 +128,7 @@ def test_each_grid_of_a_series_is_a_volume(tmp_path: Path, write) -> None:
     both = [grid(write, write.noise((8, 7, 9), seed=seed), uid=str(seed)) for seed in (1, 2)]
     both[1].InstanceNumber = 2
     folder = write.save(tmp_path, both)
-    assert [(len(one.frames), one.kind) for one in survey(folder).series] == [
+    assert [(len(one.frames), one.aside_kind) for one in survey(folder).series] == [
         (9, ""),
         (9, "repeat"),
     ]

@@ -132,7 +132,7 @@ def _word(data: bytearray, at: int, draw: random.Random) -> None:
 
 @pytest.mark.slow
 def test_a_mutated_file_is_a_volume_or_a_refusal(tmp_path, made, monkeypatch):
-    monkeypatch.setattr(grid, "MOST_BYTES", 800_000)
+    monkeypatch.setattr(grid, "MAX_FRAME_BYTES", 800_000)
     sound = seeds(made, tmp_path)
     codes: dict[str, int] = {}
     for number in range(FIRST, FIRST + COUNT):

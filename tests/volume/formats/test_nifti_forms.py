@@ -13,7 +13,7 @@ import pytest
 import SimpleITK
 
 from fovnet.errors import VolumeError
-from fovnet.volume.formats.nifti import LONGEST_QUATERNION, ONES_NOTES, TEMPLATE_NOTE
+from fovnet.volume.formats.nifti import MAX_QUATERNION_LENGTH, ONES_NOTES, TEMPLATE_NOTE
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.source import read
 
@@ -232,7 +232,7 @@ def test_millimetres_of_a_template_alone_are_called_so(tmp_path, code, other):
     )
     volume = read(path)
     assert np.allclose(volume.vox_to_ras, FITTED, atol=1e-4) and TEMPLATE_NOTE in volume.notes
-    assert slice_volume(path).in_template
+    assert slice_volume(path).is_in_template
 
 
 @pytest.mark.parametrize("code", TEMPLATES)
@@ -252,7 +252,7 @@ def test_coordinates_of_the_scanner_or_of_another_image_are_no_templates(tmp_pat
         codes,
         pixdim=(4, 4, 6),
     )
-    assert not slice_volume(path).in_template and np.allclose(
+    assert not slice_volume(path).is_in_template and np.allclose(
         read(path).vox_to_ras, SCANNER, atol=1e-4
     )
 
@@ -357,7 +357,7 @@ def test_the_length_in_the_refusal_is_above_the_limit_in_it(tmp_path, bcd):
     seen, limit = re.search(
         r"has the length ([\d.]+), .* up to ([\d.]+)\.", refused.value.sentence
     ).groups()
-    assert float(seen) > float(limit) == LONGEST_QUATERNION
+    assert float(seen) > float(limit) == MAX_QUATERNION_LENGTH
 
 
 @pytest.mark.parametrize("code", TEMPLATES)

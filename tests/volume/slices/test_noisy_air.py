@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.volume.slices.noisy_air import (
+    BLACKENED_NOTE,
     COARSE_GRAIN,
+    DIFFERENCE_STEP_MM,
     DIM_SHARE,
-    NEAR_VOXELS,
-    NOTE,
-    STEP_MM,
+    NEIGHBOURHOOD_VOXELS,
     blacken_noise,
+    find_noise,
     has_noisy_air,
-    noise,
 )
-from fovnet.volume.slices.stack import Slicing, cut, slice_format
+from fovnet.volume.slices.stack import Slicing, cut_slices, describe_slice_format
 from fovnet.volume.volume import Volume
 
 Floats = NDArray[np.float64]
@@ -59,9 +59,9 @@ def test_noise_is_found_around_a_body_and_not_in_it(kind: str, radius: float, se
     plane = np.where(
         within, tissue(), KINDS[kind](np.random.default_rng(seed), within.shape)
     ).astype(np.float32)
-    found = noise(plane, SPACING_MM)
-    assert found[eroded(~within, NEAR_VOXELS)].mean() > 0.95
-    assert found[eroded(within, NEAR_VOXELS)].mean() < 0.02
+    found = find_noise(plane, SPACING_MM)
+    assert found[eroded(~within, NEIGHBOURHOOD_VOXELS)].mean() > 0.95
+    assert found[eroded(within, NEIGHBOURHOOD_VOXELS)].mean() < 0.02
 
 
 @settings(max_examples=30, deadline=None)
@@ -72,11 +72,11 @@ def test_noise_is_coarse_from_its_own_share_of_the_mean_on(grain: float, seed: i
     assume(abs(grain - COARSE_GRAIN) > COARSE_GRAIN / 3 + 0.01)
     rng = np.random.default_rng(seed)
     for mean in (1.5 * DIM_SHARE, 0.6):
-        found = noise(
+        found = find_noise(
             rng.normal(mean, grain * mean, (90, 90)).astype(np.float32), SPACING_MM
         ).mean()
         assert found > 0.85 if grain > COARSE_GRAIN else found < 0.1
-    assert not noise(
+    assert not find_noise(
         rng.normal(DIM_SHARE / 2, grain * DIM_SHARE / 2, (90, 90)).astype(np.float32), SPACING_MM
     ).any()
 
@@ -89,7 +89,8 @@ def test_noise_is_found_also_if_it_was_interpolated(finer: int) -> None:
     wide = np.pad(lines, 32 * (finer - 1))
     plane = np.clip(np.fft.ifft2(np.fft.ifftshift(wide)).real * finer**2, 0, 1).astype(np.float32)
     apart, neighbours = (
-        noise(plane, np.array([mm, mm, 5.0])).mean() for mm in (STEP_MM / finer, STEP_MM * 2)
+        find_noise(plane, np.array([mm, mm, 5.0])).mean()
+        for mm in (DIFFERENCE_STEP_MM / finer, DIFFERENCE_STEP_MM * 2)
     )
     assert apart > 0.8 and neighbours < 0.5
 
@@ -123,7 +124,7 @@ def test_grain_of_a_body_whose_background_is_masked_is_not_noise_around_it() -> 
     rng = np.random.default_rng(5)
     grainy = np.where(x < 0, tissue(), rng.normal(0.4, 0.16, (WIDE, DEEP)))
     made = volume(body(48), grainy, np.zeros((1, 1, 1)))
-    assert noise(made.voxels[:, :, 0] / 900, SPACING_MM).mean() > 0.1
+    assert find_noise(made.voxels[:, :, 0] / 900, SPACING_MM).mean() > 0.1
     assert not has_noisy_air(made, 0, 900)
 
 
@@ -151,20 +152,24 @@ def test_a_map_is_the_same_map_in_another_unit(scale: float, offset: float, seed
 def test_slices_of_a_map_are_those_of_the_masked_map_and_say_so() -> None:
     within, bright = body(38), np.random.default_rng(1).uniform(0, 1, (WIDE, DEEP, 6))
     made, masked = (
-        cut(volume(within, tissue(), bright)),
-        cut(volume(within, tissue(), np.zeros((1, 1, 1)))),
+        cut_slices(volume(within, tissue(), bright)),
+        cut_slices(volume(within, tissue(), np.zeros((1, 1, 1)))),
     )
-    assert made.noise_blackened and NOTE in made.notes and not masked.noise_blackened
+    assert (
+        made.is_noise_blackened and BLACKENED_NOTE in made.notes and not masked.is_noise_blackened
+    )
     # along the outline
     assert (np.abs(made.pixels.astype(int) - masked.pixels) > 12).mean() < 0.06
-    kept = cut(volume(within, tissue(), bright), blacken_noise=False)
-    assert not kept.noise_blackened and kept.pixels[:, 20:30, 5:20].mean() > 60
+    kept = cut_slices(volume(within, tissue(), bright), blacken_noise=False)
+    assert not kept.is_noise_blackened and kept.pixels[:, 20:30, 5:20].mean() > 60
     np.testing.assert_array_equal(
         masked.pixels,
-        cut(volume(within, tissue(), np.zeros((1, 1, 1))), blacken_noise=False).pixels,
+        cut_slices(volume(within, tissue(), np.zeros((1, 1, 1))), blacken_noise=False).pixels,
     )
 
 
 def test_a_network_of_before_is_valid_for_slices_with_the_setting() -> None:
     """Only volumes that no network was trained on change."""
-    assert slice_format(Slicing()) == slice_format(replace(Slicing(), blacken_noise=False))
+    assert describe_slice_format(Slicing()) == describe_slice_format(
+        replace(Slicing(), blacken_noise=False)
+    )

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 
-from fovnet.volume.slices.outlines import OUTLINE_SHAPE, outlines
-from fovnet.volume.slices.planes import LEAST_EXTENT_MM, extents_mm, pictures, states_axes
-from fovnet.volume.slices.resizing import SIDE
-from fovnet.volume.slices.stack import SliceStack, cut
+from fovnet.volume.slices.outlines import OUTLINE_SHAPE, compute_outlines
+from fovnet.volume.slices.planes import (
+    LEAST_EXTENT_MM,
+    make_pictures,
+    measure_extents_mm,
+    states_axes,
+)
+from fovnet.volume.slices.resizing import SIDE_PIXELS
+from fovnet.volume.slices.stack import SliceStack, cut_slices
 from fovnet.volume.volume import Volume
 
 AXIAL, SAGITTAL, CORONAL = range(3)
@@ -35,13 +40,13 @@ def volume(
 
 
 def stack(boxes: dict[tuple[int, int, int], int], **how: object) -> SliceStack:
-    return cut(volume(boxes, **how), target_spacing_mm=4.0)  # type: ignore[arg-type]
+    return cut_slices(volume(boxes, **how), target_spacing_mm=4.0)  # type: ignore[arg-type]
 
 
 def quarter(picture: np.ndarray) -> tuple[str, str]:
     """In which half, from top to bottom and from left to right, the brightest part of a picture lies."""
     bright = np.argwhere(picture > 0.8 * picture.max())
-    down, across = bright.mean(axis=0) - (SIDE - 1) / 2
+    down, across = bright.mean(axis=0) - (SIDE_PIXELS - 1) / 2
     return "top" if down < 0 else "bottom", "left" if across < 0 else "right"
 
 
@@ -62,14 +67,14 @@ def test_the_front_or_the_head_is_on_top_and_the_right_side_on_the_left(
 ) -> None:
     """RAS voxels grow to the right: what begins at a large x is on the patient's right, as a radiologist sees
     it on the left."""
-    shown = pictures(stack({corner: 4000}))
+    shown = make_pictures(stack({corner: 4000}))
     brightest = [max(plane, key=lambda one: int(one.max())) for plane in shown]
     assert [quarter(one) for one in brightest] == [axial, sagittal, coronal]
 
 
 def test_a_block_is_as_large_in_every_plane_as_it_is() -> None:
     """40 × 40 × 50 voxels of 4 mm: pixels of a picture are 4 mm too, and the middle place cuts the middle."""
-    shown = pictures(stack({}))[:, 1]
+    shown = make_pictures(stack({}))[:, 1]
     sizes = np.array(
         [[(picture.max(axis=axis) > 100).sum() for axis in (1, 0)] for picture in shown]
     )
@@ -83,7 +88,7 @@ def test_where_a_body_lies_in_its_volume_does_not_matter(shift: int, axis: int) 
     whole = volume({(30, 30, 40): 1200})
     there = np.roll(whole.voxels, shift, axis)
     before, after = (
-        pictures(cut(Volume(voxels, whole.vox_to_ras, "blocks"), target_spacing_mm=4.0))
+        make_pictures(cut_slices(Volume(voxels, whole.vox_to_ras, "blocks"), target_spacing_mm=4.0))
         for voxels in (whole.voxels, there)
     )
     for plane in range(3):
@@ -102,8 +107,8 @@ def test_a_body_longer_than_a_picture_shows_its_bright_middle(spacing_mm: float)
     voxels = np.zeros((60, 60, 400), np.float32)
     voxels[20:40, 20:40, 200:390] = 1000
     tall = Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), "tall")
-    coronal = pictures(cut(tall, target_spacing_mm=spacing_mm))[CORONAL, 1]
-    assert (coronal.max(axis=1) > 100).sum() == SIDE  # 190 rows of body in 128
+    coronal = make_pictures(cut_slices(tall, target_spacing_mm=spacing_mm))[CORONAL, 1]
+    assert (coronal.max(axis=1) > 100).sum() == SIDE_PIXELS  # 190 rows of body in 128
 
 
 @pytest.mark.parametrize("begin", [(5, 5), (120, 60), (200, 150)])
@@ -113,30 +118,33 @@ def test_a_body_beside_the_middle_of_a_wide_frame_is_shown(begin: tuple[int, int
     voxels = np.zeros((250, 250, 40), np.float32)
     voxels[begin[0] : begin[0] + 40, begin[1] : begin[1] + 60] = 1000
     wide = Volume(voxels, np.diag([4.0, 4.0, 5.0, 1.0]), "wide")
-    shown = pictures(cut(wide, target_spacing_mm=5.0))[:, 1] > 100
+    shown = make_pictures(cut_slices(wide, target_spacing_mm=5.0))[:, 1] > 100
     sizes = [[picture.any(axis=axis).sum() for axis in (1, 0)] for picture in shown]
     np.testing.assert_allclose(sizes, [(60, 40), (50, 60), (50, 40)], atol=3)
 
 
 def test_extents_are_those_of_the_picture_and_black_counts_for_nothing() -> None:
     # 40 voxels across; 50 slices of 70 are lit
-    assert extents_mm(stack({})) == pytest.approx((160, 160, 200), abs=8)
-    thin = cut(volume({}, shape=(60, 50, 70), mm=4.0), target_spacing_mm=4.0)
+    assert measure_extents_mm(stack({})) == pytest.approx((160, 160, 200), abs=8)
+    thin = cut_slices(volume({}, shape=(60, 50, 70), mm=4.0), target_spacing_mm=4.0)
     rows = slice(20, 30)
     few = SliceStack(
         thin.pixels[rows],
         thin.z_mm[rows],
-        thin.covers[rows],
+        thin.slice_ranges[rows],
         thin.side_mm,
         thin.vox_to_ras,
         "few",
         "",
     )
-    assert extents_mm(few)[2] == pytest.approx(40) and min(extents_mm(few)) < LEAST_EXTENT_MM
+    assert (
+        measure_extents_mm(few)[2] == pytest.approx(40)
+        and min(measure_extents_mm(few)) < LEAST_EXTENT_MM
+    )
     dark = replace(
         thin, pixels=thin.pixels * ((np.arange(70) >= 20) & (np.arange(70) < 30))[:, None, None]
     )
-    assert extents_mm(dark)[2] == pytest.approx(40)
+    assert measure_extents_mm(dark)[2] == pytest.approx(40)
 
 
 def test_a_header_of_voxel_sizes_alone_states_no_axes() -> None:
@@ -149,7 +157,7 @@ def test_a_header_of_voxel_sizes_alone_states_no_axes() -> None:
     volumes = [
         Volume(plain.voxels, affine, "header") for affine in (plain.vox_to_ras, shifted, tilted)
     ]
-    stated = [states_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
+    stated = [states_axes(cut_slices(one, target_spacing_mm=4.0)) for one in volumes]
     assert stated == [False, True, True]
 
 
@@ -160,16 +168,24 @@ def test_nor_does_one_whose_corner_is_at_0(corner: tuple[int, int, int]) -> None
     plain = volume({})
     affine = plain.vox_to_ras.copy()
     affine[:3, 3] = corner
-    assert not states_axes(cut(Volume(plain.voxels, affine, "header"), target_spacing_mm=4.0))
+    assert not states_axes(
+        cut_slices(Volume(plain.voxels, affine, "header"), target_spacing_mm=4.0)
+    )
 
 
 def test_a_volume_without_anything_has_black_pictures() -> None:
     covers = np.stack([np.arange(20)] * 2, axis=1)
     nothing = SliceStack(
-        np.zeros((20, SIDE, SIDE), np.uint8), np.arange(20.0), covers, 200.0, np.eye(4), "", ""
+        np.zeros((20, SIDE_PIXELS, SIDE_PIXELS), np.uint8),
+        np.arange(20.0),
+        covers,
+        200.0,
+        np.eye(4),
+        "",
+        "",
     )
-    assert not pictures(nothing).any() and extents_mm(nothing) == (0, 0, 0)
-    assert not outlines(pictures(nothing).reshape(-1, SIDE, SIDE)).any()
+    assert not make_pictures(nothing).any() and measure_extents_mm(nothing) == (0, 0, 0)
+    assert not compute_outlines(make_pictures(nothing).reshape(-1, SIDE_PIXELS, SIDE_PIXELS)).any()
 
 
 @given(gain=floats(0.4, 1.0), seed=integers(0, 99))
@@ -177,7 +193,11 @@ def test_a_volume_without_anything_has_black_pictures() -> None:
 def test_how_bright_a_picture_is_as_a_whole_does_not_change_its_outlines(
     gain: float, seed: int
 ) -> None:
-    picture = np.random.default_rng(seed).integers(100, 256, (1, SIDE, SIDE)).astype(np.float32)
-    found, dimmed = outlines(picture), outlines(picture * np.float32(gain))
+    picture = (
+        np.random.default_rng(seed)
+        .integers(100, 256, (1, SIDE_PIXELS, SIDE_PIXELS))
+        .astype(np.float32)
+    )
+    found, dimmed = compute_outlines(picture), compute_outlines(picture * np.float32(gain))
     assert found.shape == (1, *OUTLINE_SHAPE)
     np.testing.assert_allclose(dimmed, found, rtol=1e-3, atol=1e-4)

@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fovnet.volume.slices.placing import Placing
-from fovnet.volume.slices.sections import PIXEL_MM, middle, rows_along, sections, sections_of
+from fovnet.volume.slices.sections import (
+    PIXEL_MM,
+    find_brightness_centre,
+    make_sections,
+    make_sections_of_slices,
+    resample_rows,
+)
 
 SPHERE_MM = 90.0
 
@@ -44,7 +50,7 @@ def test_both_sections_of_a_ball_are_discs_of_its_size(
     """π 90² mm² in pixels of 4 x 4 mm, whatever the field of view, the spacing and the place; the middle of 9
     pixels' mean is smaller."""
     pixels, z_mm = ball(side_mm, step_mm, (down_mm, right_mm))
-    found = sections(pixels, of_one(side_mm, z_mm)).pixels / 255.0
+    found = make_sections(pixels, of_one(side_mm, z_mm)).pixels / 255.0
     slab = (np.arange(-4, 5) * side_mm / 128) ** 2
     expected = np.pi * np.clip(SPHERE_MM**2 - slab, 0, None).mean()
     assert found.sum(axis=(1, 2)) * PIXEL_MM**2 == pytest.approx([expected, expected], rel=0.04)
@@ -60,7 +66,7 @@ def test_every_slice_stands_in_the_row_that_holds_its_height(
     steps: list[float], bottom: float
 ) -> None:
     z_mm = bottom + np.cumsum([0.0, *steps])
-    weights, row = rows_along(z_mm)
+    weights, row = resample_rows(z_mm)
     low = z_mm[0] - np.median(np.diff(z_mm)) / 2
     assert weights.sum(axis=1) == pytest.approx(np.ones(len(weights)), rel=1e-5)
     assert (np.diff(row) >= 0).all() and row[-1] < len(weights)
@@ -74,19 +80,19 @@ def test_every_slice_stands_in_the_row_that_holds_its_height(
 def test_slices_four_millimetres_apart_and_pixels_of_four_are_taken_as_they_are() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (20, 128, 128), dtype=np.uint8)
     pixels[:, 50, 90] = 255
-    y, x = middle(pixels)
-    found = sections(pixels, of_one(512.0, PIXEL_MM * np.arange(20)))
-    assert np.array_equal(found.row, np.arange(20))
+    y, x = find_brightness_centre(pixels)
+    found = make_sections(pixels, of_one(512.0, PIXEL_MM * np.arange(20)))
+    assert np.array_equal(found.row_of_slice, np.arange(20))
     assert np.abs(found.pixels[0] - pixels[:, :, x - 4 : x + 5].mean(axis=2)).max() <= 0.51
     assert np.abs(found.pixels[1] - pixels[:, y - 4 : y + 5].mean(axis=1)).max() <= 0.51
 
 
 def test_the_middle_is_where_the_brightness_is_and_a_black_volume_has_one_too() -> None:
     pixels = np.zeros((3, 128, 128), np.uint8)
-    assert middle(pixels) == (64, 64)
+    assert find_brightness_centre(pixels) == (64, 64)
     pixels[:, 20:31, 90:101] = 200
-    assert middle(pixels) == (25, 95)
-    assert sections(pixels[:1], of_one(300.0, np.zeros(1))).pixels.shape == (2, 1, 128)
+    assert find_brightness_centre(pixels) == (25, 95)
+    assert make_sections(pixels[:1], of_one(300.0, np.zeros(1))).pixels.shape == (2, 1, 128)
 
 
 lengths = st.lists(st.integers(1, 6), min_size=1, max_size=5)
@@ -103,14 +109,20 @@ def test_sections_of_some_slices_are_those_of_all(lengths: list[int], seed: int)
     )
     pixels = rng.integers(0, 256, (n, 128, 128), dtype=np.uint8)
     rows = np.unique(rng.integers(0, n, 4))
-    whole, some = sections(pixels, placing), sections_of(pixels, rows, placing)
+    whole, some = make_sections(pixels, placing), make_sections_of_slices(pixels, rows, placing)
     for at, row in enumerate(rows):
-        mine, theirs = slice(some.low[at], some.high[at]), slice(whole.low[row], whole.high[row])
+        mine, theirs = (
+            slice(some.first_row_of_volume[at], some.row_after_volume[at]),
+            slice(whole.first_row_of_volume[row], whole.row_after_volume[row]),
+        )
         assert np.array_equal(some.pixels[:, mine], whole.pixels[:, theirs])
-        assert some.row[at] - some.low[at] == whole.row[row] - whole.low[row]
+        assert (
+            some.row_of_slice[at] - some.first_row_of_volume[at]
+            == whole.row_of_slice[row] - whole.first_row_of_volume[row]
+        )
 
 
 def test_every_slice_of_a_thin_stack_counts_alike_in_its_section():
     """Each stands in the rows with the same weight, but for the two ends."""
-    along, _ = rows_along(np.arange(0.0, 120.0, 1.0))
+    along, _ = resample_rows(np.arange(0.0, 120.0, 1.0))
     np.testing.assert_allclose(along.sum(axis=0)[6:-6], 0.25, atol=0.02)

@@ -17,8 +17,8 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_tsv
-from fovnet.volume.sources.discovery import find, name_volumes
-from fovnet.volume.sources.memory import bytes_to_read
+from fovnet.volume.sources.discovery import find_volumes, name_volumes
+from fovnet.volume.sources.memory import estimate_bytes_to_read
 from fovnet.volume.sources.source import read, source_of
 
 
@@ -33,10 +33,12 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
     (tmp_path / "README").write_bytes(b"no volume")
     # nobody writes into it: to open it would wait for ever
     os.mkfifo(tmp_path / "pipe")
-    found = [path.relative_to(tmp_path).as_posix() for path in find([tmp_path]).volumes]
+    found = [
+        path.relative_to(tmp_path).as_posix() for path in find_volumes([tmp_path]).volume_paths
+    ]
     assert found == ["IM0001", "a.nii.gz", "b.MGZ", "deep/c.nii", "deep/scan.dcm"]
     named = [tmp_path / "notes.txt", tmp_path / "gone.nii"]
-    assert find(named).volumes == named
+    assert find_volumes(named).volume_paths == named
 
 
 def test_what_is_named_twice_is_read_and_counted_once(
@@ -48,8 +50,8 @@ def test_what_is_named_twice_is_read_and_counted_once(
     (tmp_path / "in" / "broken.dcm").write_bytes(b"x")
     (tmp_path / "link.nii").symlink_to(tmp_path / "in" / "a.nii")
     monkeypatch.chdir(tmp_path)
-    once = find([Path("in"), Path("link.nii")])
-    found = find(
+    once = find_volumes([Path("in"), Path("link.nii")])
+    found = find_volumes(
         [
             Path("in"),
             Path("link.nii"),
@@ -59,10 +61,10 @@ def test_what_is_named_twice_is_read_and_counted_once(
             tmp_path / "in",
         ]
     )
-    assert (found.volumes, found.series) == (once.volumes, once.series)
+    assert (found.volume_paths, found.series_rows) == (once.volume_paths, once.series_rows)
     assert (
-        found.volumes == [Path("in/a.nii"), Path("in/broken.dcm"), Path("link.nii")]
-        and len(found.series) == 1
+        found.volume_paths == [Path("in/a.nii"), Path("in/broken.dcm"), Path("link.nii")]
+        and len(found.series_rows) == 1
     )
 
 
@@ -75,7 +77,7 @@ def test_a_link_into_a_closed_folder_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "in" / "IM0").symlink_to(tmp_path / "store" / "IM0")
     (tmp_path / "store").chmod(0)
     try:
-        assert [path.name for path in find([tmp_path / "in"]).volumes] == ["a.nii"]
+        assert [path.name for path in find_volumes([tmp_path / "in"]).volume_paths] == ["a.nii"]
     finally:
         (tmp_path / "store").chmod(0o700)
 
@@ -90,22 +92,22 @@ def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(
         os.mkfifo(tmp_path / name)
     (tmp_path / "zero.nii").symlink_to("/dev/zero")
     (tmp_path / "gone.nii").symlink_to(tmp_path / "nowhere.nii")
-    found = find([tmp_path])
-    assert {path.name for path in found.volumes} == {
+    found = find_volumes([tmp_path])
+    assert {path.name for path in found.volume_paths} == {
         "a.nii",
         "p.nii.gz",
         "p.dcm",
         "zero.nii",
         "gone.nii",
     }
-    assert [path.name for path in found.passed] == ["pipe"]
+    assert [path.name for path in found.passed_paths] == ["pipe"]
     for name, code in (
         ("p.nii.gz", "volume-unreadable"),
         ("p.dcm", "volume-unreadable"),
         ("zero.nii", "volume-unreadable"),
         ("gone.nii", "volume-missing"),
     ):
-        assert bytes_to_read(source_of(tmp_path / name)) < 2**27
+        assert estimate_bytes_to_read(source_of(tmp_path / name)) < 2**27
         with pytest.raises(VolumeError) as fault:
             read(tmp_path / name)
         assert fault.value.code == code, name
@@ -165,20 +167,20 @@ def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: 
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"no volume")
     made.analyze(tmp_path / "pair.hdr", made.body())
-    found = find([tmp_path, tmp_path / "deep"])
-    assert [path.name for path in found.volumes] == ["a.nii", "pair.hdr"] and (
+    found = find_volumes([tmp_path, tmp_path / "deep"])
+    assert [path.name for path in found.volume_paths] == ["a.nii", "pair.hdr"] and (
         tmp_path / "pair.img"
     ).exists()
-    passed = sorted(path.relative_to(tmp_path).as_posix() for path in found.passed)
+    passed = sorted(path.relative_to(tmp_path).as_posix() for path in found.passed_paths)
     assert passed == ["deep/a.json", "notes", "scan.nii.gz.bak", "tree.tar.gz"]
-    assert find([tmp_path / "a.nii", tmp_path / "notes"]).passed == []
+    assert find_volumes([tmp_path / "a.nii", tmp_path / "notes"]).passed_paths == []
 
 
 def test_a_file_named_twice_is_read_once_and_a_loop_of_links_ends(tmp_path: Path) -> None:
     (tmp_path / "a.nii").write_bytes(b"x")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    assert find([tmp_path, tmp_path / "a.nii"]).volumes == [tmp_path / "a.nii"]
-    assert find([tmp_path]).passed == [tmp_path / "loop"]
+    assert find_volumes([tmp_path, tmp_path / "a.nii"]).volume_paths == [tmp_path / "a.nii"]
+    assert find_volumes([tmp_path]).passed_paths == [tmp_path / "loop"]
 
 
 def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_name(
@@ -191,9 +193,9 @@ def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_
     with pytest.raises(
         VolumeError, match=r"links to folders are not followed; name .*/scans/linked itself"
     ) as fault:
-        find([tmp_path / "scans"])
+        find_volumes([tmp_path / "scans"])
     assert fault.value.code == "volumes-none"
-    assert find([tmp_path / "scans" / "linked"]).volumes == [
+    assert find_volumes([tmp_path / "scans" / "linked"]).volume_paths == [
         tmp_path / "scans" / "linked" / "a.nii"
     ]
 
@@ -205,15 +207,15 @@ def test_a_zip_archive_that_is_called_otherwise_is_a_document_in_a_folder(tmp_pa
     shutil.copy(tmp_path / "arrays.npz", tmp_path / "table.xlsx")
     shutil.copy(tmp_path / "arrays.npz", tmp_path / "export.zip")
     shutil.copy(tmp_path / "arrays.npz", tmp_path / "b.nii.gz")
-    found = find([tmp_path])
-    assert [path.name for path in found.volumes] == ["a.nii", "b.nii.gz", "export.zip"]
-    assert [path.name for path in found.passed] == ["arrays.npz", "table.xlsx"]
-    assert find([tmp_path / "table.xlsx"]).volumes == [tmp_path / "table.xlsx"]
+    found = find_volumes([tmp_path])
+    assert [path.name for path in found.volume_paths] == ["a.nii", "b.nii.gz", "export.zip"]
+    assert [path.name for path in found.passed_paths] == ["arrays.npz", "table.xlsx"]
+    assert find_volumes([tmp_path / "table.xlsx"]).volume_paths == [tmp_path / "table.xlsx"]
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(VolumeError, match="no file that looks like a volume"):
-        find([tmp_path])
+        find_volumes([tmp_path])
 
 
 def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_name(
@@ -223,7 +225,7 @@ def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_n
     forgotten."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.nii").write_bytes(b"x")
-    assert find([tmp_path / "empty", tmp_path / "a.nii"]).volumes == [
+    assert find_volumes([tmp_path / "empty", tmp_path / "a.nii"]).volume_paths == [
         tmp_path / "a.nii",
         tmp_path / "empty",
     ]
@@ -233,8 +235,11 @@ def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_n
 
 
 def test_a_file_that_is_not_there_is_no_series(tmp_path: Path) -> None:
-    found = find([tmp_path / "gone.dcm", tmp_path / "gone.nii"])
-    assert found.volumes == [tmp_path / "gone.dcm", tmp_path / "gone.nii"] and not found.series
+    found = find_volumes([tmp_path / "gone.dcm", tmp_path / "gone.nii"])
+    assert (
+        found.volume_paths == [tmp_path / "gone.dcm", tmp_path / "gone.nii"]
+        and not found.series_rows
+    )
 
 
 def test_files_of_one_name_in_two_folders_get_two_ids() -> None:
@@ -285,10 +290,10 @@ def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tm
         archive.write(volume, "brain.nii.gz")
         archive.writestr("inner.zip", nested.getvalue())
         archive.writestr("readme.txt", b"nothing to read")
-    found = find([tmp_path / "study.zip"])
+    found = find_volumes([tmp_path / "study.zip"])
     # nothing of it can be read, and it says so itself
-    assert found.volumes == [tmp_path / "study.zip"]
-    assert sorted(row["path"].partition(", member ")[2] for row in found.series) == [
+    assert found.volume_paths == [tmp_path / "study.zip"]
+    assert sorted(row["path"].partition(", member ")[2] for row in found.series_rows) == [
         "brain.nii.gz",
         "inner.zip",
     ]
@@ -299,7 +304,7 @@ def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tm
 def test_a_volume_without_a_suffix_is_found_in_a_tree_by_what_it_contains(tmp_path, made):
     made.nifti(tmp_path / "volume.nii", made.body()).rename(tmp_path / "volume")
     (tmp_path / "notes").write_text("nothing of the kind")
-    assert find([tmp_path]).volumes == [tmp_path / "volume"]
+    assert find_volumes([tmp_path]).volume_paths == [tmp_path / "volume"]
 
 
 @pytest.mark.parametrize("digits", ["12345", "0123456789AB", "0123456789abc"])
@@ -323,7 +328,7 @@ def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_besid
     )
     write.save(tmp_path, write.images(write.noise((20, 24, 1)), series=9), "alone")
     named = [tmp_path / "alone000.dcm", tmp_path / "stack000.dcm"]
-    assert sorted(find(named).volumes) == named
+    assert sorted(find_volumes(named).volume_paths) == named
 
 
 @pytest.mark.parametrize("name", ["x.hdr.gz", "y.mgh.gz"])
@@ -335,6 +340,6 @@ def test_what_a_reader_claims_by_name_is_found_in_a_folder(tmp_path, made, name)
     for part in list(tmp_path.iterdir()):
         part.with_name(part.name + ".gz").write_bytes(gzip.compress(part.read_bytes()))
         part.unlink()
-    found = find([tmp_path])
-    assert found.volumes == [tmp_path / name] and not found.passed
-    assert read(found.volumes[0]).voxels.shape == made.body().voxels.shape
+    found = find_volumes([tmp_path])
+    assert found.volume_paths == [tmp_path / name] and not found.passed_paths
+    assert read(found.volume_paths[0]).voxels.shape == made.body().voxels.shape

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 
@@ -71,10 +71,10 @@ def test_a_document_beside_a_volume_is_passed_over_and_named_itself_refused_as_o
 ) -> None:
     made.nifti(tmp_path / "body.nii.gz", made.body())
     (tmp_path / name).write_bytes(zipped(*DOCUMENTS[name]))
-    found = find([tmp_path])
-    assert found.volumes == [tmp_path / "body.nii.gz"] and not found.series
-    assert found.passed == [tmp_path / name]
-    assert find([tmp_path / name]).volumes == [tmp_path / name]
+    found = find_volumes([tmp_path])
+    assert found.volume_paths == [tmp_path / "body.nii.gz"] and not found.series_rows
+    assert found.passed_paths == [tmp_path / name]
+    assert find_volumes([tmp_path / name]).volume_paths == [tmp_path / name]
     with pytest.raises(
         VolumeError,
         match=r"this is an? .*, not an archive of images|no DICOM image in this archive",
@@ -104,7 +104,7 @@ def test_an_archive_of_images_is_read_by_any_name(
     write.save(tmp_path / "in", write.images(voxels))
     (tmp_path / "scans").mkdir()
     path = write.zipped(tmp_path / "scans" / name, tmp_path / "in")
-    assert find([tmp_path / "scans"]).volumes == [path]
+    assert find_volumes([tmp_path / "scans"]).volume_paths == [path]
     assert np.array_equal(read(path).voxels, voxels)
 
 
@@ -132,7 +132,7 @@ def test_the_images_that_a_program_is_tested_with_are_not_the_study_s(
     (tmp_path / "scans").mkdir()
     made.nifti(tmp_path / "scans" / "body.nii.gz", made.body())
     write.zipped(tmp_path / "scans" / "tool-1.0-py3-none-any.whl", tmp_path / "wheel")
-    assert find([tmp_path / "scans"]).volumes == [tmp_path / "scans" / "body.nii.gz"]
+    assert find_volumes([tmp_path / "scans"]).volume_paths == [tmp_path / "scans" / "body.nii.gz"]
 
 
 def test_an_archive_of_archives_is_still_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
-from fovnet.volume.sources.in_memory import as_file
+from fovnet.volume.sources.in_memory import write_temporary_file
 from fovnet.volume.sources.source import read
 
 VOXELS = np.random.default_rng(0).integers(1, 900, (30, 34, 20)).astype(np.float32)
@@ -28,7 +28,7 @@ def turned(spacing_mm: tuple[float, float, float], seed: int) -> np.ndarray:
 @pytest.mark.parametrize("spacing_mm", [(8, 8, 12), (1, 1, 1), (0.9375, 0.9375, 3), (0.1, 2, 0.5)])
 def test_an_array_with_its_affine_is_read_without_a_note(spacing_mm, seed):
     affine = turned(spacing_mm, seed)
-    with as_file(VOXELS, affine) as path:
+    with write_temporary_file(VOXELS, affine) as path:
         volume = read(path)
     assert volume.notes == ()
     np.testing.assert_allclose(volume.vox_to_ras, affine, atol=1e-4)
@@ -37,7 +37,7 @@ def test_an_array_with_its_affine_is_read_without_a_note(spacing_mm, seed):
 
 def refusal(volume: Any) -> VolumeError:
     affine = None if isinstance(volume, nibabel.Nifti1Image) else np.eye(4)
-    with pytest.raises(VolumeError) as refused, as_file(volume, affine) as path:
+    with pytest.raises(VolumeError) as refused, write_temporary_file(volume, affine) as path:
         read(path)
     return refused.value
 
@@ -51,7 +51,7 @@ def test_channels_that_stand_first_are_told_and_the_advice_helps(front, as_image
     assert fault.code == "volume-shape" and f"has {front[0]} first" in fault.sentence
     advice = fault.sentence.split("Give one channel, ")[1].split(", or of")[0]
     channel = eval(advice, {"volume": volume, "nibabel": nibabel})
-    with as_file(channel, None if as_image else np.eye(4)) as path:
+    with write_temporary_file(channel, None if as_image else np.eye(4)) as path:
         assert np.array_equal(read(path).voxels, VOXELS)
 
 
@@ -61,7 +61,10 @@ def test_channels_that_stand_first_are_told_and_the_advice_helps(front, as_image
 )
 def test_an_array_of_two_axes_is_one_slice_without_a_note(spacing_mm, seed):
     affine = turned(spacing_mm, seed)
-    with as_file(VOXELS[:, :, 5], affine) as flat, as_file(VOXELS[:, :, 5:6], affine) as slab:
+    with (
+        write_temporary_file(VOXELS[:, :, 5], affine) as flat,
+        write_temporary_file(VOXELS[:, :, 5:6], affine) as slab,
+    ):
         volume, wanted = read(flat), read(slab)
     assert volume.notes == () and np.array_equal(volume.voxels, wanted.voxels)
     assert np.array_equal(volume.vox_to_ras, wanted.vox_to_ras)
@@ -71,7 +74,7 @@ def test_an_array_of_two_axes_is_one_slice_without_a_note(spacing_mm, seed):
 @pytest.mark.parametrize("shape", [(30, 34, 20), (20, 34, 30), (30, 2, 34), (17, 34, 30)])
 def test_frames_that_stand_last_are_read(shape, frames):
     series = np.random.default_rng(1).normal(9, 1, (*shape, frames))
-    with as_file(series, np.eye(4)) as path:
+    with write_temporary_file(series, np.eye(4)) as path:
         assert read(path).voxels.shape == shape
 
 
@@ -81,7 +84,7 @@ def follow_advice(tensor: Any, affine: Any) -> None:
     assert fault.code == "volume-format" and type(tensor).__name__ in fault.sentence
     advice = fault.sentence.split("predict(")[1].split(", affine")[0]
     channel = eval(advice, {"volume": tensor})
-    with as_file(channel, affine) as path:
+    with write_temporary_file(channel, affine) as path:
         assert np.array_equal(read(path).voxels, VOXELS)
 
 

@@ -18,11 +18,11 @@ from fovnet.volume.orient import (
     FEW_VOXELS,
     MAX_STRAIGHT_VOXELS,
     MAX_VOXEL_GROWTH,
-    straight_voxels,
+    count_straight_voxels,
     to_ras,
 )
 from fovnet.volume.slices.stack import slice_volume
-from fovnet.volume.sources.memory import BYTES_PER_VOXEL, LEAST_BYTES, bytes_to_read
+from fovnet.volume.sources.memory import BYTES_PER_VOXEL, LEAST_BYTES, estimate_bytes_to_read
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Volume
 
@@ -64,9 +64,9 @@ def test_what_an_oblique_volume_takes_is_within_its_estimate_in_every_format(
     straight = to_ras(volume).voxels.size
     assert (
         straight > 5 * volume.voxels.size
-        and bytes_to_read(source_of(path)) - LEAST_BYTES > 8 * straight
+        and estimate_bytes_to_read(source_of(path)) - LEAST_BYTES > 8 * straight
     )
-    assert peak(path) < bytes_to_read(source_of(path))
+    assert peak(path) < estimate_bytes_to_read(source_of(path))
 
 
 @pytest.mark.parametrize("grid", GRIDS)
@@ -74,7 +74,7 @@ def test_what_an_oblique_volume_takes_is_within_its_estimate_on_every_grid(
     made: ModuleType, tmp_path: Path, grid: str
 ) -> None:
     path = made.nifti(tmp_path / "v.nii.gz", turned(*GRIDS[grid]))
-    assert peak(path) < bytes_to_read(source_of(path)) < 2**28
+    assert peak(path) < estimate_bytes_to_read(source_of(path)) < 2**28
 
 
 def peak(path: Path) -> int:
@@ -99,15 +99,15 @@ def test_a_straight_grid_covers_the_volume_and_is_never_out_of_proportion(
 ) -> None:  # type: ignore[no-untyped-def]
     volume = turned(spacing, shape, degrees)
     affine, sides = volume.vox_to_ras[:, (*order, 3)], tuple(shape[axis] for axis in order)
-    axes = affine[:3, np.argsort(orient.closest_axes(affine)[:, 0])]
-    own = np.asarray(sides)[np.argsort(orient.closest_axes(affine)[:, 0])]
+    axes = affine[:3, np.argsort(orient.find_closest_axes(affine)[:, 0])]
+    own = np.asarray(sides)[np.argsort(orient.find_closest_axes(affine)[:, 0])]
     grid, voxels = orient.straight_grid(axes[:3, :3], own)
     if grid is None:
-        assert voxels.prod() > MAX_STRAIGHT_VOXELS and straight_voxels(affine, sides) == 0
+        assert voxels.prod() > MAX_STRAIGHT_VOXELS and count_straight_voxels(affine, sides) == 0
         return
     assert (
         voxels.prod()
-        == straight_voxels(affine, sides)
+        == count_straight_voxels(affine, sides)
         <= max(MAX_VOXEL_GROWTH * own.prod(), FEW_VOXELS)
     )
     assert (grid >= np.linalg.norm(axes[:3, :3], axis=0) * (1 - 1e-12)).all()
@@ -128,7 +128,10 @@ def test_a_grid_that_cannot_be_straightened_counts_as_it_is_stored_and_a_damaged
     with pytest.raises(VolumeError, match="volume-too-large"):
         to_ras(volume)
     path = made.nifti(tmp_path / "v.nii", volume)
-    assert bytes_to_read(source_of(path)) == LEAST_BYTES + BYTES_PER_VOXEL * volume.voxels.size
+    assert (
+        estimate_bytes_to_read(source_of(path))
+        == LEAST_BYTES + BYTES_PER_VOXEL * volume.voxels.size
+    )
     whole = path.read_bytes()
     path.write_bytes(whole[:280] + b"\xff" * 48 + whole[328:])
-    assert bytes_to_read(source_of(path)) == LEAST_BYTES, "refused by its header"
+    assert estimate_bytes_to_read(source_of(path)) == LEAST_BYTES, "refused by its header"

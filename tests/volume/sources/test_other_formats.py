@@ -17,7 +17,7 @@ import pytest
 
 from fovnet.cli.predicting import show_skipped
 from fovnet.errors import VolumeError
-from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
 PAR = b"# === DATA DESCRIPTION FILE ======================================================\r\n#\r\n# CAUTION - Investigational device.\r\n"
@@ -57,12 +57,12 @@ def test_a_folder_of_such_files_alone_says_so_and_beside_a_volume_it_is_told(
     content, kind, converter = FILES[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(VolumeError, match=f"1 file, .*{kind}.*{converter}") as refusal:
-        find([tmp_path])
+        find_volumes([tmp_path])
     assert refusal.value.code == "volumes-none"
     made.nifti(tmp_path / "body.nii.gz", made.body())
-    found = find([tmp_path])
-    assert found.volumes == [tmp_path / "body.nii.gz"]
-    show_skipped(found.passed)
+    found = find_volumes([tmp_path])
+    assert found.volume_paths == [tmp_path / "body.nii.gz"]
+    show_skipped(found.passed_paths)
     assert kind in (told := capsys.readouterr().err) and converter in told
 
 
@@ -82,7 +82,7 @@ def test_a_file_that_is_called_so_and_is_none_is_no_lost_image(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(VolumeError, match="name the files themselves"):
-        find([tmp_path])
+        find_volumes([tmp_path])
 
 
 @pytest.mark.parametrize("suffix", [".dcm.gz", ".DCM.GZ", ".ima.gz", ".gz"])
@@ -96,7 +96,7 @@ def test_a_series_packed_file_by_file_is_called_so_with_what_unpacks_it(
     with pytest.raises(
         VolumeError, match=r"9 files, im000.* a DICOM file packed with gzip\. Unpack it with gunzip"
     ):
-        find([series])
+        find_volumes([series])
     for place in (series, series / f"im000{suffix}"):
         with pytest.raises(
             VolumeError, match=r"a DICOM file packed with gzip.*Unpack it with gunzip"
@@ -106,7 +106,7 @@ def test_a_series_packed_file_by_file_is_called_so_with_what_unpacks_it(
     with pytest.raises(VolumeError, match=r"a DICOM file packed with gzip\. Unpack the archive"):
         read(write.zipped(tmp_path / "in.zip", series))
     other = made.nifti(tmp_path / "body.nii.gz", made.body())
-    assert find([other, series]).volumes == [other, series]
+    assert find_volumes([other, series]).volume_paths == [other, series]
 
 
 def test_gzip_under_the_name_of_dicom_is_called_so(tmp_path: Path, write: ModuleType) -> None:
@@ -200,7 +200,7 @@ def test_a_pointer_of_git_annex_is_told_with_what_fetches_it(
 ) -> None:
     """An unlocked file that was not fetched, and a link where the file system has none."""
     (tmp_path / name).write_bytes(content)
-    for place in (tmp_path / name, find([tmp_path]).sources[0]):
+    for place in (tmp_path / name, find_volumes([tmp_path]).sources[0]):
         with pytest.raises(VolumeError, match=r"a git-annex pointer, not the data.*datalad get"):
             read(place)
 
@@ -211,7 +211,7 @@ def test_a_link_into_an_annex_that_was_not_fetched_is_no_mistaken_link(
 ) -> None:
     (tmp_path / name).symlink_to(LINK)
     (tmp_path / "other.nii").symlink_to("../gone.nii")
-    for place in (tmp_path / name, find([tmp_path]).sources[0]):
+    for place in (tmp_path / name, find_volumes([tmp_path]).sources[0]):
         with pytest.raises(VolumeError, match=r"a git-annex pointer.*datalad get.*volume-missing"):
             read(place)
     with pytest.raises(VolumeError, match="Correct the link"):
@@ -336,12 +336,12 @@ def test_a_folder_without_a_volume_says_what_is_there(
 ) -> None:
     files, words = FOLDERS[kind]
     with pytest.raises(VolumeError, match=f"no file that looks like a volume.*{words}") as refusal:
-        find([filled(tmp_path / "in", files)])
+        find_volumes([filled(tmp_path / "in", files)])
     assert refusal.value.code == "volumes-none"
     made.nifti(tmp_path / "in" / "body.nii.gz", made.body())
-    found = find([tmp_path / "in"])
-    assert found.volumes == [tmp_path / "in" / "body.nii.gz"]
-    show_skipped(found.passed)
+    found = find_volumes([tmp_path / "in"])
+    assert found.volume_paths == [tmp_path / "in" / "body.nii.gz"]
+    show_skipped(found.passed_paths)
     told = capsys.readouterr().err
     assert ("hidden" in told) == ("hidden" in words)
     assert "skipped" in told
@@ -361,10 +361,10 @@ def test_a_folder_without_a_volume_says_what_is_there(
 def test_what_programs_hide_is_not_told(tmp_path: Path, made, name: str, capsys) -> None:
     filled(tmp_path, {name: b"x"})
     made.nifti(tmp_path / "body.nii.gz", made.body())
-    show_skipped(find([tmp_path]).passed)
+    show_skipped(find_volumes([tmp_path]).passed_paths)
     assert capsys.readouterr().err == ""
 
 
 def test_an_empty_folder_names_nothing(tmp_path: Path) -> None:
     with pytest.raises(VolumeError, match=r"\.zip\); name the files themselves"):
-        find([tmp_path])
+        find_volumes([tmp_path])

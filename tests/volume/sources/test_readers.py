@@ -705,7 +705,7 @@ def test_real_volumes_become_slices_or_a_sentence(shared):
             assert code_of(path) == REFUSED[name]
             continue
         stack = slice_volume(path)
-        counted = stack.counted_slices or int(stack.covers[-1, 1]) + 1
+        counted = stack.label_slice_count or int(stack.slice_ranges[-1, 1]) + 1
         assert (np.diff(stack.z_mm) > 0).all() and stack.pixels.std() > 10, name
         assert last_seen.get(name, 0) < counted, name
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.errors import ConfigError
-from fovnet.volume.sources.discovery import Discovery, find
+from fovnet.volume.sources.discovery import Discovery, find_volumes
 from fovnet.volume.sources.shards import (
     ShardSurvey,
     ShardVolume,
-    cut,
+    divide_into_shards,
     read_list,
     read_survey,
-    shard_list,
-    shard_rows,
+    shard_list_path,
+    shard_rows_path,
     write_survey,
 )
 
@@ -33,19 +33,19 @@ def volumes(sizes: list[int]) -> list[ShardVolume]:
 def test_shards_are_neighbours_of_about_equal_price(sizes: list[int], each: int) -> None:
     """None is off the mean by more than a volume at each of its ends, half of which lies beyond its cut."""
     listed = volumes(sizes)
-    numbers = cut(listed, each)
+    numbers = divide_into_shards(listed, each)
     assert numbers == sorted(numbers) and set(numbers) == set(range(max(numbers) + 1))
     wanted = -(-len(sizes) // each)
     assert len(set(numbers)) <= wanted
     prices = Counter[int]()
     for number, one in zip(numbers, listed, strict=True):
-        prices[number] += one.price
+        prices[number] += one.cost_bytes
     mean = sum(prices.values()) / wanted
-    assert all(price <= mean + max(one.price for one in listed) for price in prices.values())
+    assert all(price <= mean + max(one.cost_bytes for one in listed) for price in prices.values())
 
 
 def test_equal_volumes_make_shards_of_as_many() -> None:
-    assert Counter(cut(volumes([5000] * 1000), 200)) == dict.fromkeys(range(5), 200)
+    assert Counter(divide_into_shards(volumes([5000] * 1000), 200)) == dict.fromkeys(range(5), 200)
 
 
 def archive(folder: Path, names: list[str], byte: bytes = b"x") -> Path:
@@ -57,7 +57,7 @@ def archive(folder: Path, names: list[str], byte: bytes = b"x") -> Path:
 
 
 def surveyed(folder: Path, out: Path, each: int = 2) -> tuple[ShardSurvey, int, int]:
-    return write_survey(out, find([folder]), each, {})
+    return write_survey(out, find_volumes([folder]), each, {})
 
 
 def lists(out: Path) -> dict[str, tuple[bytes, int]]:
@@ -116,13 +116,13 @@ def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(
     assert changed == {"shard-0001.jsonl"}
     for name in ("v4.nii", "v5.nii"):
         (folder / name).unlink()
-    shard_rows(out, 2).write_text("rows")
+    shard_rows_path(out, 2).write_text("rows")
     survey, fresh, gone = surveyed(folder, out)
     assert (fresh, gone) == (0, 2)
     assert (
         survey.shards == (0, 1)
-        and not shard_list(out, 2).exists()
-        and not shard_rows(out, 2).exists()
+        and not shard_list_path(out, 2).exists()
+        and not shard_rows_path(out, 2).exists()
     )
 
 
@@ -137,7 +137,7 @@ def test_an_archive_that_is_not_mounted_takes_no_shard_with_it(left: bool, tmp_p
     with pytest.raises(
         ConfigError, match=r"no volume any more, of 5 in the survey .*shard-archive-gone"
     ):
-        write_survey(out, find([folder, tmp_path / "elsewhere"]), 2, {})
+        write_survey(out, find_volumes([folder, tmp_path / "elsewhere"]), 2, {})
     assert lists(out) == before
 
 
@@ -149,12 +149,12 @@ def test_a_path_that_never_was_is_refused_and_a_volume_that_was_named_is_not(
     with pytest.raises(
         ConfigError, match=r"arhcive: there is no such file or folder.*shard-path-missing"
     ):
-        write_survey(out, find([folder, tmp_path / "arhcive"]), 2, {})
+        write_survey(out, find_volumes([folder, tmp_path / "arhcive"]), 2, {})
     assert not out.exists()
     named = [folder / "v0.nii", folder / "v1.nii"]
-    write_survey(out, find(named), 2, {})
+    write_survey(out, find_volumes(named), 2, {})
     named[1].unlink()
-    survey, *changes = write_survey(out, find(named), 2, {})
+    survey, *changes = write_survey(out, find_volumes(named), 2, {})
     assert survey.volumes == 2 and changes == [0, 0]
 
 
@@ -188,7 +188,7 @@ def test_what_is_no_list_is_refused_and_left_alone(content: bytes, tmp_path: Pat
     folder, out = archive(tmp_path / "in", ["v.nii"]), tmp_path / "out"
     with pytest.raises(ConfigError, match="shard-unsurveyed"):
         read_survey(out)
-    path = shard_list(out, 0)
+    path = shard_list_path(out, 0)
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     for attempt in (lambda: read_list(out, 0), lambda: surveyed(folder, out)):
@@ -198,4 +198,4 @@ def test_what_is_no_list_is_refused_and_left_alone(content: bytes, tmp_path: Pat
 
 
 def test_nothing_found_is_no_shard() -> None:
-    assert cut([], 5) == [] and Discovery([], [], [], {}).volumes == []
+    assert divide_into_shards([], 5) == [] and Discovery([], [], [], {}).volume_paths == []

@@ -18,8 +18,8 @@ from fovnet.errors import VolumeError
 from fovnet.records import checksum
 from fovnet.volume.dicom.address import address
 from fovnet.volume.slices.stack import slice_volume
-from fovnet.volume.sources.discovery import find
-from fovnet.volume.sources.memory import bytes_to_read
+from fovnet.volume.sources.discovery import find_volumes
+from fovnet.volume.sources.memory import estimate_bytes_to_read
 from fovnet.volume.sources.source import Source, read, source_of
 
 OPENED: list[str] = []
@@ -39,16 +39,16 @@ def opened(path: Path) -> int:
 
 def answered(path: Path) -> dict[str, object]:
     """What prediction does with one path, but for the networks."""
-    (source,) = find([path]).sources
+    (source,) = find_volumes([path]).sources
     OPENED.clear()
     return answered_source(source)
 
 
 def answered_source(source: Source) -> dict[str, object]:
     """What prediction does with a source, but for the networks."""
-    bytes_to_read(source)
-    source = source.now()
-    assert source.places
+    estimate_bytes_to_read(source)
+    source = source.look_again()
+    assert source.file_stamps
     slice_volume(source)
     return file_record(source)
 
@@ -62,7 +62,7 @@ def test_a_nifti_file_is_opened_at_most_four_times(
     and for its checksum."""
     path = made.nifti(tmp_path / name, made.body())
     OPENED.clear()
-    (source,) = find([path if is_named else tmp_path]).sources
+    (source,) = find_volumes([path if is_named else tmp_path]).sources
     assert opened(path) == 1 and source.format == "NIfTI"
     file = answered_source(source)
     assert opened(path) == 4 and file["sha256"] == checksum(path)
@@ -73,7 +73,7 @@ def test_so_is_a_file_of_another_format(tmp_path: Path, made: ModuleType, name: 
     """Once more of those whose header says in which files their voxels are."""
     path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
     OPENED.clear()
-    (source,) = find([path]).sources
+    (source,) = find_volumes([path]).sources
     assert opened(path) == 1
     answered_source(source)
     assert opened(path) <= 5
@@ -92,7 +92,7 @@ def test_what_finding_found_travels_to_another_process(
     tmp_path: Path, made: ModuleType, name: str
 ) -> None:
     path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
-    (source,) = find([path]).sources
+    (source,) = find_volumes([path]).sources
     there = pickle.loads(pickle.dumps(source))
     assert there == source and there.format and there.reader is source.reader
     assert np.array_equal(read(there).voxels, made.body().voxels)
@@ -120,29 +120,32 @@ def test_a_file_that_was_replaced_since_it_was_found_is_read_as_what_it_is(
     source = source_of(path)
     other = made.nrrd(tmp_path / "b.nrrd", made.body("coronal"))
     other.replace(path)
-    assert source.now().format == "NRRD" and np.array_equal(
-        read(source.now()).voxels, made.body("coronal").voxels
+    assert source.look_again().format == "NRRD" and np.array_equal(
+        read(source.look_again()).voxels, made.body("coronal").voxels
     )
     path.write_bytes(b"a text\n" * 100)
-    text = source.now()
+    text = source.look_again()
     with pytest.raises(VolumeError, match="this is a text file"):
         read(text)
     path.unlink()
     with pytest.raises(VolumeError, match="there is no such file"):
-        read(text.now())
+        read(text.look_again())
     made.nifti(path, body)
-    assert np.array_equal(read(text.now()).voxels, body.voxels)
+    assert np.array_equal(read(text.look_again()).voxels, body.voxels)
 
 
 def test_what_a_source_knows_is_that_of_its_moment(tmp_path: Path, made: ModuleType) -> None:
     path = made.nifti(tmp_path / "a.nii", made.body())
     source = source_of(path)
-    before, places = source.checksum, source.places
+    before, places = source.checksum, source.file_stamps
     made.nifti(path, made.body("coronal"))
-    assert (source.checksum, source.places) == (before, places) and not source.is_as_it_was()
-    assert source.now().checksum == checksum(path) != before and source.now().places != places
+    assert (source.checksum, source.file_stamps) == (before, places) and not source.is_unchanged()
+    assert (
+        source.look_again().checksum == checksum(path) != before
+        and source.look_again().file_stamps != places
+    )
     assert file_record(source)["sha256"] is None, "what was read is no longer there"
-    assert file_record(source.now())["sha256"] == checksum(path)
+    assert file_record(source.look_again())["sha256"] == checksum(path)
 
 
 def test_the_checksum_of_several_files_and_of_an_address_is_that_of_their_checksums(
@@ -153,7 +156,7 @@ def test_the_checksum_of_several_files_and_of_an_address_is_that_of_their_checks
     assert source_of(header).files == tuple(files)
     assert source_of(header).checksum == joined(map(checksum, files))
     folder = write.save(tmp_path / "series", write.images(write.noise()))
-    (series,) = find([folder]).series
+    (series,) = find_volumes([folder]).series_rows
     named = source_of(address(folder, series["series"]))
     assert named.checksum == joined([*map(checksum, sorted(folder.iterdir())), series["series"]])
     assert named.neighbour_notes == source_of(folder).neighbour_notes == []
@@ -172,8 +175,12 @@ def test_what_is_no_volume_has_its_own_content_and_is_known_again(tmp_path: Path
         source.format == "" and source.neighbour_notes is None and kept["sha256"] == checksum(path)
     )
     os.utime(path, (1, 1))
-    assert is_unchanged(source.now(), kept)
+    assert is_unchanged(source.look_again(), kept)
     path.write_bytes(b"another text\n" * 100)
-    assert not is_unchanged(source.now(), kept)
+    assert not is_unchanged(source.look_again(), kept)
     gone = source_of(tmp_path / "gone.nii")
-    assert gone.places is None and gone.content is None and file_record(gone)["sha256"] is None
+    assert (
+        gone.file_stamps is None
+        and gone.content_checksum is None
+        and file_record(gone)["sha256"] is None
+    )
