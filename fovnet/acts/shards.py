@@ -163,7 +163,7 @@ def survey_archive(
             folder, archive.series_rows, show_ids=bool(complete_settings.show_ids)
         )
         if not complete_settings.faces:
-            covering.remember(folder)
+            covering.remember_covering(folder)
         answers_folder.withdraw(
             folder,
             (),
@@ -236,7 +236,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
                 folder, rows_of_volumes, networks.vocabulary, series_found, included_kinds
             )
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
-        refused_volumes, unread_objects = answers_folder.failures(span_rows, series_found)
+        refused_volumes, unread_objects = answers_folder.failed_rows(span_rows, series_found)
         path_by_volume_id = {
             rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in rows_of_volumes
         }

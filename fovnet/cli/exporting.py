@@ -27,7 +27,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.report.exports.copies import refuse_beside_sources, write_copies
-from fovnet.report.exports.headers import VERDICTS, compare, write_headers
+from fovnet.report.exports.headers import VERDICTS, compare_headers, write_headers
 from fovnet.results import Results
 from fovnet.words import several
 
@@ -139,13 +139,13 @@ def export_headers(
     """
     region_vocabulary = vocabulary(regions)
     stored_answers = read_answers(answers, region_vocabulary)
-    comparisons = compare(stored_answers, region_vocabulary)
+    comparisons = compare_headers(stored_answers, region_vocabulary)
     count_by_verdict = Counter(comparison.verdict for comparison in comparisons)
     count_by_verdict["refused"] = sum(answer.status == "refused" for answer in stored_answers)
     count_by_verdict["not from DICOM"] = (
         len(stored_answers) - len(comparisons) - count_by_verdict["refused"]
     )
-    missing_sources = [comparison.gone for comparison in comparisons if comparison.gone]
+    missing_sources = [comparison.why_gone for comparison in comparisons if comparison.why_gone]
     if missing_sources:
         err.print(missing_sources[0])
     verdicts_in_words = ", ".join(

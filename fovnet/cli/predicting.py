@@ -331,8 +331,8 @@ def conclude(
 def show_failures(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int]:
-    """The numbers of `answers_folder.failures`; prints the reason of each."""
-    refused_rows, unread_objects = answers_folder.failures(span_rows, series)
+    """The numbers of `answers_folder.failed_rows`; prints the reason of each."""
+    refused_rows, unread_objects = answers_folder.failed_rows(span_rows, series)
     for row in refused_rows:
         refusal_in_words = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(refusal_in_words.translate(BLANK_BY_CHARACTER))

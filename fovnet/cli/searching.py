@@ -19,9 +19,9 @@ from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json, write_json
-from fovnet.report.content.search_explanation.importance import brief_table, pairs_table
+from fovnet.report.content.search_explanation.importance import brief_axes_table, pairs_table
 from fovnet.report.content.search_explanation.view import paragraphs
-from fovnet.report.figures.side_by_side import course, courses_figure
+from fovnet.report.figures.side_by_side import course_of, courses_figure
 from fovnet.results import Results
 from fovnet.search.journal import read_search, read_trials
 from fovnet.search.learn.training import Lessons
@@ -91,7 +91,7 @@ def explain(
     )
     for paragraph in paragraphs(explanation):
         out.print(paragraph)
-    for content_table in (brief_table(explanation.matter), pairs_table(explanation.matter)):
+    for content_table in (brief_axes_table(explanation.matter), pairs_table(explanation.matter)):
         if content_table.rows:
             table = Table(*content_table.header)
             for row in content_table.rows:
@@ -123,17 +123,17 @@ def compare(
     )
     for journal, finished_trials in map(_journal_and_trials, dict.fromkeys(runs)):
         trials = read_trials(journal) if finished_trials is None else finished_trials
-        search_course = course(read_search(journal), trials)
+        search_course = course_of(read_search(journal), trials)
         search_courses.append(search_course)
         trainings_in_words = ""
         lowest_score = "none yet"
-        if len(search_course.spent):
-            trainings_in_words = f"{search_course.spent[-1]:.1f}"
-            lowest_score = f"{search_course.lowest[-1]:.4f}"
+        if len(search_course.full_trainings):
+            trainings_in_words = f"{search_course.full_trainings[-1]:.1f}"
+            lowest_score = f"{search_course.lowest_scores[-1]:.4f}"
         table.add_row(
             search_course.contestant,
             str(search_course.seed),
-            str(search_course.begun),
+            str(search_course.configuration_count),
             trainings_in_words,
             lowest_score,
             journal.name,

@@ -102,10 +102,12 @@ def drawable(text: str) -> str:
     """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the
     reader's fonts and do not need this."""
     glyph_by_character_code = get_font(findfont("DejaVu Sans")).get_charmap()
-    return "".join(
-        char if ord(char) in glyph_by_character_code or char.isspace() else MISSING_GLYPH_BOX
-        for char in text
-    )
+    box_by_missing_code = {
+        ord(character): MISSING_GLYPH_BOX
+        for character in text
+        if ord(character) not in glyph_by_character_code and not character.isspace()
+    }
+    return text.translate(box_by_missing_code)
 
 
 def save_png(figure: Figure, path: Path) -> Path:
@@ -130,4 +132,4 @@ def contrast(colour: str, other_colour: str) -> float:
 
 def readable_on(colour: str) -> str:
     """White or dark ink, whichever has the greater contrast on "#rrggbb"."""
-    return "#ffffff" if contrast("#ffffff", colour) > contrast(INK, colour) else INK
+    return max((INK, "#ffffff"), key=lambda ink: contrast(ink, colour))

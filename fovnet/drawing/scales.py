@@ -7,22 +7,26 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+LEAST_RATIO_OF_POWERS = 500.0
+"""From this ratio of the values on, powers of ten alone are labelled."""
 
-def wide_scale(
+
+def scale_axis(
     axis: Any, axis_letter: str, drawn_values: np.ndarray[Any, Any], largest_ratio: float = 20.0
 ) -> None:
-    """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds
-    `largest_ratio`."""
-    if drawn_values.min() <= 0 or drawn_values.max() / drawn_values.min() <= largest_ratio:
+    """Makes the x or y axis logarithmic with plain numbers, if the values are positive and their
+    ratio exceeds `largest_ratio`; otherwise it stays linear, without an offset."""
+    lowest = drawn_values.min()
+    highest = drawn_values.max()
+    if lowest <= 0 or highest / lowest <= largest_ratio:
         axis.ticklabel_format(axis=axis_letter, useOffset=False)
         return
+    labelled_multiples: tuple[float, ...] = (1.0,)
+    if highest / lowest < LEAST_RATIO_OF_POWERS:
+        labelled_multiples = (1.0, 2.0, 5.0)
     getattr(axis, f"set_{axis_letter}scale")("log")
     tick_axis = getattr(axis, f"{axis_letter}axis")
-    tick_axis.set_major_locator(
-        LogLocator(
-            subs=(1.0, 2.0, 5.0) if drawn_values.max() / drawn_values.min() < 500 else (1.0,)
-        )
-    )
+    tick_axis.set_major_locator(LogLocator(subs=labelled_multiples))
     tick_axis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     )

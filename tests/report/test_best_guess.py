@@ -109,12 +109,12 @@ def test_every_surface_has_the_best_guess_of_the_table_and_no_confidence_beside_
     absent = {said.region for said in statements if said.answer == NO}
     guess = {row["region"] for row in one.body["rows"] if row.get("region")} - absent
 
-    assert {span.words for span in one.page.drawing.spans} - absent == guess
+    assert {span.label for span in one.page.drawing.spans} - absent == guess
     assert named(one.row.sentence) == guess
     if statements:
         assert one.page.sentence == one.row.sentence
         assert set(best_guess(statements)) == guess
-        for chips in (one.row.said, one.page.said):
+        for chips in (one.row.chips, one.page.chips):
             assert {chip.region for chip in chips if chip.is_guess} == guess
         marks = script_data(one.index)["rows"][0][5].split()
         assert {REGIONS[at] for at, mark in enumerate(marks[:-1]) if mark[0] in "yg"} == guess
@@ -138,7 +138,9 @@ def test_every_surface_has_the_best_guess_of_the_table_and_no_confidence_beside_
         assert row["confidence"] == (span.confidence if span.region in sure else None)
     for cells, span in zip(one.page.spans.rows, decision.spans, strict=True):
         assert (cells[-1] == "–") == (span.region not in sure)
-    for words, confidence in zip(one.page.viewer.predicted, one.page.viewer.sure, strict=True):
+    for words, confidence in zip(
+        one.page.viewer.predicted_texts, one.page.viewer.confidences, strict=True
+    ):
         assert confidence is None or named(words) <= sure
     assert is_sure or "confidence" not in one.page.sentence
 

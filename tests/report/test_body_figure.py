@@ -117,8 +117,8 @@ def test_regions_that_are_unsure_are_pale_and_true_ones_never(body):
         return [box.get_y() for box in boxes]
 
     bottoms = [span.from_mm for span in body.spans]
-    assert pale() == [] and pale(unsure=[body.spans[1].region]) == bottoms[1:2]
-    assert pale(guessed=True) == bottoms
+    assert pale() == [] and pale(unsure_regions=[body.spans[1].region]) == bottoms[1:2]
+    assert pale(is_guess=True) == bottoms
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 from fovnet.drawing.canvas import png
 from fovnet.report.content.search_explanation.importance import (
     axes_table,
-    brief_table,
+    brief_axes_table,
     pairs_table,
 )
 from fovnet.report.content.search_explanation.spending import rungs_table
-from fovnet.report.content.search_explanation.view import paragraphs, view_of_explanation
+from fovnet.report.content.search_explanation.view import explained_view_of, paragraphs
 from fovnet.report.content.wording import level_text
 from fovnet.report.figures.rungs import rung_colours, rungs_figure
 from fovnet.report.figures.search_explanation import figures_of_search
@@ -118,13 +118,13 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     method, slots, outcome, changes = WAYS[way]
-    view = view_of_explanation(run(method, slots, outcome, **changes))
+    view = explained_view_of(run(method, slots, outcome, **changes))
     texts = paragraphs(view.explanation)
     more = (view.explanation.spending is not None) + (view.explanation.descent is not None)
     assert len(texts) == 5 + more and all(text.endswith(".") for text in texts)
     cells = [
         str(cell)
-        for table in (view.axes, view.pairs, view.failures, view.every_failure)
+        for table in (view.axes, view.pairs, view.failures_by_kind, view.trials_without_score)
         for row in table.rows
         for cell in row
     ]
@@ -241,7 +241,7 @@ def test_tables_begin_with_what_matters_most(planted_search):
         "1/1",
     ]
     assert [row[0] for row in pairs_table(matter).rows] == ["blocks × separable"]
-    assert brief_table(matter).rows[0] == (
+    assert brief_axes_table(matter).rows[0] == (
         "log10 rate",
         axes_table(matter).rows[0][1],
         "25.0\N{NO-BREAK SPACE}%",

@@ -17,7 +17,7 @@ from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.exports.bids import sidecar_facts
 from fovnet.report.exports.copies import write_copies
-from fovnet.report.exports.headers import compare
+from fovnet.report.exports.headers import compare_headers
 from fovnet.report.exports.identity import content_of
 from fovnet.report.exports.structured import build_report
 from fovnet.volume.collection.body_part import find_regions_of_text
@@ -76,7 +76,9 @@ def test_a_copy_names_all_regions_that_are_shown_and_no_others(
     assert set(named) in (set(), set(regions), set(regions) - sides, sides)
     assert bool(notes) == (not copy.BodyPartExamined)
     images = replace(shown.images, uids=tuple(str(each.SOPInstanceUID) for each in copies))
-    (row,) = compare([replace(shown, path=tmp_path / shown.volume_id, images=images)], DEFAULT)
+    (row,) = compare_headers(
+        [replace(shown, path=tmp_path / shown.volume_id, images=images)], DEFAULT
+    )
     assert row.verdict == (
         "part" if named and set(named) == set(regions) - sides and sides else "agree"
     )

@@ -37,7 +37,7 @@ from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.report.exports.copies import refuse_beside_sources, write_copies
-from fovnet.report.exports.headers import HeaderComparison, compare, write_headers
+from fovnet.report.exports.headers import HeaderComparison, compare_headers, write_headers
 from fovnet.report.exports.identity import uid_for
 from fovnet.report.exports.originals import image_keys, originals_of
 from fovnet.report.exports.structured import (
@@ -166,7 +166,7 @@ def test_values_that_break_a_rule_are_exported_without_a_word(tmp_path, write):
         source = write.save(tmp_path / "series", write.images(body(), **careless))
     (answer,) = read_answers(answered(tmp_path / "answers", source, ["head"]))
     assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 20
-    assert [one.header for one in compare([answer], DEFAULT)] == ["HEAD (NECK)"]
+    assert [one.header_text for one in compare_headers([answer], DEFAULT)] == ["HEAD (NECK)"]
 
 
 def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_path, write):
@@ -584,10 +584,10 @@ def test_a_sure_answer_of_no_region_is_no_missing_answer(tmp_path, classic):
     """A bottle under a header of HEAD was counted among those without an answer."""
     (answer,) = read_answers(answered(tmp_path / "answers", classic, ["none"]))
     assert (answer.status, answer.spans) == ("ok", ())
-    assert [one.verdict for one in compare([answer], DEFAULT)] == ["shows none"]
-    assert [one.verdict for one in compare([replace(answer, status="uncertain")], DEFAULT)] == [
-        "no answer"
-    ]
+    assert [one.verdict for one in compare_headers([answer], DEFAULT)] == ["shows none"]
+    assert [
+        one.verdict for one in compare_headers([replace(answer, status="uncertain")], DEFAULT)
+    ] == ["no answer"]
     with pytest.raises(ModelError, match="shows none of the regions") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-none"
@@ -841,7 +841,7 @@ def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write
             ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"
         ):
             export()
-    (row,) = compare([answer], DEFAULT)
+    (row,) = compare_headers([answer], DEFAULT)
     assert row.verdict == "header empty" and not list(tmp_path.glob("copies/**/*.dcm"))
 
 
@@ -956,8 +956,8 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
         app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
     )
     assert result.exit_code == 0 and result.output.startswith("1 disagree")
-    (one,) = compare(read_answers(tmp_path / "answers"), DEFAULT)
-    assert (one.header, one.verdict) == ("HEAD", "disagree")
+    (one,) = compare_headers(read_answers(tmp_path / "answers"), DEFAULT)
+    assert (one.header_text, one.verdict) == ("HEAD", "disagree")
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
@@ -992,7 +992,7 @@ def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
         tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS")
     )
     stored = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
-    (row,) = read_tsv(write_headers(compare(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
+    (row,) = read_tsv(write_headers(compare_headers(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
     assert (row["meant"], row["predicted"], row["verdict"]) == (
         "pelvis+abdomen+chest",
         "pelvis+abdomen",
@@ -1041,7 +1041,9 @@ def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
     series = write.save(
         tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header)
     )
-    (one,) = compare(read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT)
+    (one,) = compare_headers(
+        read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT
+    )
     assert one.verdict == verdict
 
 
@@ -1059,7 +1061,9 @@ def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(
     series = write.save(
         tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header)
     )
-    (one,) = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
+    (one,) = compare_headers(
+        read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT
+    )
     assert replace(one, predicted=frozenset(predicted)).verdict == verdict
 
 
@@ -1409,7 +1413,8 @@ def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):
     earlier, source = tmp_path / "headers.tsv", tmp_path / "source.dcm"
     source.write_bytes(b"somebody's image")
     assert (
-        write_headers(compare([], DEFAULT), write_headers([], earlier, DEFAULT), DEFAULT) == earlier
+        write_headers(compare_headers([], DEFAULT), write_headers([], earlier, DEFAULT), DEFAULT)
+        == earlier
     )
     with pytest.raises(ConfigError, match="headers-other-file"):
         write_headers([], source, DEFAULT)
@@ -1440,7 +1445,7 @@ class TestAnswersRegionByRegion:
             answered(tmp_path / "answers", classic, ["abdomen", "chest"], rule=barred)
         )
         assert [each.region for each in one.statements] == list(DEFAULT.classes[:-1])
-        assert one.shows == {"abdomen", "chest"} and one.are_extents_sure
+        assert one.shown_regions == {"abdomen", "chest"} and one.are_extents_sure
 
     def test_a_report_measures_what_is_sure_and_marks_what_is_possible(self, tmp_path, kidneys):
         partly = said(kidneys, ["abdomen"], ["chest"])
@@ -1534,7 +1539,10 @@ class TestAnswersRegionByRegion:
             _, path = write_bids([one], DEFAULT, tmp_path / name)
             sidecar = json.loads(path.read_text())
             assert sidecar.get("BodyPart") == ("ABDOMEN" if name == "sure" else None)
-            assert sidecar["FovnetAnswers"]["abdomen"] == {"answer": "yes", "probability": 0.97}
+            assert sidecar["FovnetAnswers"]["abdomen"] == {
+                "answer": "yes",
+                "probability": 0.97,
+            }
             assert (
                 sidecar["BodyPartDetails"].startswith("abdomen")
                 and ";" not in sidecar["BodyPartDetails"]
@@ -1570,7 +1578,7 @@ class TestAnswersRegionByRegion:
         (one,) = read_answers(answered(tmp_path / "answers", series, ["abdomen"]))
         (row,) = read_tsv(
             write_headers(
-                compare([said(one, shown, possible)], DEFAULT),
+                compare_headers([said(one, shown, possible)], DEFAULT),
                 tmp_path / "h.tsv",
                 DEFAULT,
             )
@@ -1600,7 +1608,7 @@ def test_no_verdict_on_a_header_is_harder_than_the_truth_can_make_it(meant, answ
             "v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made
         )
         return HeaderComparison(
-            stored, "TEXT", frozenset(meant), stored.shows, side_regions=beside
+            stored, "TEXT", frozenset(meant), stored.shown_regions, side_regions=beside
         ).verdict
 
     ways = product(*(["yes", "no"] if one == "unsure" else [one] for one in answers))

@@ -139,7 +139,7 @@ def test_digits_behind_the_rounded_figures_are_in_the_json(page, facts):
         for one in whole["measures"]
         if (one["name"], one["stage"]) == ("slice_error", "decided")
     )
-    assert f"{error['value']:.1%}"[:-1] in page.answer.headlines[0].shown.value
+    assert f"{error['value']:.1%}"[:-1] in page.answer.headlines[0].result.value
     assert error["numerator"] / error["denominator"] == pytest.approx(error["value"])
 
 

@@ -11,8 +11,8 @@ from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.paired import Difference
 from fovnet.regions import DEFAULT
 from fovnet.report.content.ablation import ablation_view
-from fovnet.report.content.confidence import promise_words
-from fovnet.report.content.performance import doubts_table, header_rates, header_rows
+from fovnet.report.content.confidence import promise_sentences
+from fovnet.report.content.performance import doubts_table, header_rates_table, headers_table
 from fovnet.report.content.run_record import Abstention
 from fovnet.report.pages.pour import pour
 
@@ -78,7 +78,7 @@ class TestAblation:
             second[2].count == "change −2.0 (−3.1 to −0.8) points"
             and second[3].count == "change −1.2 mm"
         )
-        assert view.left_out == "ensemble: greedy (no member probabilities)"
+        assert view.omitted_arms == "ensemble: greedy (no member probabilities)"
 
     def test_is_a_section_of_its_own_or_none(self, make_page):
         with_it, without = pour(make_page(ablation=ABLATION)), pour(make_page())
@@ -105,10 +105,10 @@ def test_headers_are_told_in_rates_and_one_by_one(evaluation):
     rates = (measure("header_exact", 0.5, 0.3, 0.7, stage=""),)
     row = HeaderRow("THORAX", ("chest",), ("abdomen", "chest"), ("chest",), 7)
     told = replace(evaluation, header_rates=rates, headers=(row,))
-    ((words, rate),) = header_rates(told).rows
+    ((words, rate),) = header_rates_table(told).rows
     assert "exactly the regions" in words and rate.value.startswith("50.0")
-    assert header_rows(told).rows == [("THORAX", "chest", "abdomen, chest", "chest", "7")]
-    assert not header_rates(evaluation).rows and not header_rows(evaluation).rows
+    assert headers_table(told).rows == [("THORAX", "chest", "abdomen, chest", "chest", "7")]
+    assert not header_rates_table(evaluation).rows and not headers_table(evaluation).rows
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_headers_are_told_in_rates_and_one_by_one(evaluation):
 )
 def test_what_the_bar_promises_is_said_as_it_is(promised, wanted):
     told = Abstention(stated_error=0.05, min_confidence=0.83, subjects=20, promised=promised)
-    words = promise_words(told)
+    words = promise_sentences(told)
     assert (
         wanted in words and "0.83" in words and "20 subjects" in words and "test split" not in words
     )
-    text = promise_words(told, measure("answered_risk", 0.031, 0.017, 0.061, numerator=None))
+    text = promise_sentences(told, measure("answered_risk", 0.031, 0.017, 0.061, numerator=None))
     assert text.replace("\N{NO-BREAK SPACE}", " ").endswith(
         "On the test split it is 3.1 % (1.7–6.1 %, 20 subjects)."
     )

@@ -99,5 +99,5 @@ def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_se
     assert sizes["report.html"] < MOST_BYTES and seconds < MOST_SECONDS, measured
     assert (
         len(page.performance.volumes.rows) == VOLUMES
-        and 0 < len(page.cases.failures.pictured) <= 60
+        and 0 < len(page.cases.failures.pictured_failures) <= 60
     )

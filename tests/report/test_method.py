@@ -5,7 +5,7 @@ import pytest
 
 from fovnet.decision.rule import Rule
 from fovnet.maths.ladder import Height
-from fovnet.report.content.method import method_words, predictors
+from fovnet.report.content.method import method_summary, predictors_phrase
 from fovnet.report.content.performance import BorderDots
 from fovnet.report.figures.charts import border_figure, reliability_figure
 
@@ -66,16 +66,18 @@ HEIGHTS = (None, Height(216.0, 16.0), None, None, None)
     ],
 )
 def test_the_method_is_told_as_this_run_has_it(configuration, rule, wanted, unwanted):
-    words = method_words(settings_of(configuration), rule)
+    words = method_summary(settings_of(configuration), rule)
     assert all(part in words for part in wanted) and not any(part in words for part in unwanted), (
         words
     )
 
 
 def test_answers_are_predicted_from_what_networks_are_shown_and_the_rule_knows():
-    assert predictors(settings_of({}), Rule()) == "the pixels of axial slices and nothing else"
+    assert (
+        predictors_phrase(settings_of({}), Rule()) == "the pixels of axial slices and nothing else"
+    )
     settings = settings_of({"training": {"inputs": ["slice", "sections"]}})
-    text = predictors(settings, Rule(heights=HEIGHTS))
+    text = predictors_phrase(settings, Rule(heights=HEIGHTS))
     assert text.endswith("sagittal and coronal section, and the usual heights of regions")
 
 
@@ -87,12 +89,12 @@ def test_people_are_called_simulated_where_all_are_and_collections_where_some_ar
     mixed, plain = (make_page(bootstrap=100, configuration=one) for one in (simulating, {}))
     only = make_page(alone, bootstrap=100, configuration=simulating)
     assert "11 simulated people" in only.answer.sentence
-    assert only.answer.by_collection.endswith("collection phantom, which is simulated.")
+    assert only.answer.errors_by_collection.endswith("collection phantom, which is simulated.")
     assert (
         "simulated" not in mixed.answer.sentence
-        and "phantom (simulated)" in mixed.answer.by_collection
+        and "phantom (simulated)" in mixed.answer.errors_by_collection
     )
-    assert "simulated" not in plain.answer.sentence + plain.answer.by_collection
+    assert "simulated" not in plain.answer.sentence + plain.answer.errors_by_collection
 
 
 def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):

@@ -133,13 +133,15 @@ class TestTheAnswer:
         )
 
     def test_is_the_evaluations(self, page):
-        error = page.answer.headlines[0].shown
+        error = page.answer.headlines[0].result
         right, total = (int(part.replace(",", "")) for part in error.count.split("/"))
         assert error.value == percent(right / total) and error.value in page.answer.sentence
         assert f"{total:,} slices" in page.answer.sentence
 
     def test_tells_collections_apart(self, page):
-        assert all(word in page.answer.by_collection for word in ("phantom", "real", "too few"))
+        assert all(
+            word in page.answer.errors_by_collection for word in ("phantom", "real", "too few")
+        )
 
 
 def test_every_rate_has_its_denominator_and_its_interval(page):
@@ -148,7 +150,7 @@ def test_every_rate_has_its_denominator_and_its_interval(page):
         of.stages,
         of.regions,
         of.borders,
-        of.handling,
+        of.volume_rates,
         of.subgroups,
         page.confidence.calibration,
     )
@@ -171,7 +173,11 @@ def test_refused_volumes_are_named_with_their_sentences(reader):
 
 
 def test_pictures_are_the_best_the_median_and_the_worst(page):
-    chosen = [view.why for view in page.cases.pictures if " test volume by slice error" in view.why]
+    chosen = [
+        view.caption
+        for view in page.cases.pictures
+        if " test volume by slice error" in view.caption
+    ]
     whys = [why.split(" test")[0] for why in chosen]
     assert whys == ["The best", "The median", "The worst"]
 
@@ -180,7 +186,8 @@ def test_without_a_gallery_no_volume_is_pictured_and_the_failures_are_still_name
     page = make_page(configuration={"report": {"gallery": False}})
     reader = read(pour(page))
     assert (
-        page.cases.pictures == page.cases.failures.pictured == () and page.cases.failures.table.rows
+        page.cases.pictures == page.cases.failures.pictured_failures == ()
+        and page.cases.failures.table.rows
     )
     pictured = [attrs["src"] for tag, attrs in reader.tags if tag == "img"]
     assert all(source.startswith("data:image/svg") for source in pictured) and len(pictured) < 12
@@ -229,7 +236,7 @@ def test_no_search_is_explained_where_networks_were_trained_further(make_page):
 def test_a_collection_without_a_picture_gets_one(make_page, pictured):
     cases = [case for case in pictured if case.volume_id != "real-abdomen"]
     pictures = make_page(cases).cases.pictures
-    assert any("Collection real" in view.why for view in pictures)
+    assert any("Collection real" in view.caption for view in pictures)
 
 
 def test_failed_trials_are_counted_by_status_and_the_start_is_marked(page):

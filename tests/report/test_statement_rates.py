@@ -8,7 +8,7 @@ import pytest
 from fovnet.decision.statements import Statement
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.content.checklists import SECTIONS
+from fovnet.report.content.checklists import HEADING_BY_SECTION
 from fovnet.report.content.failures import failures_view
 from fovnet.report.content.run_record import ByRegion, RegionBar, by_region_in
 from fovnet.report.content.statement_rates import statements_view
@@ -78,7 +78,7 @@ def evaluation(cases):
 
 class TestTheSection:
     def test_every_share_has_its_counts_and_they_add_up(self, page, evaluation):
-        first, *regions = page.performance.said.table.rows
+        first, *regions = page.performance.statements.table.rows
         assert first[0] == "all regions" and [row[0] for row in regions] == list(REGIONS)
         parts = [
             tuple(int(n.replace(",", "")) for n in row[2].count.split("/"))
@@ -94,7 +94,7 @@ class TestTheSection:
         assert "statements on whether a region is shown" in sentence and "wrong (" in sentence
 
     def test_it_says_which_promise_was_given_and_which_was_not(self, page):
-        words = page.performance.said.promises
+        words = page.performance.statements.promises
         assert "at most 2.0\N{NO-BREAK SPACE}% of each kind are wrong" in words
         yes, no = words.split("“No”")
         assert "0.95" in yes and "shows that this holds for new people" in yes
@@ -105,7 +105,7 @@ class TestTheSection:
         assert (
             'id="statements"' in html
             and 'href="#statements"' in html
-            and SECTIONS["statements"] in html
+            and HEADING_BY_SECTION["statements"] in html
         )
         assert "probability that the region is shown" not in html  # words of a figure are drawn
         assert html.count("<img") >= 7
@@ -117,7 +117,7 @@ class TestTheSection:
 
     def test_without_statements_there_is_none_of_it(self, make_page, pictured):
         page = make_page(pictured)
-        assert page.performance.said is None and 'id="statements"' not in pour(page)
+        assert page.performance.statements is None and 'id="statements"' not in pour(page)
         assert "statement" not in page.answer.sentence and "all regions" not in markdown(page)
 
 
@@ -161,7 +161,7 @@ class TestAVolumeInDoubt:
 
     def test_the_share_answered_is_that_without_a_doubt(self, page, evaluation):
         whole = evaluation.everything.volumes
-        assert page.confidence.risk.answered == pytest.approx((whole - 1) / whole)
+        assert page.confidence.risk.answered_share == pytest.approx((whole - 1) / whole)
 
     def test_no_statement_no_section(self, pictured):
         assert statements_view(evaluate(pictured, DEFAULT, bootstrap=20, seed=1), None) is None

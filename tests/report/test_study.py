@@ -16,9 +16,9 @@ from fovnet.report.content.confidence import risk_view
 from fovnet.report.content.faces import COVERED_GREY, cover_faces
 from fovnet.report.content.failures import MOST_THUMBNAILS, failures_view
 from fovnet.report.content.flow import flow_table, flow_view
-from fovnet.report.content.method import table_of_published_results
+from fovnet.report.content.method import published_results_table
 from fovnet.report.content.people import people_table
-from fovnet.report.content.reference import labels_table, landmarks_table, reference_words
+from fovnet.report.content.reference import labels_table, landmarks_table, reference_paragraphs
 from fovnet.report.content.trainings import costs_table, trainings_of
 from fovnet.report.pages.pour import pour
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -56,14 +56,17 @@ def manifest():
 class TestFlow:
     def test_nobody_is_lost_between_two_steps(self, manifest):
         steps = flow_view(manifest, doubt_count=1).steps
-        assert [step.volumes for step in steps] == [10, 7, 6, 2, 1]
+        assert [step.volume_count for step in steps] == [10, 7, 6, 2, 1]
         for before, after in pairwise(steps):
-            assert before.volumes - sum(one.volumes for one in after.left_out) == after.volumes
+            assert (
+                before.volume_count - sum(one.volume_count for one in after.exclusions)
+                == after.volume_count
+            )
 
     def test_subjects_and_slices_are_counted_once(self, manifest):
         steps = flow_view(manifest, doubt_count=0).steps
-        assert [step.subjects for step in steps[:4]] == [8, 6, 5, 2]
-        assert [step.slices for step in steps[:4]] == [67, 67, 60, 20]
+        assert [step.subject_count for step in steps[:4]] == [8, 6, 5, 2]
+        assert [step.slice_count for step in steps[:4]] == [67, 67, 60, 20]
 
     def test_why_is_said(self, manifest):
         words = " ".join(
@@ -121,8 +124,8 @@ class TestPeople:
 
 def test_published_figures_stand_beside_the_same_regions_alone():
     own = Vocabulary(tuple(region for region in DEFAULT.regions if region.name != "spine"))
-    assert table_of_published_results(own).rows == ()
-    baseline, best = table_of_published_results(DEFAULT).rows
+    assert published_results_table(own).rows == ()
+    baseline, best = published_results_table(DEFAULT).rows
     assert (best[0], best[2], best[-1]) == (
         "best single network found",
         "93\u00a0%",
@@ -132,7 +135,7 @@ def test_published_figures_stand_beside_the_same_regions_alone():
 
 def test_the_reference_names_every_landmark_of_the_default_vocabulary():
     assert len(landmarks_table(DEFAULT).rows) == len(DEFAULT.chain) - 1
-    assert "10 mm" in " ".join(reference_words(DEFAULT))
+    assert "10 mm" in " ".join(reference_paragraphs(DEFAULT))
     table = labels_table({"train": (1, 2, 3, 4, 5, 6, 7), "test": (0,) * 7}, DEFAULT)
     assert table.rows[2] == ("abdomen", "3", "–", "0")
 
@@ -186,14 +189,16 @@ class TestRisk:
             assert point.slice_error == pytest.approx(
                 sum(one.wrong for one in taken) / sum(one.slices for one in taken)
             )
-            assert point.wrong_sets == pytest.approx(sum(not one.right for one in taken) / kept)
+            assert point.wrong_set_share == pytest.approx(
+                sum(not one.right for one in taken) / kept
+            )
 
     def test_everything_answered_errs_as_the_evaluation_says(self, evaluation):
         view = risk_view(evaluation)
         whole = evaluation.everything.find("slice_error", "decided")
         assert view.points[-1].slice_error == pytest.approx(whole.value)
         assert view.table.rows[0][3].count == f"{whole.numerator:,.0f}/{whole.denominator:,}"
-        assert view.answered == pytest.approx(21 / 22)
+        assert view.answered_share == pytest.approx(21 / 22)
 
 
 @pytest.fixture(scope="module")
@@ -248,11 +253,11 @@ class TestFailures:
     def test_pictures_are_bounded_and_thumbnails_lie_around_the_wrong_run(
         self, evaluation, pictured
     ):
-        assert failures_view(evaluation, pictured, 0, faces=True).pictured == ()
-        (failure,) = failures_view(evaluation, pictured, 9, faces=True).pictured
+        assert failures_view(evaluation, pictured, 0, faces=True).pictured_failures == ()
+        (failure,) = failures_view(evaluation, pictured, 9, faces=True).pictured_failures
         assert failure.title.startswith("P10-lost") and len(failure.thumbnails) == MOST_THUMBNAILS
-        assert [one.wrong for one in failure.thumbnails] == [False, True, True, True, False]
-        assert "predicted legs, true is" in failure.thumbnails[2].words
+        assert [one.is_wrong for one in failure.thumbnails] == [False, True, True, True, False]
+        assert "predicted legs, true is" in failure.thumbnails[2].caption
 
     def test_without_failures_the_report_says_so(self, planted):
         cases = [
@@ -282,7 +287,10 @@ class TestFaces:
         page = make_page(configuration={"report": {"faces": False}})
         of_id = {case.volume_id: case for case in pictured}
         head = DEFAULT.classes.index("head")
-        views = [*page.cases.pictures, *(one.picture for one in page.cases.failures.pictured)]
+        views = [
+            *page.cases.pictures,
+            *(one.picture for one in page.cases.failures.pictured_failures),
+        ]
         assert views
         for view in views:
             assert (view.pixels[of_id[view.title].truth[:, head]] == COVERED_GREY).all()

@@ -16,7 +16,7 @@ from jinja2 import nodes
 from fovnet.report.content.page import Page
 from fovnet.report.content.search_explanation.view import ExplainedView
 from fovnet.report.figures.body_drawing import BodyDrawing
-from fovnet.report.figures.charts import charts
+from fovnet.report.figures.charts import charts, figures_of_chapters, figures_of_volumes
 from fovnet.report.pages import card
 from fovnet.report.pages.index_page import IndexPage, script_data, write_index
 from fovnet.report.pages.pour import template_environment
@@ -31,7 +31,15 @@ CHAPTERS = [
     kind for name, kind in get_type_hints(Page).items() if name not in ("title", "vocabulary")
 ]
 READERS = {
-    Page: [charts, card.card_sections, card.quantitative_analyses, card.card_facts, card.markdown],
+    Page: [
+        charts,
+        figures_of_chapters,
+        figures_of_volumes,
+        card.card_sections,
+        card.quantitative_analyses,
+        card.card_facts,
+        card.markdown,
+    ],
     VolumePage: [write_volume_page],
     IndexPage: [write_index, script_data],
 }
@@ -191,7 +199,7 @@ def test_every_field_is_read(template):
         "{{ page.search.trails.rows }}",
         "{{ pages.title }}",
         "{% if page.cases.gone %}{% endif %}",
-        "{% for one in page.answer.headlines %}{{ one.shown.low }}{% endfor %}",
+        "{% for one in page.answer.headlines %}{{ one.result.low }}{% endfor %}",
         "{{ table(page.search.nothing, 'x') }}",
         "{% set one = page.search.explained %}{{ one.begin }}",
         "{% for one in page.method.checklists %}{{ two }}{% endfor %}",

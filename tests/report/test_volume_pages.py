@@ -41,7 +41,12 @@ from fovnet.report.figures.thumbnail import (
 )
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.pages.index_page import MOST_DOUBTS_NAMED, ROWS_IN_HTML, index_page, write_index
-from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
+from fovnet.report.pages.volume_page import (
+    MOST_SLICES,
+    SLICES_PER_LINE,
+    volume_page,
+    write_volume_page,
+)
 from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
 
 VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
@@ -164,7 +169,7 @@ class TestDrawing:
     def test_millimetres_are_true_to_scale(self, case):
         drawing = body_drawing(part_of(case, len(case.z_mm), case.side_mm), [])
         tall_mm = case.z_mm[-1] - case.z_mm[0] + np.median(np.diff(case.z_mm))
-        assert (drawing.bottom - drawing.top) / drawing.panels[0].wide == pytest.approx(
+        assert (drawing.bottom - drawing.top) / drawing.panels[0].width == pytest.approx(
             tall_mm / case.side_mm, rel=0.01
         )
         assert "true to scale" in drawing.note and drawing.panels[0].left == HEIGHT_LABELS_WIDTH
@@ -176,19 +181,19 @@ class TestDrawing:
     def test_spans_follow_each_other_from_the_bottom_to_the_top(self, page):
         boxes = page.drawing.spans
         assert all(
-            above.top + above.tall == pytest.approx(below.top, abs=0.2)
+            above.top + above.height == pytest.approx(below.top, abs=0.2)
             for below, above in pairwise(boxes)
         )
-        assert page.drawing.heights == tuple(sorted(page.drawing.heights, reverse=True))
+        assert page.drawing.slice_tops == tuple(sorted(page.drawing.slice_tops, reverse=True))
 
     def test_intervals_lie_at_their_millimetres(self, page, case):
-        (band,) = page.drawing.bands
-        down = np.interp([112.0, 90.0], case.z_mm, page.drawing.heights)
-        assert (band.top, band.top + band.tall) == pytest.approx(tuple(down), abs=0.3)
+        (band,) = page.drawing.intervals
+        down = np.interp([112.0, 90.0], case.z_mm, page.drawing.slice_tops)
+        assert (band.top, band.top + band.height) == pytest.approx(tuple(down), abs=0.3)
 
     def test_one_slice_is_a_volume(self, case):
         drawing = body_drawing(part_of(case, 1, 300.0), [])
-        assert len(drawing.heights) == 1 and drawing.bottom > drawing.top
+        assert len(drawing.slice_tops) == 1 and drawing.bottom > drawing.top
 
 
 class TestVolumePage:
@@ -220,10 +225,10 @@ class TestVolumePage:
         reader = read(write_volume_page(tmp_path / "a.html", page))
         (sheet,) = (attrs for tag, attrs in reader.tags if tag == "img")
         picture = Image.open(io.BytesIO(base64.b64decode(sheet["src"].split(",")[1])))
-        shown = len(page.viewer.mm)
+        shown = len(page.viewer.heights_mm)
         assert shown == MOST_SLICES < len(case.z_mm) and picture.size == (
-            128 * ACROSS,
-            128 * -(-shown // ACROSS),
+            128 * SLICES_PER_LINE,
+            128 * -(-shown // SLICES_PER_LINE),
         )
         assert (
             dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None
@@ -304,7 +309,9 @@ def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
         span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
     page = volume_page(facts, case.pixels, DEFAULT)
     assert "0.63 in head" in page.sentence and "0.99 in spine" in page.sentence
-    assert page.viewer.predicted == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
+    assert (
+        page.viewer.predicted_texts == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
+    )
 
 
 def test_the_contact_sheet_is_read_like_a_page():
@@ -504,14 +511,14 @@ class TestIndex:
             *({"kind": "derived", "path": f"in/d{at}", "reason": "derived"} for at in range(300)),
         ]
         page = index_of([[spans_row("a")]], tmp_path, series)
-        assert page.unread.rows[:2] == [
+        assert page.unread_series.rows[:2] == [
             ("in/x.dcm", "unreadable", "cut short"),
             ("in/s.dcm#0e6c36dd56a4", "single", why),
         ]
-        assert (len(page.unread.rows), page.unlisted) == (200, 102)
+        assert (len(page.unread_series.rows), page.unlisted_count) == (200, 102)
         assert "the first of them" in write_index(tmp_path / "index.html", page).read_text("utf-8")
         some = index_of([[spans_row("a")]], tmp_path, series[:201])
-        assert (len(some.unread.rows), some.unlisted) == (200, 0)
+        assert (len(some.unread_series.rows), some.unlisted_count) == (200, 0)
         html = write_index(tmp_path / "index.html", some).read_text("utf-8")
         assert "the first of them" not in html and 'data-is="reason"' in html
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
@@ -534,8 +541,11 @@ class TestIndex:
     def test_series_set_aside_are_counted_of_all_that_were_found(self, tmp_path):
         series = [{"kind": kind} for kind in ("volume", "volume", "single", "single", "localizer")]
         page = index_of([[spans_row("a")]], tmp_path, series)
-        assert [row[:2] for row in page.aside.rows] == [("single", "2/5"), ("localizer", "1/5")]
-        assert page.aside.rows[0][2].startswith("40.0")
+        assert [row[:2] for row in page.unread_kinds.rows] == [
+            ("single", "2/5"),
+            ("localizer", "1/5"),
+        ]
+        assert page.unread_kinds.rows[0][2].startswith("40.0")
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
         assert "found but not read" in words
         assert "found but not read" not in " ".join(
@@ -546,7 +556,7 @@ class TestIndex:
         (tmp_path / "pages").mkdir()
         (tmp_path / page_name("p01#b69f 0")).write_text("a page")
         assert (
-            index_of([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page
+            index_of([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page_address
             == "pages/p01%23b69f%200.html"
         )
 
@@ -676,7 +686,7 @@ class TestRegionByRegion:
         (tmp_path / "pages").mkdir()
         (tmp_path / page_name(name)).write_text("a page")
         page = index_page([answered(name, "ok")], tmp_path, DEFAULT)
-        assert page.rows[0].page == "pages/caf%E9.html"
+        assert page.rows[0].page_address == "pages/caf%E9.html"
         assert '"caf%E9"' in write_index(tmp_path / "i.html", page).read_text("utf-8")
 
     def test_names_and_doubts_are_shown_and_never_obeyed(self, tmp_path):
@@ -733,8 +743,8 @@ class TestAnswerOnAPage:
         body = body_of(case, status="partly", statements=said(**PARTLY), extents_sure=True)
         page = volume_page(body, case.pixels, DEFAULT)
         html = write_volume_page(tmp_path / "a.html", page).read_text("utf-8")
-        assert page.unsure == ("head",) and html.count('fill-opacity=".45"') == 1
-        assert "is not sure" not in page.extent and not page.guessed
+        assert page.unsure_regions == ("head",) and html.count('fill-opacity=".45"') == 1
+        assert "is not sure" not in page.extent and not page.is_only_guess
 
     @pytest.mark.parametrize("region", DEFAULT.classes[:-1])
     def test_a_region_unsure_by_its_probability_alone_is_in_doubt_before_the_ends(
@@ -747,7 +757,7 @@ class TestAnswerOnAPage:
             case, status="partly", doubts=doubts, statements=statements, extents_sure=False
         )
         page = volume_page(body, case.pixels, DEFAULT)
-        assert [(group.unsure, group.sentences) for group in page.doubts] == [
+        assert [(group.unsure_part, group.sentences) for group in page.doubts] == [
             (region, (f"unsure whether it shows {region} (0.50)",)),
             (ends, ()),
         ]
@@ -800,7 +810,7 @@ class TestAnswerOnAPage:
         doubts = [{"code": "flipped", "sentence": "upside down"}]
         body = body_of(case, status="uncertain", doubts=doubts, statements=said(**whole))
         (group,) = volume_page(body, case.pixels, DEFAULT).doubts
-        assert (group.unsure, group.sentences) == ("every region", ("upside down",))
+        assert (group.unsure_part, group.sentences) == ("every region", ("upside down",))
 
 
 class TestThumbnail:

@@ -4,14 +4,14 @@ before."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fovnet.evaluate.ablation import Ablation, AblationStep
 from fovnet.evaluate.paired import Difference
-from fovnet.report.content.cells import MeasuredText, ReportTable
-from fovnet.report.content.wording import measure_text, minus
+from fovnet.report.content.cells import MeasuredText, ReportTable, json_key
+from fovnet.report.content.wording import DASH, is_length, measure_text, minus
 
-MEASURE_NAMES = {
+TITLE_BY_MEASURE_NAME = {
     "slice_error": "slice error",
     "span_f1": "F1 of spans",
     "exact_set": "right set of regions",
@@ -23,55 +23,57 @@ MEASURE_NAMES = {
 
 @dataclass(frozen=True)
 class AblationView:
-    """The measures of each arm of the ablation, and the arms that were left out."""
+    """The measures of each arm of the ablation, and the arms that were left out, with the
+    reasons."""
 
     table: ReportTable
-    left_out: str
+    omitted_arms: str = field(metadata=json_key("left_out"))
 
 
 def ablation_view(ablation: Ablation | None) -> AblationView | None:
-    """The arms of the ablation, each with its change from the arm before; None without an
+    """A row for each arm of the ablation, with its change from the arm before; None without an
     ablation."""
     if ablation is None or not ablation.steps:
         return None
     measured_names = {measure.name for step in ablation.steps for measure in step.measures}
-    shown_measure_names = [
-        measure_name for measure_name in MEASURE_NAMES if measure_name in measured_names
-    ]
+    title_by_measure_name = {
+        measure_name: title
+        for measure_name, title in TITLE_BY_MEASURE_NAME.items()
+        if measure_name in measured_names
+    }
     rows = [
-        (f"{step.ladder}: {step.arm}", step.what, *_measure_cells(step, shown_measure_names))
+        (f"{step.ladder}: {step.arm}", step.what, *_measure_cells(step, [*title_by_measure_name]))
         for step in ablation.steps
     ]
-    left_out_arms = [f"{ladder}: {arm} ({reason})" for ladder, arm, reason in ablation.left_out]
-    header = (
-        "step",
-        "what it is",
-        *(MEASURE_NAMES[measure_name] for measure_name in shown_measure_names),
-    )
-    return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(left_out_arms))
+    omitted_arms = [f"{ladder}: {arm} ({reason})" for ladder, arm, reason in ablation.left_out]
+    header = ("step", "what it is", *title_by_measure_name.values())
+    return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(omitted_arms))
 
 
 def _measure_cells(step: AblationStep, measure_names: Sequence[str]) -> list[str | MeasuredText]:
-    """Each measure with its interval and its change from the arm before."""
+    """A cell for each measure of an arm: its value, its interval and its change from the arm
+    before; a dash where it was not measured."""
     text_by_measure_name = {measure.name: measure_text(measure) for measure in step.measures}
-    gain_text_by_measure_name = {gain.measure: _gain_text(gain) for gain in step.gains}
+    change_by_measure_name = {gain.measure: _change_text(gain) for gain in step.gains}
     cells: list[str | MeasuredText] = []
     for measure_name in measure_names:
         measured_text = text_by_measure_name.get(measure_name)
         if measured_text is None:
-            cells.append("–")
+            cells.append(DASH)
         else:
-            gain_text = gain_text_by_measure_name.get(measure_name, "")
-            cells.append(MeasuredText(measured_text.value, measured_text.interval, gain_text))
+            change_text = change_by_measure_name.get(measure_name, "")
+            cells.append(MeasuredText(measured_text.value, measured_text.interval, change_text))
     return cells
 
 
-def _gain_text(gain: Difference) -> str:
-    """ "change −1.2 (−2.0 to −0.4) points"."""
-    is_in_mm = gain.measure.endswith("_mm") and not gain.measure.startswith("border_within")
-    shown_per_unit = 1.0 if is_in_mm else 100.0
-    unit = "mm" if is_in_mm else "points"
-    change_text = f"change {gain.difference * shown_per_unit:+.1f}"
+def _change_text(gain: Difference) -> str:
+    """ "change −1.2 (−2.0 to −0.4) points": in mm for a length, else in points of percent."""
+    unit = "points"
+    factor = 100.0
+    if is_length(gain.measure):
+        unit = "mm"
+        factor = 1.0
+    change_text = f"change {gain.difference * factor:+.1f}"
     if gain.low is not None and gain.high is not None:
-        change_text += f" ({gain.low * shown_per_unit:+.1f} to {gain.high * shown_per_unit:+.1f})"
+        change_text += f" ({gain.low * factor:+.1f} to {gain.high * factor:+.1f})"
     return minus(f"{change_text} {unit}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fovnet.config.models import Report
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import Evaluation
+from fovnet.report.content.cells import json_key
 from fovnet.report.content.failures import FailuresView, failures_view
 from fovnet.report.content.pictures import VolumeView, choose_pictures
 
@@ -16,22 +17,27 @@ from fovnet.report.content.pictures import VolumeView, choose_pictures
 class CasesChapter:
     """Failures, and volumes with their pictures.
 
-    gallery  whether volumes are pictured
-    faces    whether slices that may show a face are
+    has_gallery      whether volumes are pictured
+    are_faces_shown  whether slices that may show a face are not covered
     """
 
     failures: FailuresView
     pictures: tuple[VolumeView, ...]
-    gallery: bool
-    faces: bool
+    has_gallery: bool = field(metadata=json_key("gallery"))
+    are_faces_shown: bool = field(metadata=json_key("faces"))
 
 
 def cases_of(evaluation: Evaluation, cases: Sequence[Case], options: Report) -> CasesChapter:
-    """The chapter; without `options.gallery` failures are named and no volume is pictured."""
-    shown_cases = cases if options.gallery else ()
+    """The chapter on single volumes; without `options.gallery` failures are named and no volume is
+    pictured."""
+    pictured_cases: Sequence[Case] = ()
+    if options.gallery:
+        pictured_cases = cases
     return CasesChapter(
-        failures=failures_view(evaluation, shown_cases, options.volumes_shown, faces=options.faces),
-        pictures=choose_pictures(evaluation, shown_cases, faces=options.faces),
-        gallery=options.gallery,
-        faces=options.faces,
+        failures=failures_view(
+            evaluation, pictured_cases, options.volumes_shown, faces=options.faces
+        ),
+        pictures=choose_pictures(evaluation, pictured_cases, faces=options.faces),
+        has_gallery=options.gallery,
+        are_faces_shown=options.faces,
     )

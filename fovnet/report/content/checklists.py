@@ -22,7 +22,7 @@ from typing import NamedTuple
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.package_tables import read_package_table
 
-SECTIONS = {
+HEADING_BY_SECTION = {
     "answer": "The answer",
     "use": "Intended use",
     "inputs": "What went in",
@@ -50,7 +50,11 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class Checklist:
-    """A reporting guideline: its items by number, and the sections that answer them."""
+    """A reporting guideline: its items by number, and the sections that answer them.
+
+    sentence  how many of them this report answers
+    table     a row for each
+    """
 
     name: str
     reference: str
@@ -61,7 +65,7 @@ class Checklist:
 class ChecklistItem(NamedTuple):
     """An item of a guideline.
 
-    section  that answers it, a key of SECTIONS; "" if none does
+    section  that answers it, a key of HEADING_BY_SECTION; "" if none does
     remark   a restriction, or what is missing
     """
 
@@ -78,15 +82,15 @@ def checklist_items(file_name: str) -> tuple[ChecklistItem, ...]:
 
 
 def checklists(
-    sections: Collection[str], predictors: str, *, updated: bool = False
+    report_sections: Collection[str], predictors: str, *, is_trained_further: bool = False
 ) -> tuple[Checklist, ...]:
     """Both guidelines with the section that answers each item, given the sections of this report.
 
-    predictors  what this run's answers are predicted from, for item 9a of TRIPOD+AI
-    updated     whether the networks of an existing ensemble were trained further
+    predictors          what this run's answers are predicted from, for item 9a of TRIPOD+AI
+    is_trained_further  whether the networks of an existing ensemble were trained further
     """
     changed_cells_by_number = {"9a": {"remark": predictors}}
-    if updated:
+    if is_trained_further:
         updated_cells = {
             "section": "search",
             "remark": "the networks of an ensemble were trained further",
@@ -101,9 +105,11 @@ def checklists(
             "CLAIM 2024",
             "Tejani et al., Radiology: Artificial Intelligence 6 (2024) e240300",
             checklist_items("claim.tsv"),
-            sections,
+            report_sections,
         ),
-        _checklist("TRIPOD+AI", "Collins et al., BMJ 385 (2024) e078378", tripod_items, sections),
+        _checklist(
+            "TRIPOD+AI", "Collins et al., BMJ 385 (2024) e078378", tripod_items, report_sections
+        ),
     )
 
 
@@ -113,15 +119,13 @@ def _checklist(
     """The table of a guideline, item by item, with the number of items that this report answers."""
     rows = []
     for item in items:
-        is_answered = item.section in report_sections
-        rows.append(
-            (
-                item.number,
-                item.asks_for,
-                SECTIONS[item.section] if is_answered else "unfilled",
-                item.remark or _remark_on_section(item.section, is_answered),
-            )
-        )
+        heading = "unfilled"
+        remark = item.remark
+        if item.section in report_sections:
+            heading = HEADING_BY_SECTION[item.section]
+        elif item.section:
+            remark = remark or f"this report has no section “{HEADING_BY_SECTION[item.section]}”"
+        rows.append((item.number, item.asks_for, heading, remark))
     answered_count = sum(item.section in report_sections for item in items)
     sentence = (
         f"{answered_count} of {len(items)} items are answered here, some in part; "
@@ -130,10 +134,3 @@ def _checklist(
     file_stem = name.lower().translate(str.maketrans(" +", "--"))
     table = ReportTable(("item", "asks for", "answered in", "remark"), rows, name=file_stem)
     return Checklist(name, reference, sentence, table)
-
-
-def _remark_on_section(section: str, is_answered: bool) -> str:
-    """Of an item without a remark: which section this report lacks, "" if it lacks none."""
-    if is_answered or not section:
-        return ""
-    return f"this report has no section “{SECTIONS[section]}”"

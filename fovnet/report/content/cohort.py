@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from fovnet.evaluate.cases import Case, ListedVolume
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.report.content.cells import ReportTable
-from fovnet.report.content.flow import SPLITS, FlowView, flow_table, flow_view
+from fovnet.report.content.flow import TITLE_BY_SPLIT, FlowView, flow_table, flow_view
 from fovnet.report.content.people import people_table
 from fovnet.words import several
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A refused volume, and why."""
+    """A refused volume, and why, in a sentence."""
 
     volume_id: str
     sentence: str
@@ -25,8 +25,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class CohortChapter:
-    """Volumes by collection and split, the way from those listed to those answered, attributes of
-    subjects; refused volumes by reason, and by name."""
+    """Volumes and subjects.
+
+    sentence         how many there are
+    by_split         their numbers by collection and split
+    flow             the way from the volumes listed to those answered
+    flow_table       the same as a table
+    refusal_reasons  numbers of refused volumes by reason
+    refused          every refused volume by name
+    attributes       the recorded attributes of subjects, by split
+    """
 
     sentence: str
     by_split: ReportTable
@@ -40,11 +48,11 @@ class CohortChapter:
 def cohort_of(
     evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[ListedVolume]
 ) -> CohortChapter:
-    """The chapter, from the volumes listed (`manifest`) and those evaluated."""
-    flow = flow_view(
-        manifest,
-        sum(evaluated_volume.extents == "unsure" for evaluated_volume in evaluation.volumes),
+    """The chapter on volumes and subjects, from those listed (`manifest`) and those evaluated."""
+    doubted_count = sum(
+        evaluated_volume.extents == "unsure" for evaluated_volume in evaluation.volumes
     )
+    flow = flow_view(manifest, doubted_count)
     return CohortChapter(
         sentence=_numbers_sentence(manifest),
         by_split=_counts_by_split(manifest),
@@ -76,7 +84,7 @@ def _numbers_sentence(manifest: Sequence[ListedVolume]) -> str:
 def _counts_by_split(manifest: Sequence[ListedVolume]) -> ReportTable:
     """One row per collection and split."""
     present_splits = {volume.split for volume in manifest}
-    ordered_splits = [split for split in SPLITS if split in present_splits]
+    ordered_splits = [split for split in TITLE_BY_SPLIT if split in present_splits]
     ordered_splits += sorted(present_splits - {*ordered_splits, ""})
     rows = []
     for collection in sorted({volume.collection for volume in manifest}):
@@ -113,12 +121,16 @@ def refusal_reasons(manifest: Sequence[ListedVolume]) -> ReportTable:
     for volume in manifest:
         if volume.status == "refused":
             messages_by_code[volume.code or "no code"].append(volume.message)
-    messages_by_frequency = sorted(
-        messages_by_code.items(), key=lambda entry: (-len(entry[1]), entry[0])
+    codes_by_frequency = sorted(
+        messages_by_code, key=lambda code: (-len(messages_by_code[code]), code)
     )
     rows = [
-        (code, f"{len(messages):,}", messages[0] or "no reason was recorded")
-        for code, messages in messages_by_frequency
+        (
+            code,
+            f"{len(messages_by_code[code]):,}",
+            messages_by_code[code][0] or "no reason was recorded",
+        )
+        for code in codes_by_frequency
     ]
     return ReportTable(("reason", "volumes", "for example"), rows, name="refused")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.cells import ReportTable, json_key
 from fovnet.report.content.run_record import Abstention
 from fovnet.report.content.wording import measure_text, percent, unitless_text
 from fovnet.words import several
@@ -21,7 +21,7 @@ from fovnet.words import several
 PRESENCE = "presence"
 """The stage of the probabilities that a region is shown."""
 
-STAGE_IN_WORDS = {
+WORDS_BY_STAGE = {
     "raw": "networks alone",
     "calibrated": "after calibration",
     "smoothed": "smoothed",
@@ -36,13 +36,18 @@ TABLE_COVERAGES = (1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
 
 @dataclass(frozen=True)
 class ReliabilityPoint:
-    """One bin of confidence with at least one slice, or one statement."""
+    """One bin of confidence with at least one slice, or one statement.
+
+    bin_middle   middle of the bin, 0 to 1
+    confidence   mean of its slices
+    right_share  share of its slices that are right
+    """
 
     stage: str
-    middle: float
+    bin_middle: float = field(metadata=json_key("middle"))
     confidence: float
-    share: float
-    slices: int
+    right_share: float = field(metadata=json_key("share"))
+    slice_count: int = field(metadata=json_key("slices"))
 
 
 @dataclass(frozen=True)
@@ -52,18 +57,18 @@ class RiskPoint:
 
     coverage: float
     slice_error: float
-    wrong_sets: float
+    wrong_set_share: float = field(metadata=json_key("wrong_sets"))
 
 
 @dataclass(frozen=True)
 class RiskView:
     """Risk against coverage.
 
-    answered  share of volumes about which there is no doubt, None without volumes
+    answered_share  share of volumes about which there is no doubt, None without volumes
     """
 
     points: tuple[RiskPoint, ...]
-    answered: float | None
+    answered_share: float | None = field(metadata=json_key("answered"))
     table: ReportTable
     sentence: str
 
@@ -82,40 +87,45 @@ class ConfidenceChapter:
 
 
 def confidence_of(evaluation: Evaluation, abstention: Abstention | None) -> ConfidenceChapter:
-    """The chapter; `abstention` is None where no threshold was chosen."""
+    """The chapter on confidence; `abstention` is None where no threshold was chosen."""
+    promise = ""
+    if abstention:
+        promise = promise_sentences(abstention, evaluation.answered_risk)
     return ConfidenceChapter(
         reliability=reliability_points(evaluation.reliability),
         calibration=calibration_table(evaluation),
         risk=risk_view(evaluation),
-        promise=promise_words(abstention, evaluation.answered_risk) if abstention else "",
+        promise=promise,
     )
 
 
 def reliability_points(
-    reliability: Mapping[str, NDArray[np.float64]],
+    bin_totals_by_stage: Mapping[str, NDArray[np.float64]],
 ) -> tuple[ReliabilityPoint, ...]:
-    """Share of right slices against confidence by bin, from the totals (b, 3) of each stage; a bin
-    without slices has no point."""
-    reliability_points_of_stages = []
-    for stage, bin_totals in reliability.items():
-        for bin_index, (slice_count, summed_confidence, right_slices) in enumerate(bin_totals):
+    """Share of right slices against confidence, a point for each bin that has slices.
+
+    bin_totals_by_stage  arrays (b, 3): of each of b bins of confidence the number of slices, the sum
+                         of their confidences, and the number of right ones
+    """
+    points = []
+    for stage, bin_totals in bin_totals_by_stage.items():
+        for bin_index, (slice_count, summed_confidence, right_count) in enumerate(bin_totals):
             if slice_count:
-                reliability_points_of_stages.append(
+                points.append(
                     ReliabilityPoint(
                         stage,
-                        middle=(bin_index + 0.5) / len(bin_totals),
+                        bin_middle=(bin_index + 0.5) / len(bin_totals),
                         confidence=float(summed_confidence / slice_count),
-                        share=float(right_slices / slice_count),
-                        slices=int(slice_count),
+                        right_share=float(right_count / slice_count),
+                        slice_count=int(slice_count),
                     )
                 )
-    return tuple(reliability_points_of_stages)
+    return tuple(points)
 
 
 def calibration_table(evaluation: Evaluation) -> ReportTable:
     """The measures of calibration, at every stage that has them."""
-    all_volumes_group = evaluation.everything
-    words_by_measure_name = {
+    title_by_measure_name = {
         "expected_calibration_error": f"expected calibration error ({BINS} bins)",
         "brier": "Brier score (0 perfect, 2 worst)",
         "log_loss_nats": "negative log-likelihood, nats",
@@ -123,13 +133,13 @@ def calibration_table(evaluation: Evaluation) -> ReportTable:
     }
     calibration_measures = [
         measure
-        for measure_name in words_by_measure_name
-        for measure in all_volumes_group.measures
+        for measure_name in title_by_measure_name
+        for measure in evaluation.everything.measures
         if measure.name == measure_name and not measure.region
     ]
     rows = [
         (
-            f"{words_by_measure_name[measure.name]}, {STAGE_IN_WORDS.get(measure.stage, measure.stage)}",
+            f"{title_by_measure_name[measure.name]}, {WORDS_BY_STAGE.get(measure.stage, measure.stage)}",
             unitless_text(measure),
         )
         for measure in calibration_measures
@@ -154,36 +164,7 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     )
     if not volumes_by_confidence:
         return RiskView((), None, ReportTable((), (), name="risk"), "")
-    answered_slice_counts = np.cumsum(
-        [evaluated_volume.slices for evaluated_volume in volumes_by_confidence]
-    )
-    wrong_slice_counts = np.cumsum(
-        [evaluated_volume.wrong for evaluated_volume in volumes_by_confidence]
-    )
-    wrong_set_counts = np.cumsum(
-        [not evaluated_volume.right for evaluated_volume in volumes_by_confidence]
-    )
-    risk_points = tuple(
-        RiskPoint(
-            coverage=float(answered_count / len(volumes_by_confidence)),
-            slice_error=float(
-                wrong_slice_counts[answered_count - 1] / answered_slice_counts[answered_count - 1]
-            ),
-            wrong_sets=float(wrong_set_counts[answered_count - 1] / answered_count),
-        )
-        for answered_count in range(1, len(volumes_by_confidence) + 1)
-    )
-    area_under_curve = evaluation.everything.find("risk_coverage_slices", "decided")
-    if area_under_curve is None:
-        mean_error_text = percent(float(np.mean(wrong_slice_counts / answered_slice_counts)))
-    else:
-        area_text = measure_text(area_under_curve)
-        mean_error_text = f"{area_text.value} ({area_text.interval})"
-    sentence = (
-        f"Averaged over all coverages, {mean_error_text} of the slices answered are wrong (the area "
-        "under the solid curve); answering everything, "
-        f"{percent(float(wrong_slice_counts[-1] / answered_slice_counts[-1]))}."
-    )
+    risk_points = _risk_points(volumes_by_confidence)
     undoubted_count = sum(
         evaluated_volume.is_answered for evaluated_volume in volumes_by_confidence
     )
@@ -191,7 +172,36 @@ def risk_view(evaluation: Evaluation) -> RiskView:
         risk_points,
         undoubted_count / len(volumes_by_confidence),
         _risk_table(volumes_by_confidence, evaluation),
-        sentence,
+        _mean_error_sentence(risk_points, evaluation),
+    )
+
+
+def _risk_points(volumes_by_confidence: Sequence[EvaluatedVolume]) -> tuple[RiskPoint, ...]:
+    """The errors of the surest volume, of the two surest, and so on to all of them."""
+    slice_counts = np.cumsum([volume.slices for volume in volumes_by_confidence])
+    wrong_slice_counts = np.cumsum([volume.wrong for volume in volumes_by_confidence])
+    wrong_set_counts = np.cumsum([not volume.right for volume in volumes_by_confidence])
+    return tuple(
+        RiskPoint(
+            coverage=float((last_index + 1) / len(volumes_by_confidence)),
+            slice_error=float(wrong_slice_counts[last_index] / slice_counts[last_index]),
+            wrong_set_share=float(wrong_set_counts[last_index] / (last_index + 1)),
+        )
+        for last_index in range(len(volumes_by_confidence))
+    )
+
+
+def _mean_error_sentence(risk_points: Sequence[RiskPoint], evaluation: Evaluation) -> str:
+    """The mean slice error over all coverages, and that of answering everything."""
+    area_under_curve = evaluation.everything.find("risk_coverage_slices", "decided")
+    if area_under_curve is None:
+        mean_error_text = percent(float(np.mean([point.slice_error for point in risk_points])))
+    else:
+        area_text = measure_text(area_under_curve)
+        mean_error_text = f"{area_text.value} ({area_text.interval})"
+    return (
+        f"Averaged over all coverages, {mean_error_text} of the slices answered are wrong (the area "
+        f"under the solid curve); answering everything, {percent(risk_points[-1].slice_error)}."
     )
 
 
@@ -200,16 +210,16 @@ def _risk_table(
 ) -> ReportTable:
     """One row for each of TABLE_COVERAGES: the errors of the surest volumes, from volumes in
     descending order of confidence."""
+    volume_count = len(volumes_by_confidence)
     rows = []
     for coverage in TABLE_COVERAGES:
-        answered_volumes = list(
-            volumes_by_confidence[: max(math.ceil(coverage * len(volumes_by_confidence)), 1)]
-        )
+        answered_count = max(math.ceil(coverage * volume_count), 1)
+        answered_volumes = volumes_by_confidence[:answered_count]
         set_error, slice_error = _set_and_slice_error(answered_volumes, evaluation)
         rows.append(
             (
                 f"surest {percent(coverage)}",
-                f"{len(answered_volumes):,} of {len(volumes_by_confidence):,}",
+                f"{answered_count:,} of {volume_count:,}",
                 f"{answered_volumes[-1].confidence:.2f}",
                 measure_text(slice_error),
                 measure_text(set_error),
@@ -250,7 +260,7 @@ def _set_and_slice_error(
     return set_error, slice_error
 
 
-def promise_words(abstention: Abstention, test_error: Measure | None = None) -> str:
+def promise_sentences(abstention: Abstention, test_error: Measure | None = None) -> str:
     """The error that the threshold was chosen for, whether it holds for new people, and the error
     on the test split (`test_error`)."""
     stated_error = percent(abstention.stated_error)
@@ -269,8 +279,8 @@ def promise_words(abstention: Abstention, test_error: Measure | None = None) -> 
         )
     if test_error is None or test_error.value is None:
         return promise
-    measured_error = measure_text(test_error)
+    test_error_text = measure_text(test_error)
     return (
-        f"{promise} On the test split it is {measured_error.value} ({measured_error.interval}, "
+        f"{promise} On the test split it is {test_error_text.value} ({test_error_text.interval}, "
         f"{several(test_error.subjects, 'subject')})."
     )

@@ -26,4 +26,6 @@ def doubt_in_words(code: str) -> str:
     known_code = CODES.get(code)
     if known_code is None or known_code.status == "ok":
         return code.replace("-", " ")
-    return f"refused: {known_code.words}" if known_code.status == "refused" else known_code.words
+    if known_code.status == "refused":
+        return f"refused: {known_code.words}"
+    return known_code.words

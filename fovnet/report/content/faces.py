@@ -26,25 +26,25 @@ def cover_faces(
     pixels: NDArray[np.uint8],
     z_mm: NDArray[np.float64],
     vocabulary: Vocabulary,
-    shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]],
+    class_shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]],
 ) -> NDArray[np.uint8]:
     """A copy of the slices (s, 128, 128) in which every slice that may show a face has the grey
     value COVERED_GREY.
 
-    shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is covered
-            where any of them gives a region with a face LEAST_FACE_PROBABILITY or more, and within
-            FACE_MARGIN_MM of such a slice.
+    z_mm          heights (s,) of the slices
+    class_shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is
+                  covered where any of them gives a region with a face LEAST_FACE_PROBABILITY or
+                  more, and within FACE_MARGIN_MM of such a slice.
     """
     face_columns = [vocabulary.classes.index(face_region) for face_region in vocabulary.faces]
-    largest_face_shares = np.stack(
+    face_shares = np.stack(
         [
-            np.asarray(class_share, dtype=np.float64)[:, face_columns].max(axis=1)
-            for class_share in shares
+            np.asarray(shares, dtype=np.float64)[:, face_columns].max(axis=1)
+            for shares in class_shares
         ]
     )
-    suspected_heights_mm = z_mm[largest_face_shares.max(axis=0) >= LEAST_FACE_PROBABILITY]
+    suspected_heights_mm = z_mm[face_shares.max(axis=0) >= LEAST_FACE_PROBABILITY]
+    distances_mm = np.abs(z_mm[:, None] - suspected_heights_mm)
     covered_pixels = pixels.copy()
-    covered_pixels[(np.abs(z_mm[:, None] - suspected_heights_mm) <= FACE_MARGIN_MM).any(axis=1)] = (
-        COVERED_GREY
-    )
+    covered_pixels[(distances_mm <= FACE_MARGIN_MM).any(axis=1)] = COVERED_GREY
     return covered_pixels

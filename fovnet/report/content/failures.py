@@ -4,7 +4,7 @@ and the slices where these differ."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from fovnet.drawing.raster import brighten
 from fovnet.evaluate.cases import Case, StoredSpan
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import MeasuredText, ReportTable
-from fovnet.report.content.pictures import VolumeView, runs, true_stretches, volume_view
-from fovnet.report.content.wording import percent, regions_text, whole_mm
+from fovnet.report.content.cells import MeasuredText, ReportTable, json_key
+from fovnet.report.content.pictures import VolumeView, find_runs, true_stretches, volume_view
+from fovnet.report.content.wording import DASH, decimal_text, percent, regions_text, whole_mm
 from fovnet.words import several
 
 FAILED_WRONG_SHARE = 0.1
@@ -29,19 +29,24 @@ before it to the slice after it."""
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """One slice (128, 128) uint8, and its predicted and true classes in words."""
+    """One slice (128, 128) uint8, its predicted and true classes in words, and whether they
+    differ."""
 
     pixels: NDArray[np.uint8]
-    words: str
-    wrong: bool
+    caption: str = field(metadata=json_key("words"))
+    is_wrong: bool = field(metadata=json_key("wrong"))
 
 
 @dataclass(frozen=True)
 class FailedVolume:
-    """A volume with wrong regions, or with the right ones and too many wrong slices."""
+    """A volume with wrong regions, or with the right ones and too many wrong slices.
+
+    description  predicted and true regions, and how many slices are wrong, in sentences
+    spans        predicted and true ones
+    """
 
     title: str
-    words: str
+    description: str = field(metadata=json_key("words"))
     spans: ReportTable
     picture: VolumeView
     thumbnails: tuple[Thumbnail, ...]
@@ -54,69 +59,61 @@ class FailuresView:
 
     sentence: str
     table: ReportTable
-    pictured: tuple[FailedVolume, ...]
+    pictured_failures: tuple[FailedVolume, ...] = field(metadata=json_key("pictured"))
 
 
 def failures_view(
     evaluation: Evaluation, cases: Sequence[Case], most_pictured: int, *, faces: bool
 ) -> FailuresView:
-    """Every failure as a row, and pictures of the first of those whose pixels are available."""
-    failures = [
-        evaluated_volume
-        for evaluated_volume in evaluation.volumes
-        if evaluated_volume.slices
-        and (
-            not evaluated_volume.right or (evaluated_volume.slice_error or 0) >= FAILED_WRONG_SHARE
-        )
-    ]
+    """Every failure as a row, and pictures of the first of those whose pixels are available; without
+    `faces`, slices that may show one are covered."""
+    vocabulary = evaluation.vocabulary
     ranked_failures = sorted(
-        failures,
-        key=lambda evaluated_volume: (
-            not evaluated_volume.is_answered,
-            -(_confidence_in_wrong_part(evaluated_volume) or 0.0),
-            evaluated_volume.volume_id,
+        filter(_is_failure, evaluation.volumes),
+        key=lambda failed_volume: (
+            not failed_volume.is_answered,
+            -(_confidence_in_wrong_part(failed_volume) or 0.0),
+            failed_volume.volume_id,
         ),
     )
     case_by_volume_id = {case.volume_id: case for case in cases if case.pixels is not None}
-    pictured_failures = [
-        evaluated_volume
-        for evaluated_volume in ranked_failures
-        if evaluated_volume.volume_id in case_by_volume_id
+    pictured_volumes = [
+        failed_volume
+        for failed_volume in ranked_failures
+        if failed_volume.volume_id in case_by_volume_id
     ][:most_pictured]
-    vocabulary = evaluation.vocabulary
-    count_with_slices = sum(evaluated_volume.slices > 0 for evaluated_volume in evaluation.volumes)
+    readable_count = sum(evaluated_volume.slices > 0 for evaluated_volume in evaluation.volumes)
+    pictured_failures = tuple(
+        _describe_failure(
+            case_by_volume_id[failed_volume.volume_id], failed_volume, vocabulary, faces=faces
+        )
+        for failed_volume in pictured_volumes
+    )
     return FailuresView(
-        sentence=_failures_sentence(ranked_failures, count_with_slices, len(pictured_failures)),
+        sentence=_failures_sentence(ranked_failures, readable_count, len(pictured_failures)),
         table=_failures_table(ranked_failures, vocabulary),
-        pictured=tuple(
-            _describe_failure(
-                case_by_volume_id[evaluated_volume.volume_id],
-                evaluated_volume,
-                vocabulary,
-                faces=faces,
-            )
-            for evaluated_volume in pictured_failures
-        ),
+        pictured_failures=pictured_failures,
     )
 
 
-def _confidence_in_wrong_part(evaluated_volume: EvaluatedVolume) -> float | None:
+def _is_failure(evaluated_volume: EvaluatedVolume) -> bool:
+    """Whether a volume has wrong regions, or too many wrong slices; not one without slices."""
+    if not evaluated_volume.slices:
+        return False
+    slice_error = evaluated_volume.slice_error or 0
+    return not evaluated_volume.right or slice_error >= FAILED_WRONG_SHARE
+
+
+def _confidence_in_wrong_part(failed_volume: EvaluatedVolume) -> float | None:
     """Confidence in the part of the answer that is wrong: the set of regions or, where that is
     right, the slices.
 
     The slices of a spine acquisition count as spine, whose confidence is 1.00 whichever regions are
     predicted beside it.
     """
-    return (
-        evaluated_volume.confidence
-        if evaluated_volume.right or evaluated_volume.set_probability is None
-        else evaluated_volume.set_probability
-    )
-
-
-def _confidence_text(evaluated_volume: EvaluatedVolume) -> str:
-    confidence = _confidence_in_wrong_part(evaluated_volume)
-    return "–" if confidence is None else f"{confidence:.2f}"
+    if failed_volume.right or failed_volume.set_probability is None:
+        return failed_volume.confidence
+    return failed_volume.set_probability
 
 
 def _failures_sentence(
@@ -153,7 +150,7 @@ def _failures_table(
         rows.append(
             (
                 failed_volume.volume_id,
-                _confidence_text(failed_volume),
+                decimal_text(_confidence_in_wrong_part(failed_volume)),
                 failed_volume.status,
                 regions_text(failed_volume.truth, vocabulary),
                 regions_text(failed_volume.predicted, vocabulary),
@@ -166,24 +163,29 @@ def _failures_table(
 
 
 def _describe_failure(
-    case: Case, failure: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool
+    case: Case, failed_volume: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool
 ) -> FailedVolume:
     """One failure with its words, its spans, its picture and its thumbnails."""
-    view = volume_view(case, failure, "", vocabulary, faces=faces)
-    kind_of_failure = "wrong regions" if not failure.right else "right regions, borders off"
-    half_wrong_count = int((case.decided != case.truth).any(axis=1).sum()) - failure.wrong
-    half_wrong_clause = (
-        f"; on {half_wrong_count:,} more one of two regions is lacking or too many"
-        if half_wrong_count
-        else ""
-    )
+    view = volume_view(case, failed_volume, "", vocabulary, faces=faces)
+    kind_of_failure = "wrong regions"
+    if failed_volume.right:
+        kind_of_failure = "right regions, borders off"
+    confidence_text = decimal_text(_confidence_in_wrong_part(failed_volume))
+    # a slice with one right region of two is not counted as wrong
+    imperfect_count = int((case.decided != case.truth).any(axis=1).sum())
+    half_wrong_count = imperfect_count - failed_volume.wrong
+    half_wrong_clause = ""
+    if half_wrong_count:
+        half_wrong_clause = (
+            f"; on {half_wrong_count:,} more one of two regions is lacking or too many"
+        )
     return FailedVolume(
-        title=f"{case.volume_id}: {kind_of_failure}, {_confidence_text(failure)} sure",
-        words=(
-            f"Predicted {regions_text(failure.predicted, vocabulary)}; shows "
-            f"{regions_text(failure.truth, vocabulary)}. {failure.wrong} of {failure.slices} slices wrong "
-            f"({percent(failure.slice_error)}){half_wrong_clause}. Collection {case.collection}, "
-            f"status {case.status}."
+        title=f"{case.volume_id}: {kind_of_failure}, {confidence_text} sure",
+        description=(
+            f"Predicted {regions_text(failed_volume.predicted, vocabulary)}; shows "
+            f"{regions_text(failed_volume.truth, vocabulary)}. {failed_volume.wrong} of "
+            f"{failed_volume.slices} slices wrong ({percent(failed_volume.slice_error)})"
+            f"{half_wrong_clause}. Collection {case.collection}, status {case.status}."
         ),
         spans=_spans_table(case, vocabulary),
         picture=view,
@@ -198,12 +200,11 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> ReportTable:
         for span in case.spans
     ]
     rows += [
-        (span.region, "true", *_end_cells(span), "–") for span in true_stretches(case, vocabulary)
+        (span.region, "true", *_end_cells(span), DASH) for span in true_stretches(case, vocabulary)
     ]
     rank_by_region = {region: rank for rank, region in enumerate(vocabulary.classes)}
     ordered_rows = sorted(
-        rows,
-        key=lambda table_row: (rank_by_region.get(table_row[0], len(rank_by_region)), table_row[1]),
+        rows, key=lambda row: (rank_by_region.get(row[0], len(rank_by_region)), row[1])
     )
     return ReportTable(
         ("region", "predicted or true", "from mm", "to mm", "confidence"), ordered_rows
@@ -211,6 +212,7 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> ReportTable:
 
 
 def _end_cells(span: StoredSpan) -> tuple[str, str]:
+    """The heights of the lower and the upper end of a span, as text."""
     return whole_mm(span.from_mm), whole_mm(span.to_mm)
 
 
@@ -218,35 +220,39 @@ def _thumbnails(
     case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary
 ) -> tuple[Thumbnail, ...]:
     """Slices around the longest run of wrong ones: usually at the border with the largest error, or
-    a region that is wrong throughout."""
+    a region that is wrong throughout.
+
+    pixels  (s, 128, 128), with faces covered if they are to be
+    """
     is_wrong = (case.decided != case.truth).any(axis=1)
-    run_start, run_end = max(runs(is_wrong), key=lambda run: run[1] - run[0], default=(0, 0))
-    if run_start == run_end:
+    longest_run = max(find_runs(is_wrong), key=lambda run: run.end - run.start, default=None)
+    if longest_run is None:
         return ()
-    first_slice = max(run_start - 1, 0)
-    last_slice = min(run_end, len(is_wrong) - 1)
+    first_slice = max(longest_run.start - 1, 0)
+    last_slice = min(longest_run.end, len(is_wrong) - 1)
     shown_slices = np.unique(
         np.linspace(first_slice, last_slice, MOST_THUMBNAILS).round().astype(np.int64)
     )
-    brightened_slices = brighten(pixels[shown_slices])
     return tuple(
-        _captioned_slice(case, picture, int(slice_index), bool(is_wrong[slice_index]), vocabulary)
-        for picture, slice_index in zip(brightened_slices, shown_slices, strict=True)
-    )
-
-
-def _captioned_slice(
-    case: Case, picture: NDArray[np.uint8], slice_index: int, is_wrong: bool, vocabulary: Vocabulary
-) -> Thumbnail:
-    """A slice with its height, its predicted classes, and the true ones where these differ."""
-    predicted_classes, true_classes = (
-        " and ".join(
-            vocabulary.classes[column] for column in np.flatnonzero(is_class_of_slices[slice_index])
+        Thumbnail(
+            picture, _slice_caption(case, slice_index, vocabulary), bool(is_wrong[slice_index])
         )
-        for is_class_of_slices in (case.decided, case.truth)
+        for picture, slice_index in zip(
+            brighten(pixels[shown_slices]), shown_slices.tolist(), strict=True
+        )
     )
-    verdict = f"true is {true_classes}" if is_wrong else "which is right"
-    height_text = whole_mm(case.z_mm[slice_index])
-    return Thumbnail(
-        picture, f"{height_text} mm: predicted {predicted_classes}, {verdict}", is_wrong
-    )
+
+
+def _slice_caption(case: Case, slice_index: int, vocabulary: Vocabulary) -> str:
+    """The height of a slice, its predicted classes, and the true ones where these differ."""
+    predicted_classes = _class_names(case.decided[slice_index], vocabulary)
+    true_classes = _class_names(case.truth[slice_index], vocabulary)
+    verdict = "which is right"
+    if predicted_classes != true_classes:
+        verdict = f"true is {true_classes}"
+    return f"{whole_mm(case.z_mm[slice_index])} mm: predicted {predicted_classes}, {verdict}"
+
+
+def _class_names(is_class: NDArray[np.bool_], vocabulary: Vocabulary) -> str:
+    """ "chest and spine": the classes that are marked in (k,)."""
+    return " and ".join(vocabulary.classes[column] for column in np.flatnonzero(is_class))

@@ -5,35 +5,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fovnet.evaluate.cases import ListedVolume
-from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.cells import ReportTable, json_key
+from fovnet.report.content.wording import whole_number_text
 
-SPLITS = {"train": "training", "validation": "validation", "test": "test"}
+TITLE_BY_SPLIT = {"train": "training", "validation": "validation", "test": "test"}
 """Splits as stored, and their names in the report."""
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class Exclusion:
     """A number of volumes excluded at a step, and why."""
 
-    why: str
-    volumes: int
+    reason: str = field(metadata=json_key("why"))
+    volume_count: int = field(metadata=json_key("volumes"))
 
 
 @dataclass(frozen=True)
 class FlowStep:
-    """Volumes, subjects and slices that remain at this step, None where not counted.
+    """Numbers of volumes, subjects and slices that remain at this step, None where not counted.
 
-    left_out  the exclusions before it
+    exclusions  those before it
     """
 
     name: str
-    volumes: int
-    subjects: int | None
-    slices: int | None
-    left_out: tuple[LeftOut, ...]
+    volume_count: int = field(metadata=json_key("volumes"))
+    subject_count: int | None = field(metadata=json_key("subjects"))
+    slice_count: int | None = field(metadata=json_key("slices"))
+    exclusions: tuple[Exclusion, ...] = field(metadata=json_key("left_out"))
 
 
 @dataclass(frozen=True)
@@ -43,49 +44,57 @@ class FlowView:
     steps: tuple[FlowStep, ...]
 
 
-def flow_view(manifest: Sequence[ListedVolume], doubt_count: int) -> FlowView:
-    """The flow of the volumes in a manifest; `doubt_count` of the test volumes are doubted as a
+def flow_view(manifest: Sequence[ListedVolume], doubted_count: int) -> FlowView:
+    """The flow of the volumes in a manifest; `doubted_count` of the test volumes are doubted as a
     whole.
 
     A volume without labels is for prediction only, and is in no split.
     """
+    if not manifest:
+        return FlowView(())
     readable_volumes = [volume for volume in manifest if volume.status != "refused"]
     labelled_volumes = [volume for volume in readable_volumes if volume.split]
     test_volumes = [volume for volume in labelled_volumes if volume.split == "test"]
-    flow_steps = (
-        _counted_step("listed in the collections", manifest, ()),
-        _counted_step("read and cut into slices", readable_volumes, _left_out_as_refused(manifest)),
-        _counted_step("labelled", labelled_volumes, _left_out_without_labels(readable_volumes)),
-        _counted_step(
-            "held back for testing", test_volumes, _exclusions_by_split(labelled_volumes)
-        ),
-        FlowStep(
-            "answered without a doubt",
-            len(test_volumes) - doubt_count,
-            None,
-            None,
-            _left_out_with_doubt(doubt_count),
-        ),
+    return FlowView(
+        (
+            _flow_step("listed in the collections", manifest, ()),
+            _flow_step("read and cut into slices", readable_volumes, _refusals_by_code(manifest)),
+            _flow_step(
+                "labelled",
+                labelled_volumes,
+                _exclusions_of_count(
+                    "without labels: for prediction only",
+                    len(readable_volumes) - len(labelled_volumes),
+                ),
+            ),
+            _flow_step(
+                "held back for testing", test_volumes, _exclusions_by_split(labelled_volumes)
+            ),
+            FlowStep(
+                "answered without a doubt",
+                volume_count=len(test_volumes) - doubted_count,
+                subject_count=None,
+                slice_count=None,
+                exclusions=_exclusions_of_count("with a doubt", doubted_count),
+            ),
+        )
     )
-    return FlowView(flow_steps if manifest else ())
 
 
 def flow_table(flow: FlowView) -> ReportTable:
     """The flow as a table, for readers who cannot see the figure."""
     rows = []
     for step in flow.steps:
-        exclusions = (
-            "; ".join(f"{exclusion.volumes:,} {exclusion.why}" for exclusion in step.left_out)
-            or "none"
-        )
+        exclusion_phrases = [
+            f"{exclusion.volume_count:,} {exclusion.reason}" for exclusion in step.exclusions
+        ]
         rows.append(
             (
                 step.name,
-                *(
-                    _count_text(count_or_none)
-                    for count_or_none in (step.volumes, step.subjects, step.slices)
-                ),
-                exclusions,
+                whole_number_text(step.volume_count),
+                whole_number_text(step.subject_count),
+                whole_number_text(step.slice_count),
+                "; ".join(exclusion_phrases) or "none",
             )
         )
     return ReportTable(
@@ -93,38 +102,40 @@ def flow_table(flow: FlowView) -> ReportTable:
     )
 
 
-def _counted_step(
-    name: str, volumes: Sequence[ListedVolume], left_out: tuple[LeftOut, ...]
+def _flow_step(
+    name: str, volumes: Sequence[ListedVolume], exclusions: tuple[Exclusion, ...]
 ) -> FlowStep:
-    subject_count = len({volume.subject_id for volume in volumes})
+    """A step with the numbers of these volumes, their subjects and their slices."""
     return FlowStep(
-        name, len(volumes), subject_count, sum(volume.slices for volume in volumes), left_out
+        name,
+        volume_count=len(volumes),
+        subject_count=len({volume.subject_id for volume in volumes}),
+        slice_count=sum(volume.slices for volume in volumes),
+        exclusions=exclusions,
     )
 
 
-def _left_out_as_refused(manifest: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
+def _refusals_by_code(manifest: Sequence[ListedVolume]) -> tuple[Exclusion, ...]:
+    """The refused volumes of a manifest, the most frequent code first."""
     count_by_code = Counter(
         volume.code or "no code" for volume in manifest if volume.status == "refused"
     )
-    return tuple(LeftOut(f"refused: {code}", count) for code, count in count_by_code.most_common())
-
-
-def _left_out_without_labels(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    count = sum(not volume.split for volume in volumes)
-    return (LeftOut("without labels: for prediction only", count),) if count else ()
-
-
-def _exclusions_by_split(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    count_by_split = Counter(volume.split for volume in volumes if volume.split != "test")
     return tuple(
-        LeftOut(f"used for {SPLITS.get(split, split)}", count_by_split[split])
-        for split in sorted(count_by_split)
+        Exclusion(f"refused: {code}", count) for code, count in count_by_code.most_common()
     )
 
 
-def _left_out_with_doubt(count: int) -> tuple[LeftOut, ...]:
-    return (LeftOut("with a doubt", count),) if count else ()
+def _exclusions_of_count(reason: str, count: int) -> tuple[Exclusion, ...]:
+    """So many volumes for one reason; empty if there are none."""
+    if not count:
+        return ()
+    return (Exclusion(reason, count),)
 
 
-def _count_text(count: int | None) -> str:
-    return "–" if count is None else f"{count:,}"
+def _exclusions_by_split(volumes: Sequence[ListedVolume]) -> tuple[Exclusion, ...]:
+    """The volumes that are not in the test split."""
+    count_by_split = Counter(volume.split for volume in volumes if volume.split != "test")
+    return tuple(
+        Exclusion(f"used for {TITLE_BY_SPLIT.get(split, split)}", count_by_split[split])
+        for split in sorted(count_by_split)
+    )

@@ -4,7 +4,7 @@ cannot say."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from fovnet.config.models import Settings
@@ -12,26 +12,26 @@ from fovnet.decision.rule import Rule
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.cells import ReportTable, Row
 from fovnet.report.content.checklists import Checklist, checklists
 from fovnet.report.content.statements import LIMITS, REFERENCES
 from fovnet.words import join_names
 
-INPUT_PHRASES = {
+PHRASE_BY_INPUT = {
     "neighbours": "its neighbours",
     "millimetres": "the same at a fixed number of millimetres a pixel",
     "sections": "the volume’s sagittal and coronal section",
 }
 """What a network is given besides the slice, by its name in `training.inputs`."""
-METHOD_PHRASES = {
+PHRASE_BY_METHOD = {
     "grid": "the best of a grid over their shape and their training",
     "random": "the best of many whose shape and training were drawn at random",
     "tpe": (
         "the best found by tree-structured Parzen estimators over their shape and their training"
     ),
 }
-"""How the networks were found, by `search.method`; the others are BAYESIAN."""
-BAYESIAN = (
+"""How the networks were found, by `search.method`; BAYESIAN_PHRASE for the others."""
+BAYESIAN_PHRASE = (
     "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
 )
 
@@ -66,24 +66,29 @@ class MethodChapter:
 
 
 def method_of(
-    evaluation: Evaluation, settings: Settings, rule: Rule, sections: Collection[str]
+    evaluation: Evaluation, settings: Settings, rule: Rule, report_sections: Collection[str]
 ) -> MethodChapter:
-    """The chapter, given the sections of this report."""
-    is_trained_further = settings.training.begin is not None
+    """The chapter on the method, given the sections of this report."""
     return MethodChapter(
-        summary=method_words(settings, rule),
+        summary=method_summary(settings, rule),
         intervals=_intervals_sentences(evaluation),
-        published=table_of_published_results(evaluation.vocabulary),
+        published=published_results_table(evaluation.vocabulary),
         limits=LIMITS,
         references=REFERENCES,
-        checklists=checklists(sections, predictors(settings, rule), updated=is_trained_further),
+        checklists=checklists(
+            report_sections,
+            predictors_phrase(settings, rule),
+            is_trained_further=settings.training.begin is not None,
+        ),
     )
 
 
-def method_words(settings: Settings, rule: Rule) -> str:
+def method_summary(settings: Settings, rule: Rule) -> str:
     """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to
     spans."""
-    smoothing_clause = ", and smoothed along the body in millimetres" if rule.sigma_mm else ""
+    smoothing_clause = ""
+    if rule.sigma_mm:
+        smoothing_clause = ", and smoothed along the body in millimetres"
     return (
         "Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional "
         f"networks, {_origin_phrase(settings)}, give each slice a probability for each "
@@ -92,27 +97,31 @@ def method_words(settings: Settings, rule: Rule) -> str:
     )
 
 
-def predictors(settings: Settings, rule: Rule) -> str:
-    """The predictors of an answer, in words."""
-    shows_sections = "sections" in settings.training.inputs
-    sections_clause = " and of the volume’s sagittal and coronal section," if shows_sections else ""
-    heights_clause = (
-        " and the usual heights of regions" if any(rule.heights) else " and nothing else"
-    )
-    return f"the pixels of axial slices{sections_clause}{heights_clause}"
+def predictors_phrase(settings: Settings, rule: Rule) -> str:
+    """What an answer is predicted from, in words."""
+    phrase = "the pixels of axial slices"
+    if "sections" in settings.training.inputs:
+        phrase += " and of the volume’s sagittal and coronal section,"
+    if any(rule.heights):
+        return f"{phrase} and the usual heights of regions"
+    return f"{phrase} and nothing else"
 
 
 def _origin_phrase(settings: Settings) -> str:
+    """How the networks were found, completing "the networks, ..."."""
     if settings.training.begin is not None:
         return "trained further from those of another ensemble"
-    return METHOD_PHRASES.get(settings.search.method, BAYESIAN)
+    return PHRASE_BY_METHOD.get(settings.search.method, BAYESIAN_PHRASE)
 
 
 def _inputs_clause(settings: Settings) -> str:
+    """What a network sees besides the slice, as ", from it and ..."; "" if nothing."""
     input_phrases = [
-        INPUT_PHRASES[name] for name in settings.training.inputs if name in INPUT_PHRASES
+        PHRASE_BY_INPUT[name] for name in settings.training.inputs if name in PHRASE_BY_INPUT
     ]
-    return f", from {join_names(['it', *input_phrases])}" if input_phrases else ""
+    if not input_phrases:
+        return ""
+    return f", from {join_names(['it', *input_phrases])}"
 
 
 def _decoding_sentence(rule: Rule) -> str:
@@ -122,7 +131,9 @@ def _decoding_sentence(rule: Rule) -> str:
             "The decision then puts a border only where the curves of two adjacent regions cross, "
             "as the thesis does"
         )
-    heights_clause = ", near their usual heights" if any(rule.heights) else ""
+    heights_clause = ""
+    if any(rule.heights):
+        heights_clause = ", near their usual heights"
     return (
         "The decision then takes the most probable sequence in which regions are contiguous, in "
         f"anatomical order, each at most once{heights_clause}"
@@ -148,12 +159,13 @@ def _intervals_sentences(evaluation: Evaluation) -> str:
     )
 
 
-def table_of_published_results(vocabulary: Vocabulary) -> ReportTable:
-    """The figures above; no rows for a vocabulary of other regions, with which they cannot be
-    compared."""
-    has_same_regions = set(PUBLISHED_HEADER[1:-1]) == set(vocabulary.classes[:-1])
-    rows = [
-        (published_name, *(f"{percent}\N{NO-BREAK SPACE}%" for percent in percents))
-        for published_name, *percents in PUBLISHED_PERCENT
-    ]
-    return ReportTable(PUBLISHED_HEADER, rows if has_same_regions else (), name="published")
+def published_results_table(vocabulary: Vocabulary) -> ReportTable:
+    """Sensitivities and slice errors of PUBLISHED_PERCENT; no rows for a vocabulary of other
+    regions, with which they cannot be compared."""
+    rows: Sequence[Row] = ()
+    if set(PUBLISHED_HEADER[1:-1]) == set(vocabulary.classes[:-1]):
+        rows = [
+            (networks, *(f"{percent}\N{NO-BREAK SPACE}%" for percent in percents))
+            for networks, *percents in PUBLISHED_PERCENT
+        ]
+    return ReportTable(PUBLISHED_HEADER, rows, name="published")

@@ -16,7 +16,7 @@ from fovnet.evaluate.guards import SIMULATED_COLLECTION
 from fovnet.regions import Vocabulary
 from fovnet.report.content.answer import AnswerChapter, answer_of
 from fovnet.report.content.cases import CasesChapter, cases_of
-from fovnet.report.content.checklists import SECTIONS
+from fovnet.report.content.checklists import HEADING_BY_SECTION
 from fovnet.report.content.cohort import CohortChapter, cohort_of
 from fovnet.report.content.confidence import ConfidenceChapter, confidence_of
 from fovnet.report.content.method import MethodChapter, method_of
@@ -53,29 +53,30 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
     performance = performance_of(evaluation, run.ablation, run.by_region)
     search = search_of(run, vocabulary)
     reference = reference_of(vocabulary, run.labels, run.readers)
-    optional_parts = {
+    part_by_optional_section = {
         "ablation": performance.ablation,
         "explained": search.explained,
-        "statements": performance.said,
+        "statements": performance.statements,
         "readers": reference.readers.rows or None,
     }
-    sections = {*SECTIONS} - {
-        section_name
-        for section_name, section_part in optional_parts.items()
-        if section_part is None
+    absent_sections = {
+        section for section, part in part_by_optional_section.items() if part is None
     }
+    simulated_collections = set()
+    if settings.phantom.subjects:
+        simulated_collections.add(SIMULATED_COLLECTION)
     return Page(
         title=settings.report.title,
         vocabulary=vocabulary,
-        answer=answer_of(
-            evaluation, {SIMULATED_COLLECTION} if settings.phantom.subjects else set()
-        ),
+        answer=answer_of(evaluation, simulated_collections),
         cohort=cohort_of(evaluation, cases, run.manifest),
         reference=reference,
         performance=performance,
         confidence=confidence_of(evaluation, run.abstention),
         cases=cases_of(evaluation, cases, settings.report),
         search=search,
-        method=method_of(evaluation, settings, run.rule, sections),
+        method=method_of(
+            evaluation, settings, run.rule, HEADING_BY_SECTION.keys() - absent_sections
+        ),
         provenance=provenance_of(settings, run.versions, run.hashes),
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from fovnet.evaluate.cases import ListedVolume
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
-from fovnet.report.content.flow import SPLITS
-from fovnet.report.content.wording import percent
+from fovnet.report.content.flow import TITLE_BY_SPLIT
+from fovnet.report.content.wording import DASH, percent
 
 MOST_LISTED_VALUES = 20
 """An attribute with more distinct values is summarised: numbers by median and range, others by the
@@ -25,7 +25,7 @@ def people_table(manifest: Sequence[ListedVolume]) -> ReportTable:
     sequence) in volumes.
     """
     volumes_by_split = {
-        split: [volume for volume in manifest if volume.split == split] for split in SPLITS
+        split: [volume for volume in manifest if volume.split == split] for split in TITLE_BY_SPLIT
     }
     attribute_names = sorted(
         {
@@ -40,7 +40,7 @@ def people_table(manifest: Sequence[ListedVolume]) -> ReportTable:
         for attribute_name in attribute_names
         for row in _attribute_rows(attribute_name, volumes_by_split)
     ]
-    return ReportTable(("attribute", "counted in", *SPLITS.values()), rows, name="people")
+    return ReportTable(("attribute", "counted in", *TITLE_BY_SPLIT.values()), rows, name="people")
 
 
 def _attribute_rows(
@@ -48,55 +48,46 @@ def _attribute_rows(
 ) -> list[Row]:
     """The rows of one attribute: one per value, or one that summarises more than
     MOST_LISTED_VALUES."""
-    values_by_subject_by_split = (
-        _values_by_subject(attribute_name, volumes) for volumes in volumes_by_split.values()
-    )
     is_constant_per_subject = all(
-        len(split_values) == 1
-        for subject_values in values_by_subject_by_split
-        for split_values in subject_values.values()
+        len(subject_values) == 1
+        for volumes in volumes_by_split.values()
+        for subject_values in _values_by_subject(attribute_name, volumes).values()
     )
-    values_by_split = {
-        split: _attribute_values(attribute_name, volumes, is_constant_per_subject)
-        for split, volumes in volumes_by_split.items()
-    }
-    distinct_values = sorted(
-        {value for split_values in values_by_split.values() for value in split_values} - {UNKNOWN}
-    )
+    counted_unit = "volumes"
+    if is_constant_per_subject:
+        counted_unit = "subjects"
+    values_of_splits = [
+        _attribute_values(attribute_name, volumes, is_constant_per_subject)
+        for volumes in volumes_by_split.values()
+    ]
+    distinct_values = sorted(set().union(*values_of_splits) - {UNKNOWN})
     title = attribute_name.replace("_", " ")
-    unit = "subjects" if is_constant_per_subject else "volumes"
-    distinct_numbers = _as_numbers(distinct_values)
+    distinct_numbers = _parse_numbers(distinct_values)
     if len(distinct_values) > MOST_LISTED_VALUES and distinct_numbers is None:
-        distinct_counts = (
-            f"{len(set(split_values) - {UNKNOWN}):,}" for split_values in values_by_split.values()
-        )
-        return [(f"{title}: different values", unit, *distinct_counts)]
+        distinct_counts = (f"{len(set(values) - {UNKNOWN}):,}" for values in values_of_splits)
+        return [(f"{title}: different values", counted_unit, *distinct_counts)]
     if len(distinct_values) > MOST_LISTED_VALUES:
-        return [
-            (
-                f"{title}: median (range)",
-                unit,
-                *(_median_and_range(split_values) for split_values in values_by_split.values()),
-            )
-        ]
-    row_values = distinct_values
+        medians = map(_median_and_range, values_of_splits)
+        return [(f"{title}: median (range)", counted_unit, *medians)]
+    listed_values = distinct_values
     if distinct_numbers:
-        row_values = [
+        listed_values = [
             value for _, value in sorted(zip(distinct_numbers, distinct_values, strict=True))
         ]
-    if any(UNKNOWN in split_values for split_values in values_by_split.values()):
-        row_values.append(UNKNOWN)
+    if any(UNKNOWN in values for values in values_of_splits):
+        listed_values.append(UNKNOWN)
     return [
         (
             f"{title}: {value}",
-            unit,
-            *(_count_and_share(value, split_values) for split_values in values_by_split.values()),
+            counted_unit,
+            *(_count_and_share(value, values) for values in values_of_splits),
         )
-        for value in row_values
+        for value in listed_values
     ]
 
 
 def _values_by_subject(attribute_name: str, volumes: Sequence[ListedVolume]) -> dict[str, set[str]]:
+    """The values of an attribute in the volumes of each subject, by the subject's id."""
     values_by_subject_id: dict[str, set[str]] = defaultdict(set)
     for volume in volumes:
         values_by_subject_id[volume.subject_id].add(_attribute_value(attribute_name, volume))
@@ -118,7 +109,7 @@ def _attribute_value(attribute_name: str, volume: ListedVolume) -> str:
     return volume.attributes.get(attribute_name, "").strip() or UNKNOWN
 
 
-def _as_numbers(values: Sequence[str]) -> list[float] | None:
+def _parse_numbers(values: Sequence[str]) -> list[float] | None:
     """The values as numbers, or None where one of them is not a number."""
     try:
         return [float(value) for value in values]
@@ -129,17 +120,19 @@ def _as_numbers(values: Sequence[str]) -> list[float] | None:
 def _median_and_range(values: Sequence[str]) -> str:
     """ "61 (20 to 88), 40 of 43": the median and the range of the recorded numbers; a dash without
     any."""
-    recorded = [float(value) for value in values if value != UNKNOWN]
-    if not recorded:
-        return "–"
+    recorded_numbers = [float(value) for value in values if value != UNKNOWN]
+    if not recorded_numbers:
+        return DASH
+    median = np.median(recorded_numbers)
     return (
-        f"{np.median(recorded):g} ({min(recorded):g} to {max(recorded):g}), {len(recorded):,} of "
-        f"{len(values):,}"
+        f"{median:g} ({min(recorded_numbers):g} to {max(recorded_numbers):g}), "
+        f"{len(recorded_numbers):,} of {len(values):,}"
     )
 
 
 def _count_and_share(value: str, values: Sequence[str]) -> str | MeasuredText:
+    """How often a value is among these, and its share; a dash if there are none."""
+    if not values:
+        return DASH
     value_count = values.count(value)
-    return (
-        MeasuredText(f"{value_count:,}", "", percent(value_count / len(values))) if values else "–"
-    )
+    return MeasuredText(f"{value_count:,}", "", percent(value_count / len(values)))

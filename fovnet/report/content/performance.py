@@ -3,7 +3,7 @@ worth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +12,47 @@ from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.cases import STAGES
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
-from fovnet.evaluate.groups import BODY_ENDS, REGION_BORDERS
+from fovnet.evaluate.groups import BODY_ENDS, REGION_BORDERS, Group
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
-from fovnet.report.content.cells import MeasuredText, ReportTable, Row
+from fovnet.report.content.cells import MeasuredText, ReportTable, Row, json_key
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.run_record import ByRegion
 from fovnet.report.content.statement_rates import StatementsView, statements_view
-from fovnet.report.content.wording import measure_text, percent, regions_text, unitless_text
+from fovnet.report.content.wording import (
+    DASH,
+    decimal_text,
+    measure_text,
+    percent,
+    regions_text,
+    unitless_text,
+)
 from fovnet.words import several
 
-STAGE_NAMES = {
+TITLE_BY_STAGE = {
     "raw": "networks alone",
     "smoothed": "after smoothing",
     "decided": "after the decision",
 }
 
-NO_REGION = "named no region (not counted as a doubt)"
-"""The code "none" in the table of doubts."""
+TITLE_BY_BORDER_MEASURE = {
+    "border_signed_median_mm": "signed, median",
+    "border_abs_mean_mm": "absolute, mean",
+    "border_abs_median_mm": "absolute, median",
+    "border_abs_p95_mm": "absolute, 95th percentile",
+    "border_within_10_mm": f"within {AGREEMENT_MM:.0f} mm",
+    "border_missed": "missed",
+    "border_invented": "invented",
+    "border_interval_holds": "90 % intervals that contain the true height",
+    "border_interval_median_mm": "width of these intervals, median",
+}
+"""Columns of the table of borders."""
 
-WORDS_BY_HEADER_RATE = {
+SPAN_F1_TITLE = "F1 of spans: the region found, in about the right place"
+ANY_LABEL_TITLE = "slices with any false label, also beside a spine"
+"""The two rows of the results by volume that are left out where they were not measured."""
+
+TITLE_BY_HEADER_RATE = {
     "header_understood": "headers that name a region",
     "header_exact": "the header names exactly the regions shown",
     "header_beside": "the header names none of the regions shown",
@@ -43,16 +64,20 @@ WORDS_BY_HEADER_RATE = {
 """Rates of the header's Body Part Examined, in words."""
 
 MOST_HEADERS = 30
-"""Maximum number of rows of `header_rows`."""
+"""Maximum number of rows of `headers_table`."""
 
 
 @dataclass(frozen=True)
 class StageMatrix:
-    """One confusion matrix (k, k), rows true and columns predicted, with its name and its error in
-    words."""
+    """One confusion matrix.
+
+    name        of the stage
+    error_text  its slice error in words
+    counts      (k, k) slices, rows true and columns predicted
+    """
 
     name: str
-    error: str
+    error_text: str = field(metadata=json_key("error"))
     counts: NDArray[np.int64]
 
 
@@ -78,20 +103,20 @@ class BorderDots:
 class PerformanceChapter:
     """Errors and their tables.
 
-    stages         by slice, before and after the decision
-    confusion      the same as matrices
-    regions        by slice and class
-    borders        rates, by kind of border
-    border_errors  the signed error of every border found
-    handling       by volume: right sets of regions, abstentions, refusals
-    doubts         by volume: what was in doubt
-    volumes        a row each
-    subgroups      by collection and recorded attribute
-    too_few        subgroups of fewer than five subjects
-    said           what is said of each region; None where nothing is said region by region
-    header_rates   the header's Body Part Examined against the truth and against fovnet
-    headers        the most frequent headers
-    ablation       what each step is worth; None where it was not measured
+    stages           by slice, before and after the decision
+    confusion        the same as matrices
+    regions          by slice and class
+    borders          rates, by kind of border
+    border_errors    the signed error of every border found
+    volume_rates     by volume: right sets of regions, abstentions, refusals
+    doubts           by volume: what was in doubt
+    volumes          a row each
+    subgroups        by collection and recorded attribute
+    small_subgroups  names of subgroups of fewer than five subjects
+    statements       what is said of each region; None where nothing is said region by region
+    header_rates     the header's Body Part Examined against the truth and against fovnet
+    headers          the most frequent headers
+    ablation         what each step is worth; None where it was not measured
     """
 
     stages: ReportTable
@@ -99,12 +124,12 @@ class PerformanceChapter:
     regions: ReportTable
     borders: ReportTable
     border_errors: tuple[BorderDots, ...]
-    handling: ReportTable
+    volume_rates: ReportTable = field(metadata=json_key("handling"))
     doubts: ReportTable
     volumes: ReportTable
     subgroups: ReportTable
-    too_few: tuple[str, ...]
-    said: StatementsView | None
+    small_subgroups: tuple[str, ...] = field(metadata=json_key("too_few"))
+    statements: StatementsView | None = field(metadata=json_key("said"))
     header_rates: ReportTable
     headers: ReportTable
     ablation: AblationView | None
@@ -113,23 +138,25 @@ class PerformanceChapter:
 def performance_of(
     evaluation: Evaluation, ablation: Ablation | None, by_region: ByRegion | None = None
 ) -> PerformanceChapter:
-    """The chapter; `by_region` is None where no bars were chosen for statements on regions."""
+    """The chapter on performance; `by_region` is None where no bars were chosen for statements on
+    regions."""
+    small_subgroups = tuple(
+        group.name for group in evaluation.subgroups if group.too_few and group.volumes
+    )
     return PerformanceChapter(
         stages=stages_table(evaluation),
         confusion=confusion_view(evaluation),
         regions=regions_table(evaluation),
         borders=borders_table(evaluation),
         border_errors=border_dots(evaluation),
-        handling=handling_table(evaluation),
+        volume_rates=volume_rates_table(evaluation),
         doubts=doubts_table(evaluation),
         volumes=volumes_table(evaluation),
         subgroups=subgroups_table(evaluation),
-        too_few=tuple(
-            group.name for group in evaluation.subgroups if group.too_few and group.volumes
-        ),
-        said=statements_view(evaluation, by_region),
-        header_rates=header_rates(evaluation),
-        headers=header_rows(evaluation),
+        small_subgroups=small_subgroups,
+        statements=statements_view(evaluation, by_region),
+        header_rates=header_rates_table(evaluation),
+        headers=headers_table(evaluation),
         ablation=ablation_view(ablation),
     )
 
@@ -139,9 +166,9 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
     stage_matrices = []
     for stage in STAGES:
         slice_error = measure_text(evaluation.everything.find("slice_error", stage))
-        error_words = f"{slice_error.value} wrong, {slice_error.count} ({slice_error.interval})"
+        error_text = f"{slice_error.value} wrong, {slice_error.count} ({slice_error.interval})"
         stage_matrices.append(
-            StageMatrix(STAGE_NAMES[stage], error_words, evaluation.confusions[stage])
+            StageMatrix(TITLE_BY_STAGE[stage], error_text, evaluation.confusions[stage])
         )
     return ConfusionView(evaluation.vocabulary.classes, tuple(stage_matrices))
 
@@ -151,7 +178,7 @@ def regions_table(evaluation: Evaluation) -> ReportTable:
     per class; undefined values are dashes."""
     all_volumes_group = evaluation.everything
     vocabulary = evaluation.vocabulary
-    column_titles = {
+    title_by_measure_and_stage = {
         ("sensitivity", "raw"): "sensitivity, networks alone",
         ("sensitivity", "decided"): "sensitivity",
         ("specificity", "decided"): "specificity",
@@ -161,18 +188,19 @@ def regions_table(evaluation: Evaluation) -> ReportTable:
         ("auroc", "smoothed"): "area under the ROC curve, smoothed",
         ("presence_f1", "decided"): "F1 of presence in volumes",
     }
-    measured_keys = {(measure.name, measure.stage) for measure in all_volumes_group.measures}
-    measured_columns = [column for column in column_titles if column in measured_keys]
+    measures_and_stages = {(measure.name, measure.stage) for measure in all_volumes_group.measures}
+    columns = [column for column in title_by_measure_and_stage if column in measures_and_stages]
     rows: list[Row] = []
     for class_name in vocabulary.classes:
-        cells = [
-            (unitless_text if measure_name == "auroc" else measure_text)(
-                all_volumes_group.find(measure_name, stage, class_name)
-            )
-            for measure_name, stage in measured_columns
-        ]
+        cells = []
+        for measure_name, stage in columns:
+            measure = all_volumes_group.find(measure_name, stage, class_name)
+            if measure_name == "auroc":
+                cells.append(unitless_text(measure))
+            else:
+                cells.append(measure_text(measure))
         rows.append((class_name, *cells))
-    header = ("region", *(column_titles[column] for column in measured_columns))
+    header = ("region", *(title_by_measure_and_stage[column] for column in columns))
     return ReportTable(
         header, rows, list(map(vocabulary.colour, vocabulary.classes)), name="regions"
     )
@@ -180,27 +208,25 @@ def regions_table(evaluation: Evaluation) -> ReportTable:
 
 def stages_table(evaluation: Evaluation) -> ReportTable:
     """Slice error and balanced accuracy at each stage, over all volumes and over the answered
-    ones."""
-    rows: list[Row] = [
-        (
-            STAGE_NAMES[stage],
-            *(
-                measure_text(
-                    group_of_volumes.find(measure_name, stage) if group_of_volumes else None
-                )
-                for group_of_volumes in (evaluation.everything, evaluation.answered)
-                for measure_name in ("slice_error", "balanced_accuracy")
-            ),
-        )
-        for stage in STAGES
-    ]
-    error_titles = (
+    ones; of these, dashes if there are none."""
+    rows: list[Row] = []
+    for stage in STAGES:
+        cells = []
+        for group in (evaluation.everything, evaluation.answered):
+            for measure_name in ("slice_error", "balanced_accuracy"):
+                measure = None
+                if group:
+                    measure = group.find(measure_name, stage)
+                cells.append(measure_text(measure))
+        rows.append((TITLE_BY_STAGE[stage], *cells))
+    header = (
+        "stage",
         "slice error, all volumes",
         "balanced accuracy, all volumes",
         "slice error, answered",
         "balanced accuracy, answered",
     )
-    return ReportTable(("stage", *error_titles), rows, name="stages")
+    return ReportTable(header, rows, name="stages")
 
 
 def borders_table(evaluation: Evaluation) -> ReportTable:
@@ -212,34 +238,25 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
         for measure in all_volumes_group.measures
         if measure.name == "border_abs_median_mm"
     ]
-    column_titles = {
-        "border_signed_median_mm": "signed, median",
-        "border_abs_mean_mm": "absolute, mean",
-        "border_abs_median_mm": "absolute, median",
-        "border_abs_p95_mm": "absolute, 95th percentile",
-        "border_within_10_mm": f"within {AGREEMENT_MM:.0f} mm",
-        "border_missed": "missed",
-        "border_invented": "invented",
-        "border_interval_holds": "90 % intervals that contain the true height",
-        "border_interval_median_mm": "width of these intervals, median",
-    }
     measured_names = {measure.name for measure in all_volumes_group.measures}
-    column_titles = {
+    title_by_measure_name = {
         measure_name: title
-        for measure_name, title in column_titles.items()
+        for measure_name, title in TITLE_BY_BORDER_MEASURE.items()
         if measure_name in measured_names
     }
     rows: list[Row] = []
     for border_name in border_names:
         cells = [
             measure_text(all_volumes_group.find(measure_name, "decided", border_name))
-            for measure_name in column_titles
+            for measure_name in title_by_measure_name
         ]
         rows.append((_border_title(border_name), *cells))
-    return ReportTable(("border", *column_titles.values()), rows, name="borders")
+    return ReportTable(("border", *title_by_measure_name.values()), rows, name="borders")
 
 
 def _border_title(border_name: str) -> str:
+    """ "pelvis | abdomen", or what the name of a summary over several kinds of borders stands
+    for."""
     title_by_summary_name = {
         REGION_BORDERS: "all between two regions",
         BODY_ENDS: "ends: region and none",
@@ -257,52 +274,48 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
     ]
     dots_by_border = []
     for border_name in border_names[1:]:  # the first is all kinds together
-        borders_of_kind = [
-            border
+        are_ends = border_name == BODY_ENDS
+        errors_mm = sorted(
+            border.error_mm
             for border in evaluation.borders
-            if (BODY_ENDS if border.is_end else border.kind) == border_name
-        ]
-        errors_mm = tuple(
-            sorted(border.error_mm for border in borders_of_kind if border.error_mm is not None)
+            if border.error_mm is not None
+            and border.is_end == are_ends
+            and (are_ends or border.kind == border_name)
         )
+        median_mm = None
+        if errors_mm:
+            median_mm = float(np.median(errors_mm))
         dots_by_border.append(
-            BorderDots(
-                _border_title(border_name),
-                errors_mm,
-                float(np.median(errors_mm)) if errors_mm else None,
-                border_name == BODY_ENDS,
-            )
+            BorderDots(_border_title(border_name), tuple(errors_mm), median_mm, are_ends)
         )
     return tuple(dots_by_border)
 
 
-def handling_table(evaluation: Evaluation) -> ReportTable:
+def volume_rates_table(evaluation: Evaluation) -> ReportTable:
     """Results by volume: right sets of regions, gross confusions, abstentions, refusals."""
     all_volumes_group = evaluation.everything
-    exact_set_answered = None
+    exact_set_of_answered = None
     if evaluation.answered:
-        exact_set_answered = evaluation.answered.find("exact_set", "decided")
-    handling_by_name = {measure.name: measure for measure in evaluation.handling}
-    span_f1_title = "F1 of spans: the region found, in about the right place"
-    any_label_title = "slices with any false label, also beside a spine"
+        exact_set_of_answered = evaluation.answered.find("exact_set", "decided")
+    handling_rate_by_name = {measure.name: measure for measure in evaluation.handling}
     measure_by_title = {
         "exactly the right regions": all_volumes_group.find("exact_set", "decided"),
-        "the same, volumes without a doubt only": exact_set_answered,
+        "the same, volumes without a doubt only": exact_set_of_answered,
         "F1 of presence, weighted by region": all_volumes_group.find(
             "presence_f1_weighted", "decided"
         ),
-        span_f1_title: all_volumes_group.find("span_f1", "decided"),
+        SPAN_F1_TITLE: all_volumes_group.find("span_f1", "decided"),
         "a slice given a region not adjacent to the true one": all_volumes_group.find(
             "far_confusion_volumes", "decided"
         ),
-        any_label_title: all_volumes_group.find("slice_error_any_label", "decided"),
-        "with a doubt about the whole volume": handling_by_name["abstained"],
-        "refused": handling_by_name["refused"],
+        ANY_LABEL_TITLE: all_volumes_group.find("slice_error_any_label", "decided"),
+        "with a doubt about the whole volume": handling_rate_by_name["abstained"],
+        "refused": handling_rate_by_name["refused"],
     }
     rows = [
         (title, measure_text(measure))
         for title, measure in measure_by_title.items()
-        if measure or title not in (span_f1_title, any_label_title)
+        if measure or title not in (SPAN_F1_TITLE, ANY_LABEL_TITLE)
     ]
     return ReportTable(
         ("counted in volumes, unless stated otherwise", "value"), rows, name="handling"
@@ -319,62 +332,50 @@ def volumes_table(evaluation: Evaluation) -> ReportTable:
             evaluated_volume.volume_id,
         ),
     )
-    return ReportTable(
-        (
-            "volume",
-            "collection",
-            "status",
-            "shows",
-            "predicted",
-            "regions",
-            "wrong slices",
-            "confidence",
-        ),
-        [
-            _volume_cells(evaluated_volume, evaluation.vocabulary)
-            for evaluated_volume in volumes_by_error
-        ],
-        name="volumes",
+    header = (
+        "volume",
+        "collection",
+        "status",
+        "shows",
+        "predicted",
+        "regions",
+        "wrong slices",
+        "confidence",
     )
+    rows = [
+        _volume_cells(evaluated_volume, evaluation.vocabulary)
+        for evaluated_volume in volumes_by_error
+    ]
+    return ReportTable(header, rows, name="volumes")
 
 
 def _volume_cells(evaluated_volume: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
     """The cells of one volume; dashes for a refused one."""
-    if evaluated_volume.status == "refused":
-        return (
-            evaluated_volume.volume_id,
-            evaluated_volume.collection,
-            evaluated_volume.status,
-            "–",
-            "–",
-            "–",
-            "–",
-            "–",
-        )
-    wrong_slices_share = MeasuredText(
-        percent(evaluated_volume.slice_error),
-        "",
-        f"{evaluated_volume.wrong}/{evaluated_volume.slices}",
-    )
-    confidence_text = (
-        "–" if evaluated_volume.confidence is None else f"{evaluated_volume.confidence:.2f}"
-    )
-    return (
+    leading_cells = (
         evaluated_volume.volume_id,
         evaluated_volume.collection,
         evaluated_volume.status,
+    )
+    if evaluated_volume.status == "refused":
+        return (*leading_cells, *[DASH] * 5)
+    verdict = "wrong"
+    if evaluated_volume.right:
+        verdict = "right"
+    wrong_slices = f"{evaluated_volume.wrong}/{evaluated_volume.slices}"
+    return (
+        *leading_cells,
         regions_text(evaluated_volume.truth, vocabulary),
         regions_text(evaluated_volume.predicted, vocabulary),
-        "right" if evaluated_volume.right else "wrong",
-        wrong_slices_share,
-        confidence_text,
+        verdict,
+        MeasuredText(percent(evaluated_volume.slice_error), "", wrong_slices),
+        decimal_text(evaluated_volume.confidence),
     )
 
 
 def subgroups_table(evaluation: Evaluation) -> ReportTable:
     """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects
     are marked "too few"."""
-    measure_keys = {
+    measure_key_by_title = {
         "slice error, networks alone": ("slice_error", "raw"),
         "slice error": ("slice_error", "decided"),
         "right set of regions": ("exact_set", "decided"),
@@ -383,60 +384,64 @@ def subgroups_table(evaluation: Evaluation) -> ReportTable:
     }
     rows: list[Row] = []
     for subgroup in evaluation.subgroups:
-        volumes_phrase = several(subgroup.volumes, "volume")
-        if subgroup.refused:
-            volumes_phrase += f", {subgroup.refused} refused"
-        counts_cell = MeasuredText(
-            several(subgroup.subjects, "subject"),
-            volumes_phrase,
-            "too few" if subgroup.too_few else "",
-        )
+        measured_cells = [
+            measure_text(subgroup.find(*measure_key))
+            for measure_key in measure_key_by_title.values()
+        ]
         attribute = subgroup.attribute.replace("_", " ")
-        rows.append(
-            (
-                f"{attribute}: {subgroup.value}",
-                counts_cell,
-                *(
-                    measure_text(subgroup.find(*measure_key))
-                    for measure_key in measure_keys.values()
-                ),
-            )
-        )
-    return ReportTable(("subgroup", "rests on", *measure_keys), rows, name="subgroups")
+        rows.append((f"{attribute}: {subgroup.value}", _size_cell(subgroup), *measured_cells))
+    return ReportTable(("subgroup", "rests on", *measure_key_by_title), rows, name="subgroups")
+
+
+def _size_cell(subgroup: Group) -> MeasuredText:
+    """The numbers of subjects and volumes of a subgroup, and whether its subjects are too few."""
+    volumes_phrase = several(subgroup.volumes, "volume")
+    if subgroup.refused:
+        volumes_phrase += f", {subgroup.refused} refused"
+    remark = ""
+    if subgroup.too_few:
+        remark = "too few"
+    return MeasuredText(several(subgroup.subjects, "subject"), volumes_phrase, remark)
 
 
 def doubts_table(evaluation: Evaluation) -> ReportTable:
     """Volumes by doubt, and how many of them and of their slices were wrong."""
-    rows = [
-        (
-            NO_REGION if doubt.code == "none" else doubt_in_words(doubt.code),
-            _share_cell(doubt.wrong, doubt.volumes),
-            _share_cell(doubt.wrong_slices, doubt.slices),
+    rows = []
+    for doubt in evaluation.doubts:
+        doubt_words = doubt_in_words(doubt.code)
+        if doubt.code == "none":
+            doubt_words = "named no region (not counted as a doubt)"
+        rows.append(
+            (
+                doubt_words,
+                _share_cell(doubt.wrong, doubt.volumes),
+                _share_cell(doubt.wrong_slices, doubt.slices),
+            )
         )
-        for doubt in evaluation.doubts
-    ]
     return ReportTable(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")
 
 
 def _share_cell(count: int, total_count: int) -> MeasuredText:
-    return MeasuredText(
-        percent(count / total_count) if total_count else "–", "", f"{count:,}/{total_count:,}"
-    )
+    """A count of a total, in percent; a dash where the total is 0."""
+    share = None
+    if total_count:
+        share = count / total_count
+    return MeasuredText(percent(share), "", f"{count:,}/{total_count:,}")
 
 
-def header_rates(evaluation: Evaluation) -> ReportTable:
+def header_rates_table(evaluation: Evaluation) -> ReportTable:
     """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per
     rate."""
     rate_by_name = {rate.name: rate for rate in evaluation.header_rates}
     rows = [
         (title, measure_text(rate_by_name[rate_name]))
-        for rate_name, title in WORDS_BY_HEADER_RATE.items()
+        for rate_name, title in TITLE_BY_HEADER_RATE.items()
         if rate_name in rate_by_name
     ]
     return ReportTable(("counted in volumes", "value"), rows, name="header-rates")
 
 
-def header_rows(evaluation: Evaluation) -> ReportTable:
+def headers_table(evaluation: Evaluation) -> ReportTable:
     """Header, true and predicted regions, the most frequent combinations first."""
     rows: list[Row] = []
     for header in evaluation.headers[:MOST_HEADERS]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +13,28 @@ from fovnet.decision.chain.spans import outer_edges
 from fovnet.evaluate.cases import Case, StoredSpan
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.regions import Vocabulary
+from fovnet.report.content.cells import json_key
 from fovnet.report.content.faces import cover_faces
 from fovnet.report.content.wording import percent, regions_text
 
 
 @dataclass(frozen=True)
 class VolumeView:
-    """One volume for the whole-body figure, and why it was chosen.
+    """One volume for the whole-body figure, and why it was chosen; s slices, k classes.
 
-    guessed  whether it is doubted as a whole
+    caption   why it was chosen, and how right its answer is
+    alt       the picture in words
+    pixels    (s, 128, 128)
+    z_mm      (s,) heights of the slices
+    side_mm   width of a slice
+    raw       (s, k) probabilities of the networks
+    smoothed  (s, k) calibrated, smoothed probabilities
+    spans     predicted ones
+    truth     true ones
+    is_guess  whether it is doubted as a whole
     """
 
-    why: str
+    caption: str = field(metadata=json_key("why"))
     title: str
     alt: str
     pixels: NDArray[np.uint8]
@@ -34,7 +45,7 @@ class VolumeView:
     spans: Sequence[StoredSpan]
     truth: Sequence[StoredSpan]
     message: str
-    guessed: bool
+    is_guess: bool = field(metadata=json_key("guessed"))
 
 
 def choose_pictures(
@@ -45,71 +56,88 @@ def choose_pictures(
     case_by_volume_id = {
         case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)
     }
-    volumes_by_slice_error = sorted(
-        (
-            evaluated_volume
-            for evaluated_volume in evaluation.volumes
-            if evaluated_volume.volume_id in case_by_volume_id
-        ),
+    drawable_volumes = [
+        evaluated_volume
+        for evaluated_volume in evaluation.volumes
+        if evaluated_volume.volume_id in case_by_volume_id
+    ]
+    ranked_volumes = sorted(
+        drawable_volumes,
         key=lambda evaluated_volume: (evaluated_volume.slice_error, evaluated_volume.volume_id),
     )
-    reason_by_volume_id: dict[str, str] = {}
-    for adjective, rank in (
-        ("best", 0),
-        ("worst", len(volumes_by_slice_error) - 1),
-        ("median", len(volumes_by_slice_error) // 2),
-    ):
-        if volumes_by_slice_error:
-            reason_by_volume_id.setdefault(
-                volumes_by_slice_error[rank].volume_id,
-                f"the {adjective} test volume by slice error",
-            )
-    for collection in sorted(
-        {evaluated_volume.collection for evaluated_volume in volumes_by_slice_error}
-        - {case_by_volume_id[volume_id].collection for volume_id in reason_by_volume_id}
-    ):
-        collection_volumes = [
-            evaluated_volume
-            for evaluated_volume in volumes_by_slice_error
-            if evaluated_volume.collection == collection
-        ]
-        reason_by_volume_id[collection_volumes[len(collection_volumes) // 2].volume_id] = (
-            f"the median volume of the collection {collection}"
-        )
-    chosen_volumes = [
-        evaluated_volume
-        for evaluated_volume in volumes_by_slice_error
-        if evaluated_volume.volume_id in reason_by_volume_id
-    ]
-    vocabulary = evaluation.vocabulary
+    reason_by_volume_id = _reasons_to_picture(ranked_volumes)
     return tuple(
         volume_view(
             case_by_volume_id[evaluated_volume.volume_id],
             evaluated_volume,
             reason_by_volume_id[evaluated_volume.volume_id],
-            vocabulary,
+            evaluation.vocabulary,
             faces=faces,
         )
-        for evaluated_volume in chosen_volumes
+        for evaluated_volume in ranked_volumes
+        if evaluated_volume.volume_id in reason_by_volume_id
     )
 
 
+def _reasons_to_picture(ranked_volumes: Sequence[EvaluatedVolume]) -> dict[str, str]:
+    """Why each of the chosen volumes is pictured, by volume_id; from all volumes by slice error."""
+    if not ranked_volumes:
+        return {}
+    reason_by_volume_id: dict[str, str] = {}
+    for adjective, chosen_volume in (
+        ("best", ranked_volumes[0]),
+        ("worst", ranked_volumes[-1]),
+        ("median", _median_of(ranked_volumes)),
+    ):
+        reason_by_volume_id.setdefault(
+            chosen_volume.volume_id, f"the {adjective} test volume by slice error"
+        )
+    pictured_collections = {
+        evaluated_volume.collection
+        for evaluated_volume in ranked_volumes
+        if evaluated_volume.volume_id in reason_by_volume_id
+    }
+    collections = {evaluated_volume.collection for evaluated_volume in ranked_volumes}
+    for collection in collections - pictured_collections:
+        median_volume = _median_of(
+            [volume for volume in ranked_volumes if volume.collection == collection]
+        )
+        reason_by_volume_id[median_volume.volume_id] = (
+            f"the median volume of the collection {collection}"
+        )
+    return reason_by_volume_id
+
+
+def _median_of(ranked_volumes: Sequence[EvaluatedVolume]) -> EvaluatedVolume:
+    """The middle one of ranked volumes, of an even number the one above."""
+    return ranked_volumes[len(ranked_volumes) // 2]
+
+
 def volume_view(
-    case: Case, row: EvaluatedVolume, reason: str, vocabulary: Vocabulary, *, faces: bool
+    case: Case,
+    evaluated_volume: EvaluatedVolume,
+    reason: str,
+    vocabulary: Vocabulary,
+    *,
+    faces: bool,
 ) -> VolumeView:
-    """One evaluated volume for its figure; without `faces`, slices that may show a head are
-    covered."""
+    """One evaluated volume for its figure, chosen for this reason; without `faces`, slices that may
+    show a head are covered."""
     assert case.pixels is not None  # only volumes with pixels are chosen
-    predicted_regions = regions_text(row.predicted, vocabulary)
-    true_regions = regions_text(row.truth, vocabulary)
-    class_shares = (case.truth, case.decided, case.raw, case.smoothed)
-    pixels = case.pixels if faces else cover_faces(case.pixels, case.z_mm, vocabulary, class_shares)
-    cover_note = "" if faces else " Slices that may show a face are covered."
+    predicted_regions = regions_text(evaluated_volume.predicted, vocabulary)
+    true_regions = regions_text(evaluated_volume.truth, vocabulary)
+    pixels = case.pixels
+    cover_note = ""
+    if not faces:
+        class_shares = (case.truth, case.decided, case.raw, case.smoothed)
+        pixels = cover_faces(pixels, case.z_mm, vocabulary, class_shares)
+        cover_note = " Slices that may show a face are covered."
     return VolumeView(
-        why=(
-            f"{reason[:1].upper()}{reason[1:]}: {row.wrong} of {row.slices} slices wrong "
-            f"({percent(row.slice_error)}), {row.wrong_raw} before the decision. Collection "
-            f"{case.collection}, {case.status}.{cover_note}"
+        caption=(
+            f"{reason[:1].upper()}{reason[1:]}: {evaluated_volume.wrong} of "
+            f"{evaluated_volume.slices} slices wrong ({percent(evaluated_volume.slice_error)}), "
+            f"{evaluated_volume.wrong_raw} before the decision. Collection {case.collection}, "
+            f"{case.status}.{cover_note}"
         ),
         title=case.volume_id,
         alt=(
@@ -124,7 +152,7 @@ def volume_view(
         spans=case.spans,
         truth=true_stretches(case, vocabulary),
         message=case.message,
-        guessed=not case.is_answered,
+        is_guess=not case.is_answered,
     )
 
 
@@ -132,16 +160,29 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[StoredSpan, ...]
     """The true spans of a case, one per run of slices of a region, from the lower edge of its first
     slice to the upper edge of its last."""
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
-    stretches = []
-    for class_index, region in enumerate(vocabulary.classes[:-1]):
-        for first_slice, end_slice in runs(case.truth[:, class_index]):
-            low_mm = float(edges_mm[first_slice])
-            high_mm = float(edges_mm[end_slice])
-            stretches.append(StoredSpan(region, low_mm, high_mm, first_slice, end_slice - 1, 1.0))
+    stretches = [
+        StoredSpan(
+            region,
+            float(edges_mm[run.start]),
+            float(edges_mm[run.end]),
+            run.start,
+            run.end - 1,
+            1.0,
+        )
+        for class_index, region in enumerate(vocabulary.classes[:-1])
+        for run in find_runs(case.truth[:, class_index])
+    ]
     return tuple(sorted(stretches, key=lambda stretch: (stretch.from_mm, stretch.to_mm)))
 
 
-def runs(is_marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The first slice of each run of marked ones (s,), and the one behind its last."""
+class SliceRun(NamedTuple):
+    """A run of slices from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+def find_runs(is_marked: NDArray[np.bool_]) -> list[SliceRun]:
+    """The runs of marked slices (s,)."""
     run_borders = np.flatnonzero(np.diff(np.concatenate([[0], is_marked, [0]]))).tolist()
-    return list(zip(run_borders[::2], run_borders[1::2], strict=True))
+    return list(map(SliceRun, run_borders[::2], run_borders[1::2]))

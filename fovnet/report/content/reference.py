@@ -14,11 +14,12 @@ from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.readers import BORDER_DISTANCE, BORDER_NEAR, BORDER_OF_ONE_READER, Agreements
 from fovnet.regions import LANDMARKS, Vocabulary
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
-from fovnet.report.content.flow import SPLITS
-from fovnet.report.content.wording import measure_text, unitless_text
+from fovnet.report.content.flow import TITLE_BY_SPLIT
+from fovnet.report.content.wording import measure_text, unitless_text, whole_number_text
 from fovnet.volume.collection.pack import Pack
 
 NOT_READ_TWICE: Mapping[str, Agreements] = MappingProxyType({})
+"""The agreements of readers where no collection was read twice."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,20 @@ class ReferenceChapter:
 
 def reference_of(
     vocabulary: Vocabulary,
-    labels: Mapping[str, tuple[int, ...]],
-    readers: Mapping[str, Agreements] = NOT_READ_TWICE,
+    slice_counts_by_split: Mapping[str, tuple[int, ...]],
+    agreements_by_collection: Mapping[str, Agreements] = NOT_READ_TWICE,
 ) -> ReferenceChapter:
-    """The chapter; `labels` as `slice_counts` gives them, `readers` by collection."""
+    """The chapter on the reference standard.
+
+    slice_counts_by_split     as `slice_counts` gives them
+    agreements_by_collection  how far readers agree, of collections that were read twice
+    """
+    reading_sentences = map(_two_readings_sentence, agreements_by_collection)
     return ReferenceChapter(
-        paragraphs=(*reference_words(vocabulary), *map(_two_readings_sentence, readers)),
+        paragraphs=(*reference_paragraphs(vocabulary), *reading_sentences),
         landmarks=landmarks_table(vocabulary),
-        labelled_slices=labels_table(labels, vocabulary),
-        readers=readers_table(readers),
+        labelled_slices=labels_table(slice_counts_by_split, vocabulary),
+        readers=readers_table(agreements_by_collection),
     )
 
 
@@ -51,7 +57,7 @@ def slice_counts(pack: Pack) -> dict[str, tuple[int, ...]]:
     classes counts for both."""
     return {
         split: tuple(np.asarray(pack.truth[pack.rows_in_split(split)]).sum(axis=0).tolist())
-        for split in SPLITS
+        for split in TITLE_BY_SPLIT
     }
 
 
@@ -69,45 +75,40 @@ def landmarks_table(vocabulary: Vocabulary) -> ReportTable:
 def labels_table(
     slice_counts_by_split: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary
 ) -> ReportTable:
-    """Labelled slices of each class by split."""
+    """Labelled slices of each class by split, from their numbers in the order of the classes; a
+    dash for a split without numbers."""
     if not slice_counts_by_split:
         return ReportTable((), (), name="labels")
+    no_counts = (None,) * len(vocabulary.classes)
+    counts_of_splits = [slice_counts_by_split.get(split, no_counts) for split in TITLE_BY_SPLIT]
     rows = [
-        (
-            class_name,
-            *(
-                f"{slice_counts_by_split[split][class_index]:,}"
-                if split in slice_counts_by_split
-                else "–"
-                for split in SPLITS
-            ),
-        )
-        for class_index, class_name in enumerate(vocabulary.classes)
+        (class_name, *map(whole_number_text, class_counts))
+        for class_name, *class_counts in zip(vocabulary.classes, *counts_of_splits, strict=True)
     ]
     return ReportTable(
-        ("class", *SPLITS.values()),
+        ("class", *TITLE_BY_SPLIT.values()),
         rows,
         list(map(vocabulary.colour, vocabulary.classes)),
         name="labels",
     )
 
 
-def readers_table(readers: Mapping[str, Agreements]) -> ReportTable:
+def readers_table(agreements_by_collection: Mapping[str, Agreements]) -> ReportTable:
     """Of each pair of readers of each collection how far they agree: in all, on each region, and on
-    each border, ends of what is shown included."""
+    each border, ends of what is shown included; without columns if there are none."""
     rows: list[Row] = [
         (
             f"{collection}, {first_reader} and {second_reader}: {region or 'all'}",
             *_agreement_cells(measures, region),
         )
-        for collection, measures_by_readers in readers.items()
+        for collection, measures_by_readers in agreements_by_collection.items()
         for (first_reader, second_reader), measures in measures_by_readers.items()
         for region in dict.fromkeys(measure.region for measure in measures)
     ]
+    if not rows:
+        return ReportTable((), (), name="readers")
     border_titles = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
-    return ReportTable(
-        ("readers", "slices alike", "kappa", *border_titles) if rows else (), rows, name="readers"
-    )
+    return ReportTable(("readers", "slices alike", "kappa", *border_titles), rows, name="readers")
 
 
 def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[MeasuredText, ...]:
@@ -124,6 +125,7 @@ def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[Measured
 
 
 def _two_readings_sentence(collection: str) -> str:
+    """That a collection was read by more than one reader, and what became of differences."""
     return (
         f"Of collection {collection} a part was read by more than one reader, each by itself; "
         "where they differed by more than that, a third reading settled it, or the volume has no "
@@ -131,15 +133,14 @@ def _two_readings_sentence(collection: str) -> str:
     )
 
 
-def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
+def reference_paragraphs(vocabulary: Vocabulary) -> tuple[str, ...]:
     """How the labels are defined, and what is not known about them."""
+    landmarks_sentence = "This vocabulary is custom; its landmarks are not recorded here."
     if landmarks_table(vocabulary).rows:
         landmarks_sentence = (
             "The lines between regions are drawn at bony or air-filled landmarks, which every MR "
             "contrast shows; if organs overlap them, the landmark decides."
         )
-    else:
-        landmarks_sentence = "This vocabulary is custom; its landmarks are not recorded here."
     return (
         "The reference is the table regions.tsv of each collection: from which slice to which a "
         "volume shows a region. A slice outside every row shows none. A volume may show a side "

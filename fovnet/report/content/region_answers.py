@@ -58,28 +58,30 @@ class RegionChip:
 
 @dataclass(frozen=True)
 class DoubtGroup:
-    """Doubts that make the same unsure.
+    """Doubts that make the same part of an answer unsure.
 
-    unsure     names the regions, or their ends; "" where nothing is said region by region
-    sentences  one for each doubt; none where `unsure` says it all
-    figures    those behind the doubts, each with the doubt in words
+    unsure_part  names the regions, or their ends; "" where nothing is said region by region
+    sentences    one for each doubt; none where `unsure_part` says it all
+    figures      (doubt in words, its figure) of each doubt that has one
     """
 
-    unsure: str
+    unsure_part: str
     sentences: tuple[str, ...]
     figures: tuple[tuple[str, str], ...] = ()
 
 
-def chips(statements: Sequence[Statement], vocabulary: Vocabulary) -> tuple[RegionChip, ...]:
+def chips_of_statements(
+    statements: Sequence[Statement], vocabulary: Vocabulary
+) -> tuple[RegionChip, ...]:
     """A chip for each statement, in their order."""
     guessed_regions = best_guess(statements)
     return tuple(
         RegionChip(
             statement.region,
             statement.answer,
-            round(100 * statement.probability),
-            vocabulary.colour(statement.region),
-            statement.region in guessed_regions,
+            percent=round(100 * statement.probability),
+            colour=vocabulary.colour(statement.region),
+            is_guess=statement.region in guessed_regions,
         )
         for statement in statements
     )
@@ -88,8 +90,11 @@ def chips(statements: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Regi
 def chips_of_spans(
     regions: Sequence[str], status: str, vocabulary: Vocabulary
 ) -> tuple[RegionChip, ...]:
-    """A chip for each region that has a span, where nothing is said region by region."""
-    answer = YES if status == "ok" else UNSURE
+    """A chip for each region that has a span, where nothing is said region by region: yes if the
+    status is ok, else unsure."""
+    answer = UNSURE
+    if status == "ok":
+        answer = YES
     return tuple(
         RegionChip(region, answer, percent=None, colour=vocabulary.colour(region), is_guess=True)
         for region in regions
@@ -106,7 +111,9 @@ def answer_sentence(statements: Sequence[Statement], regions: Sequence[str], sta
     if status == "refused":
         return ""
     region_names = join_names(regions) or NO_REGION
-    return f"Shows {region_names}." if status == "ok" else f"Best guess: {region_names}."
+    if status == "ok":
+        return f"Shows {region_names}."
+    return f"Best guess: {region_names}."
 
 
 def is_only_guess(statements: Sequence[Statement], status: str) -> bool:
@@ -126,10 +133,13 @@ def is_guess_unsure(statements: Sequence[Statement]) -> bool:
 def unsure_regions(
     statements: Sequence[Statement], regions: Sequence[str], status: str
 ) -> tuple[str, ...]:
-    """The regions whose spans are drawn as guesses."""
+    """The regions whose spans are drawn as guesses: those of unsure statements; without statements,
+    all `regions` that have a span if the status is uncertain."""
     if statements:
         return tuple(statement.region for statement in statements if statement.answer == UNSURE)
-    return tuple(regions) if status == "uncertain" else ()
+    if status == "uncertain":
+        return tuple(regions)
+    return ()
 
 
 def doubt_groups(
@@ -141,49 +151,38 @@ def doubt_groups(
     doubts_by_unsure_part: dict[str, list[Mapping[str, Any]]] = {}
     for doubt in volume_json.get("doubts") or ():
         if doubt.get("sentence") and doubt.get("code") != NONE:
-            doubts_by_unsure_part.setdefault(
-                _what_doubt_makes_unsure(str(doubt.get("code")), statements), []
-            ).append(doubt)
-    if (
-        not (doubts_by_unsure_part or statements)
-        and volume_json.get("message")
-        and volume_json.get("status") != "ok"
-    ):
-        doubts_by_unsure_part = {"": [{"sentence": volume_json["message"]}]}
-    parts_with_doubts = sorted(
-        doubts_by_unsure_part.items(),
-        key=lambda part_and_doubts: part_and_doubts[0] == ENDS_IN_WORDS,
-    )
-    ordered_groups = [
-        _doubt_group(unsure_part, doubts) for unsure_part, doubts in parts_with_doubts
-    ]
-    if sentence := unsure_sentence(statements):
-        unsure_region_names = [
+            unsure_part = _what_doubt_makes_unsure(str(doubt.get("code")), statements)
+            doubts_by_unsure_part.setdefault(unsure_part, []).append(doubt)
+    message = volume_json.get("message")
+    has_no_doubt = not doubts_by_unsure_part and not statements
+    if has_no_doubt and message and volume_json.get("status") != "ok":
+        doubts_by_unsure_part = {"": [{"sentence": message}]}
+    ordered_parts = sorted(doubts_by_unsure_part, key=lambda part: part == ENDS_IN_WORDS)
+    groups = [_doubt_group(part, doubts_by_unsure_part[part]) for part in ordered_parts]
+    sentence = unsure_sentence(statements)
+    if sentence:
+        improbable_regions = [
             statement.region
             for statement in statements
             if not (statement.is_sure or statement.doubts)
         ]
-        ordered_groups.insert(
-            0, DoubtGroup(_names_or_every_region(unsure_region_names, statements), (sentence,))
-        )
-    return tuple(ordered_groups)
+        unsure_part = _names_or_every_region(improbable_regions, statements)
+        groups.insert(0, DoubtGroup(unsure_part, (sentence,)))
+    return tuple(groups)
 
 
 def _doubt_group(unsure_part: str, doubts: Sequence[Mapping[str, Any]]) -> DoubtGroup:
-    """The doubts that make one part unsure, without sentences that only say that the ends are
-    unsure, as the heading of the group does."""
+    """The doubts, as in a volume's JSON, that make one part unsure; without sentences that only say
+    that the ends are unsure, as the heading of the group does."""
     sentences = [str(doubt["sentence"]) for doubt in doubts]
-    figures_in_words = [
+    if unsure_part == ENDS_IN_WORDS:
+        sentences = [sentence for sentence in sentences if not sentence.startswith(ENDS_IN_WORDS)]
+    figures = tuple(
         (doubt_in_words(str(doubt.get("code"))), str(doubt["figures"]))
         for doubt in doubts
         if doubt.get("figures")
-    ]
-    unrepeated_sentences = [
-        sentence
-        for sentence in sentences
-        if unsure_part != ENDS_IN_WORDS or not sentence.startswith(ENDS_IN_WORDS)
-    ]
-    return DoubtGroup(unsure_part, tuple(unrepeated_sentences), tuple(figures_in_words))
+    )
+    return DoubtGroup(unsure_part, tuple(sentences), figures)
 
 
 def _what_doubt_makes_unsure(doubt_code: str, statements: Sequence[Statement]) -> str:
@@ -191,14 +190,14 @@ def _what_doubt_makes_unsure(doubt_code: str, statements: Sequence[Statement]) -
     region by region."""
     if not statements:
         return ""
-    return (
-        _names_or_every_region(
-            [statement.region for statement in statements if doubt_code in statement.doubts],
-            statements,
-        )
-        or ENDS_IN_WORDS
-    )
+    doubted_regions = [
+        statement.region for statement in statements if doubt_code in statement.doubts
+    ]
+    return _names_or_every_region(doubted_regions, statements) or ENDS_IN_WORDS
 
 
 def _names_or_every_region(regions: Sequence[str], statements: Sequence[Statement]) -> str:
-    return "every region" if len(regions) == len(statements) else join_names(regions)
+    """The names of these regions, or that they are all of which something is said."""
+    if len(regions) == len(statements):
+        return "every region"
+    return join_names(regions)

@@ -20,11 +20,14 @@ from fovnet.search.trial import Trial
 
 @dataclass(frozen=True)
 class Member:
-    """A network of the ensemble: its trial, the file of its weights, its own weight in the mean.
+    """A network of the ensemble, as ensemble.json records it.
 
-    seed    None where the ensemble's file lacks it
-    sha256  "" where the ensemble's file lacks it
-    alone   whether it is shown slices alone
+    slot           of its trial
+    weights        file of its weights
+    mixing_weight  its own weight in the mean
+    seed           None where the ensemble's file lacks it
+    sha256         "" where the ensemble's file lacks it
+    alone          whether it is shown slices alone, without their neighbours
     """
 
     slot: int
@@ -118,13 +121,18 @@ def members_in(ensemble_json: Mapping[str, Any], mixing_weights: Sequence[float]
 
 
 def abstention_in(decision_json: Mapping[str, Any]) -> Abstention | None:
-    """What decision.json says of it; None where it says nothing."""
+    """How the threshold of the confidence was chosen, by decision.json; None where it says
+    nothing."""
     abstention = decision_json.get("abstention")
-    return TypeAdapter(Abstention).validate_python(abstention) if abstention else None
+    if not abstention:
+        return None
+    return TypeAdapter(Abstention).validate_python(abstention)
 
 
 def by_region_in(decision_json: Mapping[str, Any]) -> ByRegion | None:
-    """What decision.json says of the bars of statements; None in one that was made before there
-    were any."""
+    """How the bars of statements were chosen, by decision.json; None in one that was made before
+    there were any."""
     bars = decision_json.get("statements")
-    return TypeAdapter(ByRegion).validate_python(bars) if bars else None
+    if not bars:
+        return None
+    return TypeAdapter(ByRegion).validate_python(bars)

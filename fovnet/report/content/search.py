@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fovnet.decision.rule import MEANINGS, Rule
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.cells import ReportTable, json_key
 from fovnet.report.content.run_record import Member, RunRecord
-from fovnet.report.content.search_explanation.view import ExplainedView, view_of_explanation
+from fovnet.report.content.search_explanation.view import ExplainedView, explained_view_of
 from fovnet.report.content.trainings import TrainingSummary, costs_table, trainings_of
 from fovnet.report.content.wording import (
+    DASH,
     configuration_text,
     duration,
     score_text,
@@ -25,7 +26,7 @@ from fovnet.words import several
 SHORT_LIST_LENGTH = 10
 """Trials in the short list, shown first."""
 
-FURTHER_SENTENCE = (
+FURTHER_SENTENCE = (  # follows another sentence
     " Each continued from a network of another ensemble, with its configuration: there was no "
     "search."
 )
@@ -41,7 +42,7 @@ TRIAL_HEADER = (
     "device",
     "message",
 )
-BRIEF_COLUMNS = 7
+BRIEF_COLUMN_COUNT = 7
 """Columns of the short list, up to the predicted time."""
 
 
@@ -58,20 +59,20 @@ class CurvePoint:
 class SearchChapter:
     """The search and what came of it; `origin` completes "the networks were ...".
 
-    further          whether the networks of an existing ensemble were trained further, without a
-                     search
-    points           every trial
-    best             the best trials
-    trials           all of them
-    endings          how they ended
-    explained        why the search went so; None where there is nothing to explain
-    members          of the ensemble
-    members_lacking  why there are fewer than asked for, "" if there are not
-    rule             the settings of the decision
-    costs            time and memory of the trainings
+    is_trained_further  whether the networks of an existing ensemble were trained further, without a
+                        search
+    points              every trial
+    best                the best trials
+    trials              all of them
+    endings             how they ended
+    explained           why the search went so; None where there is nothing to explain
+    members             of the ensemble
+    members_lacking     why there are fewer than asked for, "" if there are not
+    rule                the settings of the decision
+    costs               time and memory of the trainings
     """
 
-    further: bool
+    is_trained_further: bool = field(metadata=json_key("further"))
     origin: str
     sentence: str
     points: tuple[CurvePoint, ...]
@@ -86,34 +87,34 @@ class SearchChapter:
 
 
 def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
-    """The chapter; of networks that were trained further nothing is explained: nothing was searched
-    for."""
-    begun_with_ensemble = run.settings.training.begin
+    """The chapter on the search; of networks that were trained further nothing is explained:
+    nothing was searched for."""
+    first_ensemble = run.settings.training.begin
+    is_trained_further = first_ensemble is not None
     trainings = sorted(trainings_of(run.trials), key=lambda training: training.slot)
     trainings_by_score = sorted(
         (training for training in trainings if training.score is not None),
         key=lambda training: training.score or 0.0,
     )
     best_rows = [
-        _trial_cells(training)[:BRIEF_COLUMNS]
+        _trial_cells(training)[:BRIEF_COLUMN_COUNT]
         for training in trainings_by_score[:SHORT_LIST_LENGTH]
     ]
     origin = "found by a search"
-    if begun_with_ensemble is not None:
-        origin = f"trained further from those of another ensemble ({begun_with_ensemble})"
+    if is_trained_further:
+        origin = f"trained further from those of another ensemble ({first_ensemble})"
     explained_view = None
-    if run.explanation is not None and not begun_with_ensemble:
-        explained_view = view_of_explanation(run.explanation)
+    if run.explanation is not None and not is_trained_further:
+        explained_view = explained_view_of(run.explanation)
+    summary = _search_summary(trainings, trainings_by_score, is_trained_further=is_trained_further)
     return SearchChapter(
-        further=begun_with_ensemble is not None,
+        is_trained_further=is_trained_further,
         origin=origin,
-        sentence=_search_summary(
-            trainings, trainings_by_score, is_further=begun_with_ensemble is not None
-        ),
+        sentence=summary,
         points=tuple(
             CurvePoint(training.slot, training.score, training.is_start) for training in trainings
         ),
-        best=ReportTable(TRIAL_HEADER[:BRIEF_COLUMNS], best_rows, name="best-trials"),
+        best=ReportTable(TRIAL_HEADER[:BRIEF_COLUMN_COUNT], best_rows, name="best-trials"),
         trials=ReportTable(TRIAL_HEADER, list(map(_trial_cells, trainings)), name="trials"),
         endings=_endings_table(trainings),
         explained=explained_view,
@@ -135,14 +136,17 @@ def members_table(members: Sequence[Member]) -> ReportTable:
 
 def _member_cells(member: Member) -> tuple[str, ...]:
     """Cells for each column of the table of members."""
+    configuration = configuration_text(member.configuration)
+    if member.alone:
+        configuration += " · sees slices alone"
     return (
         str(member.slot),
-        configuration_text(member.configuration) + (" · sees slices alone" if member.alone else ""),
+        configuration,
         score_text(member.score),
         f"{member.mixing_weight:.2f}",
         member.weights,
         setting_text(member.seed),
-        member.sha256[:16] or "–",
+        member.sha256[:16] or DASH,
     )
 
 
@@ -156,43 +160,43 @@ def _why_members_lack(member_count: int, asked_count: int) -> str:
 
 def rule_table(rule: Rule, vocabulary: Vocabulary) -> ReportTable:
     """Every setting of the decision, with its meaning."""
-    setting_values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
+    value_by_setting = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
     rows = [
-        (
-            setting_name.replace("_", " "),
-            MEANINGS.get(setting_name, ""),
-            setting_text(setting_value),
-        )
-        for setting_name, setting_value in setting_values.items()
+        (setting_name.replace("_", " "), MEANINGS.get(setting_name, ""), setting_text(value))
+        for setting_name, value in value_by_setting.items()
     ]
     return ReportTable(("setting", "what it is", "value"), rows, name="decision")
 
 
 def _search_summary(
     trainings: Sequence[TrainingSummary],
-    ranked_trainings: Sequence[TrainingSummary],
+    trainings_by_score: Sequence[TrainingSummary],
     *,
-    is_further: bool,
+    is_trained_further: bool,
 ) -> str:
     """How many trials there are, how many failed, the best score and the time in all;
-    `ranked_trainings` are those with a score, the lowest first."""
+    `trainings_by_score` are those with a score, the lowest first."""
+    further_sentence = ""
+    if is_trained_further:
+        further_sentence = FURTHER_SENTENCE
     if not trainings:
-        return "This report includes no search." + (FURTHER_SENTENCE if is_further else "")
-    failed_count = len(trainings) - len(ranked_trainings)
-    failures_clause = f"{failed_count:,} of them failed" if failed_count else "none failed"
+        return f"This report includes no search.{further_sentence}"
+    failures_clause = "none failed"
+    failed_count = len(trainings) - len(trainings_by_score)
+    if failed_count:
+        failures_clause = f"{failed_count:,} of them failed"
     summary = f"{several(len(trainings), 'trial')}, {failures_clause}."
-    if ranked_trainings:
-        summary += f" The best score is {score_text(ranked_trainings[0].score)}, of trial {ranked_trainings[0].slot}"
-        start_score = next(
-            (training.score for training in trainings if training.is_start and not is_further), None
+    if trainings_by_score:
+        best_training = trainings_by_score[0]
+        summary += (
+            f" The best score is {score_text(best_training.score)}, of trial {best_training.slot}"
         )
-        if start_score is not None:
-            summary += f"; the start configuration reached {score_text(start_score)}"
+        start_scores = [training.score for training in trainings if training.is_start]
+        if start_scores and start_scores[0] is not None and not is_trained_further:
+            summary += f"; the start configuration reached {score_text(start_scores[0])}"
         summary += "."
     total_seconds = sum(training.seconds for training in trainings)
-    return f"{summary} Training took {duration(total_seconds)} in all." + (
-        FURTHER_SENTENCE if is_further else ""
-    )
+    return f"{summary} Training took {duration(total_seconds)} in all.{further_sentence}"
 
 
 def _trial_cells(training: TrainingSummary) -> tuple[str, ...]:
@@ -215,13 +219,11 @@ def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     an example."""
     rows = []
     for status, ending_count in Counter(training.status for training in trainings).most_common():
-        example_message = next(
-            (
-                training.message
-                for training in trainings
-                if training.status == status and training.message
-            ),
-            "",
-        )
+        messages = [
+            training.message
+            for training in trainings
+            if training.status == status and training.message
+        ]
+        example_message = next(iter(messages), "")
         rows.append((status.replace("_", " "), f"{ending_count}/{len(trainings)}", example_message))
     return ReportTable(("ended as", "trials", "for example"), rows, name="endings")

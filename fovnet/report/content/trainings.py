@@ -76,9 +76,11 @@ def costs_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
         return ReportTable((), (), name="running")
     training_seconds = [training.seconds for training in trainings]
     predicted_seconds = [training.predicted_seconds for training in trainings]
-    megabytes = [
-        training.peak_memory_bytes / 1e6 for training in trainings if training.peak_memory_bytes
-    ]  # 0: none on a CPU
+    peak_megabytes = [
+        training.peak_memory_bytes / 1e6
+        for training in trainings
+        if training.peak_memory_bytes  # 0 on a CPU
+    ]
     devices = sorted({training.device for training in trainings if training.device})
     rows = (
         ("trainings", f"{len(trainings):,}"),
@@ -88,7 +90,7 @@ def costs_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
         ("predicted before training, all together", duration(sum(predicted_seconds))),
         (
             "peak memory of one training, median (range)",
-            _median_and_range(megabytes, lambda peak: f"{peak:,.0f} MB"),
+            _median_and_range(peak_megabytes, lambda megabytes: f"{megabytes:,.0f} MB"),
         ),
         (
             "time to answer one new volume",
@@ -98,8 +100,9 @@ def costs_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     return ReportTable(("cost", "value"), rows, name="running")
 
 
-def _median_and_range(values: Sequence[float], value_text: Callable[[float], str]) -> str:
+def _median_and_range(values: Sequence[float], to_text: Callable[[float], str]) -> str:
+    """ "48 s (12 s to 3 min)": the median of the values and the range, each as text."""
     if not values:
         return "not recorded"
-    median = value_text(float(np.median(values)))
-    return f"{median} ({value_text(min(values))} to {value_text(max(values))})"
+    median = to_text(float(np.median(values)))
+    return f"{median} ({to_text(min(values))} to {to_text(max(values))})"

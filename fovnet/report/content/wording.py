@@ -10,14 +10,18 @@ from fovnet.maths.ladder import Height
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import MeasuredText
 
-ABSENT = MeasuredText("–", "", "none")
+DASH = "–"
+"""Stands for what is missing."""
+ABSENT = MeasuredText(DASH, "", "none")
+"""Stands for a measure that was not taken."""
+YES_OR_NO = {True: "yes", False: "no"}
 
 
 def percent(share: float | None) -> str:
     """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as
     "100 %"."""
     if share is None:
-        return "–"
+        return DASH
     if share < 1 and round(share, 3) == 1:
         return f"{int(share * 10000) / 100:.2f}\N{NO-BREAK SPACE}%"
     return f"{share:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("100.0", "100")
@@ -28,17 +32,21 @@ def measure_text(measure: Measure | None) -> MeasuredText:
     percent."""
     if measure is None or measure.value is None:
         return ABSENT
-    is_in_mm = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
     if measure.low is None or measure.high is None:
         interval_text = f"interval {measure.interval}"
-    elif is_in_mm:
+    elif is_length(measure.name):
         interval_text = minus(f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm")
     else:
         interval_text = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
-    value_text = (
-        minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm") if is_in_mm else percent(measure.value)
-    )
+    value_text = percent(measure.value)
+    if is_length(measure.name):
+        value_text = minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm")
     return MeasuredText(value_text, interval_text, count_text(measure))
+
+
+def is_length(measure_name: str) -> bool:
+    """Whether a measure is in millimetres; "border_within_10_mm" is a share."""
+    return measure_name.endswith("_mm") and not measure_name.startswith("border_within")
 
 
 def unitless_text(measure: Measure | None, digits: int = 3) -> MeasuredText:
@@ -63,28 +71,44 @@ def count_text(measure: Measure) -> str:
     return f"{measure.numerator:,.0f}/{measure.denominator:,}"
 
 
-def regions_text(names: Sequence[str], vocabulary: Vocabulary) -> str:
+def regions_text(region_names: Sequence[str], vocabulary: Vocabulary) -> str:
     """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none"
     for none."""
-    chain_indices = [
-        vocabulary.chain.index(region) for region in names if region in vocabulary.chain
-    ]
-    chain_names = [vocabulary.chain[chain_index] for chain_index in sorted(chain_indices)]
-    if len(chain_names) > 2 and max(chain_indices) - min(chain_indices) == len(chain_indices) - 1:
+    ranks = sorted(
+        vocabulary.chain.index(region) for region in region_names if region in vocabulary.chain
+    )
+    chain_names = [vocabulary.chain[rank] for rank in ranks]
+    if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
         chain_names = [f"{chain_names[0]} to {chain_names[-1]}"]
-    other_names = [region for region in names if region not in vocabulary.chain]
-    return ", ".join([*chain_names, *other_names]) or "none"
+    side_names = [region for region in region_names if region not in vocabulary.chain]
+    return ", ".join([*chain_names, *side_names]) or "none"
 
 
-def score_text(value: Any) -> str:
+def score_text(score: Any) -> str:
     """A validation loss with four decimals; a dash where there is none."""
-    return "–" if value is None else f"{float(value):.4f}"
+    if score is None:
+        return DASH
+    return f"{float(score):.4f}"
+
+
+def decimal_text(number: float | None) -> str:
+    """ "0.87": a number with two decimals; a dash where there is none."""
+    if number is None:
+        return DASH
+    return f"{number:.2f}"
+
+
+def whole_number_text(number: float | None) -> str:
+    """ "12,345": a count with its thousands marked; a dash where there is none."""
+    if number is None:
+        return DASH
+    return f"{number:,.0f}"
 
 
 def duration(seconds: Any) -> str:
     """ "48 s", "12 min", "3.4 h"; a dash where unknown."""
     if seconds is None:
-        return "–"
+        return DASH
     total_seconds = float(seconds)
     if total_seconds < 120:
         return f"{total_seconds:.3g}\N{NO-BREAK SPACE}s"
@@ -93,42 +117,55 @@ def duration(seconds: Any) -> str:
     return f"{total_seconds / 3600:.1f}\N{NO-BREAK SPACE}h"
 
 
-def configuration_text(values: Mapping[str, Any]) -> str:
-    """ "blocks 5 · convolutions 1 · separable no": a configuration on one line."""
+def configuration_text(level_by_axis: Mapping[str, Any]) -> str:
+    """ "blocks 5 · convolutions 1 · separable no": a configuration, a level for each axis, on one
+    line."""
     return " · ".join(
-        f"{name.replace('_', ' ')} {setting_text(value)}" for name, value in values.items()
+        f"{axis_name.replace('_', ' ')} {setting_text(level)}"
+        for axis_name, level in level_by_axis.items()
     )
 
 
+def is_or_are(count: float | None) -> str:
+    """The verb for so many things."""
+    if count == 1:
+        return "is"
+    return "are"
+
+
 def setting_text(value: Any) -> str:
-    """One setting as text, without the syntax of Python."""
+    """One setting as text, without the syntax of Python; a dash for None."""
+    if value is None:
+        return DASH
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return YES_OR_NO[value]
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):
         return ", ".join(setting_text(element) for element in value)
     if isinstance(value, Mapping):
         return configuration_text(value)
-    return "–" if value is None else str(value)
+    return str(value)
 
 
-def level_text(value: Any) -> str:
+def level_text(level: Any) -> str:
     """A level of an axis: "−3" with a minus sign; a word keeps its hyphen."""
-    return setting_text(value) if isinstance(value, str) else minus(setting_text(value))
+    if isinstance(level, str):
+        return level
+    return minus(setting_text(level))
 
 
-def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
-    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision
-    uses."""
+def usual_heights(heights: Sequence[Height | None], region_names: Sequence[str]) -> str:
+    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the usual height of each region, where the
+    decision uses it; "not used" if of none."""
     known_heights = [
         f"{region} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm"
-        for region, height in zip(names, heights, strict=False)
+        for region, height in zip(region_names, heights, strict=False)
         if height
     ]
     return ", ".join(known_heights) or "not used"
 
 
-def whole_mm(value: float) -> str:
+def whole_mm(height_mm: float) -> str:
     """Millimetres without decimals, with a minus sign, but no "−0"."""
-    return minus(f"{round(float(value))}")
+    return minus(f"{round(float(height_mm))}")

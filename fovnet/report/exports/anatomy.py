@@ -18,9 +18,9 @@ from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.originals import refuse_unanswered
 
-LEAST_HEIGHT_SHARE = (
-    0.8  # share of the height of all spans: a spine along a head is no spine acquisition
-)
+LEAST_HEIGHT_SHARE = 0.8
+"""A side region with less of the height of all spans gives no term: a spine along a head is no spine
+acquisition."""
 CORRECT_BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 
 
@@ -37,9 +37,9 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     """What a header says of the regions that a volume is said to show, and of no others.
 
     Beside the regions that it crosses, a side region such as spine gives the Body Part Examined if
-    its span has at least THROUGH of the height of all spans, as that of an acquisition of the
-    spine; otherwise they do.  Raises ModelError "export-unsure" for an answer that is not "ok", and
-    where these heights are in doubt; "export-none", "export-no-code".
+    its span has at least LEAST_HEIGHT_SHARE of the height of all spans, as that of an acquisition
+    of the spine; otherwise they do.  Raises ModelError "export-unsure" for an answer that is not
+    "ok", and where these heights are in doubt; "export-none", "export-no-code".
     """
     _refuse_unsure_or_empty(answer)
     shown_names = {span.region for span in answer.shown_spans}
@@ -47,27 +47,33 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     chain_names = [region for region in vocabulary.chain if region in shown_names]
     common_term = vocabulary.term(chain_names)
     concepts = []
-    names_with_own_concept = side_names
     if common_term:
         concepts.append(common_term)
     else:
-        names_with_own_concept = [*chain_names, *side_names]
-    for region in names_with_own_concept:
-        concept = vocabulary.concept(region)
-        if concept is None or not (concept.body_part or len(shown_names) > 1):
-            raise ModelError(
-                "export-no-code",
-                f"{answer.volume_id}: the region {region!r} lacks a SNOMED CT code or a Body Part "
-                "Examined. Give `sct` and `body_part` in the regions file.",
-            )
-        concepts.append(concept)
+        concepts += [_concept_of(answer, region, vocabulary) for region in chain_names]
+    concepts += [_concept_of(answer, region, vocabulary) for region in side_names]
+    body_part = ""
     if side_names and chain_names:
-        body_part = _body_part_of_side_region(answer, side_names, vocabulary) or (
-            common_term.body_part if common_term else ""
-        )
-    else:
-        body_part = concepts[0].body_part if len(concepts) == 1 else ""
+        body_part = _body_part_of_side_region(answer, side_names, vocabulary)
+        if common_term:
+            body_part = body_part or common_term.body_part
+    elif len(concepts) == 1:
+        body_part = concepts[0].body_part
     return Anatomy(body_part, tuple(concepts))
+
+
+def _concept_of(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> Term:
+    """The concept of one region.  Raises ModelError "export-no-code" if it has none, or if it is
+    the only region shown and has no Body Part Examined."""
+    concept = vocabulary.concept(region)
+    is_only_region = len(answer.shown_regions) == 1
+    if concept is None or (is_only_region and not concept.body_part):
+        raise ModelError(
+            "export-no-code",
+            f"{answer.volume_id}: the region {region!r} lacks a SNOMED CT code or a Body Part "
+            "Examined. Give `sct` and `body_part` in the regions file.",
+        )
+    return concept
 
 
 def _refuse_unsure_or_empty(answer: StoredAnswer) -> None:
@@ -91,8 +97,9 @@ def _refuse_unsure_or_empty(answer: StoredAnswer) -> None:
 def _body_part_of_side_region(
     answer: StoredAnswer, side_names: list[str], vocabulary: Vocabulary
 ) -> str:
-    """The Body Part Examined of the first side region that goes THROUGH the volume; "" if none
-    does."""
+    """The Body Part Examined of the first side region whose span has at least LEAST_HEIGHT_SHARE of
+    the height of all spans; "" if none has.  Raises ModelError "export-unsure" where the heights
+    are in doubt."""
     if not answer.are_extents_sure:
         raise ModelError(
             "export-unsure",
@@ -101,10 +108,11 @@ def _body_part_of_side_region(
         )
     spans = answer.shown_spans
     height_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
-    regions_through = {
+    tall_regions = {
         span.region for span in spans if span.to_mm - span.from_mm >= LEAST_HEIGHT_SHARE * height_mm
     }
-    terms_of_regions_through = [
-        vocabulary.concept(side_name) for side_name in side_names if side_name in regions_through
-    ]
-    return next((term.body_part for term in terms_of_regions_through if term is not None), "")
+    for side_name in side_names:
+        concept = vocabulary.concept(side_name)
+        if side_name in tall_regions and concept is not None:
+            return concept.body_part
+    return ""

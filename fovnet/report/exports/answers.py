@@ -26,8 +26,9 @@ class StoredAnswer:
     confidence        None where it is not told: the best guess is not sure, or the volume was
                       refused
     images            None if the source was not DICOM
-    model             identity of the ensemble and its rule
-    file              fingerprint of the files when read, from `fovnet.decision.earlier_answers`
+    model_identity    of the ensemble and its rule
+    fovnet_version    that answered it
+    file_record       fingerprint of the files when read, from `fovnet.decision.earlier_answers`
     statements        what is said of each region; empty where nothing was said region by region
     are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends
                       included
@@ -40,20 +41,20 @@ class StoredAnswer:
     spans: tuple[StoredSpan, ...]
     confidence: float | None
     images: Images | None
-    model: str
-    version: str
-    file: Mapping[str, Any] | None = None
+    model_identity: str
+    fovnet_version: str
+    file_record: Mapping[str, Any] | None = None
     statements: tuple[Statement, ...] = ()
     are_extents_sure: bool = True
 
     @property
     def shown_spans(self) -> tuple[StoredSpan, ...]:
         """The spans of the regions that are said to be shown; without statements, all of them."""
-        shown_regions = self.shows
+        shown_regions = self.shown_regions
         return tuple(span for span in self.spans if span.region in shown_regions)
 
     @property
-    def shows(self) -> frozenset[str]:
+    def shown_regions(self) -> frozenset[str]:
         """The regions that are said to be shown; without statements, those of all spans."""
         if not self.statements:
             return frozenset(span.region for span in self.spans)
@@ -69,24 +70,27 @@ class StoredAnswer:
         return probability_by_region.get(span.region, span.confidence)
 
     def sure_confidence(self, span: StoredSpan) -> float | None:
-        """Of a span; None where its region is not surely shown."""
-        sure_regions = self.shows if self.statements or self.status == "ok" else frozenset()
-        return span.confidence if span.region in sure_regions else None
+        """The confidence of a span; None where its region is not surely shown."""
+        is_guess = not self.statements and self.status != "ok"
+        if is_guess or span.region not in self.shown_regions:
+            return None
+        return span.confidence
 
     def identity(self) -> tuple[object, ...]:
         """What distinguishes this answer from any other on the same images: model, version, status,
         every span, and what is said of each region."""
-        span_texts = [
+        identifying_texts = [
             f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}"
             for span in self.spans
         ]
-        statement_texts = [
+        identifying_texts += [
             f"{statement.region} {statement.answer} {statement.probability:.4f}"
             for statement in self.statements
         ]
         # an answer without statements keeps the UIDs that it always had
-        doubt_texts = ["extents unsure"] if statement_texts and not self.are_extents_sure else []
-        return self.model, self.version, self.status, *span_texts, *statement_texts, *doubt_texts
+        if self.statements and not self.are_extents_sure:
+            identifying_texts.append("extents unsure")
+        return self.model_identity, self.fovnet_version, self.status, *identifying_texts
 
     def images_of(self, span: StoredSpan) -> Images | None:
         """The source images of a span: those of its slices if each slice is an image, otherwise
@@ -104,39 +108,51 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
     other classes than the vocabulary.
     """
     answer_jsons = read_answer_facts(folder, REQUIRED_KEYS)
-    expected_classes = None if vocabulary is None else vocabulary.classes
-    for answer_json in answer_jsons:
-        answered_classes = tuple(answer_json.get("classes") or ())
-        if expected_classes and answered_classes and answered_classes != expected_classes:
-            raise CollectionError(
-                "answers-other-regions",
-                f"{folder}: {answer_json['volume_id']} was answered with the classes "
-                f"{', '.join(answered_classes)}, but --regions has {', '.join(expected_classes)}; give the "
-                "--regions of its ensemble",
-            )
+    if vocabulary is not None:
+        for answer_json in answer_jsons:
+            _refuse_other_classes(folder, answer_json, vocabulary.classes)
     return [answer_from_facts(answer_json) for answer_json in answer_jsons]
+
+
+def _refuse_other_classes(
+    folder: Path, answer_json: Mapping[str, Any], expected_classes: tuple[str, ...]
+) -> None:
+    """Raises CollectionError "answers-other-regions" if an answer names other classes."""
+    answered_classes = tuple(answer_json.get("classes") or ())
+    if answered_classes and answered_classes != expected_classes:
+        raise CollectionError(
+            "answers-other-regions",
+            f"{folder}: {answer_json['volume_id']} was answered with the classes "
+            f"{', '.join(answered_classes)}, but --regions has {', '.join(expected_classes)}; give the "
+            "--regions of its ensemble",
+        )
 
 
 def answer_from_facts(answer_json: Mapping[str, Any]) -> StoredAnswer:
     """The answer that a volume's JSON holds."""
-    image_references = answer_json.get("images")
-    spans = spans_in(answer_json.get("spans") or ())
     return StoredAnswer(
-        answer_json["volume_id"],
-        Path(answer_json["path"]),
-        answer_json["status"],
-        answer_json["message"],
-        tuple(spans),
-        answer_json["rows"][0].get("volume_confidence"),
-        image_references
-        and Images(
-            image_references["axis"],
-            tuple(image_references["sop_instance_uid"]),
-            tuple(image_references["frame"]),
-        ),
-        answer_json["model"],
-        answer_json["fovnet"]["version"],
-        answer_json.get("file"),
-        tuple(map(statement_in, answer_json.get("statements") or ())),
-        answer_json.get("extents_sure", answer_json["status"] == "ok"),
+        volume_id=answer_json["volume_id"],
+        path=Path(answer_json["path"]),
+        status=answer_json["status"],
+        message=answer_json["message"],
+        spans=tuple(spans_in(answer_json.get("spans") or ())),
+        confidence=answer_json["rows"][0].get("volume_confidence"),
+        images=_images_in(answer_json),
+        model_identity=answer_json["model"],
+        fovnet_version=answer_json["fovnet"]["version"],
+        file_record=answer_json.get("file"),
+        statements=tuple(map(statement_in, answer_json.get("statements") or ())),
+        are_extents_sure=answer_json.get("extents_sure", answer_json["status"] == "ok"),
+    )
+
+
+def _images_in(answer_json: Mapping[str, Any]) -> Images | None:
+    """The images that an answer was predicted from; None if they were not DICOM."""
+    image_references = answer_json.get("images")
+    if not image_references:
+        return None
+    return Images(
+        image_references["axis"],
+        tuple(image_references["sop_instance_uid"]),
+        tuple(image_references["frame"]),
     )

@@ -12,7 +12,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -61,42 +62,54 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     _refuse_other_dataset(folder / DESCRIPTION_FILE)
     uri_by_dataset_name = _earlier_dataset_links(folder)
     name_by_dataset_root = _dataset_names(answers, folder, uri_by_dataset_name)
+    uri_by_dataset_name |= {
+        dataset_name: _relative_uri(dataset_root, folder)
+        for dataset_root, dataset_name in name_by_dataset_root.items()
+    }
+    for shared_path in _shared_paths(answers):
+        _remove_earlier_sidecar(folder / shared_path, {answer.volume_id for answer in answers})
+    _ignore_sidecars(folder / ".bidsignore")
+    if not (folder / "README").exists():  # an existing one is kept
+        write_text(folder / "README", README.format(version=__version__))
+    written_sidecars = [
+        _write_json(folder / path, sidecar_facts(answer, vocabulary, name_by_dataset_root))
+        for path, answer in zip(_sidecar_paths(answers), answers, strict=True)
+    ]
     description: dict[str, Any] = {
         "Name": "fovnet: body regions",
         "BIDSVersion": BIDS_VERSION,
         "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }
-    uri_by_dataset_name |= {
-        dataset_name: _relative_uri(dataset_root, folder)
-        for dataset_root, dataset_name in name_by_dataset_root.items()
-    }
     if uri_by_dataset_name:
         description["DatasetLinks"] = uri_by_dataset_name
-    answer_count_by_path = Counter(map(sidecar, answers))
-    bids_subjects = {sidecar(answer).parts[0] for answer in answers if _bids_name(answer)}
-    sidecar_paths = []
-    for answer in answers:
-        path = sidecar(answer)
-        has_own_subject = bool(_bids_name(answer)) or path.parts[0] not in bids_subjects
-        has_own_path = answer_count_by_path[path] == 1 and has_own_subject
-        sidecar_paths.append(sidecar(answer, has_own_path=has_own_path))
-    for path, answer_count in answer_count_by_path.items():
-        if answer_count > 1:
-            _remove_earlier_sidecar(folder / path, {answer.volume_id for answer in answers})
-    _ignore_sidecars(folder / ".bidsignore")
-    if not (folder / "README").exists():  # an existing one is kept
-        write_text(folder / "README", README.format(version=__version__))
-    written_sidecars = [
-        _write_json(folder / path, sidecar_facts(answer, vocabulary, name_by_dataset_root))
-        for path, answer in zip(sidecar_paths, answers, strict=True)
-    ]
     return [_write_json(folder / DESCRIPTION_FILE, description), *written_sidecars]
+
+
+def _shared_paths(answers: Sequence[StoredAnswer]) -> list[Path]:
+    """The paths of sidecars that several answers would have."""
+    answer_count_by_path = Counter(map(sidecar_path, answers))
+    return [path for path, answer_count in answer_count_by_path.items() if answer_count > 1]
+
+
+def _sidecar_paths(answers: Sequence[StoredAnswer]) -> list[Path]:
+    """The path of each answer's sidecar, all different."""
+    shared_paths = _shared_paths(answers)
+    bids_subjects = {sidecar_path(answer).parts[0] for answer in answers if _bids_name(answer)}
+    paths = []
+    for answer in answers:
+        path = sidecar_path(answer)
+        has_own_subject = bool(_bids_name(answer)) or path.parts[0] not in bids_subjects
+        has_own_path = has_own_subject and path not in shared_paths
+        paths.append(sidecar_path(answer, has_own_path=has_own_path))
+    return paths
 
 
 def _ignore_sidecars(path: Path) -> None:
     """Adds IGNORE_LINE to a .bidsignore; other lines stay."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = []
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines()
     other_lines = [line for line in lines if line.strip() != IGNORE_LINE]
     write_text(path, "\n".join([*other_lines, IGNORE_LINE]) + "\n", keep_same=True)
 
@@ -116,15 +129,11 @@ def _relative_uri(root: Path, folder: Path) -> str:
 
 
 def _earlier_dataset_links(folder: Path) -> dict[str, str]:
-    """The DatasetLinks of an earlier export into the folder, whose sidecars are kept; {} without
-    one."""
+    """The DatasetLinks of an earlier export into the folder, whose sidecars are kept: a URI by the
+    name of each data set; {} without one."""
     try:
-        return {
-            str(dataset_name): str(uri)
-            for dataset_name, uri in read_json(folder / DESCRIPTION_FILE)
-            .get("DatasetLinks", {})
-            .items()
-        }
+        earlier_links = read_json(folder / DESCRIPTION_FILE).get("DatasetLinks", {})
+        return {str(dataset_name): str(uri) for dataset_name, uri in earlier_links.items()}
     except (OSError, ValueError, AttributeError):
         return {}
 
@@ -132,27 +141,26 @@ def _earlier_dataset_links(folder: Path) -> dict[str, str]:
 def _dataset_names(
     answers: Sequence[StoredAnswer], folder: Path, uri_by_dataset_name: Mapping[str, str]
 ) -> dict[Path, str]:
-    """A name for every BIDS data set with images: its existing name, otherwise the next free one of
-    `raw`, `raw2` and so on."""
-    dataset_name_by_uri = {
-        uri: free_candidate for free_candidate, uri in uri_by_dataset_name.items()
-    }
+    """A name for every BIDS data set with images, by its root: its existing name, otherwise the
+    next free one of `raw`, `raw2` and so on."""
+    name_by_uri = {uri: dataset_name for dataset_name, uri in uri_by_dataset_name.items()}
+    dataset_roots = {_dataset_with(answer.path) for answer in answers}
     name_by_dataset_root: dict[Path, str] = {}
-    for dataset_root in sorted(
-        {dataset_root for answer in answers if (dataset_root := _dataset_with(answer.path))}
-    ):
-        used_names = {*dataset_name_by_uri.values(), *name_by_dataset_root.values()}
-        candidates = chain(["raw"], (f"raw{name_number}" for name_number in count(2)))
-        free_name = next(
-            free_candidate for free_candidate in candidates if free_candidate not in used_names
-        )
-        name_by_dataset_root[dataset_root] = dataset_name_by_uri.get(
-            _relative_uri(dataset_root, folder), free_name
-        )
+    for dataset_root in sorted(filter(None, dataset_roots)):
+        earlier_name = name_by_uri.get(_relative_uri(dataset_root, folder))
+        used_names = {*uri_by_dataset_name, *name_by_dataset_root.values()}
+        name_by_dataset_root[dataset_root] = earlier_name or _free_name(used_names)
     return name_by_dataset_root
 
 
+def _free_name(used_names: Collection[str]) -> str:
+    """The first of `raw`, `raw2`, `raw3` and so on that is not used."""
+    candidates = chain(["raw"], (f"raw{number}" for number in count(2)))
+    return next(candidate for candidate in candidates if candidate not in used_names)
+
+
 def _source_uri(path: Path, name_by_dataset_root: Mapping[Path, str]) -> str:
+    """The BIDS URI of an image in a BIDS data set, otherwise its file name."""
     dataset_root = _dataset_with(path)
     if dataset_root is None:
         return path.name
@@ -186,19 +194,22 @@ def _refuse_other_dataset(path: Path) -> None:
 
 
 def _bids_name(answer: StoredAnswer) -> re.Match[str] | None:
-    """The entities and suffix of a BIDS file name; None for any other name."""
-    return (
-        BIDS_NAME.fullmatch(answer.path.name.split(".")[0]) if "#" not in answer.path.name else None
-    )
-
-
-def sidecar(answer: StoredAnswer, *, has_own_path: bool = True) -> Path:
-    """Path of an answer's JSON in the derivative; a unique one if another answer has the same path.
+    """The entities and suffix of a BIDS file name; None for any other name.
 
     One series of several in a folder or archive (a path with #) does not have the BIDS name of that
     folder or archive.
     """
-    bids_name = _bids_name(answer) if has_own_path else None
+    if "#" in answer.path.name:
+        return None
+    return BIDS_NAME.fullmatch(answer.path.name.split(".")[0])
+
+
+def sidecar_path(answer: StoredAnswer, *, has_own_path: bool = True) -> Path:
+    """Path of an answer's JSON in the derivative; a unique one if another answer has the same
+    path."""
+    bids_name = None
+    if has_own_path:
+        bids_name = _bids_name(answer)
     data_type = "anat"
     if bids_name:
         entities = bids_name["entities"]
@@ -210,12 +221,12 @@ def sidecar(answer: StoredAnswer, *, has_own_path: bool = True) -> Path:
         suffix = "MR"
         if not has_own_path:
             entities += hashlib.sha256(answer.volume_id.encode()).hexdigest()[:8]
-    sidecar_folder = Path(entities.partition("_")[0])
+    subject_folder = Path(entities.partition("_")[0])
     session_match = SESSION.search(entities)
     if session_match:
-        sidecar_folder /= f"ses-{session_match[1]}"
+        subject_folder /= f"ses-{session_match[1]}"
     stem_without_desc = re.sub("_desc-[A-Za-z0-9+]+", "", entities)
-    return sidecar_folder / data_type / f"{stem_without_desc}_desc-fovnet_{suffix}.json"
+    return subject_folder / data_type / f"{stem_without_desc}_desc-fovnet_{suffix}.json"
 
 
 def sidecar_facts(
@@ -227,43 +238,46 @@ def sidecar_facts(
     `FovnetAnswers` has for each region `answer` (yes, no or unsure) and `probability`, where the
     answer was given region by region; `BodyPartDetails` are then the spans of the yes alone.
     """
-    try:
+    facts: dict[str, Any] = {}
+    with suppress(ModelError):  # of regions that are not sure, or have no term
         body_part = anatomy_of(answer, vocabulary).body_part
-    except ModelError:
-        body_part = ""
+        if body_part:
+            facts["BodyPart"] = body_part
     span_texts = [
         f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans
     ]
-    statement_by_region = {
-        statement.region: {"answer": statement.answer, "probability": statement.probability}
-        for statement in answer.statements
-    }
-    extents_field = {}
-    if answer.status != "refused":
-        extents_field["FovnetExtents"] = "sure" if answer.are_extents_sure else "unsure"
-    return {
-        **({"BodyPart": body_part} if body_part else {}),
-        **({"BodyPartDetails": "; ".join(span_texts)} if span_texts else {}),
+    if span_texts:
+        facts["BodyPartDetails"] = "; ".join(span_texts)
+    facts |= {
         "Sources": [_source_uri(answer.path, name_by_dataset_root)],
         "FovnetVolume": answer.volume_id,
         "FovnetStatus": answer.status,
         "FovnetMessage": answer.message,
         "FovnetConfidence": answer.confidence,
-        **({"FovnetAnswers": statement_by_region} if statement_by_region else {}),
-        **extents_field,
-        "FovnetSpans": [
-            {
-                "region": span.region,
-                "first_slice": span.first_slice,
-                "last_slice": span.last_slice,
-                "from_mm": span.from_mm,
-                "to_mm": span.to_mm,
-                "confidence": answer.sure_confidence(span),
-            }
-            for span in answer.spans
-        ],
     }
+    if answer.statements:
+        facts["FovnetAnswers"] = {
+            statement.region: {"answer": statement.answer, "probability": statement.probability}
+            for statement in answer.statements
+        }
+    if answer.status != "refused":
+        facts["FovnetExtents"] = "unsure"
+        if answer.are_extents_sure:
+            facts["FovnetExtents"] = "sure"
+    facts["FovnetSpans"] = [
+        {
+            "region": span.region,
+            "first_slice": span.first_slice,
+            "last_slice": span.last_slice,
+            "from_mm": span.from_mm,
+            "to_mm": span.to_mm,
+            "confidence": answer.sure_confidence(span),
+        }
+        for span in answer.spans
+    ]
+    return facts
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> Path:
+    """Writes an indented JSON, atomically; returns its path."""
     return write_text(path, json.dumps(content, indent=2) + "\n", keep_same=True)

@@ -11,7 +11,7 @@ C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -40,10 +40,10 @@ from fovnet.report.exports.originals import (
     UTF_8,
     Original,
     despite_header,
+    ignore_note,
     image_keys,
     images_answered,
     originals_of,
-    say_nothing,
 )
 from fovnet.volume.collection.body_part import find_regions_of_text
 from fovnet.volume.dicom.address import split_address
@@ -63,6 +63,7 @@ SIDE_ATTRIBUTES = ("Laterality", "ImageLaterality")
 STRUCTURE_SEQUENCE = "PrimaryAnatomicStructureSequence"
 PAIRED_TERMS = ("LOWERLIMB", "PELVISLOWEXTREMT")
 """Terms for paired parts: their series must have a Laterality, empty if unknown (Type 2C)."""
+LATERALITY_BY_PAIRED = {True: "B", False: "U"}  # both, unpaired
 WRITER_ELEMENTS = (
     "ImplementationClassUID",
     "ImplementationVersionName",
@@ -72,22 +73,19 @@ WRITER_ELEMENTS = (
 pydicom."""
 
 
-def refuse_beside_sources(answers: Path, folder: Path) -> None:
-    """Raises ConfigError "copies-beside-sources" if `folder` holds a source or is inside one,
-    sources of refused volumes included: copies written there would be read as sources, or replace
-    one."""
+def refuse_beside_sources(answers_folder: Path, folder: Path) -> None:
+    """Raises ConfigError "copies-beside-sources" if `folder` holds a source of these answers or is
+    inside one, sources of refused volumes included: copies written there would be read as sources,
+    or replace one."""
     # Path.resolve and is_dir raise on circular links or without permission
     real_folder = Path(os.path.realpath(folder))
-    for answer in read_answers(answers):
+    for answer in read_answers(answers_folder):
         source_path = Path(os.path.realpath(split_address(answer.path)[0]))
-        shared_folders = {real_folder, Path(os.path.realpath(folder / answer.volume_id))} & {
-            source_path,
-            *source_path.parents,
-        }
-        overlaps_with_source = shared_folders or (
-            os.path.isdir(source_path) and source_path in real_folder.parents  # noqa: PTH112
-        )
-        if overlaps_with_source and (answer.images is not None or answer.status == "refused"):
+        volume_folder = Path(os.path.realpath(folder / answer.volume_id))
+        holds_source = {real_folder, volume_folder} & {source_path, *source_path.parents}
+        is_inside_source = os.path.isdir(source_path) and source_path in real_folder.parents  # noqa: PTH112
+        is_dicom_or_refused = answer.images is not None or answer.status == "refused"
+        if is_dicom_or_refused and (holds_source or is_inside_source):
             raise ConfigError(
                 "copies-beside-sources",
                 f"--out {folder}: overlaps with the sources in {answer.path}, and the copies would "
@@ -100,12 +98,12 @@ def write_copies(
     answer: StoredAnswer,
     vocabulary: Vocabulary,
     folder: Path,
-    tell: Callable[[str], None] = say_nothing,
+    report_note: Callable[[str], None] = ignore_note,
 ) -> list[Path]:
     """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier
     answer are removed.
 
-    `tell` is told of regions that no Body Part Examined names together.  Raises ModelError
+    `report_note` is told of regions that no Body Part Examined names together.  Raises ModelError
     "export-unsure" for an answer that is not "ok", as a guess must not change a header, and for one
     whose term depends on doubtful heights; "export-none" for one without a region;
     "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
@@ -126,13 +124,13 @@ def write_copies(
         refuse_other_series(path, sources[0].header)
     with _removing_copies_on_refusal(volume_folder):
         for source in sources:
-            _refuse_other_places(answer, source)
+            _refuse_other_positions(answer, source)
         copies = [
             Copy(answer, source, _is_header_overruled(answer, source, vocabulary), anatomy)
             for source in sources
         ]
-        copy_uids = [copy.uid for copy in copies]  # the series is that of all of them
-        series_uid = uid_for("copy-series", *copy_uids)
+        copy_uids = [copy.uid for copy in copies]
+        series_uid = uid_for("copy-series", *copy_uids)  # that of all of them
         paths = [
             volume_folder / f"{copy_number:04d}.dcm" for copy_number in range(1, len(copies) + 1)
         ]
@@ -140,8 +138,8 @@ def write_copies(
             copy.write(path, uid, series_uid)
     _remove_other_copies(volume_folder, paths)
     if not anatomy.body_part:
-        shown_regions = [region for region in vocabulary.classes if region in answer.shows]
-        tell(
+        shown_regions = [region for region in vocabulary.classes if region in answer.shown_regions]
+        report_note(
             f"with {join_names(shown_regions)}, which no Body Part Examined names together: it is "
             "empty in the copies, and their Anatomic Region Sequence has an item for each"
         )
@@ -152,12 +150,12 @@ def write_copies(
 class Copy:
     """One object whose copy says another anatomy.
 
-    overruled  whether its header named another part of the body
+    is_header_overruled  whether its header named another part of the body
     """
 
     answer: StoredAnswer
     source: Original
-    overruled: bool
+    is_header_overruled: bool
     anatomy: Anatomy
 
     @property
@@ -172,23 +170,22 @@ class Copy:
         refuse_foreign(path)
         with despite_header(self.answer, "that cannot be copied"):
             dataset = self._dataset_of_copy()
-            dataset.OriginalAttributesSequence[-1].AttributeModificationDateTime = _change_time(
-                path, uid
-            )
+            last_change = dataset.OriginalAttributesSequence[-1]
+            last_change.AttributeModificationDateTime = _change_time(path, uid)
             dataset.SeriesInstanceUID = series_uid
             dataset.SOPInstanceUID = uid
             dataset.file_meta.MediaStorageSOPInstanceUID = uid
             dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
-            for writer_element in WRITER_ELEMENTS:
-                dataset.file_meta.pop(writer_element, None)
+            for element_name in WRITER_ELEMENTS:
+                dataset.file_meta.pop(element_name, None)
             return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
 
     def _dataset_of_copy(self) -> Any:
         """The source with the copy's anatomy, and still its own UIDs."""
         with despite_header(self.answer, "that cannot be copied"):
-            dataset = read_dataset(self.source.item, with_pixels=True)
+            dataset = read_dataset(self.source.dicom_object, with_pixels=True)
             set_transfer_syntax(dataset)
-            _relabel_dataset(dataset, self.anatomy, is_header_overruled=self.overruled)
+            _relabel_dataset(dataset, self.anatomy, is_header_overruled=self.is_header_overruled)
             return dataset
 
 
@@ -202,45 +199,45 @@ def _removing_copies_on_refusal(volume_folder: Path) -> Iterator[None]:
         raise
 
 
-def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
+def _refuse_other_positions(answer: StoredAnswer, source: Original) -> None:
     """Raises ModelError "export-other-places" if an object has frames at other positions than those
     answered.
 
     Other echoes, phases and b-values at the same positions show the same anatomy; another table
     position does not, and the header applies to all frames.
     """
-    frame_groups = (
-        source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
-    )
-    plane_positions = [frame_group.get("PlanePositionSequence") for frame_group in frame_groups]
-    place_by_frame = [_plane_position_mm(plane_position) for plane_position in plane_positions]
-    answered_places = {
-        place_by_frame[frame_number - 1]
+    if not source.frames:  # a single image
+        return
+    frame_groups = source.header.get("PerFrameFunctionalGroupsSequence", [])
+    positions = [_position_mm(frame_group) for frame_group in frame_groups]
+    answered_positions = {
+        positions[frame_number - 1]
         for frame_number in source.frames
-        if frame_number <= len(place_by_frame)
+        if frame_number <= len(positions)
     }
-    other_places = [place_mm for place_mm in place_by_frame if place_mm not in answered_places]
-    if other_places:
+    outside_count = sum(position not in answered_positions for position in positions)
+    if outside_count:
         raise ModelError(
             "export-other-places",
-            f"{source.item}: {len(other_places)} of its {len(place_by_frame)} frames are outside "
+            f"{source.dicom_object}: {outside_count} of its {len(positions)} frames are outside "
             f"{answer.volume_id}, but the header applies to all. Split it into one object per "
             "volume, and predict those.",
         )
 
 
-def _plane_position_mm(position: Any) -> tuple[float, ...]:
-    """(x, y, z) of the plane of a frame, to a tenth of a millimetre; () where it is not told."""
-    if not position:
+def _position_mm(frame_group: Any) -> tuple[float, ...]:
+    """(x, y, z) of the plane of a frame, to a tenth of a millimetre, from its functional groups; ()
+    where it is not told."""
+    plane_position = frame_group.get("PlanePositionSequence")
+    if not plane_position:
         return ()
-    return tuple(
-        round(float(coordinate_mm), 1)
-        for coordinate_mm in position[0].get("ImagePositionPatient") or ()
-    )
+    coordinates_mm = plane_position[0].get("ImagePositionPatient") or ()
+    return tuple(round(float(coordinate_mm), 1) for coordinate_mm in coordinates_mm)
 
 
 def _withdraw_copies(volume_folder: Path, answer: StoredAnswer) -> None:
-    """As `withdraw`, for the copies in a volume's folder and unfinished ones."""
+    """Removes the copies in a volume's folder, unfinished ones too, as its answer is no longer
+    valid.  Raises ModelError "export-stays" as `withdraw`."""
     clear_unfinished(volume_folder, name=COPY_NAMES)
     withdraw(sorted(volume_folder.glob(COPY_NAMES)), answer.path)
 
@@ -260,7 +257,7 @@ def _is_header_overruled(answer: StoredAnswer, source: Original, vocabulary: Voc
     header_regions = find_regions_of_text(
         str(source.header.get("BodyPartExamined") or ""), vocabulary
     )
-    return not header_regions or not set(header_regions) <= answer.shows
+    return not header_regions or not set(header_regions) <= answer.shown_regions
 
 
 def _change_time(path: Path, uid: str) -> str:
@@ -283,17 +280,42 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: boo
     If `is_header_overruled`, as the header named another part of the body, laterality and structures are
     removed too: a head has no left one.
     """
+    _ensure_letters(dataset, anatomy)
+    removed_names: tuple[str, ...] = ()
+    if is_header_overruled:
+        removed_names = (*SIDE_ATTRIBUTES, STRUCTURE_SEQUENCE)
+    _record_former_values(dataset, [*CHANGED_ATTRIBUTES, *removed_names, *_anatomy_groups(dataset)])
+    dataset.BodyPartExamined = anatomy.body_part
+    for attribute_name in removed_names:
+        dataset.pop(attribute_name, None)
+    is_paired = anatomy.body_part in PAIRED_TERMS
+    if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
+        dataset.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
+        # Type 2C: dciodvfy asks for it without a Body Part Examined too
+        needs_side = is_paired or not anatomy.body_part
+        if needs_side and not any(name in dataset for name in SIDE_ATTRIBUTES):
+            dataset.Laterality = ""
+    for frame_anatomy in _frame_anatomies(dataset):
+        frame_anatomy.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
+        if is_header_overruled or "FrameLaterality" not in frame_anatomy:
+            frame_anatomy.FrameLaterality = LATERALITY_BY_PAIRED[is_paired]
+            frame_anatomy.pop(STRUCTURE_SEQUENCE, None)
+
+
+def _ensure_letters(dataset: Any, anatomy: Anatomy) -> None:
+    """Sets UTF-8 where the character set of the source may lack letters of the concepts, for which
+    pydicom would write "?"."""
     concept_meanings = "".join(concept.meaning for concept in anatomy.concepts)
-    if (
-        not concept_meanings.isascii()
-        and dataset.get("SpecificCharacterSet") not in CHARACTER_SETS_WITH_ALL_LETTERS
-    ):
-        # pydicom would write "?" for characters missing from the source's set
+    has_all_letters = dataset.get("SpecificCharacterSet") in CHARACTER_SETS_WITH_ALL_LETTERS
+    if not concept_meanings.isascii() and not has_all_letters:
         dataset.decode()
         dataset.SpecificCharacterSet = UTF_8
+
+
+def _record_former_values(dataset: Any, attribute_names: Iterable[str]) -> None:
+    """Adds the present values of these attributes to the Original Attributes Sequence."""
     former_values = Dataset()
-    removed_names = (*SIDE_ATTRIBUTES, STRUCTURE_SEQUENCE) if is_header_overruled else ()
-    for attribute_name in (*CHANGED_ATTRIBUTES, *removed_names, *_anatomy_groups(dataset)):
+    for attribute_name in attribute_names:
         if attribute_name in dataset:
             former_values.add(deepcopy(dataset[attribute_name]))
     attribute_change = Dataset()
@@ -304,36 +326,16 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: boo
     dataset.OriginalAttributesSequence = Sequence(
         [*dataset.get("OriginalAttributesSequence", []), attribute_change]
     )
-    dataset.BodyPartExamined = anatomy.body_part
-    for attribute_name in removed_names:
-        dataset.pop(attribute_name, None)
-    is_paired = anatomy.body_part in PAIRED_TERMS
-    if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
-        dataset.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
-        # Type 2C: dciodvfy asks for it without a Body Part Examined too
-        if (is_paired or not anatomy.body_part) and not any(
-            attribute_name in dataset for attribute_name in SIDE_ATTRIBUTES
-        ):
-            dataset.Laterality = ""
-    for frame_anatomy in _frame_anatomies(dataset):
-        frame_anatomy.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
-        if is_header_overruled or "FrameLaterality" not in frame_anatomy:
-            frame_anatomy.FrameLaterality = "B" if is_paired else "U"
-            frame_anatomy.pop(STRUCTURE_SEQUENCE, None)
 
 
 def _anatomy_groups(dataset: Any) -> list[str]:
     """The name of the functional groups whose Frame Anatomy is changed, those of frames before the
     shared ones; [] if there is none."""
-    possible_group_names = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
-    return [
-        group_name
-        for group_name in possible_group_names
-        if any(
-            "FrameAnatomySequence" in functional_group
-            for functional_group in dataset.get(group_name) or []
-        )
-    ][:1]
+    for group_name in ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence"):
+        functional_groups = dataset.get(group_name) or []
+        if any("FrameAnatomySequence" in group for group in functional_groups):
+            return [group_name]
+    return []
 
 
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:
@@ -352,8 +354,9 @@ def _frame_anatomies(dataset: Any) -> Iterator[Any]:
 
 
 def _region_item(term: Term) -> Any:
-    concept_item = Dataset()
-    concept_item.CodeValue = term.sct
-    concept_item.CodingSchemeDesignator = "SCT"
-    concept_item.CodeMeaning = term.meaning
-    return concept_item
+    """The item of an Anatomic Region Sequence for a term."""
+    code_item = Dataset()
+    code_item.CodeValue = term.sct
+    code_item.CodingSchemeDesignator = "SCT"
+    code_item.CodeMeaning = term.meaning
+    return code_item

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydicom import dcmread
 
@@ -13,6 +13,13 @@ from fovnet.errors import FovnetError, ModelError
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import without_warnings
 from fovnet.volume.dicom.survey import survey
+
+
+class StudyAndSeries(NamedTuple):
+    """The UIDs of a series and of its study."""
+
+    study_uid: str
+    series_uid: str
 
 
 def refuse_foreign(path: Path) -> None:
@@ -43,27 +50,26 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
     Raises ModelError "export-stays", and removes none, if one was made from other images, or this
     cannot be determined: it may belong to another volume of the same name.
     """
-    paths_with_series = [
-        (path, earlier_series)
-        for path in paths
-        if (earlier_series := source_series(path)) is not None
-    ]
-    present_series = _studies_and_series_at(source) if paths_with_series else set()
-    for path, earlier_series in paths_with_series:
-        if earlier_series not in present_series:
+    series_by_path = {path: source_series(path) for path in paths}
+    our_paths = [path for path, series in series_by_path.items() if series is not None]
+    if not our_paths:
+        return
+    present_series = _studies_and_series_at(source)
+    for path in our_paths:
+        if series_by_path[path] not in present_series:
             raise ModelError(
                 "export-stays",
                 f"{path}: exists, is about a volume of the same name, and {source} has no answer "
                 "to replace it; remove it if it is about that volume, otherwise give each batch "
                 "its own --out.",
             )
-    for path, _ in paths_with_series:
+    for path in our_paths:
         path.unlink()
 
 
-def source_series(path: Path) -> tuple[str, str] | None:
-    """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any
-    other file."""
+def source_series(path: Path) -> StudyAndSeries | None:
+    """The series of the source images of a report or copy that fovnet wrote; None for any other
+    file."""
     if not path.exists() or not is_our_dicom(path):
         return None
     with without_warnings():
@@ -79,27 +85,30 @@ def source_series(path: Path) -> tuple[str, str] | None:
         if header.get("CurrentRequestedProcedureEvidenceSequence"):
             return _study_and_series(header)
         values_before_change = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
-        return str(header.get("StudyInstanceUID")), str(
-            values_before_change.get("SeriesInstanceUID")
+        return StudyAndSeries(
+            str(header.get("StudyInstanceUID")),
+            str(values_before_change.get("SeriesInstanceUID")),
         )
 
 
-def _study_and_series(header: Any) -> tuple[str, str]:
-    """(study, series) UIDs of an image, or of the images that a report refers to."""
+def _study_and_series(header: Any) -> StudyAndSeries:
+    """The series of an image, or of the images that a report refers to."""
+    series_item = header
     evidence_sequence = header.get("CurrentRequestedProcedureEvidenceSequence")
-    series_item = evidence_sequence[0].ReferencedSeriesSequence[0] if evidence_sequence else header
-    return str(header.get("StudyInstanceUID")), str(series_item.get("SeriesInstanceUID"))
+    if evidence_sequence:
+        series_item = evidence_sequence[0].ReferencedSeriesSequence[0]
+    return StudyAndSeries(
+        str(header.get("StudyInstanceUID")), str(series_item.get("SeriesInstanceUID"))
+    )
 
 
-def _studies_and_series_at(source: Path) -> set[tuple[str, str]]:
-    """(study, series) UIDs of all series at the path of a volume; empty if nothing can be read."""
+def _studies_and_series_at(source: Path) -> set[StudyAndSeries]:
+    """All series at the path of a volume; empty if nothing can be read."""
     try:
-        return {
-            (series.frames[0].facts.study_uid, series.frames[0].facts.series_uid)
-            for series in survey(split_address(source)[0]).series
-        }
+        first_frames = [series.frames[0] for series in survey(split_address(source)[0]).series]
     except (FovnetError, OSError, ValueError):
         return set()
+    return {StudyAndSeries(frame.facts.study_uid, frame.facts.series_uid) for frame in first_frames}
 
 
 def is_our_dicom(path: Path) -> bool:
@@ -110,11 +119,12 @@ def is_our_dicom(path: Path) -> bool:
             header = dcmread(
                 path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"]
             )
-            attribute_changes = header.get("OriginalAttributesSequence") or [{}]
             is_our_report = (
                 header.get("Modality") == "SR" and header.get("Manufacturer") == "fovnet"
             )
-            return bool(is_our_report or attribute_changes[-1].get("ModifyingSystem") == "fovnet")
+            attribute_changes = header.get("OriginalAttributesSequence") or [{}]
+            is_our_copy = attribute_changes[-1].get("ModifyingSystem") == "fovnet"
+            return bool(is_our_report or is_our_copy)
     except MemoryError:
         raise
     except Exception:  # files in users' folders may have any content

@@ -1,10 +1,8 @@
 """Body Part Examined of the headers, compared with the predicted regions.
 
-    meant  what the header names      Y, U  the regions surely shown, and those of which that is
-           unsure
-
 Of an answer given region by region, what is unsure counts in favour of the header: it is held
-against Y and meant ∩ U, the mildest that the volume can turn out to be.  A header is thus called
+against the regions surely shown, and those that it names itself and of which that is unsure, the
+mildest that the volume can turn out to be.  A header is thus called
 wrong only where a sure statement speaks against it, and only if each of its words is understood:
 another may name what is shown.
 
@@ -60,21 +58,21 @@ class HeaderComparison:
     """One volume: Body Part Examined as written, the regions it means, those of the predicted
     spans, and the verdict, one of VERDICTS.
 
-    meant         empty for a part of the body in no region, such as a shoulder; None for a text
-                  that is not understood
-    gone          why its images cannot be read any more, a sentence; "" if they can
-    side_regions  outside the chain, such as the spine: a header that names only these does not
-                  exclude the regions they cross
-    is_whole      whether every word of the text is understood
+    header_regions     empty for a part of the body in no region, such as a shoulder; None for a text
+                       that is not understood
+    why_gone           why its images cannot be read any more, a sentence; "" if they can
+    side_regions       outside the chain, such as the spine: a header that names only these does not
+                       exclude the regions they cross
+    is_all_understood  whether every word of the text is understood
     """
 
     answer: StoredAnswer
-    header: str
-    meant: frozenset[str] | None
-    predicted: frozenset[str]
-    gone: str = ""
+    header_text: str
+    header_regions: frozenset[str] | None
+    predicted_regions: frozenset[str]
+    why_gone: str = ""
     side_regions: frozenset[str] = frozenset()
-    is_whole: bool = True
+    is_all_understood: bool = True
 
     @property
     def verdict(self) -> str:
@@ -82,42 +80,52 @@ class HeaderComparison:
         spine and the regions it crosses; "part" if they share one, "shows none" if the answer is
         sure of no region; "no answer" where what matters is unsure: every region that the header
         names, or if it names none, whether any is shown."""
-        if self.gone:
+        if self.why_gone:
             return "source gone or changed"
-        header_regions: frozenset[str] = self.meant or frozenset()
-        unsure_regions = self.unsure
-        if self._is_what_matters_unsure(header_regions):
+        if self._is_what_matters_unsure():
             return "no answer"
-        answer_regions = self.predicted
-        if self.answer.statements:
-            answer_regions = self.answer.shows | (header_regions & unsure_regions)
-        if not answer_regions and not unsure_regions:
+        answer_regions = self._answer_regions()
+        if not answer_regions and not self.unsure_regions:
             return "shows none"
-        if not self.header:
+        if not self.header_text:
             return "header empty"
-        if not header_regions:
-            return "header not understood" if self.meant is None else "header names no region"
-        names_only_side_regions = (
-            header_regions <= self.side_regions and header_regions & answer_regions
-        )
-        if names_only_side_regions:
-            answer_regions = answer_regions & self.side_regions
-        if header_regions == answer_regions:
+        if self.header_regions is None:
+            return "header not understood"
+        if not self.header_regions:
+            return "header names no region"
+        if not self.header_regions & answer_regions:
+            return self._disagreement()
+        if self.header_regions <= self.side_regions:
+            answer_regions &= self.side_regions
+        if self.header_regions == answer_regions:
             return "agree"
-        if header_regions & answer_regions:
-            return "part"
-        return "disagree" if self.is_whole else "header not understood"
+        return "part"
 
-    def _is_what_matters_unsure(self, header_regions: frozenset[str]) -> bool:
-        """Whether what matters is unsure."""
+    def _is_what_matters_unsure(self) -> bool:
+        """Whether it is unsure of every region that the header names, or if it names none, whether
+        any is shown."""
         if not self.answer.statements:
             return self.answer.status != "ok"
-        if header_regions:
-            return header_regions <= self.unsure
-        return bool(self.unsure and not self.answer.shows)
+        if self.header_regions:
+            return self.header_regions <= self.unsure_regions
+        return bool(self.unsure_regions and not self.answer.shown_regions)
+
+    def _answer_regions(self) -> frozenset[str]:
+        """The regions that the header is held against: with statements, those surely shown, and
+        what is unsure of those that the header names."""
+        if not self.answer.statements:
+            return self.predicted_regions
+        header_regions = self.header_regions or frozenset()
+        return self.answer.shown_regions | (header_regions & self.unsure_regions)
+
+    def _disagreement(self) -> str:
+        """The verdict on a header that names no region that is shown."""
+        if self.is_all_understood:
+            return "disagree"
+        return "header not understood"
 
     @property
-    def unsure(self) -> frozenset[str]:
+    def unsure_regions(self) -> frozenset[str]:
         """The regions of which it is not sure whether they are shown; empty without statements."""
         return frozenset(
             statement.region for statement in self.answer.statements if not statement.is_sure
@@ -125,60 +133,56 @@ class HeaderComparison:
 
 
 @without_warnings()
-def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[HeaderComparison]:
+def compare_headers(
+    answers: Sequence[StoredAnswer], vocabulary: Vocabulary
+) -> list[HeaderComparison]:
     """One entry per answer on DICOM images; other answers have no header to compare with."""
-    comparisons = []
-    for answer in answers:
-        if answer.images is None:
-            continue
-        try:
-            header = header_of(answer)
-        except FovnetError as fault:
-            comparisons.append(
-                HeaderComparison(
-                    answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"
-                )
-            )
-            continue
-        header_text = str(header.get("BodyPartExamined", "") or "").upper().strip()
-        body_part_reading = read_body_part(header_text, vocabulary)
-        header_regions = (
-            None if body_part_reading.regions is None else frozenset(body_part_reading.regions)
-        )
-        if not header_text:
-            header_regions = _regions_of_codes(header, vocabulary)
-            header_text = CODED_HEADER if header_regions else ""
-        predicted_regions = frozenset(span.region for span in answer.spans)
-        side_regions = frozenset(vocabulary.side_regions)
-        comparisons.append(
-            HeaderComparison(
-                answer,
-                header_text,
-                header_regions,
-                predicted_regions,
-                "",
-                side_regions,
-                body_part_reading.is_understood,
-            )
-        )
-    return comparisons
+    return [_compare_header(answer, vocabulary) for answer in answers if answer.images is not None]
+
+
+def _compare_header(answer: StoredAnswer, vocabulary: Vocabulary) -> HeaderComparison:
+    """The header of one volume compared with its answer."""
+    try:
+        header = header_of(answer)
+    except FovnetError as fault:
+        why_gone = f"{fault.sentence} [{fault.code}]"
+        return HeaderComparison(answer, "", frozenset(), frozenset(), why_gone=why_gone)
+    header_text = str(header.get("BodyPartExamined", "") or "").upper().strip()
+    body_part_reading = read_body_part(header_text, vocabulary)
+    header_regions = None
+    if body_part_reading.regions is not None:
+        header_regions = frozenset(body_part_reading.regions)
+    if not header_text:
+        header_regions = _regions_of_codes(header, vocabulary)
+        if header_regions:
+            header_text = CODED_HEADER
+    return HeaderComparison(
+        answer,
+        header_text,
+        header_regions,
+        predicted_regions=frozenset(span.region for span in answer.spans),
+        side_regions=frozenset(vocabulary.side_regions),
+        is_all_understood=body_part_reading.is_understood,
+    )
 
 
 def _regions_of_codes(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
     """The regions that Anatomic Region Sequence codes, that of a multi-frame object's shared groups
     too; empty if there is none, or a code is unknown."""
     frame_anatomies = [
-        anatomy
+        frame_anatomy
         for shared_group in header.get("SharedFunctionalGroupsSequence") or []
-        for anatomy in shared_group.get("FrameAnatomySequence") or []
+        for frame_anatomy in shared_group.get("FrameAnatomySequence") or []
     ]
-    region_codes = [
+    codes = [
         str(region_item.get("CodeValue"))
         for dataset in (header, *frame_anatomies)
         for region_item in dataset.get("AnatomicRegionSequence") or []
     ]
-    regions_by_code = [vocabulary.regions_of_code(code) for code in region_codes]
-    return frozenset().union(*regions_by_code) if all(regions_by_code) else frozenset()
+    regions_of_codes = [vocabulary.regions_of_code(code) for code in codes]
+    if not all(regions_of_codes):
+        return frozenset()
+    return frozenset().union(*regions_of_codes)
 
 
 def write_headers(
@@ -195,43 +199,47 @@ def write_headers(
             "headers-other-file",
             f"--out {path}: exists, and is not a table of headers; give another name.",
         )
-    rows = [
-        {
-            "volume_id": comparison.answer.volume_id,
-            "status": comparison.answer.status,
-            "header": _public_text(comparison.header),
-            "meant": _from_feet_up(comparison.meant or frozenset(), vocabulary),
-            "predicted": _from_feet_up(comparison.predicted, vocabulary),
-            "verdict": comparison.verdict,
-            "path": str(comparison.answer.path),
-            "shows": _from_feet_up(
-                comparison.answer.shows if comparison.answer.statements else frozenset(), vocabulary
-            ),
-            "unsure": _from_feet_up(comparison.unsure, vocabulary),
-        }
-        for comparison in sorted(
-            comparisons,
-            key=lambda comparison: (
-                VERDICTS.index(comparison.verdict),
-                comparison.answer.volume_id,
-            ),
-        )
-    ]
+    ordered_comparisons = sorted(
+        comparisons,
+        key=lambda comparison: (VERDICTS.index(comparison.verdict), comparison.answer.volume_id),
+    )
+    rows = [_header_row(comparison, vocabulary) for comparison in ordered_comparisons]
     return write_tsv(path, COLUMNS, rows)
 
 
-def _public_text(header: str) -> str:
+def _header_row(comparison: HeaderComparison, vocabulary: Vocabulary) -> dict[str, str]:
+    """The cells of one volume by COLUMNS."""
+    answer = comparison.answer
+    stated_regions: frozenset[str] = frozenset()
+    if answer.statements:
+        stated_regions = answer.shown_regions
+    return {
+        "volume_id": answer.volume_id,
+        "status": answer.status,
+        "header": _public_text(comparison.header_text),
+        "meant": _from_feet_up(comparison.header_regions or frozenset(), vocabulary),
+        "predicted": _from_feet_up(comparison.predicted_regions, vocabulary),
+        "verdict": comparison.verdict,
+        "path": str(answer.path),
+        "shows": _from_feet_up(stated_regions, vocabulary),
+        "unsure": _from_feet_up(comparison.unsure_regions, vocabulary),
+    }
+
+
+def _public_text(header_text: str) -> str:
     """The text of a header as the table shows it."""
-    if header in ("", CODED_HEADER) or CODE_STRING.fullmatch(header):
-        return header
+    if header_text in ("", CODED_HEADER) or CODE_STRING.fullmatch(header_text):
+        return header_text
     return "(free text)"
 
 
 def _from_feet_up(regions: frozenset[str], vocabulary: Vocabulary) -> str:
+    """ "pelvis+abdomen": the names of regions in the order of the vocabulary."""
     return "+".join(sorted(regions, key=vocabulary.classes.index))
 
 
 def _is_header_table(path: Path) -> bool:
+    """Whether a file begins with the columns of this table, or of one by an earlier version."""
     expected_start = "\t".join(KNOWN_COLUMNS).encode()
     with path.open("rb") as file:
         return file.read(len(expected_start)) == expected_start

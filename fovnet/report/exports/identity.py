@@ -22,11 +22,11 @@ UUID_ROOT = "2.25."  # UIDs made from a UUID need no registered root: DICOM PS3.
 def uid_for(*identity: object) -> str:
     """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its
     SHA-256."""
-    uuid_number = int.from_bytes(
-        hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big"
-    )
-    uuid_number = uuid_number & ~(0xF << 76) | 8 << 76
-    uuid_number = uuid_number & ~(0x3 << 62) | 2 << 62
+    identity_text = "\0".join(map(str, ("fovnet", *identity)))
+    digest = hashlib.sha256(identity_text.encode()).digest()
+    uuid_number = int.from_bytes(digest[:16], "big")
+    uuid_number = uuid_number & ~(0xF << 76) | 8 << 76  # version 8
+    uuid_number = uuid_number & ~(0x3 << 62) | 2 << 62  # variant of RFC 9562
     return f"{UUID_ROOT}{uuid_number}"
 
 
@@ -38,15 +38,16 @@ def content_of(dataset: Any, excluded_names: Collection[str] = ()) -> str:
     of a sequence is written.  Bytes, such as pixels, count by their digest, as does a value that
     pydicom cannot convert.
     """
-    return json.dumps(_tagged_values(dataset, excluded_names))
+    return json.dumps(_values_by_tag(dataset, excluded_names))
 
 
-def _tagged_values(dataset: Any, excluded_names: Collection[str] = ()) -> list[tuple[int, Any]]:
+def _values_by_tag(dataset: Any, excluded_names: Collection[str] = ()) -> list[tuple[int, Any]]:
+    """(tag, value) of each attribute, by ascending tag, without group lengths and padding."""
+    left_out_names = {*excluded_names, "DataSetTrailingPadding"}
     return [
         (int(tag), _identifying_value(dataset, tag))
         for tag in sorted(dataset.keys())
-        if tag.element != 0
-        and keyword_for_tag(tag) not in {*excluded_names, "DataSetTrailingPadding"}
+        if tag.element != 0 and keyword_for_tag(tag) not in left_out_names
     ]
 
 
@@ -57,10 +58,16 @@ def _identifying_value(dataset: Any, tag: Any) -> Any:
     except Exception:  # pydicom raises whatever the conversion of a wrong value raises
         element_value = dataset.get_item(tag).value
     if isinstance(element_value, Sequence):
-        return [_tagged_values(item) for item in element_value]
+        return [_values_by_tag(item) for item in element_value]
     if isinstance(element_value, bytes):
         return hashlib.sha256(element_value).hexdigest()
-    element_values = (
-        element_value if isinstance(element_value, MultiValue | list) else [element_value]
-    )
-    return ["" if part is None else str(part) for part in element_values]
+    if not isinstance(element_value, MultiValue | list):
+        element_value = [element_value]
+    return [_text_of(part) for part in element_value]
+
+
+def _text_of(value: Any) -> str:
+    """A value as text, "" for None."""
+    if value is None:
+        return ""
+    return str(value)

@@ -51,7 +51,8 @@ that is too long, as accession numbers are, still finds its order."""
 
 def inherit(header: Any) -> tuple[str, ...]:
     """Completes the header of an image, in place, for a report that copies its patient and study;
-    the keywords of the attributes whose values were emptied, or lost a part, as they are not valid.
+    returns the keywords of the attributes whose values were emptied, or lost a part, as they are
+    not valid.
 
     A value of the wrong representation stays if it reads as the right one.  Procedure codes without
     scheme, value or meaning are removed; Patient Identity Removed requires a method, which is
@@ -65,18 +66,17 @@ def inherit(header: Any) -> tuple[str, ...]:
     for attribute_name in MAY_BE_EMPTY:
         if attribute_name not in header:
             setattr(header, attribute_name, "")
-    if header.get("PatientIdentityRemoved") == "YES" and not (
-        header.get("DeidentificationMethod") or header.get(METHOD_CODES)
-    ):
+    has_method = header.get("DeidentificationMethod") or header.get(METHOD_CODES)
+    if header.get("PatientIdentityRemoved") == "YES" and not has_method:
         header.DeidentificationMethod = "not told by the source images"
     if PROCEDURE_CODES in header:
-        whole_codes = [
+        complete_codes = [
             code
             for code in header[PROCEDURE_CODES].value
-            if all(code.get(attribute_name) for attribute_name in CODE_PARTS)
+            if all(code.get(part_name) for part_name in CODE_PARTS)
         ]
-        if whole_codes:
-            setattr(header, PROCEDURE_CODES, whole_codes)
+        if complete_codes:
+            setattr(header, PROCEDURE_CODES, complete_codes)
         else:
             delattr(header, PROCEDURE_CODES)
     return emptied_names
@@ -90,47 +90,49 @@ def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
         attribute_value = dataset[tag].value
     except Exception:  # pydicom raises whatever the conversion of a wrong value raises
         attribute_value = b"\xff"
-    if value_representation == "SQ" and isinstance(attribute_value, Sequence):
-        invalid_attributes = [
-            (sequence_item, item_tag)
-            for sequence_item in attribute_value
-            for item_tag in list(sequence_item.keys())
-            if keyword_for_tag(item_tag) and not _empty_if_invalid(sequence_item, item_tag)
-        ]
-        for sequence_item, item_tag in invalid_attributes:
-            del sequence_item[item_tag]
-        return not invalid_attributes
+    if value_representation == "SQ":
+        if isinstance(attribute_value, Sequence):
+            return _remove_invalid_attributes(attribute_value)
+        dataset[tag] = DataElement(tag, "SQ", [])
+        return False
     if _is_valid(tag, value_representation, attribute_value):
         if dataset[tag].VR in value_representation:  # "US or SS" stands for either
             return True
         if value_representation in STR_VR:
             dataset[tag] = DataElement(tag, value_representation, as_text(attribute_value))
             return True
-    dataset[tag] = DataElement(
-        tag, value_representation, [] if value_representation == "SQ" else None
-    )
+    dataset[tag] = DataElement(tag, value_representation, None)
     return False
 
 
+def _remove_invalid_attributes(items: Sequence) -> bool:
+    """Removes the attributes of the items of a sequence that are not valid; returns whether all
+    were."""
+    invalid_attributes = [
+        (item, tag)
+        for item in items
+        for tag in list(item.keys())
+        if keyword_for_tag(tag) and not _empty_if_invalid(item, tag)
+    ]
+    for item, tag in invalid_attributes:
+        del item[tag]
+    return not invalid_attributes
+
+
 def _is_valid(tag: Any, value_representation: str, attribute_value: Any) -> bool:
-    """Whether a value reads as one of this representation; an empty one does."""
+    """Whether a value, not a sequence, reads as one of this representation; an empty one does."""
     element_texts = [as_text(element) for element in as_values(attribute_value)]
-    if value_representation == "SQ" or "\ufffd" in "".join(element_texts):
+    if "\ufffd" in "".join(element_texts):  # stands for bytes that are no text
         return False
-    if (
-        isinstance(attribute_value, MultiValue | list)
-        and len(element_texts) > 1
-        and dictionary_VM(tag) == "1"
-    ):
+    has_several_values = isinstance(attribute_value, MultiValue | list) and len(element_texts) > 1
+    if has_several_values and dictionary_VM(tag) == "1":
         return False
-    attribute_keyword = keyword_for_tag(tag)
-    if any(
-        element and element not in ALLOWED_VALUES_BY_KEYWORD.get(attribute_keyword, (element,))
-        for element in element_texts
-    ):
+    present_texts = list(filter(None, element_texts))
+    allowed_texts = ALLOWED_VALUES_BY_KEYWORD.get(keyword_for_tag(tag))
+    if allowed_texts and not set(present_texts) <= set(allowed_texts):
         return False
+    parser = PARSER_BY_REPRESENTATION.get(value_representation, str)
     try:
-        parser = PARSER_BY_REPRESENTATION.get(value_representation, str)
-        return all(parser(element) is not None for element in element_texts if element)
+        return all(parser(element_text) is not None for element_text in present_texts)
     except ValueError:
         return False

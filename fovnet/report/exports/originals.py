@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pydicom.datadict import keyword_for_tag
 
@@ -38,26 +38,34 @@ TAG_IN_TEXT = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
 
 @dataclass(frozen=True)
 class Original:
-    """One object: its location, its header without pixels, and the frames that were used (empty for
-    a single image)."""
+    """One object that an answer was made from.
 
-    item: DicomObject
+    dicom_object  where it lies
+    header        without pixels
+    frames        numbers of the frames that were used, from 1; empty for a single image
+    """
+
+    dicom_object: DicomObject
     header: Any
     frames: tuple[int, ...]
 
-    def only(self, images: Images | None) -> Original | None:
+    def narrowed_to(self, images: Images | None) -> Original | None:
         """The same object with its frames among `images`; None if `images` has none of it."""
         if images is None:
             return None
+        own_uid = str(self.header.SOPInstanceUID)
         uids_and_frames = zip(images.uids, images.frames, strict=True)
-        frames = tuple(
-            sorted(
-                {frame for uid, frame in uids_and_frames if uid == str(self.header.SOPInstanceUID)}
-            )
-        )
+        frames = tuple(sorted({frame for uid, frame in uids_and_frames if uid == own_uid}))
         if not frames:
             return None
-        return replace(self, frames=() if frames == (0,) else frames)
+        if frames == (0,):  # a single image
+            frames = ()
+        return replace(self, frames=frames)
+
+
+def narrow_all(originals: Sequence[Original], images: Images | None) -> list[Original]:
+    """The objects that have frames among `images`, each with those alone."""
+    return list(filter(None, (original.narrowed_to(images) for original in originals)))
 
 
 @without_warnings()
@@ -69,61 +77,70 @@ def originals_of(answer: StoredAnswer) -> list[Original]:
     SOP Instance UID or share one, so that they cannot be referred to.
     """
     objects_by_uid = _objects_by_uid(answer)
-    faulty_uids = [
-        uid for uid, objects_of_uid in objects_by_uid.items() if not uid or len(objects_of_uid) > 1
-    ]
-    if faulty_uids:
-        fault_verb = "share" if faulty_uids[0] else "lack"
-        raise ModelError(
-            "export-no-uid",
-            f"{answer.path}: images of {answer.volume_id} {fault_verb} a SOP Instance UID, so nothing "
-            "can refer to one of them. Give each its own, and predict again.",
-        )
-    whole_originals = [
+    for uid, objects_of_uid in objects_by_uid.items():
+        if not uid:
+            _refuse_faulty_uids(answer, "lack")
+        if len(objects_of_uid) > 1:
+            _refuse_faulty_uids(answer, "share")
+    originals = [
         Original(dicom_object, read_whole_header(dicom_object), ())
         for (dicom_object,) in objects_by_uid.values()
     ]
-    return [
-        original
-        for source in whole_originals
-        if (original := source.only(answer.images)) is not None
-    ]
+    return narrow_all(originals, answer.images)
+
+
+def _refuse_faulty_uids(answer: StoredAnswer, fault_verb: str) -> NoReturn:
+    """Raises ModelError "export-no-uid" for images that `lack` or `share` a SOP Instance UID."""
+    raise ModelError(
+        "export-no-uid",
+        f"{answer.path}: images of {answer.volume_id} {fault_verb} a SOP Instance UID, so nothing "
+        "can refer to one of them. Give each its own, and predict again.",
+    )
 
 
 @without_warnings()
 def header_of(answer: StoredAnswer) -> Any:
     """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as
     `originals_of`, but not "export-no-uid"."""
-    return read_whole_header(min(next(iter(_objects_by_uid(answer).values()))))
+    objects_of_first_uid = next(iter(_objects_by_uid(answer).values()))
+    return read_whole_header(min(objects_of_first_uid))
 
 
 def _objects_by_uid(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
-    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises
-    ModelError if they are not as they were."""
+    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.
+
+    Raises ModelError as `images_answered`, "export-unreadable" without permission to read them,
+    and "export-changed" if they are missing or have changed since.
+    """
     answered_uids = list(dict.fromkeys(images_answered(answer).uids))
     objects_by_uid: dict[str, set[DicomObject]] = {}
     try:
         for frame in images_of(answer.path):
             objects_by_uid.setdefault(frame.sop_uid, set()).add(frame.item)
-        has_same_files = answer.file is None or is_unchanged(source_of(answer.path), answer.file)
+        has_same_files = answer.file_record is None or is_unchanged(
+            source_of(answer.path), answer.file_record
+        )
     except OSError as fault:
         raise ModelError(
             "export-unreadable",
             f"{answer.path}: {answer.volume_id} was answered from it, but it cannot be read "
             f"({fault.strerror}). Restore its permissions, and export again.",
         ) from fault
-    missing_uids = [uid for uid in answered_uids if uid not in objects_by_uid]
-    if missing_uids or not has_same_files:
-        changed_phrase = (
-            f"{len(missing_uids)} of {len(answered_uids)} images" if missing_uids else "the files"
-        )
-        change_phrase = "are missing" if missing_uids else "have changed since"
-        raise ModelError(
-            "export-changed",
-            f"{answer.path}: {changed_phrase} that {answer.volume_id} was answered from {change_phrase}. Predict "
-            "it again.",
-        )
+    missing_count = sum(uid not in objects_by_uid for uid in answered_uids)
+    if missing_count:
+        _refuse_changed(answer, f"{missing_count} of {len(answered_uids)} images", "are missing")
+    if not has_same_files:
+        _refuse_changed(answer, "the files", "have changed since")
     return {uid: objects_by_uid[uid] for uid in answered_uids}
+
+
+def _refuse_changed(answer: StoredAnswer, changed_part: str, change_phrase: str) -> NoReturn:
+    """Raises ModelError "export-changed": what of the source of an answer changed, and how."""
+    raise ModelError(
+        "export-changed",
+        f"{answer.path}: {changed_part} that {answer.volume_id} was answered from {change_phrase}. "
+        "Predict it again.",
+    )
 
 
 def images_answered(answer: StoredAnswer) -> Images:
@@ -167,16 +184,22 @@ def despite_header(answer: StoredAnswer, problem: str) -> Iterator[None]:
     except (FovnetError, OSError, MemoryError):
         raise
     except Exception as fault:
-        tag_match = TAG_IN_TEXT.search(str(fault))
-        attribute_keyword = (
-            keyword_for_tag(int("".join(tag_match.groups()), 16)) if tag_match else ""
-        )
+        attribute_name = _attribute_in(str(fault)) or "an attribute"
         raise ModelError(
             "export-header",
-            f"{answer.path}: {answer.volume_id} has a header {problem}: {attribute_keyword or 'an attribute'} "
+            f"{answer.path}: {answer.volume_id} has a header {problem}: {attribute_name} "
             "is not valid. dciodvfy (Debian: dicom3tools) lists what is wrong; correct the series "
             "in its archive.",
         ) from fault
+
+
+def _attribute_in(fault_text: str) -> str:
+    """The keyword of the tag that the text of an exception names; "" without one."""
+    tag_match = TAG_IN_TEXT.search(fault_text)
+    if not tag_match:
+        return ""
+    group_and_element = "".join(tag_match.groups())
+    return keyword_for_tag(int(group_and_element, 16))
 
 
 def refuse_unreferable(answer: StoredAnswer, sources: Sequence[Original]) -> None:
@@ -190,8 +213,8 @@ def refuse_unreferable(answer: StoredAnswer, sources: Sequence[Original]) -> Non
             )
 
 
-def say_nothing(note: str) -> None:
-    """Tells nobody a note on an export, what was left out of it."""
+def ignore_note(note: str) -> None:
+    """Reports a note on an export, what was left out of it, to nobody."""
 
 
 def image_keys(sources: Sequence[Original]) -> Iterator[str]:

@@ -54,10 +54,11 @@ from fovnet.report.exports.originals import (
     UTF_8,
     Original,
     despite_header,
+    ignore_note,
     image_keys,
+    narrow_all,
     originals_of,
     refuse_unreferable,
-    say_nothing,
 )
 
 # of concepts without a standard code: the two ends of a span, and that no region is shown
@@ -72,20 +73,22 @@ TIME_ATTRIBUTES = ("ContentDate", "ContentTime", "InstanceCreationDate", "Instan
 EXCLUDED_ATTRIBUTES = ("SOPInstanceUID", "SeriesInstanceUID", *TIME_ATTRIBUTES)
 """What is not part of a report's UIDs: these themselves, and when it was written, which differs
 each time."""
+LONGEST_PARAMETER = 1024  # letters kept of a parameter of the algorithm
+LONGEST_NAME = 64  # letters kept of the name of a group
 SERIES_NUMBER = 9000  # above the numbers that scanners use
 TEMPORARY_UID = uid_for("unidentified")  # until all content is there
 
 
 def build_report(
-    answer: StoredAnswer, vocabulary: Vocabulary, tell: Callable[[str], None] = say_nothing
+    answer: StoredAnswer, vocabulary: Vocabulary, report_note: Callable[[str], None] = ignore_note
 ) -> Comprehensive3DSR:
     """The SR of an answer, in its source's study; its UIDs are those of all that it says, so that
     the same content has the same ones, and no other content.  Its character set is UTF-8.
 
     Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is
     the first of the algorithm's parameters; an uncertain answer without statements has the groups
-    of its best guess. `tell` is told which attributes of the source have values that are not valid,
-    and were left out.  Raises ModelError as `originals_of` and `refuse_unreferable`, and
+    of its best guess. `report_note` is told which attributes of the source have values that are not
+    valid, and were left out.  Raises ModelError as `originals_of` and `refuse_unreferable`, and
     "export-no-code" for a region without a code.
     """
     sources = originals_of(answer)
@@ -99,6 +102,9 @@ def build_report(
     )
     _mark_separate(measurement_report[0])
     unsure_part = _unsure_part_in_words(answer)
+    series_description = "fovnet: body regions"
+    if unsure_part:
+        series_description += f" ({unsure_part})"
     report = Comprehensive3DSR(
         [source.header for source in sources],
         measurement_report[0],
@@ -111,11 +117,11 @@ def build_report(
         is_complete=not unsure_part,
         is_final=False,
         is_verified=False,
-        series_description="fovnet: body regions" + (f" ({unsure_part})" if unsure_part else ""),
+        series_description=series_description,
     )
     for attribute_name in emptied_names:
         if attribute_name in report:  # other modules' attributes are not copied
-            tell(f"without a valid {attribute_name}, which the report leaves out")
+            report_note(f"without a valid {attribute_name}, which the report leaves out")
             if not report[attribute_name].value and attribute_name not in MAY_BE_EMPTY:
                 del report[attribute_name]
     _set_uids_of_content(report)
@@ -147,10 +153,10 @@ def _set_uids_of_content(report: Any) -> None:
 def _observation_context(answer: StoredAnswer) -> Any:
     """The observation context: fovnet as a device, with its ensemble as model."""
     device = DeviceObserverIdentifyingAttributes(
-        uid_for("device", answer.model),
+        uid_for("device", answer.model_identity),
         name="fovnet",
         manufacturer_name="fovnet",
-        model_name=answer.model,
+        model_name=answer.model_identity,
     )
     return ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device))
 
@@ -162,8 +168,8 @@ def _measurement_groups(
     algorithm_identification = AlgorithmIdentification(
         # dcmqi keeps the first parameter alone
         "fovnet",
-        answer.version,
-        parameters=(*_caution_parameters(answer), f"ensemble {answer.model}"),
+        answer.fovnet_version,
+        parameters=(*_caution_parameters(answer), f"ensemble {answer.model_identity}"),
     )
     measurement_groups = [
         _span_group(answer, span_number, span, vocabulary, sources, algorithm_identification)
@@ -185,18 +191,12 @@ def _span_group(
     sources: Sequence[Original],
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
-    """The measurement group of one span."""
+    """The measurement group of one span, found by this algorithm."""
     millimetre = codes.UCUM.Millimeter
     no_units = codes.UCUM.NoUnits
-    originals = [
-        original
-        for source in sources
-        if (original := source.only(answer.images_of(span))) is not None
-    ]
+    identity = ("span", *answer.identity(), span_number, *image_keys(sources))
     return MeasurementsAndQualitativeEvaluations(
-        _tracking_identifier(
-            f"span {span_number}", "span", *answer.identity(), span_number, *image_keys(sources)
-        ),
+        _tracking_identifier(f"span {span_number}", *identity),
         **_finding_arguments(answer, span.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
@@ -205,7 +205,7 @@ def _span_group(
             Measurement(UPPER_END_CODE, round(span.to_mm, 3), millimetre),
             Measurement(codes.DCM.Probability, round(answer.probability(span), 4), no_units),
         ],
-        source_images=_image_references(originals),
+        source_images=_image_references(narrow_all(sources, answer.images_of(span))),
     )
 
 
@@ -218,9 +218,9 @@ def _possible_group(
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of an unsure region, which may be shown: its probability, no heights; it refers
     to all images."""
-    identity = *answer.identity(), statement.region, *image_keys(sources)
+    identity = ("possible", *answer.identity(), statement.region, *image_keys(sources))
     return MeasurementsAndQualitativeEvaluations(
-        _tracking_identifier(f"possible {statement.region}"[:64], "possible", *identity),
+        _tracking_identifier(f"possible {statement.region}"[:LONGEST_NAME], *identity),
         **_finding_arguments(answer, statement.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
@@ -283,12 +283,14 @@ def _image_references(originals: Sequence[Original]) -> list[SourceImageForMeasu
 def _copy_dates_of_same_report(path: Path, report: Any) -> None:
     """Copies the dates of an existing report with the same UID at `path`, so that a repeated export
     gives the same file."""
-    if is_our_dicom(path):
-        earlier_report = dcmread(path, specific_tags=["SOPInstanceUID", *TIME_ATTRIBUTES])
-        if earlier_report.get("SOPInstanceUID") == report.SOPInstanceUID:
-            for time_attribute in TIME_ATTRIBUTES:
-                if time_attribute in earlier_report:
-                    report[time_attribute] = earlier_report[time_attribute]
+    if not is_our_dicom(path):
+        return
+    earlier_report = dcmread(path, specific_tags=["SOPInstanceUID", *TIME_ATTRIBUTES])
+    if earlier_report.get("SOPInstanceUID") != report.SOPInstanceUID:
+        return
+    for time_attribute in TIME_ATTRIBUTES:
+        if time_attribute in earlier_report:
+            report[time_attribute] = earlier_report[time_attribute]
 
 
 def _unsure_part_in_words(answer: StoredAnswer) -> str:
@@ -296,19 +298,24 @@ def _unsure_part_in_words(answer: StoredAnswer) -> str:
     if nothing."""
     if answer.status != "ok":
         return answer.status
-    return "extents unsure" if answer.statements and not answer.are_extents_sure else ""
+    if answer.statements and not answer.are_extents_sure:
+        return "extents unsure"
+    return ""
 
 
 def _caution_parameters(answer: StoredAnswer) -> tuple[str, ...]:
+    """What of an answer is not sure, and why, as parameters of the algorithm; () if nothing."""
     unsure_part = _unsure_part_in_words(answer)
-    return (f"{unsure_part}: {answer.message}"[:1024],) if unsure_part else ()
+    if not unsure_part:
+        return ()
+    return (f"{unsure_part}: {answer.message}"[:LONGEST_PARAMETER],)
 
 
 def write_report(
     answer: StoredAnswer,
     vocabulary: Vocabulary,
     folder: Path,
-    tell: Callable[[str], None] = say_nothing,
+    report_note: Callable[[str], None] = ignore_note,
 ) -> Path:
     """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is
     removed.
@@ -323,7 +330,7 @@ def write_report(
     with despite_header(answer, "from which no report can be made"):
         if answer.status != "refused":
             refuse_foreign(path)
-        report = build_report(answer, vocabulary, tell)
+        report = build_report(answer, vocabulary, report_note)
         refuse_other_series(path, report)
         _copy_dates_of_same_report(path, report)
         clear_unfinished(folder, name=escape(path.name))  # it may contain the patient's name

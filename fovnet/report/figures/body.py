@@ -22,6 +22,10 @@ from fovnet.regions import Vocabulary
 
 END_TOLERANCE_MM = 0.5
 """A span's edge within this distance of the end of a picture equals that end up to rounding."""
+LEAST_TOLD_STRETCH = 1.05
+"""A view stretched by less is called true to scale."""
+LONE_SLICE_MM = 5.0
+"""Height at which a single slice is drawn, whose spacing is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +48,9 @@ class Body:
 
     @cached_property
     def _half_step_mm(self) -> float:
-        step_mm = float(np.median(np.diff(self.z_mm))) if len(self.z_mm) > 1 else 5.0
-        return step_mm / 2
+        if len(self.z_mm) < 2:
+            return LONE_SLICE_MM / 2
+        return float(np.median(np.diff(self.z_mm))) / 2
 
     @cached_property
     def low_mm(self) -> float:
@@ -56,7 +61,7 @@ class Body:
 
     @cached_property
     def high_mm(self) -> float:
-        """Upper end of the picture, as `low_mm`."""
+        """Upper end of the picture: of the last slice or of a span, which may reach further."""
         last_mm = float(self.z_mm[-1]) + self._half_step_mm
         return max([last_mm, *(span.to_mm for span in self.spans)])
 
@@ -108,19 +113,18 @@ class PanelSize(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Where spans lie side by side: the lane of each, from the left, and the number of lanes."""
+    """Where spans lie side by side: the lane of each span, counted from the left, and the number of
+    lanes."""
 
-    of_span: list[int]
+    lane_by_span: list[int]
     lane_count: int
 
 
 def lanes_of(spans: Sequence[StoredSpan], vocabulary: Vocabulary) -> Lanes:
-    """The chain in one lane, each side region such as spine in its own beside it."""
+    """The lanes of spans: the chain in one, each side region such as spine in its own beside it."""
     present_regions = {span.region for span in spans}
     lane_names = [name for name in vocabulary.side_regions if name in present_regions]
     if not lane_names or not present_regions.isdisjoint(vocabulary.chain):
         lane_names = ["chain", *lane_names]
-    lane_by_span = [
-        lane_names.index(span.region) if span.region in lane_names else 0 for span in spans
-    ]
-    return Lanes(lane_by_span, len(lane_names))
+    lane_by_name = {name: lane for lane, name in enumerate(lane_names)}
+    return Lanes([lane_by_name.get(span.region, 0) for span in spans], len(lane_names))

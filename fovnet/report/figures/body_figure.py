@@ -8,7 +8,7 @@ learning* (thesis, 2019).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import wrap
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fovnet.drawing.canvas import FAINT, INK, SOFT, WARN, house_style, readable_on
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import Vocabulary
-from fovnet.report.figures.body import Body, PanelLimits, lanes_of
+from fovnet.report.figures.body import LEAST_TOLD_STRETCH, Body, PanelLimits, lanes_of
 from fovnet.report.figures.views import coronal_view
 
 PANEL_INCHES = PanelLimits(tallest=6.4, widest=2.7, shortest=1.7, narrowest=0.9)
@@ -38,6 +38,11 @@ MOST_MESSAGE_LINES = 6
 PALE_OPACITY = 0.45  # opacity of a guess
 FOOT_INCHES = 0.75  # below the panels, for the labels and the first row of the legend
 LEGEND_ROW_INCHES = 0.14  # for each further row of the legend
+TITLE_INCHES = 0.45  # above the panels, for the title
+MARGINS_INCHES = 1.45  # left of, between and right of the panels
+BAR_WIDTH = 0.9  # of a bar, in units of their distance
+LEAST_WIDTH_OF_UPRIGHT_NAME = 0.6  # in a narrower box, names run upwards
+LETTER_ASPECT = 0.6  # a letter is about 0.6 times as wide as high
 LEAST_SMOOTHING = 0.02
 """If smoothing changes no probability by more than this, the label of the curves does not
 distinguish raw from smoothed."""
@@ -50,8 +55,8 @@ def volume_figure(
     *,
     truth: Sequence[StoredSpan] | None = None,
     message: str = "",
-    guessed: bool = False,
-    unsure: Collection[str] = (),
+    is_guess: bool = False,
+    unsure_regions: Collection[str] = (),
     notes: str = "",
 ) -> Figure:
     """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans,
@@ -60,53 +65,54 @@ def volume_figure(
     Millimetres are drawn true to scale unless the stack is much wider than tall; the figure then
     states the stretch.  An empty volume gives its title and message alone.
 
-    raw      (s, k) probabilities of the networks, as thin lines; the smoothed ones are bold
-    truth    true spans
-    message  the doubts, below the title
-    guessed  the answer is uncertain: the spans are pale and labelled "guess", and the message is
-             red
-    unsure   regions whose spans are pale too
-    notes    what else was done to the volume, below the message
+    raw             (s, k) probabilities of the networks, as thin lines; the smoothed ones are bold
+    truth           true spans
+    message         the doubts, below the title
+    is_guess        the answer is uncertain: the spans are pale and labelled "guess", and the
+                    message is red
+    unsure_regions  those whose spans are pale too
+    notes           what else was done to the volume, below the message
     """
+    bar_title = "predicted"
+    doubts_text = message
+    message_colour = INK
+    pale_regions = unsure_regions
+    if is_guess:
+        bar_title = "guess"
+        message_colour = WARN
+        pale_regions = {span.region for span in body.spans}
+        doubts_text = f"uncertain: {message}"
     with house_style():
         if not len(body.z_mm):
             return _empty_figure(title, message)
+        spans_by_bar_title = {bar_title: body.spans}
+        if truth is not None:
+            spans_by_bar_title["true"] = truth
         view_size = body.panel_size(PANEL_INCHES)
-        column_widths = [
-            view_size.width,
-            CURVES_INCHES,
-            BAR_INCHES if truth is None else 2 * BAR_INCHES,
-        ]
-        figure_width = sum(column_widths) + 1.45
-        message_lines = _wrapped_lines(
-            f"uncertain: {message}" if guessed else message, figure_width
-        )
-        note_lines = _wrapped_lines(notes, figure_width)
+        column_widths = [view_size.width, CURVES_INCHES, BAR_INCHES * len(spans_by_bar_title)]
+        figure_width = sum(column_widths) + MARGINS_INCHES
+        message_lines = _wrap_message(doubts_text, figure_width)
+        note_lines = _wrap_message(notes, figure_width)
         legend_rows = _legend_row_count(body.vocabulary, figure_width)
         foot_inches = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
-        heading_inches = LINE_INCHES * (len(message_lines) + len(note_lines))
-        figure = Figure(
-            figsize=(figure_width, view_size.height + foot_inches + 0.45 + heading_inches)
-        )
+        heading_inches = TITLE_INCHES + LINE_INCHES * (len(message_lines) + len(note_lines))
+        figure = Figure(figsize=(figure_width, view_size.height + foot_inches + heading_inches))
         FigureCanvasAgg(figure)
         axes = _add_column_axes(figure, column_widths, view_size.height, foot_inches)
-        _show_coronal(axes[0], body, view_size.stretch)
-        _show_curves(axes[1], body, raw)
-        spans_by_title = [("guess" if guessed else "predicted", body.spans)]
-        if truth is not None:
-            spans_by_title.append(("true", truth))
-        _show_bars(
+        _draw_coronal(axes[0], body, view_size.stretch)
+        _draw_curves(axes[1], body, raw)
+        _draw_bars(
             axes[2],
-            spans_by_title,
+            spans_by_bar_title,
             body.vocabulary,
             points_per_mm=72 * view_size.height / body.height_mm,
-            pale_regions={span.region for span in body.spans} if guessed else unsure,
+            pale_regions=pale_regions,
         )
         for axis in axes:
             axis.set_ylim(body.low_mm, body.high_mm)
-        _show_borders(axes, body.edges_mm)
-        _name_colours(figure, body.vocabulary, legend_rows)
-        _write_heading(figure, title, message_lines, note_lines, WARN if guessed else INK)
+        _draw_borders(axes, body.edges_mm)
+        _draw_legend(figure, body.vocabulary, legend_rows)
+        _write_heading(figure, title, message_lines, note_lines, message_colour)
         return figure
 
 
@@ -169,7 +175,7 @@ def _add_column_axes(
     return axes
 
 
-def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
+def _draw_coronal(axis: Axes, body: Body, stretch: float) -> None:
     """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices
     are as tall as their spacing."""
     slice_count = len(body.z_mm)
@@ -192,7 +198,7 @@ def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
     axis.set_ylabel("height z, mm")
     axis.set_xticks([])
     width_note = f"{body.side_mm:.0f} mm wide"
-    if stretch > 1.05:
+    if stretch > LEAST_TOLD_STRETCH:
         width_note += f",\nz stretched {stretch:.1f} times"
     axis.set_xlabel(width_note, color=SOFT)
     axis.spines[:].set_visible(False)
@@ -212,9 +218,9 @@ def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
         )
 
 
-def _show_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
-    """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for
-    pale colours."""
+def _draw_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
+    """Probability to the right, height upwards: raw (s, k) thin, smoothed bold, with a dark outline
+    for pale colours."""
     for class_index, region in enumerate(body.vocabulary.classes):
         colour = body.vocabulary.colour(region)
         smoothed = body.smoothed[:, class_index]
@@ -223,13 +229,13 @@ def _show_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
         axis.plot(smoothed, body.z_mm, color=colour, linewidth=1.7)
     axis.set_xlim(-0.02, 1.02)
     axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    largest_change = float(np.abs(raw - body.smoothed).max()) if len(raw) else 0.0
-    is_smoothed = largest_change > LEAST_SMOOTHING
-    axis.set_xlabel("probability (bold: calibrated, smoothed)" if is_smoothed else "probability")
+    axis.set_xlabel("probability")
+    if np.abs(raw - body.smoothed).max(initial=0.0) > LEAST_SMOOTHING:
+        axis.set_xlabel("probability (bold: calibrated, smoothed)")
     axis.tick_params(axis="y", length=0)
 
 
-def _name_colours(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None:
+def _draw_legend(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None:
     """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region without
     a span."""
     colour_chips = [
@@ -249,56 +255,56 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, row_count: int) -> Non
     )
 
 
-def _legend_row_count(vocabulary: Vocabulary, inches: float) -> int:
+def _legend_row_count(vocabulary: Vocabulary, figure_inches: float) -> int:
     """The number of rows of the legend, each column as wide as the longest name in letters of 7
     points."""
-    column_inches = 0.28 + 0.058 * max(map(len, vocabulary.classes))
-    column_count = max(1, math.floor(inches / column_inches))
+    longest_name = max(map(len, vocabulary.classes))
+    column_inches = 0.28 + 0.058 * longest_name  # the chip with its gaps, and the letters
+    column_count = max(1, math.floor(figure_inches / column_inches))
     return math.ceil(len(vocabulary.classes) / column_count)
 
 
-def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
+def _draw_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
     """A dashed line at each height, through the view and the curves."""
     for height_mm in heights_mm:
         axes[0].axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
         axes[1].axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
 
 
-def _show_bars(
+def _draw_bars(
     axis: Axes,
-    spans_by_bar_title: Sequence[tuple[str, Sequence[StoredSpan]]],
+    spans_by_bar_title: Mapping[str, Sequence[StoredSpan]],
     vocabulary: Vocabulary,
     points_per_mm: float,
     pale_regions: Collection[str],
 ) -> None:
-    """One column per answer; the chain on its left, side regions such as spine on its right.  In
+    """One bar per answer; the chain on its left, side regions such as spine on its right.  In
     the first, the predicted one, some regions are pale."""
-    for bar_index, (_, spans) in enumerate(spans_by_bar_title):
+    for bar_index, spans in enumerate(spans_by_bar_title.values()):
+        bar_left = bar_index - BAR_WIDTH / 2
         lanes = lanes_of(spans, vocabulary)
-        lane_width = 0.9 / lanes.lane_count
-        axis.add_patch(
-            Rectangle((bar_index - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0)
+        lane_width = BAR_WIDTH / lanes.lane_count
+        axis.add_patch(  # taller than any volume
+            Rectangle((bar_left, -1e6), BAR_WIDTH, 2e6, facecolor="#f1f3f5", linewidth=0)
         )
-        for span, lane_index in zip(spans, lanes.of_span, strict=True):
-            _add_span(
+        for span, lane in zip(spans, lanes.lane_by_span, strict=True):
+            _draw_span(
                 axis,
                 span,
-                box_left=bar_index - 0.45 + lane_index * lane_width,
+                box_left=bar_left + lane * lane_width,
                 box_width=lane_width,
                 colour=vocabulary.colour(span.region),
                 points_per_mm=points_per_mm,
                 is_pale=bar_index == 0 and span.region in pale_regions,
             )
     axis.set_xlim(-0.5, len(spans_by_bar_title) - 0.5)
-    axis.set_xticks(
-        range(len(spans_by_bar_title)), [bars_title for bars_title, _ in spans_by_bar_title]
-    )
+    axis.set_xticks(range(len(spans_by_bar_title)), [*spans_by_bar_title])
     axis.tick_params(axis="both", length=0)
     axis.xaxis.set_tick_params(pad=6)
     axis.spines[:].set_visible(False)
 
 
-def _add_span(
+def _draw_span(
     axis: Axes,
     span: StoredSpan,
     *,
@@ -310,7 +316,16 @@ def _add_span(
 ) -> None:
     """A coloured box with the name of its region if that fits; the legend names the colours."""
     height_mm = span.to_mm - span.from_mm
-    is_upright = box_width > 0.6
+    opacity = None
+    name_colour = readable_on(colour)
+    if is_pale:
+        opacity = PALE_OPACITY
+        name_colour = INK
+    rotation = 90
+    name_points = NAME_POINTS * LETTER_ASPECT * len(span.region)
+    if box_width > LEAST_WIDTH_OF_UPRIGHT_NAME:
+        rotation = 0
+        name_points = NAME_POINTS * 1.1  # a little air above and below
     axis.add_patch(
         Rectangle(
             (box_left, span.from_mm),
@@ -319,11 +334,9 @@ def _add_span(
             facecolor=colour,
             edgecolor="white",
             linewidth=1,
-            alpha=PALE_OPACITY if is_pale else None,
+            alpha=opacity,
         )
     )
-    # a letter is about 0.6 times as wide as high
-    name_points = NAME_POINTS * (1.1 if is_upright else 0.6 * len(span.region))
     if height_mm * points_per_mm < name_points:
         return
     axis.text(
@@ -332,9 +345,9 @@ def _add_span(
         span.region,
         ha="center",
         va="center",
-        color=INK if is_pale else readable_on(colour),
+        color=name_colour,
         fontsize=NAME_POINTS,
-        rotation=0 if is_upright else 90,
+        rotation=rotation,
         clip_on=True,
     )
 
@@ -342,7 +355,7 @@ def _add_span(
 def _empty_figure(title: str, message: str) -> Figure:
     """A volume without slices: its title, and the message."""
     figure_width = 6.4
-    message_lines = _wrapped_lines(message or "no slices", figure_width)
+    message_lines = _wrap_message(message or "no slices", figure_width)
     figure_height = 0.8 + LINE_INCHES * len(message_lines)
     figure = Figure(figsize=(figure_width, figure_height))
     FigureCanvasAgg(figure)
@@ -366,8 +379,8 @@ def _empty_figure(title: str, message: str) -> Figure:
     return figure
 
 
-def _wrapped_lines(message: str, figure_inches: float) -> list[str]:
-    """The message wrapped to a figure so many inches wide, at about 17 characters an inch; cut
+def _wrap_message(message: str, figure_inches: float) -> list[str]:
+    """The lines of a message in a figure so many inches wide, at about 17 characters an inch; cut
     after MOST_MESSAGE_LINES, with …."""
     return wrap(
         message, int((figure_inches - 0.8) * 17), max_lines=MOST_MESSAGE_LINES, placeholder=" …"

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above
-from fovnet.drawing.scales import wide_scale
+from fovnet.drawing.scales import scale_axis
 from fovnet.search.explain.descent import Descent, Point
 
 COLOUR_AND_MARKER_BY_STEP: Mapping[str, tuple[str, str]] = {
@@ -23,6 +23,8 @@ COLOUR_AND_MARKER_BY_STEP: Mapping[str, tuple[str, str]] = {
     "restart": (WARN, "v"),
 }
 """The colour and the mark of each step."""
+MARKER_SIZE_BY_MOVED = {False: 12, True: 34}
+"""A configuration that became the centre of the poll is larger."""
 
 
 def descent_figure(descent: Descent) -> Figure | None:
@@ -36,7 +38,7 @@ def descent_figure(descent: Descent) -> Figure | None:
         score_axis = figure.add_axes((0.08, 0.40, 0.9, 0.51))
         frame_axis = figure.add_axes((0.08, 0.10, 0.9, 0.24))
         _draw_scores(score_axis, descent.points)
-        wide_scale(score_axis, "y", scores)
+        scale_axis(score_axis, "y", scores)
         _draw_frames(frame_axis, [point for point in descent.points if point.frame is not None])
         for axis in (score_axis, frame_axis):
             axis.set_xlim(-0.5, max(1, len(descent.points)) - 0.5)
@@ -51,7 +53,7 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
         step_points = [point for point in points if point.kind == step_name]
         scored_points = [point for point in step_points if point.score is not None]
         if step_points:
-            marker_sizes = [34 if point.moved else 12 for point in scored_points]
+            marker_sizes = [MARKER_SIZE_BY_MOVED[point.moved] for point in scored_points]
             axis.scatter(
                 [point.begun for point in scored_points],
                 [point.score for point in scored_points],

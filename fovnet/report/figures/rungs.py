@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
-from fovnet.drawing.scales import unit_of_time, wide_scale
+from fovnet.drawing.scales import scale_axis, unit_of_time
 from fovnet.search.explain.spent import Spending, Stretch
 from fovnet.words import several
 
@@ -135,7 +135,9 @@ def _draw_scores(
     axis.step(
         scored_ends, np.minimum.accumulate(scores), where="post", color=INK, linewidth=1.0, zorder=2
     )
-    marker_size = 16 if len(scored_stretches) < 100 else 7
+    marker_size = 16
+    if len(scored_stretches) >= 100:  # smaller ones overlap less
+        marker_size = 7
     axis.scatter(
         scored_ends,
         scores,
@@ -144,7 +146,7 @@ def _draw_scores(
         linewidths=0,
         zorder=3,
     )
-    wide_scale(axis, "y", scores)
+    scale_axis(axis, "y", scores)
 
 
 def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,47 +11,44 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
-from fovnet.drawing.scales import unit_of_time, wide_scale
-from fovnet.report.content import wording
-from fovnet.report.content.wording import percent
+from fovnet.drawing.scales import scale_axis, unit_of_time
+from fovnet.report.content.wording import level_text, percent
 from fovnet.report.figures.descent import descent_figure
 from fovnet.report.figures.rungs import rungs_figure
 from fovnet.search.explain.explanation import Explanation, Prediction, Step
 from fovnet.search.explain.importance import AxisEffect, Matter
 
-PANELS_PER_ROW = 4
-"""Panels per row."""
+PANELS_PER_ROW = 4  # of the figure of effects
 
 SLANTED_LABELS: Any = {"rotation": 40, "ha": "right", "rotation_mode": "anchor", "fontsize": 6.5}
 """Text properties of level names too long to fit side by side."""
+
+MOST_LETTERS_OF_LABELS = 24
+"""As many letters of level names fit side by side below a panel."""
 
 LEAST_REGRET_SHARE = 1e-5
 """Expected regrets below this share of the greatest are not drawn."""
 
 
-def figures_of_search(explanation: Explanation) -> dict[str, Figure | None]:
-    """Every figure by its name in the template; None where there is nothing to draw."""
-    scored_predictions = [
-        prediction for prediction in explanation.forecasts.slots if prediction.score is not None
-    ]
-    figure_by_name: dict[str, Figure | None] = dict.fromkeys(
-        ("convergence", "descent", "rungs", "forecasts", "effects")
-    )
+def figures_of_search(explanation: Explanation) -> dict[str, Figure]:
+    """Every figure by its name in the template; without those of which there is nothing to
+    draw."""
+    figure_by_name: dict[str, Figure | None] = {}
     if explanation.best_slot is not None:
         figure_by_name["convergence"] = convergence_figure(explanation.steps)
     if explanation.descent:
         figure_by_name["descent"] = descent_figure(explanation.descent)
     if explanation.spending:
         figure_by_name["rungs"] = rungs_figure(explanation.spending)
+    scored_predictions = [
+        prediction for prediction in explanation.forecasts.slots if prediction.score is not None
+    ]
     if scored_predictions:
         figure_by_name["forecasts"] = forecast_figure(scored_predictions)
     importance = explanation.matter
     if importance:
-        axes_with_choices = [axis for axis in importance.axes if len(axis.levels) > 1]
-        figure_by_name["effects"] = (
-            effects_figure(importance, axes_with_choices) if axes_with_choices else None
-        )
-    return figure_by_name
+        figure_by_name["effects"] = effects_figure(importance)
+    return {name: figure for name, figure in figure_by_name.items() if figure is not None}
 
 
 def convergence_figure(steps: Sequence[Step]) -> Figure:
@@ -83,7 +81,7 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
             dashes=(4, 2),
             label="as predicted",
         )
-        wide_scale(score_axis, "y", best_scores)
+        scale_axis(score_axis, "y", best_scores)
         score_axis.set(xlabel=f"training in all, {unit_name}", ylabel="best score so far")
         legend_above(score_axis, 2, -0.04, columnspacing=1.2)
         _draw_regret(regret_axis, steps)
@@ -108,7 +106,7 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
     regrets = regrets[is_drawn]
     axis.plot(slots[is_drawn], regrets, color=ACCENT, linewidth=1.2, marker="o", markersize=2.5)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    wide_scale(axis, "y", regrets)
+    scale_axis(axis, "y", regrets)
     axis.set_ylim(*_axis_limits(regrets, axis.get_yscale()))
 
 
@@ -143,7 +141,7 @@ def forecast_figure(all_predictions: Sequence[Prediction]) -> Figure:
             )
         all_scores = _forecast_points(all_predictions)[:, [0, 1, 3]].ravel()
         for axis_letter in "xy":
-            wide_scale(axis, axis_letter, all_scores)
+            scale_axis(axis, axis_letter, all_scores)
         axis_range = _axis_limits(all_scores, axis.get_xscale())
         axis.plot(axis_range, axis_range, color=FAINT, linewidth=0.8, dashes=(4, 3), zorder=0)
         axis.set(xlim=axis_range, ylim=axis_range)
@@ -155,38 +153,43 @@ def forecast_figure(all_predictions: Sequence[Prediction]) -> Figure:
 def _forecast_points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """(n, 4): measured score, forecast score, and the ends of its band; an open end is set to the
     lowest or highest of all scores."""
-    score_rows = [
-        (
-            prediction.score,
-            prediction.forecast.score,
-            prediction.forecast.low,
-            prediction.forecast.high,
-        )
-        for prediction in predictions
-    ]
-    points = np.array(score_rows, dtype=np.float64)
-    for band_end_column, extreme_of_scores in ((2, np.nanmin), (3, np.nanmax)):
-        points[np.isnan(points[:, band_end_column]), band_end_column] = extreme_of_scores(
-            points[:, :2]
-        )
+    points = np.array(
+        [
+            (
+                prediction.score,
+                prediction.forecast.score,
+                prediction.forecast.low,
+                prediction.forecast.high,
+            )
+            for prediction in predictions
+        ],
+        dtype=np.float64,
+    )
+    scores = points[:, :2]
+    is_open = np.isnan(points)
+    points[is_open[:, 2], 2] = np.nanmin(scores)
+    points[is_open[:, 3], 3] = np.nanmax(scores)
     return points
 
 
-def effects_figure(importance: Matter, axes: Sequence[AxisEffect]) -> Figure:
-    """One panel per axis: the expected score at each level, averaged over the other axes; hollow if
-    no trial of it has a score."""
-    row_count = -(-len(axes) // PANELS_PER_ROW)
+def effects_figure(importance: Matter) -> Figure | None:
+    """One panel per axis of more than one level: the expected score at each level, averaged over
+    the other axes; hollow if no trial of it has a score.  None without such an axis."""
+    effects = [effect for effect in importance.axes if len(effect.levels) > 1]
+    if not effects:
+        return None
+    row_count = math.ceil(len(effects) / PANELS_PER_ROW)
     all_level_scores = [
         score
-        for axis in axes
-        for level in axis.levels
+        for effect in effects
+        for level in effect.levels
         for score in (level.score, level.low, level.high)
         if score is not None
     ]
     with house_style():
         figure_height = 0.25 + 2.15 * row_count
         figure = Figure(figsize=(9.6, figure_height))
-        for panel_index, effect in enumerate(axes):
+        for panel_index, effect in enumerate(effects):
             panel_row, panel_column = divmod(panel_index, PANELS_PER_ROW)
             panel_box = (
                 0.07 + panel_column * 0.235,
@@ -197,11 +200,14 @@ def effects_figure(importance: Matter, axes: Sequence[AxisEffect]) -> Figure:
             axis = figure.add_axes(panel_box)
             axis.axhline(importance.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
             _draw_effect(axis, effect)
-            wide_scale(axis, "y", np.array(all_level_scores), 5.0)
+            scale_axis(axis, "y", np.array(all_level_scores), 5.0)
             axis.set_ylim(*_axis_limits(all_level_scores, axis.get_yscale()))
-            share_in_title = "" if effect.share is None else f", {percent(effect.share)}"
-            axis.set_title(f"{effect.name.replace('_', ' ')}{share_in_title}", fontsize=8.5)
-            axis.set_ylabel("score" if panel_column == 0 else "")
+            title = effect.name.replace("_", " ")
+            if effect.share is not None:
+                title += f", {percent(effect.share)}"
+            axis.set_title(title, fontsize=8.5)
+            if panel_column == 0:
+                axis.set_ylabel("score")
             axis.tick_params(labelleft=panel_column == 0, which="both")
         return figure
 
@@ -213,39 +219,43 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     level_scores = np.array(
         [effect.levels[index].score for index in level_indices], dtype=np.float64
     )
+    is_ordinal = effect.kind == "ordinal"
     if effect.levels[0].low is not None:
         band_lows = np.array([level.low for level in effect.levels])
         band_highs = np.array([level.high for level in effect.levels])
-        if effect.kind == "ordinal":
+        if is_ordinal:
             axis.fill_between(
                 level_indices, band_lows, band_highs, color=ACCENT, alpha=0.15, linewidth=0
             )
         else:
             axis.vlines(level_indices, band_lows, band_highs, color=ACCENT, linewidth=4, alpha=0.2)
-    linewidth = 1.3 if effect.kind == "ordinal" else 0.0
-    axis.plot(level_indices, level_scores, color=ACCENT, linewidth=linewidth)
-    marker_fills = [ACCENT if effect.levels[index].scored else "white" for index in level_indices]
+    line_width = 0.0
+    if is_ordinal:
+        line_width = 1.3
+    axis.plot(level_indices, level_scores, color=ACCENT, linewidth=line_width)
+    has_score = np.array([effect.levels[index].scored > 0 for index in level_indices])
     axis.scatter(
         level_indices,
         level_scores,
         s=18,
-        c=marker_fills,
+        c=np.where(has_score, ACCENT, "white").tolist(),
         edgecolors=ACCENT,
         linewidths=0.9,
         zorder=3,
     )
-    level_labels = [wording.level_text(level.level) for level in effect.levels]
-    label_options = SLANTED_LABELS if sum(map(len, level_labels)) > 24 else {}
-    axis.set_xticks(range(len(level_labels)), level_labels, **label_options)
+    level_labels = [level_text(level.level) for level in effect.levels]
+    axis.set_xticks(range(len(level_labels)), level_labels)
+    if sum(map(len, level_labels)) > MOST_LETTERS_OF_LABELS:
+        axis.set_xticks(range(len(level_labels)), level_labels, **SLANTED_LABELS)
     axis.set_xlim(-0.4, len(effect.levels) - 0.6)
     axis.tick_params(axis="x", length=0, labelcolor=INK)
 
 
-def _axis_limits(shown_values: Any, scale: str) -> tuple[float, float]:
+def _axis_limits(drawn_values: Any, scale: str) -> tuple[float, float]:
     """(lower, upper) limit of an axis: the range of the values and 5 % of it at each end; on a
     linear scale at least 1 % of the highest value."""
-    lowest = float(min(shown_values))
-    highest = float(max(shown_values))
+    lowest = float(min(drawn_values))
+    highest = float(max(drawn_values))
     if scale == "log":
         margin_factor = (highest / lowest) ** 0.05
         return lowest / margin_factor, highest * margin_factor

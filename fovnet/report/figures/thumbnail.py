@@ -37,30 +37,27 @@ def thumbnail(body: Body, unsure_regions: Collection[str]) -> Bytes:
     unsure_regions  those whose spans are dashed
     """
     pixels_per_mm = LONGEST_SIDE / max(body.height_mm, body.side_mm)
-    view_height, view_width = (
-        max(round(length_mm * pixels_per_mm), SHORTEST_SIDE)
-        for length_mm in (body.height_mm, body.side_mm)
-    )
+    view_height = max(round(body.height_mm * pixels_per_mm), SHORTEST_SIDE)
+    view_width = max(round(body.side_mm * pixels_per_mm), SHORTEST_SIDE)
     view = on_even_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
     grey_view = np.asarray(
         Image.fromarray(view[::-1]).resize((view_width, view_height), Image.Resampling.BILINEAR)
     )
     lanes = lanes_of(body.spans, body.vocabulary)
-    picture = np.zeros(
-        (view_height, view_width + lanes.lane_count * (LANE_GAP + LANE_WIDTH), 3), dtype=np.uint8
-    )
+    picture_width = view_width + lanes.lane_count * (LANE_GAP + LANE_WIDTH)
+    picture = np.zeros((view_height, picture_width, 3), dtype=np.uint8)
     picture[:, :view_width] = grey_view[:, :, None]
-    for span, lane_index in zip(body.spans, lanes.of_span, strict=True):
-        top_row, bottom_row = (
-            round(view_height * (body.high_mm - length_mm) / body.height_mm)
-            for length_mm in (span.to_mm, span.from_mm)
-        )
+    for span, lane in zip(body.spans, lanes.lane_by_span, strict=True):
+        top_row = round(view_height * (body.high_mm - span.to_mm) / body.height_mm)
+        bottom_row = round(view_height * (body.high_mm - span.from_mm) / body.height_mm)
         span_rows = np.arange(top_row, max(bottom_row - 1, top_row + 1))
         if span.region in unsure_regions:
-            span_rows = span_rows[(span_rows - top_row) // DASH_LENGTH % 2 == 0]
-        bar_left = view_width + LANE_GAP + lane_index * (LANE_GAP + LANE_WIDTH)
-        colour = bytes.fromhex(body.vocabulary.colour(span.region)[1:])
-        picture[span_rows[span_rows < view_height], bar_left : bar_left + LANE_WIDTH] = list(colour)
+            is_dash = (span_rows - top_row) // DASH_LENGTH % 2 == 0
+            span_rows = span_rows[is_dash]
+        span_rows = span_rows[span_rows < view_height]
+        lane_left = view_width + LANE_GAP + lane * (LANE_GAP + LANE_WIDTH)
+        red_green_blue = bytes.fromhex(body.vocabulary.colour(span.region)[1:])
+        picture[span_rows, lane_left : lane_left + LANE_WIDTH] = list(red_green_blue)
     return picture
 
 

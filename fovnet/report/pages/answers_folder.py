@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fovnet.decision.answer import TABLE
 from fovnet.decision.answers_table import TABLE as ANSWERS
@@ -61,9 +61,12 @@ def refuse_others(folder: Path) -> None:
 
 def files_beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     """Names of the files that an answer needs besides its JSON to be complete."""
-    picture_names = (f"{volume_id}.png",) if pictures else ()
-    page_names = (page_name(volume_id), thumbnail_name(volume_id)) if pages else ()
-    return (*picture_names, *page_names)
+    file_names = []
+    if pictures:
+        file_names.append(f"{volume_id}.png")
+    if pages:
+        file_names += [page_name(volume_id), thumbnail_name(volume_id)]
+    return tuple(file_names)
 
 
 def files_not_requested(volume_id: str, pictures: bool, pages: bool) -> set[str]:
@@ -72,6 +75,7 @@ def files_not_requested(volume_id: str, pictures: bool, pages: bool) -> set[str]
 
 
 def _refuse_replaced_folder(folder: Path, inode: int) -> None:
+    """Raises ConfigError "out-gone" unless the folder is there and has this inode."""
     if not folder.is_dir() or folder.stat().st_ino != inode:
         raise ConfigError(
             "out-gone",
@@ -129,7 +133,9 @@ def withdraw(
               killed, they would pass for its own; the JSONs, from which both are made, stay
     Without `pages` the index is always removed, as it lists other volumes than the new table.
     """
-    listing_names = [TABLE, ANSWERS] if tables else []
+    listing_names = []
+    if tables:
+        listing_names += [TABLE, ANSWERS]
     if tables or not pages:
         listing_names.append(INDEX)
     for file_name in listing_names:
@@ -161,41 +167,51 @@ def _volumes_with_faces(folder: Path, excluded_ids: Container[str]) -> Iterator[
         volume_id = path.stem
         if volume_id in excluded_ids or not is_our_json(path):
             continue
-        if not any(
-            (folder / file_name).exists() for file_name in files_beside(volume_id, True, True)
-        ):
+        drawn_names = files_beside(volume_id, True, True)
+        if not any((folder / file_name).exists() for file_name in drawn_names):
             continue
         try:
             volume_json = read_json(path)
         except (OSError, ValueError):
             continue
-        if (
-            isinstance(volume_json, dict)
-            and volume_json.get("faces")
-            and volume_json.get("volume_id") == volume_id
-        ):
+        is_answer = isinstance(volume_json, dict) and volume_json.get("volume_id") == volume_id
+        if is_answer and volume_json.get("faces"):
             yield volume_id
 
 
 def write_found(folder: Path, series: list[dict[str, Any]], *, show_ids: bool) -> None:
     """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes
-    both if there is none."""
+    both if there is none.
+
+    series    rows of found.tsv
+    show_ids  with the columns that name patients and studies
+    """
     if not series:  # those of an earlier run list other volumes
         for file_name in ("found.tsv", "found.json"):
             (folder / file_name).unlink(missing_ok=True)
         return
-    columns = (*COLUMNS, *(ID_COLUMNS if show_ids else ()))
+    columns: tuple[str, ...] = COLUMNS
+    if show_ids:
+        columns = (*COLUMNS, *ID_COLUMNS)
     write_tsv(folder / "found.tsv", columns, series, keep_same=True)
     write_json(folder / "found.json", {"series": series}, keep_same=True)
 
 
-def failures(
+class FailedRows(NamedTuple):
+    """Rows of spans.tsv of refused volumes, and rows of found.tsv of unreadable members of
+    archives."""
+
+    refused_volumes: list[Mapping[str, Any]]
+    unreadable_members: list[Mapping[str, Any]]
+
+
+def failed_rows(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
-) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """(rows of spans.tsv of refused volumes, rows of found.tsv of unreadable members of archives).
-    An archive without any readable member counts as a refused volume."""
-    unreadable_series = [span_row for span_row in series if span_row["kind"] == "unreadable"]
-    unreadable_paths = {span_row["path"] for span_row in unreadable_series}
+) -> FailedRows:
+    """What failed, from all rows of spans.tsv and of found.tsv.  An archive without any readable
+    member counts as a refused volume."""
+    unreadable_series = [found_row for found_row in series if found_row["kind"] == "unreadable"]
+    unreadable_paths = {found_row["path"] for found_row in unreadable_series}
     refused_rows = []
     answered_paths = set()
     for span_row in span_rows:
@@ -205,9 +221,9 @@ def failures(
             answered_paths.add(span_row["path"])
     refused_paths = {span_row["path"] for span_row in refused_rows}
     unreadable_members = [
-        span_row
-        for span_row in unreadable_series
-        if span_row["path"] not in answered_paths
-        and span_row["path"].partition(", member ")[0] not in refused_paths
+        found_row
+        for found_row in unreadable_series
+        if found_row["path"] not in answered_paths
+        and found_row["path"].partition(", member ")[0] not in refused_paths
     ]
-    return refused_rows, unreadable_members
+    return FailedRows(refused_rows, unreadable_members)

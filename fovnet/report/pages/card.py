@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.content.page import Page
 
+ETHICS = (
+    "Head images can show a face. Ids are hashed unless plain ones are requested, and "
+    "pictures can be left out or their heads covered (report.gallery, report.faces). "
+    "Nothing is sent anywhere."
+)
+
 
 @dataclass(frozen=True)
 class CardSection:
@@ -25,33 +31,18 @@ class CardSection:
 def card_sections(page: Page) -> tuple[CardSection, ...]:
     """The sections of the card, in order."""
     answer = page.answer
-    cohort = page.cohort
     confidence = page.confidence
     return (
-        CardSection(
-            "Model details",
-            (
-                f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial "
-                f"MRI slices, {page.search.origin}, with a rule that turns slice probabilities "
-                "into regions with extents in millimetres. Licence of the program: Apache-2.0; the "
-                "weights are under the terms of the data they were trained on.",
-            ),
-            (
-                page.search.members,
-                page.search.rule,
-                page.provenance.versions,
-                page.provenance.hashes,
-            ),
-        ),
+        _details_section(page),
         CardSection("Intended use", answer.intended_use),
-        CardSection("Not for", tuple(f"Not for {use}." for use in answer.not_for)),
+        CardSection("Not for", tuple(f"Not for {use}." for use in answer.excluded_uses)),
         CardSection(
             "Factors",
             (
                 "Figures are given by collection and by every recorded attribute; see the "
                 "subgroups below.",
             ),
-            (cohort.attributes,),
+            (page.cohort.attributes,),
         ),
         CardSection(
             "Metrics",
@@ -60,8 +51,8 @@ def card_sections(page: Page) -> tuple[CardSection, ...]:
         ),
         CardSection(
             "Training and evaluation data",
-            (cohort.sentence,),
-            (cohort.by_split, cohort.flow_table, page.reference.labelled_slices),
+            (page.cohort.sentence,),
+            (page.cohort.by_split, page.cohort.flow_table, page.reference.labelled_slices),
         ),
         quantitative_analyses(page),
         CardSection(
@@ -69,27 +60,38 @@ def card_sections(page: Page) -> tuple[CardSection, ...]:
             (confidence.risk.sentence,),
             (confidence.calibration, confidence.risk.table),
         ),
-        CardSection(
-            "Ethical considerations",
-            (
-                "Head images can show a face. Ids are hashed unless plain ones are requested, and "
-                "pictures can be left out or their heads covered (report.gallery, report.faces). "
-                "Nothing is sent anywhere.",
-            ),
-        ),
+        CardSection("Ethical considerations", (ETHICS,)),
         CardSection("Caveats", page.method.limits),
     )
+
+
+def _details_section(page: Page) -> CardSection:
+    """What the networks are, in a sentence and in tables."""
+    sentence = (
+        f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial "
+        f"MRI slices, {page.search.origin}, with a rule that turns slice probabilities "
+        "into regions with extents in millimetres. Licence of the program: Apache-2.0; the "
+        "weights are under the terms of the data they were trained on."
+    )
+    tables = (
+        page.search.members,
+        page.search.rule,
+        page.provenance.versions,
+        page.provenance.hashes,
+    )
+    return CardSection("Model details", (sentence,), tables)
 
 
 def quantitative_analyses(page: Page) -> CardSection:
     """The section of the results, with that on statements where there are any."""
     performance = page.performance
-    statements_view = performance.said
-    paragraphs = [page.answer.sentence, page.answer.by_collection]
-    tables = [performance.handling]
+    paragraphs = [page.answer.sentence, page.answer.errors_by_collection]
+    tables = [performance.volume_rates]
+    statements_view = performance.statements
     if statements_view:
         tables.append(statements_view.table)
-        paragraphs += filter(None, [statements_view.promises])
+        if statements_view.promises:
+            paragraphs.append(statements_view.promises)
     tables += [performance.regions, performance.borders, performance.subgroups]
     return CardSection("Quantitative analyses", tuple(paragraphs), tuple(tables))
 
@@ -122,6 +124,7 @@ def markdown(page: Page) -> str:
 
 
 def _table_text(table: ReportTable) -> str:
+    """A table in Markdown."""
     table_lines = [
         _line_text(table.header),
         _line_text(["---"] * len(table.header)),
@@ -131,10 +134,12 @@ def _table_text(table: ReportTable) -> str:
 
 
 def _line_text(cells: Sequence[str | MeasuredText]) -> str:
-    return "| " + " | ".join(_cell_text(cell) for cell in cells) + " |"
+    """A line of a table in Markdown."""
+    return "| " + " | ".join(map(_cell_text, cells)) + " |"
 
 
 def _cell_text(cell: str | MeasuredText) -> str:
-    cell_parts = (cell,) if isinstance(cell, str) else (cell.value, cell.interval, cell.count)
-    joined_text = ", ".join(filter(None, cell_parts))
-    return " ".join(joined_text.split()).replace("|", "\\|").replace("<", "&lt;")
+    """The text of a cell in Markdown: a measured number with its interval and its count."""
+    if isinstance(cell, MeasuredText):
+        cell = ", ".join(filter(None, (cell.value, cell.interval, cell.count)))
+    return " ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.evaluate.writing import facts as measured
+from fovnet.evaluate.writing import facts as evaluation_facts
 from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
-from fovnet.report.content.cells import MeasuredText, ReportTable
+from fovnet.report.content.cells import JSON_KEY, MeasuredText, ReportTable
 from fovnet.report.content.page import Page
 from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.statements import STATED
@@ -27,7 +27,7 @@ def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
         "page": _json_value(page),
         "stated": STATED,
         "model_card": card_facts(page),
-        "evaluation": measured(evaluation),
+        "evaluation": evaluation_facts(evaluation),
     }
 
 
@@ -55,33 +55,31 @@ def write_facts(
     return written_paths
 
 
-def tables(value: Any) -> Iterator[ReportTable]:
-    """Every table with a name and rows, at any depth of a page."""
-    if isinstance(value, ReportTable):
-        if value.name and value.rows:
-            yield value
-    elif isinstance(value, tuple | list):
-        for element in value:
+def tables(page_part: Any) -> Iterator[ReportTable]:
+    """Every table with a name and rows, at any depth of a page or a part of it."""
+    if isinstance(page_part, ReportTable):
+        if page_part.name and page_part.rows:
+            yield page_part
+    elif isinstance(page_part, tuple | list):
+        for element in page_part:
             yield from tables(element)
-    elif is_dataclass(value) and not isinstance(value, VolumeView):
-        for field in fields(value):
-            yield from tables(getattr(value, field.name))
+    elif is_dataclass(page_part) and not isinstance(page_part, VolumeView):
+        for field in fields(page_part):
+            yield from tables(getattr(page_part, field.name))
 
 
 def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
     """(names of columns, rows as text by column) of a table: a column with measured cells becomes
     three, for value, interval and count."""
-    is_measured_column = [
-        any(isinstance(table_row[column_index], MeasuredText) for table_row in table.rows)
-        for column_index in range(len(table.header))
-    ]
     column_names: list[str] = []
-    for title, is_measured in zip(table.header, is_measured_column, strict=True):
-        column_names += [title, f"{title}, interval", f"{title}, count"] if is_measured else [title]
+    for column_index, title in enumerate(table.header):
+        column_names.append(title)
+        if any(isinstance(row[column_index], MeasuredText) for row in table.rows):
+            column_names += [f"{title}, interval", f"{title}, count"]
     text_rows = []
-    for table_row in table.rows:
+    for row in table.rows:
         text_by_column: dict[str, str] = {}
-        for title, cell in zip(table.header, table_row, strict=True):
+        for title, cell in zip(table.header, row, strict=True):
             if isinstance(cell, MeasuredText):
                 text_by_column |= {
                     title: cell.value,
@@ -98,7 +96,7 @@ def _json_value(page_value: Any) -> Any:
     """A page as JSON types, without the fields DRAWN_ONLY."""
     if is_dataclass(page_value) and not isinstance(page_value, type):
         return {
-            field.name: _json_value(getattr(page_value, field.name))
+            field.metadata.get(JSON_KEY, field.name): _json_value(getattr(page_value, field.name))
             for field in fields(page_value)
             if field.name not in DRAWN_ONLY
         }
@@ -106,4 +104,6 @@ def _json_value(page_value: Any) -> Any:
         return [_json_value(element) for element in page_value]
     if isinstance(page_value, Mapping):
         return {str(key): _json_value(element) for key, element in page_value.items()}
-    return page_value.tolist() if hasattr(page_value, "tolist") else page_value
+    if hasattr(page_value, "tolist"):  # an array or a number of numpy
+        return page_value.tolist()
+    return page_value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -31,8 +31,8 @@ from fovnet.report.content.region_answers import (
     STATUS_IN_WORDS,
     RegionChip,
     answer_sentence,
-    chips,
     chips_of_spans,
+    chips_of_statements,
 )
 from fovnet.report.content.wording import percent
 from fovnet.report.pages.pour import template_environment
@@ -61,22 +61,22 @@ class IndexRow:
     """One volume: what it shows in plain words and as chips, confidence of the whole volume,
     doubts.
 
-    none        "yes" if it surely shows no region, "unsure" if it may be so, else ""
-    confidence  None where its best guess is not sure
-    page        relative URL of its page, "" if it has none
-    picture     relative URL of its thumbnail, "" if it has none
-    certainty   by which volumes of one status are ordered, the least sure first
+    no_region_answer   "yes" if it surely shows no region, "unsure" if it may be so, else ""
+    confidence         None where its best guess is not sure
+    page_address       relative URL of its page, "" if it has none
+    thumbnail_address  relative URL of its thumbnail, "" if it has none
+    certainty          by which volumes of one status are ordered, the least sure first
     """
 
     volume_id: str
     status: str
     sentence: str
-    said: tuple[RegionChip, ...]
-    none: str
+    chips: tuple[RegionChip, ...]
+    no_region_answer: str
     confidence: float | None
     doubt: str
-    page: str
-    picture: str
+    page_address: str
+    thumbnail_address: str
     certainty: float
 
 
@@ -84,27 +84,27 @@ class IndexRow:
 class IndexPage:
     """The whole index.
 
-    aside        numbers of the DICOM series found but not read, by kind
-    unread       the first of them with their reasons
-    unlisted     the number of the others
-    rows         all volumes
-    first        those that are written as HTML
-    names        of the regions, and of none
-    colours      of the same
-    guess_words  what a best guess is, where any is not sure
+    unread_kinds     numbers of the DICOM series found but not read, by kind
+    unread_series    the first of them with their reasons
+    unlisted_count   the number of the others
+    rows             all volumes
+    html_rows        those that are written as HTML, the first
+    class_names      of the regions, and of none
+    class_colours    of the same
+    guess_words      what a best guess is, where any is not sure
     """
 
     sentence: str
     statuses: ReportTable
     regions: ReportTable
     doubts: ReportTable
-    aside: ReportTable
-    unread: ReportTable
-    unlisted: int
+    unread_kinds: ReportTable
+    unread_series: ReportTable
+    unlisted_count: int
     rows: tuple[IndexRow, ...]
-    first: tuple[IndexRow, ...]
-    names: tuple[str, ...]
-    colours: tuple[str, ...]
+    html_rows: tuple[IndexRow, ...]
+    class_names: tuple[str, ...]
+    class_colours: tuple[str, ...]
     guess_words: str
 
 
@@ -124,76 +124,67 @@ def index_page(
     count_by_doubt: Counter[str] = Counter()
     present_files = _present_files(folder)
     for volume in volumes:
-        volume_doubts = _doubts_of(folder, volume)
-        count_by_doubt.update({doubt_in_words(code) for code, _ in volume_doubts})
-        doubt_text = "; ".join(filter(None, (doubt_words for _, doubt_words in volume_doubts)))
+        doubts = _doubts_of(folder, volume)
+        count_by_doubt.update({doubt_in_words(doubt.code) for doubt in doubts})
+        doubt_text = "; ".join(filter(None, (doubt.sentence for doubt in doubts)))
         index_row = _index_row(volume, doubt_text, present_files, vocabulary)
-        if index_row.status == "refused":
-            index_row = replace(index_row, doubt=doubt_text)
         count_by_status[index_row.status] += 1
         index_rows.append(index_row)
-    count_by_series_kind = Counter(
-        str(index_row["kind"]) for index_row in series if index_row["kind"] != "volume"
-    )
+    count_by_answer = {
+        answer_words: count_by_status[status]
+        for status, answer_words in STATUS_IN_WORDS.items()
+        if count_by_status[status]
+    }
+    unread_series = [found_row for found_row in series if found_row["kind"] != "volume"]
+    count_by_unread_kind = _by_frequency(Counter(str(row["kind"]) for row in unread_series))
     rows_by_urgency = sorted(index_rows, key=_urgency_order)
+    guess_words = ""
+    if any(map(_is_guess_unsure, index_rows)):
+        guess_words = GUESS_EXPLANATION
     return IndexPage(
         sentence=_summary_sentence(count_by_status),
-        statuses=_counts_table(
-            "answer",
-            {
-                answer_words: count_by_status[status]
-                for status, answer_words in STATUS_IN_WORDS.items()
-                if count_by_status[status]
-            },
-            len(index_rows),
-        ),
+        statuses=_counts_table("answer", count_by_answer, len(index_rows)),
         regions=_regions_table(index_rows, vocabulary),
-        doubts=_counts_table("doubt", _most_frequent(count_by_doubt), len(index_rows)),
-        aside=_counts_table(
-            "set aside",
-            _most_frequent(count_by_series_kind, len(count_by_series_kind)),
-            len(series),
-            "series",
+        doubts=_counts_table(
+            "doubt", _by_frequency(count_by_doubt, MOST_DOUBTS_NAMED), len(index_rows)
         ),
-        unread=_unread_table(series),
-        unlisted=max(0, count_by_series_kind.total() - MOST_UNREAD_LISTED),
+        unread_kinds=_counts_table("set aside", count_by_unread_kind, len(series), "series"),
+        unread_series=_unread_table(unread_series),
+        unlisted_count=max(0, len(unread_series) - MOST_UNREAD_LISTED),
         rows=tuple(rows_by_urgency),
-        first=tuple(rows_by_urgency[:ROWS_IN_HTML]),
-        names=vocabulary.classes,
-        colours=tuple(map(vocabulary.colour, vocabulary.classes)),
-        guess_words=GUESS_EXPLANATION if any(map(_is_guess_unsure, index_rows)) else "",
+        html_rows=tuple(rows_by_urgency[:ROWS_IN_HTML]),
+        class_names=vocabulary.classes,
+        class_colours=tuple(map(vocabulary.colour, vocabulary.classes)),
+        guess_words=guess_words,
     )
 
 
 def write_index(path: Path, page: IndexPage, rows_in_page: int = ROWS_IN_PAGE) -> Path:
     """Writes the index, atomically: one HTML file, after the files of the rows beyond those of
     the page, if there are any; returns `path`."""
-    data_of_script = script_data(page)
-    row_lists = data_of_script["rows"]
-    row_files = [
-        row_lists[first_row_index : first_row_index + rows_in_page]
-        for first_row_index in range(rows_in_page, len(row_lists), rows_in_page)
+    page_data = script_data(page)
+    all_rows = page_data["rows"]
+    further_row_files = [
+        all_rows[first_index : first_index + rows_in_page]
+        for first_index in range(rows_in_page, len(all_rows), rows_in_page)
     ]
-    for file_number, file_rows in enumerate(row_files, 1):
+    for file_number, file_rows in enumerate(further_row_files, 1):
         write_text(
             path.parent / rows_name(file_number),
             f"{ROWS_OPENING}{_script_text(file_rows)});\n",
             keep_same=True,
         )
-    page_data_json = Markup(
-        _script_text(
-            {
-                **data_of_script,
-                "rows": row_lists[:rows_in_page],
-                "total": len(row_lists),
-                "files": len(row_files),
-            }
-        )
-    )
+    page_data |= {
+        "rows": all_rows[:rows_in_page],
+        "total": len(all_rows),
+        "files": len(further_row_files),
+    }
     template = template_environment().get_template("index.html.jinja")
-    index_html = template.render(page=page, data=page_data_json, answers=STATUS_IN_WORDS)
+    index_html = template.render(
+        page=page, data=Markup(_script_text(page_data)), answers=STATUS_IN_WORDS
+    )
     write_text(path, index_html, keep_same=True)
-    remove_rows(path.parent, len(row_files))
+    remove_rows(path.parent, len(further_row_files))
     return path
 
 
@@ -208,58 +199,69 @@ def _script_text(json_data: Any) -> str:
 def script_data(page: IndexPage) -> dict[str, Any]:
     """What the script reads, kept short: of a hundred thousand volumes it is 12 MB.
 
-    rows  a list for each volume, in the order of its constants: name, places of status and sentence
-          in their lists, confidence, doubt, what is said of each region, address of its page, has
-          it a thumbnail
+    rows  a list for each volume, in the order of the constants of index.js: name, places of status
+          and sentence in their lists, confidence, doubt, what is said of each region, address of
+          its page, has it a thumbnail
     """
     sentences = list(dict.fromkeys(index_row.sentence for index_row in page.rows))
     index_by_sentence = {sentence: index for index, sentence in enumerate(sentences)}
-    row_lists = [
-        [
-            index_row.volume_id,
-            URGENCY[index_row.status],
-            index_by_sentence[index_row.sentence],
-            None if index_row.confidence is None else round(index_row.confidence, 3),
-            index_row.doubt,
-            _marks_text(index_row, page.names),
-            _page_name_in_script(index_row),
-            int(bool(index_row.picture)),
-        ]
-        for index_row in page.rows
-    ]
     return {
-        "regions": page.names,
-        "colours": page.colours,
+        "regions": page.class_names,
+        "colours": page.class_colours,
         "answers": list(STATUS_IN_WORDS),
         "sentences": sentences,
-        "rows": row_lists,
+        "rows": [
+            [
+                index_row.volume_id,
+                URGENCY[index_row.status],
+                index_by_sentence[index_row.sentence],
+                _rounded_confidence(index_row),
+                index_row.doubt,
+                _marks_text(index_row, page.class_names[:-1]),
+                _page_name_in_script(index_row),
+                int(index_row.thumbnail_address != ""),
+            ]
+            for index_row in page.rows
+        ],
     }
 
 
-def _marks_text(index_row: IndexRow, class_names: Sequence[str]) -> str:
+def _rounded_confidence(index_row: IndexRow) -> float | None:
+    """The confidence of a volume with three decimals, if it has one."""
+    if index_row.confidence is None:
+        return None
+    return round(index_row.confidence, 3)
+
+
+def _marks_text(index_row: IndexRow, regions: Sequence[str]) -> str:
     """ "y97 n2 g55 u40 - - -": the answer on each region and its percentage, "g" of a region that
-    is unsure and in the best guess, "-" where nothing is said."""
-    mark_by_region = {chip.region: _chip_mark(chip) for chip in index_row.said}
-    return (
-        " ".join(mark_by_region.get(region, "-") for region in class_names[:-1])
-        + f" {index_row.none[:1] or '-'}"
-    )
+    is unsure and in the best guess, "-" where nothing is said; last, the answer on no region."""
+    mark_by_region = {chip.region: _chip_mark(chip) for chip in index_row.chips}
+    marks = [mark_by_region.get(region, "-") for region in regions]
+    no_region_mark = index_row.no_region_answer[:1] or "-"
+    return " ".join([*marks, no_region_mark])
 
 
 def _chip_mark(chip: RegionChip) -> str:
-    answer_letter = "g" if chip.answer == UNSURE and chip.is_guess else chip.answer[0]
-    return answer_letter if chip.percent is None else f"{answer_letter}{chip.percent}"
+    """ "y97", "g55": the first letter of the answer, "g" if unsure and guessed, and the
+    percentage."""
+    mark = chip.answer[0]
+    if chip.answer == UNSURE and chip.is_guess:
+        mark = "g"
+    if chip.percent is not None:
+        mark += str(chip.percent)
+    return mark
 
 
 def _page_name_in_script(index_row: IndexRow) -> str | int:
     """The name of a volume's page: 0 without one, 1 if it is the volume's, else the name quoted, as
     of bytes that are not UTF-8."""
-    if not index_row.page:
+    if not index_row.page_address:
         return 0
     try:
         index_row.volume_id.encode()
     except UnicodeEncodeError:
-        return index_row.page.removeprefix(f"{PAGE_FOLDER}/").removesuffix(".html")
+        return index_row.page_address.removeprefix(f"{PAGE_FOLDER}/").removesuffix(".html")
     return 1
 
 
@@ -283,116 +285,141 @@ def _present_files(folder: Path) -> frozenset[str]:
 
 
 def _index_row(
-    volume: TableRows, doubt_text: str, present_files: Container[str], vocabulary: Vocabulary
+    volume: TableRows, doubt_text: str, present_files: Collection[str], vocabulary: Vocabulary
 ) -> IndexRow:
-    """The row of one volume, from what the tables hold of it and the files that are there."""
+    """The row of one volume, from what the tables hold of it and the files that are there, paths
+    relative to the index.  Its doubts are cut to LONGEST_DOUBT, unless it is refused."""
     first_span = volume.spans[0]
     statements = volume.statements(vocabulary.classes[:-1])
     volume_id = str(first_span["volume_id"])
     status = str(first_span["status"])
     span_regions = [str(span["region"]) for span in volume.spans if span.get("region")]
     regions = tuple(dict.fromkeys(span_regions))
-    region_chips = chips(statements, vocabulary) or chips_of_spans(regions, status, vocabulary)
-    is_any_shown = bool(regions) or any(chip.answer == YES for chip in region_chips)
-    no_region_answer = ""
-    if status != "refused" and not is_any_shown:
-        no_region_answer = YES if status == "ok" else UNSURE
-    if len(doubt_text) > LONGEST_DOUBT:
+    chips = chips_of_statements(statements, vocabulary)
+    if not chips:
+        chips = chips_of_spans(regions, status, vocabulary)
+    if status != "refused" and len(doubt_text) > LONGEST_DOUBT:
         doubt_text = f"{doubt_text[: LONGEST_DOUBT - 1]}…"
-    page_address, thumbnail_address = (
-        quote(path, errors="surrogateescape") if path in present_files else ""
-        for path in (page_name(volume_id), thumbnail_name(volume_id))
-    )
-    confidence = first_span.get("volume_confidence")
+    volume_confidence = first_span.get("volume_confidence")
+    sure_confidence = None
+    if is_guess_sure(statements, status):
+        sure_confidence = volume_confidence
     return IndexRow(
         volume_id=volume_id,
         status=status,
         sentence=answer_sentence(statements, regions, status),
-        said=region_chips,
-        none=no_region_answer,
-        confidence=confidence if is_guess_sure(statements, status) else None,
+        chips=chips,
+        no_region_answer=_no_region_answer(status, regions, chips),
+        confidence=sure_confidence,
         doubt=doubt_text,
-        page=page_address,
-        picture=thumbnail_address,
-        certainty=_certainty(statements, confidence),
+        page_address=_address_of(page_name(volume_id), present_files),
+        thumbnail_address=_address_of(thumbnail_name(volume_id), present_files),
+        certainty=_certainty(statements, volume_confidence),
     )
+
+
+def _no_region_answer(status: str, regions: Sequence[str], chips: Sequence[RegionChip]) -> str:
+    """Whether a volume shows no region: "yes" if it surely shows none, "unsure" if it may be so,
+    "" if it shows one or was refused.
+
+    regions  those that have a span
+    """
+    if status == "refused" or regions or any(chip.answer == YES for chip in chips):
+        return ""
+    if status == "ok":
+        return YES
+    return UNSURE
+
+
+def _address_of(path: str, present_files: Collection[str]) -> str:
+    """The relative URL of a file, "" if it is not among those that are there."""
+    if path not in present_files:
+        return ""
+    return quote(path, errors="surrogateescape")
 
 
 def _is_guess_unsure(index_row: IndexRow) -> bool:
     """Whether a region of its best guess is unsure, by probabilities."""
     return any(
         chip.is_guess and chip.answer == UNSURE and chip.percent is not None
-        for chip in index_row.said
+        for chip in index_row.chips
     )
 
 
-def _certainty(statements: Sequence[Statement], confidence: float | None) -> float:
+def _certainty(statements: Sequence[Statement], volume_confidence: float | None) -> float:
     """The confidence of a volume where it has one; else how far its statements are from even, on
     average: 0.5 to 1; 1 without any."""
-    if confidence is not None:
-        return confidence
+    if volume_confidence is not None:
+        return volume_confidence
     if not statements:
         return 1.0
-    probabilities = [statement.probability for statement in statements]
-    return sum(max(probability, 1 - probability) for probability in probabilities) / len(
-        probabilities
-    )
+    certainties = [
+        max(statement.probability, 1 - statement.probability) for statement in statements
+    ]
+    return sum(certainties) / len(certainties)
 
 
-def _doubts_of(folder: Path, volume: TableRows) -> list[tuple[str, str]]:
-    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason;
-    without a sentence where only probabilities are unsure, which the chips show."""
+class ToldDoubt(NamedTuple):
+    """A doubt of a volume: its code, and a sentence, "" where the chips say enough."""
+
+    code: str
+    sentence: str
+
+
+def _doubts_of(folder: Path, volume: TableRows) -> list[ToldDoubt]:
+    """The doubts of a flagged volume, of a refused one the reason; without a sentence where only
+    probabilities are unsure, which the chips show."""
     first_span = volume.spans[0]
     status = str(first_span["status"])
     doubts_of_some = []
     if SOME_UNSURE.code in str(first_span.get("code") or "").split():
-        doubts_of_some.append((SOME_UNSURE.code, ""))
+        doubts_of_some.append(ToldDoubt(SOME_UNSURE.code, ""))
     extents = first_span.get("extents")
     if extents == "sure" or (status == "ok" and extents != "unsure"):
         return doubts_of_some
     codes_and_sentences: Sequence[tuple[Any, Any]] | None = volume.doubts
     volume_json: Mapping[str, Any] = first_span
     if codes_and_sentences is None:
-        codes_and_sentences, volume_json = _doubts_in_json(folder, first_span)
-    doubts_told = [
-        (str(doubt_code or "other"), str(sentence or ""))
-        for doubt_code, sentence in codes_and_sentences
-        if doubt_code != NONE
+        volume_json = _volume_json(folder, first_span)
+        codes_and_sentences = [
+            (doubt.get("code"), doubt.get("sentence")) for doubt in volume_json.get("doubts") or ()
+        ]
+    doubts = [
+        ToldDoubt(str(code or "other"), str(sentence or ""))
+        for code, sentence in codes_and_sentences
+        if code != NONE
     ]
-    if doubts_told or doubts_of_some:
-        return doubts_told + doubts_of_some
-    doubt_code = str(volume_json.get("code") or "") if status == "refused" else ""
-    return [(doubt_code or STATUS_IN_WORDS[status], str(volume_json.get("message") or ""))]
+    doubts += doubts_of_some
+    if doubts:
+        return doubts
+    only_code = STATUS_IN_WORDS[status]
+    if status == "refused":
+        only_code = str(volume_json.get("code") or only_code)
+    return [ToldDoubt(only_code, str(volume_json.get("message") or ""))]
 
 
-def _doubts_in_json(
-    folder: Path, first_span: Mapping[str, Any]
-) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
-    """((code, sentence) of each doubt, the JSON) of a volume; no doubts and `first_span` if its
-    JSON cannot be read."""
+def _volume_json(folder: Path, first_span: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON of a volume; `first_span`, its row of spans.tsv, if that cannot be read."""
     try:
         volume_json: Mapping[str, Any] = read_json(folder / f"{first_span['volume_id']}.json")
     except (OSError, ValueError):
-        volume_json = first_span
-    return [
-        (doubt.get("code"), doubt.get("sentence")) for doubt in volume_json.get("doubts") or ()
-    ], volume_json
+        return first_span
+    return volume_json
 
 
 def _summary_sentence(count_by_status: Counter[str]) -> str:
     """How many volumes there are of each status."""
-    volume_count = sum(count_by_status.values())
-    flagged_count = volume_count - count_by_status["ok"]
+    volumes_phrase = several(count_by_status.total(), "volume")
+    flagged_count = count_by_status.total() - count_by_status["ok"]
     if not flagged_count:
-        return f"{several(volume_count, 'volume')}, all answered."
+        return f"{volumes_phrase}, all answered."
     counts_text = ", ".join(
         f"{count_by_status[status]:,} {STATUS_IN_WORDS[status]}"
         for status in ("ok", "partly", "uncertain", "refused")
         if count_by_status[status] or status != "partly"
     )
     return (
-        f"{several(volume_count, 'volume')}: {counts_text}. Those that need a look ({flagged_count:,}) come "
-        "first."
+        f"{volumes_phrase}: {counts_text}. Those that need a look ({flagged_count:,}) come first."
     )
 
 
@@ -402,48 +429,41 @@ def _regions_table(index_rows: Sequence[IndexRow], vocabulary: Vocabulary) -> Re
     sure_count_by_region: Counter[str] = Counter()
     possible_count_by_region: Counter[str] = Counter()
     for index_row in index_rows:
-        answer_by_region = {chip.region: chip.answer for chip in index_row.said} | {
-            NONE: index_row.none
-        }
-        sure_count_by_region.update(
-            region for region, answer in answer_by_region.items() if answer == YES
-        )
-        possible_count_by_region.update(
-            region for region, answer in answer_by_region.items() if answer in (YES, UNSURE)
-        )
-    perhaps_shown_regions = [
-        region for region in vocabulary.classes if possible_count_by_region[region]
+        answer_by_region = {chip.region: chip.answer for chip in index_row.chips}
+        answer_by_region[NONE] = index_row.no_region_answer
+        for region, answer in answer_by_region.items():
+            if answer == YES:
+                sure_count_by_region[region] += 1
+            if answer in (YES, UNSURE):
+                possible_count_by_region[region] += 1
+    possible_regions = [region for region in vocabulary.classes if possible_count_by_region[region]]
+    rows = [
+        (region, f"{sure_count_by_region[region]:,}", f"{possible_count_by_region[region]:,}")
+        for region in possible_regions
     ]
     return ReportTable(
         ("region", "surely shows", "may show"),
-        [
-            (region, f"{sure_count_by_region[region]:,}", f"{possible_count_by_region[region]:,}")
-            for region in perhaps_shown_regions
-        ],
-        list(map(vocabulary.colour, perhaps_shown_regions)),
+        rows,
+        list(map(vocabulary.colour, possible_regions)),
     )
 
 
-def _unread_table(series: Iterable[Mapping[str, Any]]) -> ReportTable:
-    """Path, kind and whole reason of series that are not read, unreadable ones first."""
-    unread_series = [found_row for found_row in series if found_row["kind"] != "volume"]
-    unread_series.sort(key=lambda found_row: found_row["kind"] != "unreadable")
-    header = ("path", "set aside as", "reason")
-    listed_cells = [
+def _unread_table(unread_series: Sequence[Mapping[str, Any]]) -> ReportTable:
+    """Path, kind and whole reason of the first MOST_UNREAD_LISTED of these rows of found.tsv,
+    unreadable series before others."""
+    ordered_series = sorted(unread_series, key=lambda found_row: found_row["kind"] != "unreadable")
+    rows = [
         (found_row.get("path", ""), found_row["kind"], found_row.get("reason", ""))
-        for found_row in unread_series[:MOST_UNREAD_LISTED]
+        for found_row in ordered_series[:MOST_UNREAD_LISTED]
     ]
-    return ReportTable(header, listed_cells)
+    return ReportTable(("path", "set aside as", "reason"), rows)
 
 
-def _most_frequent(
-    count_by_kind: Counter[str], most_listed: int = MOST_DOUBTS_NAMED
-) -> dict[str, int]:
-    """The most frequent kinds and their counts, those of equal counts by name: the order does not
-    depend on that of the volumes."""
-    return dict(
-        sorted(count_by_kind.items(), key=lambda entry: (-entry[1], entry[0]))[:most_listed]
-    )
+def _by_frequency(count_by_kind: Counter[str], most_listed: int | None = None) -> dict[str, int]:
+    """The counts of the most frequent kinds, all by default; those of equal counts by name, so that
+    the order does not depend on that of the volumes."""
+    kinds_by_frequency = sorted(count_by_kind, key=lambda kind: (-count_by_kind[kind], kind))
+    return {kind: count_by_kind[kind] for kind in kinds_by_frequency[:most_listed]}
 
 
 def _counts_table(

@@ -146,8 +146,8 @@ def _draw(
             body,
             raw,
             message="; ".join(doubt.sentence for doubt in answer.doubts),
-            guessed=answer.status == "uncertain",
-            unsure=unsure_names,
+            is_guess=answer.status == "uncertain",
+            unsure_regions=unsure_names,
             notes="; ".join(picture_notes),
         )
         save_png(figure, folder / f"{answer.volume_id}.png")
@@ -162,12 +162,16 @@ def write_index_of(
     volumes: Iterable[TableRows],
     vocabulary: Vocabulary,
     series: Iterable[Mapping[str, Any]],
-    included: Collection[str],
+    included_kinds: Collection[str],
 ) -> None:
     """Writes index.html: the answer for every volume, those that need review first, and the numbers
-    of DICOM series set aside; series of the `included` kinds count as read."""
-    series_by_kind = [
-        {**found_row, "kind": "volume"} if found_row["kind"] in included else found_row
-        for found_row in series
-    ]
-    write_index(folder / INDEX, index_page(volumes, folder, vocabulary, series_by_kind))
+    of DICOM series set aside.
+
+    series  rows of found.tsv; those of the `included_kinds` count as read
+    """
+    series_with_kinds = []
+    for found_row in series:
+        if found_row["kind"] in included_kinds:
+            found_row = {**found_row, "kind": "volume"}
+        series_with_kinds.append(found_row)
+    write_index(folder / INDEX, index_page(volumes, folder, vocabulary, series_with_kinds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fovnet._version import __version__
-from fovnet.decision.statements import NO_REGION, RegionEnd, Statement
+from fovnet.decision.statements import NO_REGION, RegionEnd, Statement, statement_sentences
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.evaluate.reading import borders_in, spans_in, statement_in
 from fovnet.records import write_text
@@ -26,14 +26,13 @@ from fovnet.report.content.region_answers import (
     STATUS_IN_WORDS,
     DoubtGroup,
     RegionChip,
-    answer_sentence,
-    chips,
+    chips_of_statements,
     doubt_groups,
     is_guess_unsure,
     is_only_guess,
     unsure_regions,
 )
-from fovnet.report.content.wording import regions_text, whole_mm
+from fovnet.report.content.wording import DASH, minus, regions_text, whole_mm
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_drawing import BodyDrawing, ProbabilityCurve, body_drawing
 from fovnet.report.pages.pour import template_environment
@@ -42,46 +41,65 @@ from fovnet.words import join_names, several
 MOST_SLICES = 64
 """Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has
 500, which would take a megabyte."""
-ACROSS = 8
+SLICES_PER_LINE = 8
 """Slices side by side on the contact sheet."""
-SHEET_QUALITY = 55
+SHEET_QUALITY = 55  # of its JPEG
+DEFAULT_LEAST_MM = 10.0
+"""The least length of a region that counts, where an answer does not tell it."""
 
 
 @dataclass(frozen=True)
 class Viewer:
-    """What the slice viewer knows of each slice shown; the script reads these names.
+    """What the slice viewer knows of each slice shown.
 
-    across     slices side by side on the sheet
-    mm         heights
-    slice      numbers in the file
-    predicted  classes, in words
-    sure       confidence; None where what the slice is predicted to show is unsure
-    down       heights in the drawing
+    slices_per_line   on the sheet
+    heights_mm        of the slices
+    slice_numbers     in the file
+    predicted_texts   predicted classes in words
+    confidences       None where what the slice is predicted to show is unsure
+    tops_in_drawing   distances from the top of the drawing
     """
 
-    across: int
-    mm: list[float]
-    slice: list[int]
-    predicted: list[str]
-    sure: list[float | None]
-    down: list[float]
+    slices_per_line: int
+    heights_mm: list[float]
+    slice_numbers: list[int]
+    predicted_texts: list[str]
+    confidences: list[float | None]
+    tops_in_drawing: list[float]
+
+    def script_data(self) -> dict[str, Any]:
+        """The same under the names by which volume.js reads it."""
+        return {
+            "across": self.slices_per_line,
+            "mm": self.heights_mm,
+            "slice": self.slice_numbers,
+            "predicted": self.predicted_texts,
+            "sure": self.confidences,
+            "down": self.tops_in_drawing,
+        }
 
 
 @dataclass(frozen=True)
 class VolumePage:
     """The content of the page, as text.
 
-    extent       where the regions reach, and how sure that is; "" where nothing is said region by
-                 region
-    guess_words  what a best guess is, where it is not sure
-    said         the answer region by region, as chips; empty for an ensemble that gives none
-    statements   the same as a table
-    measured     where the answer comes from
-    figures      what statisticians ask for
-    legend       names the curves in the order of the regions
-    guessed      whether all that is predicted is a guess
-    unsure       regions whose spans are guesses
-    heights      as in `heights_of`
+    extent            where the regions reach, and how sure that is; "" where nothing is said region
+                      by region
+    guess_words       what a best guess is, where it is not sure
+    least_mm          length of a region from which on it counts as shown
+    chips             the answer region by region; none for an ensemble that gives none
+    statements        the same as a table
+    spans             predicted ones
+    borders           between them, where nothing is said region by region
+    origins           where the answer comes from
+    figures           what statisticians ask for
+    legend            names the curves in the order of the regions
+    sheet             JPEG of the slices, a data: URI
+    sheet_words       how many slices it has of how many
+    are_faces_shown   whether slices that may show a face are not covered
+    is_only_guess     whether all that is predicted is a guess
+    unsure_regions    those whose spans are guesses
+    heights_owner     as `owner_of_heights` gives it
     """
 
     volume_id: str
@@ -90,22 +108,22 @@ class VolumePage:
     extent: str
     guess_words: str
     least_mm: str
-    said: tuple[RegionChip, ...]
+    chips: tuple[RegionChip, ...]
     statements: ReportTable
     doubts: tuple[DoubtGroup, ...]
     spans: ReportTable
-    boundaries: ReportTable
-    measured: ReportTable
+    borders: ReportTable
+    origins: ReportTable
     figures: ReportTable
     legend: tuple[ProbabilityCurve, ...]
     drawing: BodyDrawing
     sheet: str
     sheet_words: str
     viewer: Viewer
-    faces: bool
-    guessed: bool
-    unsure: tuple[str, ...]
-    heights: str
+    are_faces_shown: bool
+    is_only_guess: bool
+    unsure_regions: tuple[str, ...]
+    heights_owner: str
 
 
 def volume_page(
@@ -122,68 +140,79 @@ def volume_page(
     """
     z_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)
     smoothed = np.asarray(volume_json["smoothed"], dtype=np.float64)
+    side_mm = float(volume_json["side_mm"])
     span_facts = list(volume_json["spans"])
-    boundaries = list(volume_json.get("boundaries") or ())
+    border_facts = list(volume_json.get("boundaries") or ())
     statements = tuple(map(statement_in, volume_json.get("statements") or ()))
     status = str(volume_json["status"])
-    is_only_a_guess = is_only_guess(statements, status)
     groups_of_doubts = doubt_groups(volume_json, statements)
+    is_guess = is_only_guess(statements, status)
     unsure_names = unsure_regions(statements, [str(span["region"]) for span in span_facts], status)
-    shown_slices = np.unique(
-        np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64)
-    )
-    body = Body(
-        pixels, z_mm, float(volume_json["side_mm"]), smoothed, spans_in(span_facts), vocabulary
-    )
-    drawing = body_drawing(body, borders_in(boundaries) or ())
+    shown_slices = _evenly_spaced(len(z_mm))
+    body = Body(pixels, z_mm, side_mm, smoothed, spans_in(span_facts), vocabulary)
+    drawing = body_drawing(body, borders_in(border_facts) or ())
+    legend = sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
+    if statements:
+        sentence = statement_sentences(statements)
+        extent = _extent_text(volume_json, is_guess)
+        border_facts = []  # the statements tell the ends of regions
+    else:
+        sentence = _whole_volume_sentence(volume_json, vocabulary)
+        extent = ""
+    guess_words = ""
+    if is_guess_unsure(statements):
+        guess_words = GUESS_EXPLANATION
     return VolumePage(
         volume_id=str(volume_json["volume_id"]),
         status=STATUS_IN_WORDS[status],
-        sentence=answer_sentence(statements, (), "")
-        if statements
-        else _whole_volume_sentence(volume_json, vocabulary),
-        extent=_extent_text(volume_json, is_only_a_guess) if statements else "",
-        guess_words=GUESS_EXPLANATION if is_guess_unsure(statements) else "",
-        least_mm=_mm_text(volume_json.get("min_extent_mm", 10.0)),
-        said=chips(statements, vocabulary),
+        sentence=sentence,
+        extent=extent,
+        guess_words=guess_words,
+        least_mm=_mm_text(volume_json.get("min_extent_mm", DEFAULT_LEAST_MM)),
+        chips=chips_of_statements(statements, vocabulary),
         statements=_statements_table(statements, vocabulary),
         doubts=groups_of_doubts,
         spans=_spans_table(span_facts, unsure_names),
-        boundaries=_borders_table(() if statements else boundaries),
-        measured=_origins_table(volume_json, z_mm),
+        borders=_borders_table(border_facts),
+        origins=_origins_table(volume_json, z_mm),
         figures=_figures_table(volume_json, groups_of_doubts),
-        legend=tuple(
-            sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
-        ),
+        legend=tuple(legend),
         drawing=drawing,
-        sheet=jpeg_uri(contact_sheet(pixels[shown_slices], ACROSS), SHEET_QUALITY),
+        sheet=jpeg_uri(contact_sheet(pixels[shown_slices], SLICES_PER_LINE), SHEET_QUALITY),
         sheet_words=(
             f"{several(len(shown_slices), 'cut')} of {len(z_mm):,}, from the feet (top left) to the "
             "head, in reading order"
         ),
         viewer=_slice_viewer(
-            volume_json, z_mm, shown_slices, drawing, vocabulary, is_only_a_guess, unsure_names
+            volume_json, shown_slices, drawing, vocabulary, is_guess, unsure_names
         ),
-        faces=faces,
-        guessed=is_only_a_guess,
-        unsure=unsure_names,
-        heights=heights_of(volume_json),
+        are_faces_shown=faces,
+        is_only_guess=is_guess,
+        unsure_regions=unsure_names,
+        heights_owner=owner_of_heights(volume_json),
     )
+
+
+def _evenly_spaced(slice_count: int) -> NDArray[np.int64]:
+    """Indices of at most MOST_SLICES slices, the first and the last included."""
+    indices = np.linspace(0, slice_count - 1, min(MOST_SLICES, slice_count))
+    return np.unique(indices.round().astype(np.int64))
 
 
 def write_volume_page(path: Path, page: VolumePage) -> Path:
     """Writes the page as one HTML file, atomically; returns `path`."""
-    viewer_json = Markup(
-        json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c")
-    )
+    viewer_json = json.dumps(page.viewer.script_data(), separators=(",", ":"))
+    script_text = Markup(viewer_json.replace("<", "\\u003c"))
     template = template_environment().get_template("volume.html.jinja")
-    page_html = template.render(page=page, drawing=page.drawing, data=viewer_json)
+    page_html = template.render(page=page, drawing=page.drawing, data=script_text)
     return write_text(path, page_html, keep_same=True)
 
 
-def heights_of(volume_json: Mapping[str, Any]) -> str:
+def owner_of_heights(volume_json: Mapping[str, Any]) -> str:
     """Whose millimetres an answer's heights are: the "scanner"'s, or a "template"'s."""
-    return "template" if "template" in str(volume_json.get("code", "")).split() else "scanner"
+    if "template" in str(volume_json.get("code", "")).split():
+        return "template"
+    return "scanner"
 
 
 def _whole_volume_sentence(volume_json: Mapping[str, Any], vocabulary: Vocabulary) -> str:
@@ -191,13 +220,15 @@ def _whole_volume_sentence(volume_json: Mapping[str, Any], vocabulary: Vocabular
     is_unsure = volume_json["status"] == "uncertain"
     if not volume_json["spans"] and is_unsure:
         return f"Best guess: {NO_REGION}."
+    confidence_clause = _confidence_clause(volume_json, vocabulary)
     if not volume_json["spans"]:
-        return f"Shows {NO_REGION}{_confidence_clause(volume_json, vocabulary)}."
+        return f"Shows {NO_REGION}{confidence_clause}."
     unique_regions = dict.fromkeys(span["region"] for span in volume_json["spans"])
     regions_phrase = regions_text(tuple(unique_regions), vocabulary)
+    reach_phrase = _reach_phrase(volume_json)
     if is_unsure:
-        return f"Best guess: {regions_phrase}, {_reach_text(volume_json)}."
-    sentence = f"Shows: {regions_phrase}, {_reach_text(volume_json)}{_confidence_clause(volume_json, vocabulary)}."
+        return f"Best guess: {regions_phrase}, {reach_phrase}."
+    sentence = f"Shows: {regions_phrase}, {reach_phrase}{confidence_clause}."
     set_probability = volume_json.get("set_probability")
     if set_probability is None:
         return sentence
@@ -213,18 +244,21 @@ def _extent_text(volume_json: Mapping[str, Any], is_guess: bool) -> str:
     """
     sentences = []
     if volume_json["spans"]:
-        reaching_phrase = "The best guess reaches" if is_guess else "Found"
-        sentences.append(f"{reaching_phrase} {_reach_text(volume_json)}.")
+        opening_phrase = "Found"
+        if is_guess:
+            opening_phrase = "The best guess reaches"
+        sentences.append(f"{opening_phrase} {_reach_phrase(volume_json)}.")
     if not volume_json.get("extents_sure", True):
         sentences.append("It is not sure where the regions begin and end.")
     return " ".join(sentences)
 
 
-def _reach_text(volume_json: Mapping[str, Any]) -> str:
+def _reach_phrase(volume_json: Mapping[str, Any]) -> str:
     """From where to where the spans reach together."""
     low_mm = min(span["from_mm"] for span in volume_json["spans"])
     high_mm = max(span["to_mm"] for span in volume_json["spans"])
-    return f"from {_mm_text(low_mm)} to {_mm_text(high_mm)} of {heights_of(volume_json)} height"
+    owner = owner_of_heights(volume_json)
+    return f"from {_mm_text(low_mm)} to {_mm_text(high_mm)} of {owner} height"
 
 
 def _statements_table(statements: Sequence[Statement], vocabulary: Vocabulary) -> ReportTable:
@@ -248,20 +282,21 @@ def _statements_table(statements: Sequence[Statement], vocabulary: Vocabulary) -
 
 
 def _end_text(end: RegionEnd | None) -> str:
+    """ "−40 mm (−52 mm to −31 mm)": the height of an end with its interval; a dash without an
+    end."""
     if end is None:
-        return "–"
+        return DASH
     if end.low_mm is None or end.high_mm is None:
         return _mm_text(end.mm)
     return f"{_mm_text(end.mm)} ({_mm_text(end.low_mm)} to {_mm_text(end.high_mm)})"
 
 
 def _doubts_text(statement: Statement) -> str:
+    """Why a statement is unsure; a dash if it is sure."""
     if statement.is_sure:
-        return "–"
-    return (
-        join_names(map(doubt_in_words, statement.doubts))
-        or "neither probable nor improbable enough"
-    )
+        return DASH
+    doubts_in_words = join_names(map(doubt_in_words, statement.doubts))
+    return doubts_in_words or "neither probable nor improbable enough"
 
 
 def _confidence_clause(volume_json: Mapping[str, Any], vocabulary: Vocabulary) -> str:
@@ -270,10 +305,12 @@ def _confidence_clause(volume_json: Mapping[str, Any], vocabulary: Vocabulary) -
     confidence_by_region = {
         str(span["region"]): float(span["confidence"]) for span in volume_json["spans"]
     }
-    if set(vocabulary.side_regions) & set(confidence_by_region) and len(confidence_by_region) > 1:
-        return ", confidence " + ", ".join(
+    has_side_region = not confidence_by_region.keys().isdisjoint(vocabulary.side_regions)
+    if has_side_region and len(confidence_by_region) > 1:
+        confidences = ", ".join(
             f"{confidence:.2f} in {region}" for region, confidence in confidence_by_region.items()
         )
+        return f", confidence {confidences}"
     if volume_json.get("confidence") is None:
         return ""
     return f", confidence {volume_json['confidence']:.2f}"
@@ -281,49 +318,51 @@ def _confidence_clause(volume_json: Mapping[str, Any], vocabulary: Vocabulary) -
 
 def _classes_text(
     is_class: NDArray[np.bool_],
-    slice_index: int,
+    z_mm: float,
     volume_json: Mapping[str, Any],
     vocabulary: Vocabulary,
-    unsure_regions_of_volume: Collection[str],
+    unsure_names: Collection[str],
 ) -> str:
-    """The predicted classes of a slice; regions beside a spine have the confidence of their span,
-    since the slice's is the spine's, unless these are unsure."""
+    """The predicted classes of a slice, marked in (k,), at the height `z_mm`; regions beside a spine
+    have the confidence of their span, since the slice's is the spine's, unless they are unsure."""
     class_names = [vocabulary.classes[class_index] for class_index in np.flatnonzero(is_class)]
-    if len(class_names) > 1:
-        z_mm = float(volume_json["z_mm"][slice_index])
-        confidence_by_region = {
-            span["region"]: span["confidence"]
-            for span in volume_json["spans"]
-            if span["from_mm"] <= z_mm <= span["to_mm"]
-            and span["region"] not in unsure_regions_of_volume
-            and span["region"] not in vocabulary.side_regions
-        }
-        phrase_by_region = {
-            region: f"{region} ({confidence:.2f} over its span)"
-            for region, confidence in confidence_by_region.items()
-        }
-        class_names = [phrase_by_region.get(class_name, class_name) for class_name in class_names]
-    return " and ".join(class_names) or NONE
+    if len(class_names) < 2:
+        return "".join(class_names) or NONE
+    unmarked_names = {*unsure_names, *vocabulary.side_regions}
+    phrase_by_region = {
+        span["region"]: f"{span['region']} ({span['confidence']:.2f} over its span)"
+        for span in volume_json["spans"]
+        if span["from_mm"] <= z_mm <= span["to_mm"] and span["region"] not in unmarked_names
+    }
+    return " and ".join(phrase_by_region.get(name, name) for name in class_names)
 
 
 def _spans_table(spans: Sequence[Mapping[str, Any]], unsure_names: Collection[str]) -> ReportTable:
-    """One row per span: its slices, its heights, and its confidence where it is sure."""
-    rows = [
-        (
-            _region_text(span),
-            f"{span['first_slice']} to {span['last_slice']}",
-            _mm_text(span["from_mm"]),
-            _mm_text(span["to_mm"]),
-            "–" if span["region"] in unsure_names else f"{span['confidence']:.2f}",
+    """One row per span, as in a volume's JSON: its slices, its heights, and its confidence where it
+    is sure."""
+    rows = []
+    for span in spans:
+        confidence_text = f"{span['confidence']:.2f}"
+        if span["region"] in unsure_names:
+            confidence_text = DASH
+        rows.append(
+            (
+                _region_text(span),
+                f"{span['first_slice']} to {span['last_slice']}",
+                _mm_text(span["from_mm"]),
+                _mm_text(span["to_mm"]),
+                confidence_text,
+            )
         )
-        for span in spans
-    ]
     return ReportTable(("region", "slices", "from", "to", "confidence"), rows)
 
 
 def _region_text(span: Mapping[str, Any]) -> str:
-    spine_levels = span.get("levels") or ()
-    return f"{span['region']} ({', '.join(spine_levels)})" if spine_levels else str(span["region"])
+    """ "spine (lumbar, thoracic)": the region of a span, with the levels of a spine."""
+    spine_levels = span.get("levels")
+    if not spine_levels:
+        return str(span["region"])
+    return f"{span['region']} ({', '.join(spine_levels)})"
 
 
 def _borders_table(borders: Sequence[Mapping[str, Any]]) -> ReportTable:
@@ -340,8 +379,8 @@ def _borders_table(borders: Sequence[Mapping[str, Any]]) -> ReportTable:
 
 
 def _origins_table(volume_json: Mapping[str, Any], z_mm: NDArray[np.float64]) -> ReportTable:
-    """The file, its cuts, what was done while reading, and by which program and networks it was
-    answered."""
+    """The file, its cuts at the heights `z_mm` (s,), what was done while reading, and by which
+    program and networks it was answered."""
     rows = [
         ("file", str(volume_json["path"])),
         ("cuts", f"{len(z_mm):,}, from {_mm_text(z_mm[0])} to {_mm_text(z_mm[-1])}"),
@@ -349,8 +388,8 @@ def _origins_table(volume_json: Mapping[str, Any], z_mm: NDArray[np.float64]) ->
     rows += [("note", str(note)) for note in volume_json.get("notes") or ()]
     rows += [("fovnet", __version__)]
     rows += [
-        (origin_in_words, str(volume_json[json_key]))
-        for json_key, origin_in_words in WORDS_BY_ORIGIN.items()
+        (title, str(volume_json[json_key]))
+        for json_key, title in TITLE_BY_ORIGIN.items()
         if volume_json.get(json_key)
     ]
     return ReportTable(("what", "value"), rows)
@@ -360,16 +399,16 @@ def _figures_table(
     volume_json: Mapping[str, Any], groups_of_doubts: Sequence[DoubtGroup]
 ) -> ReportTable:
     """The figures behind the doubts, then what was measured besides."""
-    rows = [figure for doubt in groups_of_doubts for figure in doubt.figures]
+    rows = [figure_row for group in groups_of_doubts for figure_row in group.figures]
     rows += [
-        (meaning, f"{volume_json[json_key]:.2f}".replace("-", "\N{MINUS SIGN}"))
+        (meaning, minus(f"{volume_json[json_key]:.2f}"))
         for json_key, meaning in MEANING_BY_FIGURE.items()
         if volume_json.get(json_key) is not None
     ]
     return ReportTable(("what", "figure"), rows)
 
 
-WORDS_BY_ORIGIN = {
+TITLE_BY_ORIGIN = {
     "model_name": "networks",
     "model": "identity of the networks",
     "checksum": "SHA-256 of the file",
@@ -388,36 +427,35 @@ MEANING_BY_FIGURE = {
 
 def _slice_viewer(
     volume_json: Mapping[str, Any],
-    z_mm: NDArray[np.float64],
     shown_slices: NDArray[np.int64],
     drawing: BodyDrawing,
     vocabulary: Vocabulary,
-    is_only_a_guess: bool,
+    is_guess: bool,
     unsure_names: Collection[str],
 ) -> Viewer:
-    """Of a volume of which all is a guess, or some regions are unsure."""
-    decided_classes = np.asarray(volume_json["decided"], dtype=bool)[shown_slices]
+    """What the viewer knows of the slices with these indices; `is_guess` if all that is predicted
+    of the volume is a guess, `unsure_names` the regions whose spans are."""
+    is_class_of_slices = np.asarray(volume_json["decided"], dtype=bool)[shown_slices]
+    heights_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)[shown_slices]
     predicted_texts = [
-        _classes_text(is_class, slice_index, volume_json, vocabulary, unsure_names)
-        for is_class, slice_index in zip(decided_classes, shown_slices.tolist(), strict=True)
+        _classes_text(is_class, z_mm, volume_json, vocabulary, unsure_names)
+        for is_class, z_mm in zip(is_class_of_slices, heights_mm.tolist(), strict=True)
     ]
-    shows_unsure_region = decided_classes[:, np.isin(vocabulary.classes, list(unsure_names))].any(
-        axis=1
-    )
-    is_unsure = np.logical_or(is_only_a_guess, shows_unsure_region)
-    confidences = np.round(np.asarray(volume_json["slice_confidence"])[shown_slices], 2).tolist()
+    is_unsure_class = np.isin(vocabulary.classes, list(unsure_names))
+    is_unsure = is_guess | is_class_of_slices[:, is_unsure_class].any(axis=1)
+    confidences = np.asarray(volume_json["slice_confidence"], dtype=np.float64)[shown_slices]
+    told_confidences = confidences.round(2).astype(object)
+    told_confidences[is_unsure] = None
     return Viewer(
-        across=ACROSS,
-        mm=np.round(z_mm[shown_slices], 1).tolist(),
-        slice=np.asarray(volume_json["counted"])[shown_slices].tolist(),
-        predicted=predicted_texts,
-        sure=[
-            None if is_unsure_slice else confidence
-            for is_unsure_slice, confidence in zip(is_unsure, confidences, strict=True)
-        ],
-        down=[drawing.heights[slice_index] for slice_index in shown_slices.tolist()],
+        slices_per_line=SLICES_PER_LINE,
+        heights_mm=heights_mm.round(1).tolist(),
+        slice_numbers=np.asarray(volume_json["counted"])[shown_slices].tolist(),
+        predicted_texts=predicted_texts,
+        confidences=told_confidences.tolist(),
+        tops_in_drawing=[drawing.slice_tops[index] for index in shown_slices.tolist()],
     )
 
 
-def _mm_text(value: Any) -> str:
-    return f"{whole_mm(float(value))}\N{NO-BREAK SPACE}mm"
+def _mm_text(height_mm: Any) -> str:
+    """ "−40 mm", with a no-break space."""
+    return f"{whole_mm(float(height_mm))}\N{NO-BREAK SPACE}mm"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.report.content.wording import duration, score_text
+from fovnet.report.content.wording import DASH, duration, score_text
 from fovnet.search.explain.explanation import Explanation, Step
 from fovnet.words import several
 
@@ -30,8 +30,10 @@ def convergence_text(explanation: Explanation) -> str:
 
 
 def slot_word(explanation: Explanation) -> str:
-    """What a slot is called: a trial, where each is one."""
-    return "slot" if explanation.spending else "trial"
+    """ "trial" where each slot is a whole one, else "slot"."""
+    if explanation.spending:
+        return "slot"
+    return "trial"
 
 
 def _best_score_sentence(explanation: Explanation, best_step: Step) -> str:
@@ -61,6 +63,7 @@ def _initial_scores_clause(explanation: Explanation, best_step: Step) -> str:
 
 
 def _later_slots_sentence(explanation: Explanation, best_step: Step) -> str:
+    """How many slots after the best one found nothing better."""
     word_for_slot = slot_word(explanation)
     later_slot_count = len(explanation.steps) - explanation.steps.index(best_step) - 1
     if not later_slot_count:
@@ -69,6 +72,7 @@ def _later_slots_sentence(explanation: Explanation, best_step: Step) -> str:
 
 
 def _total_time_sentence(explanation: Explanation) -> str:
+    """What all trainings took, and what was predicted of them."""
     last_step = explanation.steps[-1]
     return (
         f"All trainings together took {duration(last_step.seconds_spent)}, predicted "
@@ -78,33 +82,35 @@ def _total_time_sentence(explanation: Explanation) -> str:
 
 def _regret_sentences(explanation: Explanation) -> Iterator[str]:
     """The expected regret before the first slot that has one, and before the last."""
-    regret_steps = [step for step in explanation.steps if step.expected_regret is not None]
-    if not regret_steps:
+    steps_with_regret = [step for step in explanation.steps if step.expected_regret is not None]
+    if not steps_with_regret:
         return
-    last_clause = ""
-    if len(regret_steps) > 1:
-        last_clause = f", and {_regret_text(regret_steps[-1].expected_regret)} before slot {regret_steps[-1].slot}"
-    yield (
-        f"The expected regret was {_regret_text(regret_steps[0].expected_regret)} before slot "
-        f"{regret_steps[0].slot}{last_clause}."
+    first_step = steps_with_regret[0]
+    last_step = steps_with_regret[-1]
+    sentence = (
+        f"The expected regret was {_regret_text(first_step.expected_regret)} before slot "
+        f"{first_step.slot}"
     )
+    if len(steps_with_regret) > 1:
+        sentence += f", and {_regret_text(last_step.expected_regret)} before slot {last_step.slot}"
+    yield f"{sentence}."
 
 
 def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
-    """The expected regret at the end, and the draws that random search would need; of scores after
-    different epochs, what is left is unknown."""
+    """The expected regret at the end, and the draws that random search would need; nothing of
+    scores after different epochs, of which it is unknown what is left to gain."""
     importance = explanation.matter
     if importance is None or explanation.spending is not None:
         return
     if importance.remaining_regret is None:
         yield "The model knows only ranks: the remaining gain is unknown."
     else:
-        regret_text = _regret_text(importance.remaining_regret)
-        was_forecast = any(step.expected_regret is not None for step in explanation.steps)
-        opening_phrase = "At the end it is" if was_forecast else "The expected regret at the end is"
+        opening_phrase = "The expected regret at the end is"
+        if any(step.expected_regret is not None for step in explanation.steps):
+            opening_phrase = "At the end it is"
         yield (
-            f"{opening_phrase} {regret_text}: an upper bound of how much lower the best untried configuration "
-            "is expected to be than the best one tried."
+            f"{opening_phrase} {_regret_text(importance.remaining_regret)}: an upper bound of how "
+            "much lower the best untried configuration is expected to be than the best one tried."
         )
     yield (
         f"The model takes {importance.as_good:,} of the {explanation.feasible:,} configurations that "
@@ -115,15 +121,14 @@ def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
 
 
 def _pace_sentence(explanation: Explanation) -> Iterator[str]:
-    """How many times the predicted seconds a training took: the median and the quartiles."""
+    """How many times the predicted seconds a training took: the median, and the quartiles where
+    they differ."""
     if not explanation.pace:
         return
     lower_quartile, median_ratio, upper_quartile = (f"{ratio:.2g}" for ratio in explanation.pace)
-    quartile_clause = (
-        f"; half of them {lower_quartile} to {upper_quartile} times"
-        if lower_quartile != upper_quartile
-        else ""
-    )
+    quartile_clause = ""
+    if lower_quartile != upper_quartile:
+        quartile_clause = f"; half of them {lower_quartile} to {upper_quartile} times"
     yield f"A training took {median_ratio} times the predicted seconds (median{quartile_clause})."
 
 
@@ -151,5 +156,7 @@ def _accuracy_of_seconds_sentences(explanation: Explanation) -> Iterator[str]:
 def _regret_text(regret: float | None) -> str:
     """The regret with three significant digits; "less than 0.0001" below that."""
     if regret is None:
-        return "–"
-    return "less than 0.0001" if 0 < regret < 1e-4 else f"{regret:.3g}"
+        return DASH
+    if 0 < regret < 1e-4:
+        return "less than 0.0001"
+    return f"{regret:.3g}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from fovnet.search.explain.descent import Certificate, Descent
 from fovnet.words import several
 
-STEP_PHRASES = {
+PHRASE_BY_STEP = {
     "start": "the start",
     "spread": "being spread over the space",
     "poll": "polls around the best",
@@ -22,31 +22,35 @@ def direct_search_text(descent: Descent) -> str:
     better."""
     sentences = []
     if descent.steps:
-        counts_by_step = ", ".join(
-            f"{step_count} by {STEP_PHRASES[step]}" for step, step_count in descent.steps
+        step_counts = ", ".join(
+            f"{step_count} by {PHRASE_BY_STEP[step_name]}"
+            for step_name, step_count in descent.steps
         )
-        sentences.append(f"How it chose its configurations: {counts_by_step}.")
+        sentences.append(f"How it chose its configurations: {step_counts}.")
     if descent.certificate is None:
         sentences.append("Without a score there is no centre to poll around.")
     else:
         moves_phrase = several(descent.moves, "time")
         sentences += [
             f"The centre moved {moves_phrase}, and is now slot {descent.certificate.slot}.",
-            _neighbours_tried_sentence(descent.certificate),
+            _neighbours_sentence(descent.certificate),
         ]
     return " ".join(sentences)
 
 
-def _neighbours_tried_sentence(certificate: Certificate) -> str:
-    """Whether a neighbour of the centre may be better."""
+def _neighbours_sentence(certificate: Certificate) -> str:
+    """How many neighbours of the centre were tried, and whether one of the others may be better."""
+    neighbours_phrase = "its neighbours, one level or one category away"
     if certificate.listed:
         neighbours_phrase = "the listed rows nearest to it"
-    else:
-        neighbours_phrase = "its neighbours, one level or one category away"
-    unfit_clause = f" ({certificate.beyond} more fit no limit)" if certificate.beyond else ""
+    tried_phrase = "were tried"
+    if certificate.beyond:
+        tried_phrase += f" ({certificate.beyond} more fit no limit)"
     if certificate.tried == certificate.neighbours:
-        return f"All {certificate.neighbours} of {neighbours_phrase}, were tried{unfit_clause}: none is better."
+        return (
+            f"All {certificate.neighbours} of {neighbours_phrase}, {tried_phrase}: none is better."
+        )
     return (
-        f"Of {neighbours_phrase}, {certificate.tried} of {certificate.neighbours} were tried{unfit_clause}: one "
-        "of the others may be better."
+        f"Of {neighbours_phrase}, {certificate.tried} of {certificate.neighbours} {tried_phrase}: "
+        "one of the others may be better."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fovnet.report.content.wording import is_or_are
 from fovnet.search.explain.explanation import Explanation
 from fovnet.words import several
 
@@ -25,9 +26,9 @@ def ending_text(explanation: Explanation) -> str:
     if explanation.begun >= explanation.feasible:
         sentences.append(_space_exhausted_sentence(explanation))
     if explanation.missing:
-        verb = "is" if explanation.missing == 1 else "are"
+        slots_phrase = several(explanation.missing, "slot")
         sentences.append(
-            f"{several(explanation.missing, 'slot')} before the last one {verb} missing."
+            f"{slots_phrase} before the last one {is_or_are(explanation.missing)} missing."
         )
     return " ".join(sentences)
 
@@ -35,10 +36,9 @@ def ending_text(explanation: Explanation) -> str:
 def _share_done_sentence(explanation: Explanation) -> str:
     """How much of what was asked for is finished, in trainings or in epochs."""
     if explanation.spending is None:
-        verb = "is" if explanation.finished == 1 else "are"
         return (
-            f"Of {several(explanation.asked, 'trial')} asked for, {explanation.finished:,} {verb} "
-            f"finished, {explanation.scored:,} with a score."
+            f"Of {several(explanation.asked, 'trial')} asked for, {explanation.finished:,} "
+            f"{is_or_are(explanation.finished)} finished, {explanation.scored:,} with a score."
         )
     return (
         f"Of the epochs of {several(explanation.asked, 'full training')} asked for, those of "
@@ -50,9 +50,10 @@ def _share_done_sentence(explanation: Explanation) -> str:
 def _space_exhausted_sentence(explanation: Explanation) -> str:
     """What it means that every configuration was tried."""
     if explanation.spending:
-        fate_of_configurations = (
-            "begun: the method chose their order, and how long each was trained"
+        return (
+            "Every configuration that fits was begun: the method chose their order, and how long "
+            "each was trained."
         )
-    else:
-        fate_of_configurations = "trained: the method chose their order, and nothing else"
-    return f"Every configuration that fits was {fate_of_configurations}."
+    return (
+        "Every configuration that fits was trained: the method chose their order, and nothing else."
+    )

@@ -26,32 +26,38 @@ def failures_text(explanation: Explanation) -> str:
 def _group_phrase(group: FailureGroup) -> str:
     """ "2 diverged (given a chance of 87.5 % to train, on average; “the loss was not a
     number”)"."""
+    phrase = f"{group.count} {_status_text(group.status)}"
     details = []
     if group.mean_chance_to_train is not None:
         chance_text = percent(group.mean_chance_to_train)
         details.append(f"given a chance of {chance_text} to train, on average")
     if group.example:
         details.append(f"“{group.example}”")
-    count_and_status = f"{group.count} {_status_text(group.status)}"
-    return f"{count_and_status} ({'; '.join(details)})" if details else count_and_status
+    if details:
+        phrase += f" ({'; '.join(details)})"
+    return phrase
 
 
 def failures_table(explanation: Explanation) -> ReportTable:
     """One row per kind of failure."""
-    rows = [
-        (
-            _status_text(group.status),
-            f"{group.count}/{explanation.finished}",
-            "the configuration" if group.because_of_configuration else "the machine",
-            percent(group.mean_chance_to_train),
+    rows = []
+    for group in explanation.failure_groups:
+        cause = "the machine"
+        if group.because_of_configuration:
+            cause = "the configuration"
+        rows.append(
+            (
+                _status_text(group.status),
+                f"{group.count}/{explanation.finished}",
+                cause,
+                percent(group.mean_chance_to_train),
+            )
         )
-        for group in explanation.failure_groups
-    ]
     header = ("ended as", "trials", "because of", "mean chance to train, forecast")
     return ReportTable(header, rows, name="search-failures")
 
 
-def trials_without_score(explanation: Explanation) -> ReportTable:
+def trials_without_score_table(explanation: Explanation) -> ReportTable:
     """One row per trial without a score."""
     rows = [
         (

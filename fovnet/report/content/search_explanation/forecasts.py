@@ -23,13 +23,14 @@ def forecasts_text(explanation: Explanation) -> str:
     if not forecasts.slots:
         return _why_no_forecast(explanation)
     sentences = []
-    if forecasts.inside.total:
-        inside_band = forecasts.inside
-        interval_text = f"{percent(inside_band.low)[:-2]}–{percent(inside_band.high)}"
+    scores_inside = forecasts.inside
+    if scores_inside.total:
+        share_inside = percent(scores_inside.count / scores_inside.total)
+        interval_text = f"{percent(scores_inside.low)[:-2]}–{percent(scores_inside.high)}"
         sentences.append(
-            f"{inside_band.count}/{inside_band.total} scores, {percent(inside_band.count / inside_band.total)} "
+            f"{scores_inside.count}/{scores_inside.total} scores, {share_inside} "
             f"({interval_text}), fell inside the 95 % band forecast before their training"
-            f"{_coverage_verdict(inside_band)}."
+            f"{_coverage_verdict(scores_inside)}."
         )
     if forecasts.below or forecasts.above:
         sentences.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
@@ -62,14 +63,13 @@ def _why_no_forecast(explanation: Explanation) -> str:
     )
 
 
-def _coverage_verdict(inside_band: Share) -> str:
+def _coverage_verdict(scores_inside: Share) -> str:
     """A clause on whether the count inside the band is improbably small or large for a coverage of
     BAND_COVERAGE: a one-sided binomial tail below REPORTED_TAIL_PROBABILITY."""
-    if binom.cdf(inside_band.count, inside_band.total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
+    count = scores_inside.count
+    total = scores_inside.total
+    if binom.cdf(count, total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
         return ": too few, the model was overconfident"
-    if (
-        binom.sf(inside_band.count - 1, inside_band.total, BAND_COVERAGE)
-        < REPORTED_TAIL_PROBABILITY
-    ):
+    if binom.sf(count - 1, total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
         return ": more than stated, the bands could be narrower"
     return ", which agrees with it"

@@ -4,12 +4,16 @@ model."""
 from __future__ import annotations
 
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
-from fovnet.report.content.wording import level_text, minus, percent, score_text
+from fovnet.report.content.wording import DASH, level_text, minus, percent, score_text
 from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.words import several
 
 MOST_PAIRS = 5
 """Pairs of axes shown; the JSON has all."""
+LEAST_EXPLAINED = 0.1
+"""Share of the variance of the scores below which the model is said to have no predictive value."""
+LEAST_CONVINCING = 0.5
+"""Share below which what the model says is called a hint."""
 
 
 def importance_text(importance: Matter | None) -> str:
@@ -17,16 +21,14 @@ def importance_text(importance: Matter | None) -> str:
     configurations."""
     if importance is None:
         return "Fewer than two trials have a score: no model can say what mattered."
-    visible_axes = [
-        axis for axis in _axes_by_share(importance) if _is_more_than_zero_when_rounded(axis.share)
-    ]
-    largest_pair = foremost_pair(importance)
+    visible_axes = [axis for axis in _axes_by_share(importance) if _is_visible(axis.share)]
+    largest_pair = largest_pair_of(importance)
     if not visible_axes and largest_pair is None:
         return f"{_trust_in_model_sentence(importance)} It is flat: no axis matters to it."
-    sentences = [_trust_in_model_sentence(importance), _shares_of_axes(visible_axes)]
+    sentences = [_trust_in_model_sentence(importance), _axis_shares_sentence(visible_axes)]
     if largest_pair is not None:
-        sentences.append(_shares_of_pairs(importance, largest_pair))
-    if _is_more_than_zero_when_rounded(importance.higher):
+        sentences.append(_pair_shares_sentence(importance, largest_pair))
+    if _is_visible(importance.higher):
         sentences.append(f"The remaining {percent(importance.higher)} needs three axes or more.")
     if not importance.full_grid:
         sentences.append(
@@ -36,11 +38,9 @@ def importance_text(importance: Matter | None) -> str:
     return " ".join(sentences)
 
 
-def foremost_pair(importance: Matter) -> PairEffect | None:
+def largest_pair_of(importance: Matter) -> PairEffect | None:
     """The pair of axes with the largest joint share; None if that rounds to 0.0 %."""
-    return next(
-        (pair for pair in importance.pairs if _is_more_than_zero_when_rounded(pair.share)), None
-    )
+    return next((pair for pair in importance.pairs if _is_visible(pair.share)), None)
 
 
 def _trust_in_model_sentence(importance: Matter) -> str:
@@ -48,31 +48,34 @@ def _trust_in_model_sentence(importance: Matter) -> str:
     if importance.explained is None:
         return f"The {importance.scores} scores are all equal."
     explained_share = minus(percent(importance.explained))
-    if importance.explained < 0.1:
+    if importance.explained < LEAST_EXPLAINED:
         return (
             f"The final model has no predictive value (leave-one-out: {explained_share} of the variance of "
             f"{importance.scores} scores): the following is guesswork."
         )
-    caution = "" if importance.explained >= 0.5 else "; the following is only a hint"
+    caution = ""
+    if importance.explained < LEAST_CONVINCING:
+        caution = "; the following is only a hint"
     return (
         f"The final model predicts {explained_share} of the variance of {importance.scores} scores, each left "
         f"out in turn{caution}."
     )
 
 
-def _shares_of_axes(axes_by_share: list[AxisEffect]) -> str:
+def _axis_shares_sentence(axes_by_share: list[AxisEffect]) -> str:
     """The share of the variance that single axes explain, naming the first three."""
-    names_of_first_axes = ", ".join(
-        f"{_spaced_name(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
-    )
     total_share = percent(sum(axis.share or 0.0 for axis in axes_by_share))
-    return (
-        f"Single axes explain {total_share} of its variance over all configurations"
-        f"{names_of_first_axes and f': {names_of_first_axes}'}."
-    )
+    sentence = f"Single axes explain {total_share} of its variance over all configurations"
+    if axes_by_share:
+        first_shares = ", ".join(
+            f"{_spaced(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
+        )
+        sentence += f": {first_shares}"
+    return f"{sentence}."
 
 
-def _shares_of_pairs(importance: Matter, pair: PairEffect) -> str:
+def _pair_shares_sentence(importance: Matter, pair: PairEffect) -> str:
+    """The share of the variance that pairs of axes explain, naming this one."""
     total_share = percent(sum(pair.share or 0.0 for pair in importance.pairs))
     return (
         f"Pairs of axes explain {total_share}, above all {pair_name(pair)} {percent(pair.share)}."
@@ -80,7 +83,7 @@ def _shares_of_pairs(importance: Matter, pair: PairEffect) -> str:
 
 
 def axes_table(importance: Matter | None) -> ReportTable:
-    """One row per axis, largest share of the variance first."""
+    """One row per axis, largest share of the variance first; no rows without a model."""
     header = (
         "axis",
         "variance alone",
@@ -90,16 +93,15 @@ def axes_table(importance: Matter | None) -> ReportTable:
         "worst level",
         "levels with a score",
     )
-    rows = [_axis_row(axis) for axis in _axes_by_share(importance)] if importance else []
-    return ReportTable(header, rows, name="axes")
+    return ReportTable(header, list(map(_axis_row, _axes_by_share(importance))), name="axes")
 
 
 def _axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis; dashes where the model has no lengthscale for it."""
-    leading_cells = (_spaced_name(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (_spaced(axis.name), percent(axis.share), percent(axis.relevance))
     scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
-        return *leading_cells, "–", "–", "–", scored_levels
+        return *leading_cells, DASH, DASH, DASH, scored_levels
     levels_by_score = _levels_by_score(axis)
     lengthscale = f"{axis.lengthscale:.3g}"
     return (
@@ -113,22 +115,25 @@ def _axis_row(axis: AxisEffect) -> Row:
 
 def _level_cell(level: LevelEffect) -> MeasuredText:
     """ "−3: 0.3114", its band, and the number of scores at this level."""
-    band_text = "" if level.low is None else f"{score_text(level.low)}–{score_text(level.high)}"
+    band_text = ""
+    if level.low is not None:
+        band_text = f"{score_text(level.low)}–{score_text(level.high)}"
     level_and_score = f"{level_text(level.level)}: {score_text(level.score)}"
     return MeasuredText(level_and_score, band_text, several(level.scored, "score"))
 
 
-def brief_table(importance: Matter | None) -> ReportTable:
+def brief_axes_table(importance: Matter | None) -> ReportTable:
     """A shorter `axes_table` without bands, for a terminal."""
-    rows = [_brief_row(axis) for axis in _axes_by_share(importance)] if importance else []
-    return ReportTable(("axis", "variance", "relevance", "best", "worst"), rows, name="axes-brief")
+    header = ("axis", "variance", "relevance", "best", "worst")
+    rows = list(map(_brief_axis_row, _axes_by_share(importance)))
+    return ReportTable(header, rows, name="axes-brief")
 
 
-def _brief_row(axis: AxisEffect) -> Row:
+def _brief_axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis for a terminal; dashes where the model has no lengthscale for it."""
-    leading_cells = (_spaced_name(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (_spaced(axis.name), percent(axis.share), percent(axis.relevance))
     if axis.lengthscale is None:
-        return *leading_cells, "–", "–"
+        return *leading_cells, DASH, DASH
     levels_by_score = _levels_by_score(axis)
     return (
         *leading_cells,
@@ -142,9 +147,7 @@ def pairs_table(importance: Matter | None) -> ReportTable:
     header = ("axes", "variance together", "best levels", "worst levels")
     rows: list[Row] = []
     if importance is not None:
-        visible_pairs = [
-            pair for pair in importance.pairs if _is_more_than_zero_when_rounded(pair.share)
-        ]
+        visible_pairs = [pair for pair in importance.pairs if _is_visible(pair.share)]
         rows = [
             (pair_name(pair), percent(pair.share), *_best_and_worst_cell(importance, pair))
             for pair in visible_pairs[:MOST_PAIRS]
@@ -153,51 +156,53 @@ def pairs_table(importance: Matter | None) -> ReportTable:
 
 
 def _best_and_worst_cell(importance: Matter, pair: PairEffect) -> tuple[str, str]:
-    """(best, worst) cell of a pair's table, each as "level, level: score"."""
+    """The best and the worst two levels of a pair, each as "level, level: score"."""
     first_axis, second_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
-    scored_cells = [
-        (
-            score,
-            f"{level_text(first_level.level)}, {level_text(second_level.level)}: {score_text(score)}",
-        )
-        for first_level, scores in zip(first_axis.levels, pair.scores, strict=True)
-        for second_level, score in zip(second_axis.levels, scores, strict=True)
-        if score is not None
-    ]
-    return min(scored_cells)[1], max(scored_cells)[1]
+    cells_with_score = []
+    for first_level, scores in zip(first_axis.levels, pair.scores, strict=True):
+        for second_level, score in zip(second_axis.levels, scores, strict=True):
+            if score is not None:
+                levels_text = f"{level_text(first_level.level)}, {level_text(second_level.level)}"
+                cells_with_score.append((score, f"{levels_text}: {score_text(score)}"))
+    _, best_cell = min(cells_with_score)
+    _, worst_cell = max(cells_with_score)
+    return best_cell, worst_cell
 
 
-def scores_of_pair(importance: Matter, pair: PairEffect) -> ReportTable:
+def pair_scores_table(importance: Matter, pair: PairEffect) -> ReportTable:
     """The scores of every two levels; the axis with more levels is in the rows."""
     row_axis, column_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
-    scores_by_row = pair.scores
+    scores_of_rows = pair.scores
     if len(column_axis.levels) > len(row_axis.levels):
         row_axis, column_axis = column_axis, row_axis
-        scores_by_row = tuple(zip(*scores_by_row, strict=True))
+        scores_of_rows = tuple(zip(*scores_of_rows, strict=True))
     rows = [
         (level_text(level.level), *map(score_text, row_scores))
-        for level, row_scores in zip(row_axis.levels, scores_by_row, strict=True)
+        for level, row_scores in zip(row_axis.levels, scores_of_rows, strict=True)
     ]
-    corner_cell = f"{_spaced_name(row_axis.name)} ↓  {_spaced_name(column_axis.name)} →"
+    corner_cell = f"{_spaced(row_axis.name)} ↓  {_spaced(column_axis.name)} →"
     header = (corner_cell, *(level_text(level.level) for level in column_axis.levels))
     return ReportTable(header, rows, name="axes-together")
 
 
 def pair_name(pair: PairEffect) -> str:
     """ "blocks × rate"."""
-    return " × ".join(map(_spaced_name, pair.axes))
+    return " × ".join(map(_spaced, pair.axes))
 
 
 def _axis_of_name(importance: Matter, axis_name: str) -> AxisEffect:
     return next(axis for axis in importance.axes if axis.name == axis_name)
 
 
-def _spaced_name(name: str) -> str:
+def _spaced(name: str) -> str:
+    """The name with spaces for its underscores."""
     return name.replace("_", " ")
 
 
-def _axes_by_share(importance: Matter) -> list[AxisEffect]:
-    """The axes, the largest share of the variance first."""
+def _axes_by_share(importance: Matter | None) -> list[AxisEffect]:
+    """The axes, the largest share of the variance first; none without a model."""
+    if importance is None:
+        return []
     return sorted(
         importance.axes, key=lambda axis: (-(axis.share or 0.0), -(axis.relevance or 0.0))
     )
@@ -211,6 +216,6 @@ def _levels_by_score(axis: AxisEffect) -> list[LevelEffect]:
     )
 
 
-def _is_more_than_zero_when_rounded(share: float | None) -> bool:
+def _is_visible(share: float | None) -> bool:
     """Whether the share is more than 0.0 % when rounded."""
     return share is not None and share >= 0.0005

@@ -9,11 +9,6 @@ from fovnet.report.content.wording import configuration_text, percent, score_tex
 from fovnet.search.explain.taught import Taught
 from fovnet.words import several
 
-NO_VERDICT = (
-    "No slot had four different scores before it, the minimum for a comparison with a Gaussian "
-    "process."
-)
-
 
 def lessons_text(lessons: Taught) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process
@@ -33,12 +28,18 @@ def lessons_text(lessons: Taught) -> str:
             f"{lessons.of:,} in it."
         )
     if lessons.tau is not None:
-        right_share = percent(0.5 + 0.5 * lessons.tau)
+        right_share = percent(0.5 + 0.5 * lessons.tau)  # Kendall's tau is their excess over wrong
         sentences.append(
             f"Of two configurations with a score it ranked the better one first {right_share} of the "
             "time; chance would give half."
         )
-    sentences += _verdict_sentences(lessons) if lessons.verdicts else [NO_VERDICT]
+    if lessons.verdicts:
+        sentences += _verdict_sentences(lessons)
+    else:
+        sentences.append(
+            "No slot had four different scores before it, the minimum for a comparison with a "
+            "Gaussian process."
+        )
     return " ".join(sentences)
 
 
@@ -60,11 +61,12 @@ def _verdict_sentences(lessons: Taught) -> Iterator[str]:
 def _slots_of_process_sentence(lessons: Taught) -> str:
     """In which slots the Gaussian process ordered the scores better, and whether it was used
     there."""
-    process_slots = [
-        verdict.slot
-        for verdict in lessons.verdicts
-        if (verdict.guarded if lessons.guard else verdict.prior > verdict.process)
-    ]
+    if lessons.guard:
+        process_slots = [verdict.slot for verdict in lessons.verdicts if verdict.guarded]
+    else:
+        process_slots = [
+            verdict.slot for verdict in lessons.verdicts if verdict.prior > verdict.process
+        ]
     if not process_slots:
         return "The learned order was never worse, and was always used."
     slots_clause = (
@@ -76,23 +78,23 @@ def _slots_of_process_sentence(lessons: Taught) -> str:
 
 
 def _ranges_text(slots: Sequence[int]) -> str:
-    """ "4–9, 12"."""
-    slot_ranges: list[list[int]] = []
+    """ "4–9, 12": ascending slots, runs of them by their ends."""
+    runs: list[list[int]] = []
     for slot in slots:
-        if slot_ranges and slot == slot_ranges[-1][-1] + 1:
-            slot_ranges[-1].append(slot)
+        if runs and slot == runs[-1][-1] + 1:
+            runs[-1].append(slot)
         else:
-            slot_ranges.append([slot])
-    return ", ".join(
-        str(slot_range[0]) if len(slot_range) == 1 else f"{slot_range[0]}–{slot_range[-1]}"
-        for slot_range in slot_ranges
-    )
+            runs.append([slot])
+    return ", ".join("–".join(map(str, dict.fromkeys((run[0], run[-1])))) for run in runs)
 
 
 def lessons_table(lessons: Taught | None) -> ReportTable:
-    """What the prior puts first, and the scores found there."""
-    rows = [
-        (str(belief.place), configuration_text(belief.configuration), score_text(belief.score))
-        for belief in (lessons.first if lessons else ())
-    ]
+    """The configurations that the learned order puts first, and the scores found there; no rows for
+    a search that was taught nothing."""
+    rows = []
+    if lessons:
+        rows = [
+            (str(belief.place), configuration_text(belief.configuration), score_text(belief.score))
+            for belief in lessons.first
+        ]
     return ReportTable(("place", "configuration", "score found"), rows, name="taught")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fovnet.report.content.cells import ReportTable
-from fovnet.report.content.wording import configuration_text, percent, score_text
+from fovnet.report.content.wording import DASH, configuration_text, percent, score_text
 from fovnet.search.explain.spent import Rung, Spending
 from fovnet.words import join_names, several
 
@@ -17,14 +17,17 @@ def spending_text(spending: Spending) -> str:
     """What the epochs went to, and whether the right trainings were stopped, as far as it can be
     known."""
     epochs_of_rungs = join_names(str(rung.epochs) for rung in spending.rungs)
-    ended_count_text = f"{spending.ended:,}" if spending.ended else "none"
+    ended_text = "none"
+    if spending.ended:
+        ended_text = f"{spending.ended:,}"
+    stopped_share = spending.on_stopped / max(1, spending.epochs)
+    failed_share = spending.on_failed / max(1, spending.epochs)
     sentences = [
         f"Trainings were compared after {epochs_of_rungs} epochs ({spending.kind}): of "
-        f"{several(spending.begun, 'configuration')} begun {ended_count_text} went to the end.",
+        f"{several(spending.begun, 'configuration')} begun {ended_text} went to the end.",
         f"They took {several(spending.epochs, 'epoch')}, as many as "
-        f"{spending.full_trainings:,.1f} full trainings; "
-        f"{percent(spending.on_stopped / max(1, spending.epochs))} of them on trainings that were "
-        f"stopped, {percent(spending.on_failed / max(1, spending.epochs))} on failures.",
+        f"{spending.full_trainings:,.1f} full trainings; {percent(stopped_share)} of them on "
+        f"trainings that were stopped, {percent(failed_share)} on failures.",
         _order_at_rungs_sentence(spending),
         *_wrong_preferences_sentence(spending),
         "Whether a stopped training would have ended better is unknown.",
@@ -56,7 +59,9 @@ def _wrong_preferences_sentence(spending: Spending) -> Iterator[str]:
     """How often the wrong trainings were preferred; nothing where none was passed over."""
     if not spending.passed_over:
         return
-    possessive = "its" if spending.passed_over == 1 else "their"
+    possessive = "their"
+    if spending.passed_over == 1:
+        possessive = "its"
     yield (
         f"{several(spending.passed_over, 'training')} went to the end after others of "
         f"{possessive} rung had been preferred; {spending.better} of them ended better than all of "
@@ -65,7 +70,8 @@ def _wrong_preferences_sentence(spending: Spending) -> Iterator[str]:
 
 
 def rungs_table(spending: Spending | None) -> ReportTable:
-    """One row per rung: how many trainings ended there, and what became of them."""
+    """One row per rung: how many trainings ended there, and what became of them; no rows where all
+    were trained to the end."""
     header = (
         "epochs",
         "trained",
@@ -75,27 +81,33 @@ def rungs_table(spending: Spending | None) -> ReportTable:
         "epochs spent",
         "same order at the end",
     )
-    rows = [_rung_row(rung) for rung in (spending.rungs if spending else ())]
+    rows = []
+    if spending:
+        rows = list(map(_rung_row, spending.rungs))
     return ReportTable(header, rows, name="rungs")
 
 
 def _rung_row(rung: Rung) -> tuple[str, ...]:
+    """The cells of one rung; a dash where no two of its trainings can be compared."""
     counts = (rung.trained, rung.failed, rung.went_on, rung.stopped, rung.spent)
-    order_text = _order_share(rung) if rung.pairs else "–"
+    order_text = DASH
+    if rung.pairs:
+        order_text = _order_share(rung)
     return (str(rung.epochs), *(f"{count:,}" for count in counts), order_text)
 
 
-def table_of_stopped(spending: Spending | None) -> ReportTable:
-    """The trainings that were stopped, the most trained and best first."""
-    rows = [
-        (
-            str(training.slot),
-            str(training.epochs),
-            score_text(training.score),
-            configuration_text(training.configuration),
-        )
-        for training in (spending.stopped if spending else ())
-    ]
-    return ReportTable(
-        ("slot", "epochs", "score", "configuration"), rows[:MOST_STOPPED], name="stopped"
-    )
+def stopped_table(spending: Spending | None) -> ReportTable:
+    """The first MOST_STOPPED trainings that were stopped, the most trained and best first; no rows
+    where all were trained to the end."""
+    rows = []
+    if spending:
+        rows = [
+            (
+                str(training.slot),
+                str(training.epochs),
+                score_text(training.score),
+                configuration_text(training.configuration),
+            )
+            for training in spending.stopped[:MOST_STOPPED]
+        ]
+    return ReportTable(("slot", "epochs", "score", "configuration"), rows, name="stopped")

@@ -2,82 +2,117 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.cells import ReportTable, json_key
 from fovnet.report.content.search_explanation.convergence import convergence_text
 from fovnet.report.content.search_explanation.direct_search import direct_search_text
 from fovnet.report.content.search_explanation.ending import ending_text
 from fovnet.report.content.search_explanation.failures import (
     failures_table,
     failures_text,
-    trials_without_score,
+    trials_without_score_table,
 )
 from fovnet.report.content.search_explanation.forecasts import forecasts_text
 from fovnet.report.content.search_explanation.importance import (
     axes_table,
-    foremost_pair,
     importance_text,
+    largest_pair_of,
     pair_name,
+    pair_scores_table,
     pairs_table,
-    scores_of_pair,
 )
 from fovnet.report.content.search_explanation.lessons import lessons_table, lessons_text
 from fovnet.report.content.search_explanation.spending import (
     rungs_table,
     spending_text,
-    table_of_stopped,
+    stopped_table,
 )
 from fovnet.search.explain.explanation import Explanation
 
 
 @dataclass(frozen=True)
 class ExplainedView:
-    """A search explained: sentences, tables, and the numbers that are drawn."""
+    """A search explained: sentences, tables, and the numbers that are drawn.  A text is "" where
+    the search has nothing of the kind.
+
+    ending                how it ended
+    convergence           how it converged
+    forecasts             whether its forecasts held
+    importance            what mattered
+    failures              what failed
+    axes                  shares of the axes in the variance of the model
+    pairs                 shares of pairs of axes
+    pair_scores           scores of every two levels of the pair that matters most
+    largest_pair          the name of this pair
+    failures_by_kind      a row for each kind of failure
+    trials_without_score  a row for each of these
+    spending              what the epochs went to, where trainings are compared before their end
+    rungs                 the rungs on which they are
+    stopped               the trainings that were stopped
+    descent               the steps of a direct search
+    lessons               what earlier searches taught
+    taught_order          the configurations that these put first
+    """
 
     ending: str
     convergence: str
-    honesty: str
-    mattering: str
-    failing: str
+    forecasts: str = field(metadata=json_key("honesty"))
+    importance: str = field(metadata=json_key("mattering"))
+    failures: str = field(metadata=json_key("failing"))
     axes: ReportTable
     pairs: ReportTable
-    together: ReportTable | None
-    together_of: str
-    failures: ReportTable
-    every_failure: ReportTable
+    pair_scores: ReportTable | None = field(metadata=json_key("together"))
+    largest_pair: str = field(metadata=json_key("together_of"))
+    failures_by_kind: ReportTable = field(metadata=json_key("failures"))
+    trials_without_score: ReportTable = field(metadata=json_key("every_failure"))
     explanation: Explanation
     spending: str
     rungs: ReportTable
     stopped: ReportTable
-    descending: str
-    teaching: str
-    believed: ReportTable
+    descent: str = field(metadata=json_key("descending"))
+    lessons: str = field(metadata=json_key("teaching"))
+    taught_order: ReportTable = field(metadata=json_key("believed"))
 
 
-def view_of_explanation(explanation: Explanation) -> ExplainedView:
-    """The section of the page."""
+def explained_view_of(explanation: Explanation) -> ExplainedView:
+    """The section of the page on why a search went so."""
     importance = explanation.matter
-    largest_pair = foremost_pair(importance) if importance else None
+    pair_scores = None
+    pair_name_text = ""
+    if importance:
+        largest_pair = largest_pair_of(importance)
+        if largest_pair:
+            pair_scores = pair_scores_table(importance, largest_pair)
+            pair_name_text = pair_name(largest_pair)
+    spending_sentences = ""
+    if explanation.spending:
+        spending_sentences = spending_text(explanation.spending)
+    descent_sentences = ""
+    if explanation.descent:
+        descent_sentences = direct_search_text(explanation.descent)
+    lesson_sentences = ""
+    if explanation.taught:
+        lesson_sentences = lessons_text(explanation.taught)
     return ExplainedView(
         ending=ending_text(explanation),
         convergence=convergence_text(explanation),
-        honesty=forecasts_text(explanation),
-        mattering=importance_text(importance),
-        failing=failures_text(explanation),
+        forecasts=forecasts_text(explanation),
+        importance=importance_text(importance),
+        failures=failures_text(explanation),
         axes=axes_table(importance),
         pairs=pairs_table(importance),
-        together=scores_of_pair(importance, largest_pair) if importance and largest_pair else None,
-        together_of=pair_name(largest_pair) if largest_pair else "",
-        failures=failures_table(explanation),
-        every_failure=trials_without_score(explanation),
+        pair_scores=pair_scores,
+        largest_pair=pair_name_text,
+        failures_by_kind=failures_table(explanation),
+        trials_without_score=trials_without_score_table(explanation),
         explanation=explanation,
-        spending=spending_text(explanation.spending) if explanation.spending else "",
+        spending=spending_sentences,
         rungs=rungs_table(explanation.spending),
-        stopped=table_of_stopped(explanation.spending),
-        descending=direct_search_text(explanation.descent) if explanation.descent else "",
-        teaching=lessons_text(explanation.taught) if explanation.taught else "",
-        believed=lessons_table(explanation.taught),
+        stopped=stopped_table(explanation.spending),
+        descent=descent_sentences,
+        lessons=lesson_sentences,
+        taught_order=lessons_table(explanation.taught),
     )
 
 
@@ -85,15 +120,15 @@ def paragraphs(explanation: Explanation) -> tuple[str, ...]:
     """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a
     direct search, what was spent on what if not the same on all, whether its forecasts held, what
     mattered, what failed."""
-    view = view_of_explanation(explanation)
+    view = explained_view_of(explanation)
     section_texts = (
         view.ending,
-        view.teaching,
+        view.lessons,
         view.convergence,
-        view.descending,
+        view.descent,
         view.spending,
-        view.honesty,
-        view.mattering,
-        view.failing,
+        view.forecasts,
+        view.importance,
+        view.failures,
     )
     return tuple(filter(None, section_texts))
