@@ -36,6 +36,7 @@ READERS = {
         figures_of_chapters,
         figures_of_volumes,
         card.card_sections,
+        card.model_details,
         card.quantitative_analyses,
         card.card_facts,
         card.markdown,

@@ -33,7 +33,7 @@ def card_sections(page: Page) -> tuple[CardSection, ...]:
     answer = page.answer
     confidence = page.confidence
     return (
-        _details_section(page),
+        model_details(page),
         CardSection("Intended use", answer.intended_use),
         CardSection("Not for", tuple(f"Not for {use}." for use in answer.excluded_uses)),
         CardSection(
@@ -65,7 +65,7 @@ def card_sections(page: Page) -> tuple[CardSection, ...]:
     )
 
 
-def _details_section(page: Page) -> CardSection:
+def model_details(page: Page) -> CardSection:
     """What the networks are, in a sentence and in tables."""
     sentence = (
         f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial "
