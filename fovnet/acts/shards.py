@@ -164,7 +164,7 @@ def survey_archive(
         )
         if not complete_settings.faces:
             covering.remember_covering(folder)
-        answers_folder.withdraw(
+        answers_folder.remove_earlier_files(
             folder,
             (),
             (),
@@ -186,7 +186,7 @@ def hold_shard(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     """
     read_list(folder, number)  # before a folder is made
     with share_folder(folder):
-        answers_folder.refuse_others(folder)
+        answers_folder.refuse_foreign_folder(folder)
         with shard_list_path(folder, number).open("r+", encoding="utf-8") as list_file:
             take_lock(list_file, wait=True)
             yield [(row.volume_id, source_of(Path(row.path))) for row in read_list(folder, number)]
@@ -236,7 +236,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
                 folder, rows_of_volumes, networks.vocabulary, series_found, included_kinds
             )
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
-        refused_volumes, unread_objects = answers_folder.failed_rows(span_rows, series_found)
+        refused_volumes, unread_objects = answers_folder.find_failures(span_rows, series_found)
         path_by_volume_id = {
             rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in rows_of_volumes
         }

@@ -140,7 +140,7 @@ def answer_volumes(
     """The rows of these volumes, {volume_id: source}, in their order: of earlier answers that are
     still valid, and of those computed now, which are written; prints how many there are of each.
 
-    all_ids  as `run_ids` of `answers_folder.withdraw`
+    all_ids  as `run_ids` of `answers_folder.remove_earlier_files`
     """
     from fovnet.decision.predict import predict as predicted  # imports torch
 
@@ -151,7 +151,7 @@ def answer_volumes(
         volume_id: source for volume_id, source in sources.items() if volume_id not in rows_by_id
     }
     _show_replaced(folder, unanswered_sources)
-    removed_count = answers_folder.withdraw(
+    removed_count = answers_folder.remove_earlier_files(
         folder,
         rows_by_id,
         all_ids,
@@ -168,7 +168,7 @@ def answer_volumes(
     with progress_bar("predicting", "volumes") as advance:
         advance(len(rows_by_id), len(sources))
         for prediction in predicted(list(unanswered_sources.items()), networks, workers):
-            rows_by_id[prediction.answer.volume_id] = predictions.write(
+            rows_by_id[prediction.answer.volume_id] = predictions.write_prediction(
                 folder,
                 prediction,
                 networks.vocabulary,
@@ -322,7 +322,7 @@ def conclude(
     if by_region:
         answer_files.insert(0, folder / answers_table.TABLE)
     if pages:
-        answer_files.append(folder / answers_folder.INDEX)
+        answer_files.append(folder / answers_folder.INDEX_NAME)
     out.print(f"{counts_in_words}: {', '.join(map(str, answer_files))}")
     if refused or unread:
         raise typer.Exit(3)
@@ -331,8 +331,8 @@ def conclude(
 def show_failures(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int]:
-    """The numbers of `answers_folder.failed_rows`; prints the reason of each."""
-    refused_rows, unread_objects = answers_folder.failed_rows(span_rows, series)
+    """The numbers of `answers_folder.find_failures`; prints the reason of each."""
+    refused_rows, unread_objects = answers_folder.find_failures(span_rows, series)
     for row in refused_rows:
         refusal_in_words = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(refusal_in_words.translate(BLANK_BY_CHARACTER))

@@ -119,7 +119,7 @@ class Answering:
     def _write_answer(self, prediction: AnsweredVolume) -> None:
         """Writes the JSON of an answer, without picture or page."""
         ensemble = self.ensemble
-        predictions.write(
+        predictions.write_prediction(
             self.places.answers,
             prediction,
             ensemble.vocabulary,

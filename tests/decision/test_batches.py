@@ -37,7 +37,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.pages.answers_folder import claim_folder
 from fovnet.report.pages.covering import MEMORY_FILE_NAME
-from fovnet.report.pages.predictions import write
+from fovnet.report.pages.predictions import write_prediction
 from fovnet.volume.slices.stack import Slicing, describe_slice_format
 from fovnet.volume.sources.source import source_of
 
@@ -239,7 +239,7 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as here:
-        here.setattr("fovnet.report.pages.predictions.write", interrupted)
+        here.setattr("fovnet.report.pages.predictions.write_prediction", interrupted)
         line = [
             "predict",
             *sorted(tmp_path.glob("*.nii")),
@@ -754,7 +754,9 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
         seen = AnsweredVolume(refusal("a", str(path), fault), source=source)
         if late:
             path.write_bytes(image(1).to_bytes())
-        write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)
+        write_prediction(
+            tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True
+        )
         assert (earlier_rows(tmp_path / "out", "a", source, "m") is not None) == still
 
 

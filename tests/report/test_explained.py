@@ -15,7 +15,7 @@ from fovnet.report.content.search_explanation.importance import (
     pairs_table,
 )
 from fovnet.report.content.search_explanation.spending import rungs_table
-from fovnet.report.content.search_explanation.view import explained_view_of, paragraphs
+from fovnet.report.content.search_explanation.view import paragraphs, view_of_explanation
 from fovnet.report.content.wording import level_text
 from fovnet.report.figures.rungs import rung_colours, rungs_figure
 from fovnet.report.figures.search_explanation import figures_of_search
@@ -118,7 +118,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     method, slots, outcome, changes = WAYS[way]
-    view = explained_view_of(run(method, slots, outcome, **changes))
+    view = view_of_explanation(run(method, slots, outcome, **changes))
     texts = paragraphs(view.explanation)
     more = (view.explanation.spending is not None) + (view.explanation.descent is not None)
     assert len(texts) == 5 + more and all(text.endswith(".") for text in texts)

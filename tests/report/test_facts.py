@@ -12,7 +12,7 @@ from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.pages.card import card_sections, markdown
-from fovnet.report.pages.facts import report_facts, spreadsheet, tables, write_facts
+from fovnet.report.pages.facts import report_facts, spreadsheet_of, tables_in, write_facts
 from fovnet.report.pages.pour import pour
 
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -162,7 +162,7 @@ class TestTables:
         table = ReportTable(
             ("a", "b"), (("x", MeasuredText("4 %", "1–9 %", "4/100")), ("y", "–")), name="t"
         )
-        assert spreadsheet(table) == (
+        assert spreadsheet_of(table) == (
             ["a", "b", "b, interval", "b, count"],
             [
                 {"a": "x", "b": "4 %", "b, interval": "1–9 %", "b, count": "4/100"},
@@ -171,7 +171,7 @@ class TestTables:
         )
 
     def test_names_of_tables_differ_and_are_names_of_files(self, page):
-        names = [table.name for table in tables(page)]
+        names = [table.name for table in tables_in(page)]
         assert len(names) == len(set(names)) > 20 and all(
             re.fullmatch(r"[a-z0-9-]+", name) for name in names
         )

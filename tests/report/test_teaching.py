@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fovnet.report.content.search_explanation.lessons import lessons_text
-from fovnet.report.content.search_explanation.view import explained_view_of, paragraphs
+from fovnet.report.content.search_explanation.view import paragraphs, view_of_explanation
 from fovnet.report.pages.pour import pour
 from fovnet.search.explain.explanation import explain
 from fovnet.search.explain.taught import taught
@@ -129,7 +129,7 @@ def test_a_taught_search_has_its_own_paragraph_and_table_and_another_has_none(go
     search, trials = good
     explanation = explain(search, trials, asked=14)
     assert lessons_text(explanation.taught) == paragraphs(explanation)[1]
-    assert [row[0] for row in explained_view_of(explanation).taught_order.rows] == [
+    assert [row[0] for row in view_of_explanation(explanation).taught_order.rows] == [
         "1",
         "2",
         "3",

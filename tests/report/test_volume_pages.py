@@ -36,10 +36,10 @@ from fovnet.report.figures.thumbnail import (
     LANE_WIDTH,
     LONGEST_SIDE,
     SHORTEST_SIDE,
+    draw_thumbnail,
     save_thumbnail,
-    thumbnail,
 )
-from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
+from fovnet.report.figures.views import coronal_view, resample_heights, sagittal_view
 from fovnet.report.pages.index_page import MOST_DOUBTS_NAMED, ROWS_IN_HTML, index_page, write_index
 from fovnet.report.pages.volume_page import (
     MOST_SLICES,
@@ -155,7 +155,7 @@ class TestViews:
 
     def test_uneven_cuts_are_as_tall_as_they_lie_apart(self):
         view = np.repeat(np.array([[10], [20], [30]], dtype=np.uint8), 4, axis=1)
-        even = on_even_heights(view, np.array([0.0, 10.0, 80.0]), -5.0, 115.0)
+        even = resample_heights(view, np.array([0.0, 10.0, 80.0]), -5.0, 115.0)
         assert (even[:, 0] == 10).sum() == 1 and (even[:, 0] == 30).sum() == 3
 
 
@@ -822,7 +822,7 @@ class TestThumbnail:
 
     def drawn(self, unsure=(), z_mm=Z_MM, spans=SPANS):
         pixels = np.random.default_rng(1).integers(0, 255, (len(z_mm), 128, 128), dtype=np.uint8)
-        return thumbnail(
+        return draw_thumbnail(
             Body(pixels, z_mm, 400.0, np.zeros((len(z_mm), 7)), spans, DEFAULT), unsure
         )
 
@@ -857,7 +857,9 @@ class TestThumbnail:
     def test_covered_slices_are_covered_in_it(self):
         pixels = np.full((100, 128, 128), COVERED_GREY, dtype=np.uint8)
         pixels[:50] = np.random.default_rng(1).integers(0, 255, (50, 128, 128), dtype=np.uint8)
-        picture = thumbnail(Body(pixels, self.Z_MM, 400.0, np.zeros((100, 7)), (), DEFAULT), ())
+        picture = draw_thumbnail(
+            Body(pixels, self.Z_MM, 400.0, np.zeros((100, 7)), (), DEFAULT), ()
+        )
         assert np.ptp(picture[: LONGEST_SIDE // 2 - 4, :100].astype(int)) == 0
 
     def test_no_other_picture_of_that_name_is_written_over(self, tmp_path):

@@ -23,7 +23,11 @@ class ProvenanceChapter:
 def provenance_of(
     settings: Settings, versions: Mapping[str, str], hashes: Mapping[str, str]
 ) -> ProvenanceChapter:
-    """The chapter."""
+    """The chapter on provenance.
+
+    versions  of the software, by name
+    hashes    SHA-256 by the name of what was hashed
+    """
     return ProvenanceChapter(
         versions=ReportTable(
             ("what", "value"), (*versions.items(), ("seed", str(settings.seed))), name="versions"

@@ -11,7 +11,7 @@ from fovnet.decision.rule import MEANINGS, Rule
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import ReportTable, json_key
 from fovnet.report.content.run_record import Member, RunRecord
-from fovnet.report.content.search_explanation.view import ExplainedView, explained_view_of
+from fovnet.report.content.search_explanation.view import ExplainedView, view_of_explanation
 from fovnet.report.content.trainings import TrainingSummary, costs_table, trainings_of
 from fovnet.report.content.wording import (
     DASH,
@@ -105,7 +105,7 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
         origin = f"trained further from those of another ensemble ({first_ensemble})"
     explained_view = None
     if run.explanation is not None and not is_trained_further:
-        explained_view = explained_view_of(run.explanation)
+        explained_view = view_of_explanation(run.explanation)
     summary = _search_summary(trainings, trainings_by_score, is_trained_further=is_trained_further)
     return SearchChapter(
         is_trained_further=is_trained_further,

@@ -66,7 +66,7 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
         dataset_name: _relative_uri(dataset_root, folder)
         for dataset_root, dataset_name in name_by_dataset_root.items()
     }
-    for shared_path in _shared_paths(answers):
+    for shared_path in _find_shared_paths(answers):
         _remove_earlier_sidecar(folder / shared_path, {answer.volume_id for answer in answers})
     _ignore_sidecars(folder / ".bidsignore")
     if not (folder / "README").exists():  # an existing one is kept
@@ -86,7 +86,7 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     return [_write_json(folder / DESCRIPTION_FILE, description), *written_sidecars]
 
 
-def _shared_paths(answers: Sequence[StoredAnswer]) -> list[Path]:
+def _find_shared_paths(answers: Sequence[StoredAnswer]) -> list[Path]:
     """The paths of sidecars that several answers would have."""
     answer_count_by_path = Counter(map(sidecar_path, answers))
     return [path for path, answer_count in answer_count_by_path.items() if answer_count > 1]
@@ -94,7 +94,7 @@ def _shared_paths(answers: Sequence[StoredAnswer]) -> list[Path]:
 
 def _sidecar_paths(answers: Sequence[StoredAnswer]) -> list[Path]:
     """The path of each answer's sidecar, all different."""
-    shared_paths = _shared_paths(answers)
+    shared_paths = _find_shared_paths(answers)
     bids_subjects = {sidecar_path(answer).parts[0] for answer in answers if _bids_name(answer)}
     paths = []
     for answer in answers:

@@ -39,11 +39,11 @@ from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.originals import (
     UTF_8,
     Original,
-    despite_header,
     ignore_note,
     image_keys,
-    images_answered,
     originals_of,
+    require_images,
+    translate_header_faults,
 )
 from fovnet.volume.collection.body_part import find_regions_of_text
 from fovnet.volume.dicom.address import split_address
@@ -112,7 +112,7 @@ def write_copies(
     volume_folder = folder / answer.volume_id
     if answer.status == "refused":
         _withdraw_copies(volume_folder, answer)
-    images_answered(answer)
+    require_images(answer)
     try:
         anatomy = anatomy_of(answer, vocabulary)
     except ModelError:
@@ -168,7 +168,7 @@ class Copy:
         """Writes the copy; it has file meta information even if the source, as in older archives,
         has none."""
         refuse_foreign(path)
-        with despite_header(self.answer, "that cannot be copied"):
+        with translate_header_faults(self.answer, "that cannot be copied"):
             dataset = self._dataset_of_copy()
             last_change = dataset.OriginalAttributesSequence[-1]
             last_change.AttributeModificationDateTime = _change_time(path, uid)
@@ -182,7 +182,7 @@ class Copy:
 
     def _dataset_of_copy(self) -> Any:
         """The source with the copy's anatomy, and still its own UIDs."""
-        with despite_header(self.answer, "that cannot be copied"):
+        with translate_header_faults(self.answer, "that cannot be copied"):
             dataset = read_dataset(self.source.dicom_object, with_pixels=True)
             set_transfer_syntax(dataset)
             _relabel_dataset(dataset, self.anatomy, is_header_overruled=self.is_header_overruled)

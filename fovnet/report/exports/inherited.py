@@ -49,7 +49,7 @@ PARSER_BY_REPRESENTATION: Mapping[str, Callable[[str], Any]] = {
 that is too long, as accession numbers are, still finds its order."""
 
 
-def inherit(header: Any) -> tuple[str, ...]:
+def clean_header(header: Any) -> tuple[str, ...]:
     """Completes the header of an image, in place, for a report that copies its patient and study;
     returns the keywords of the attributes whose values were emptied, or lost a part, as they are
     not valid.

@@ -49,7 +49,7 @@ class Original:
     header: Any
     frames: tuple[int, ...]
 
-    def narrowed_to(self, images: Images | None) -> Original | None:
+    def narrow_to(self, images: Images | None) -> Original | None:
         """The same object with its frames among `images`; None if `images` has none of it."""
         if images is None:
             return None
@@ -63,16 +63,16 @@ class Original:
         return replace(self, frames=frames)
 
 
-def narrow_all(originals: Sequence[Original], images: Images | None) -> list[Original]:
+def narrow_originals(originals: Sequence[Original], images: Images | None) -> list[Original]:
     """The objects that have frames among `images`, each with those alone."""
-    return list(filter(None, (original.narrowed_to(images) for original in originals)))
+    return list(filter(None, (original.narrow_to(images) for original in originals)))
 
 
 @without_warnings()
 def originals_of(answer: StoredAnswer) -> list[Original]:
     """The objects behind an answer, in the order of its slices.
 
-    Raises ModelError as `images_answered`, "export-unreadable" without permission to read them,
+    Raises ModelError as `require_images`, "export-unreadable" without permission to read them,
     "export-changed" if they are missing or have changed since, and "export-no-uid" if images lack a
     SOP Instance UID or share one, so that they cannot be referred to.
     """
@@ -86,7 +86,7 @@ def originals_of(answer: StoredAnswer) -> list[Original]:
         Original(dicom_object, read_whole_header(dicom_object), ())
         for (dicom_object,) in objects_by_uid.values()
     ]
-    return narrow_all(originals, answer.images)
+    return narrow_originals(originals, answer.images)
 
 
 def _refuse_faulty_uids(answer: StoredAnswer, fault_verb: str) -> NoReturn:
@@ -109,10 +109,10 @@ def header_of(answer: StoredAnswer) -> Any:
 def _objects_by_uid(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
     """The objects of an answer by their SOP Instance UIDs, in the order of its slices.
 
-    Raises ModelError as `images_answered`, "export-unreadable" without permission to read them,
+    Raises ModelError as `require_images`, "export-unreadable" without permission to read them,
     and "export-changed" if they are missing or have changed since.
     """
-    answered_uids = list(dict.fromkeys(images_answered(answer).uids))
+    answered_uids = list(dict.fromkeys(require_images(answer).uids))
     objects_by_uid: dict[str, set[DicomObject]] = {}
     try:
         for frame in images_of(answer.path):
@@ -143,7 +143,7 @@ def _refuse_changed(answer: StoredAnswer, changed_part: str, change_phrase: str)
     )
 
 
-def images_answered(answer: StoredAnswer) -> Images:
+def require_images(answer: StoredAnswer) -> Images:
     """The images of an answer.  Raises ModelError "export-refused", "export-no-images" if the
     source was not DICOM, "export-elsewhere" if its path is relative and not found from the current
     folder."""
@@ -174,7 +174,7 @@ def refuse_unanswered(answer: StoredAnswer) -> None:
 
 
 @contextmanager
-def despite_header(answer: StoredAnswer, problem: str) -> Iterator[None]:
+def translate_header_faults(answer: StoredAnswer, problem: str) -> Iterator[None]:
     """Exceptions raised within by unusual header values, whose text may contain a name, become
     ModelError "export-header" with the `problem` of the header, and the attribute if it is
     known."""

@@ -49,16 +49,16 @@ from fovnet.report.exports.dicom_ownership import (
     withdraw,
 )
 from fovnet.report.exports.identity import content_of, uid_for
-from fovnet.report.exports.inherited import MAY_BE_EMPTY, inherit
+from fovnet.report.exports.inherited import MAY_BE_EMPTY, clean_header
 from fovnet.report.exports.originals import (
     UTF_8,
     Original,
-    despite_header,
     ignore_note,
     image_keys,
-    narrow_all,
+    narrow_originals,
     originals_of,
     refuse_unreferable,
+    translate_header_faults,
 )
 
 # of concepts without a standard code: the two ends of a span, and that no region is shown
@@ -93,7 +93,7 @@ def build_report(
     """
     sources = originals_of(answer)
     refuse_unreferable(answer, sources)
-    emptied_names = inherit(sources[0].header)
+    emptied_names = clean_header(sources[0].header)
     measurement_report = MeasurementReport(
         _observation_context(answer),
         procedure_reported=MRI_CODE,
@@ -205,7 +205,7 @@ def _span_group(
             Measurement(UPPER_END_CODE, round(span.to_mm, 3), millimetre),
             Measurement(codes.DCM.Probability, round(answer.probability(span), 4), no_units),
         ],
-        source_images=_image_references(narrow_all(sources, answer.images_of(span))),
+        source_images=_image_references(narrow_originals(sources, answer.images_of(span))),
     )
 
 
@@ -327,7 +327,7 @@ def write_report(
     path = folder / f"{answer.volume_id}.dcm"
     if answer.status == "refused":
         withdraw([path], answer.path)
-    with despite_header(answer, "from which no report can be made"):
+    with translate_header_faults(answer, "from which no report can be made"):
         if answer.status != "refused":
             refuse_foreign(path)
         report = build_report(answer, vocabulary, report_note)

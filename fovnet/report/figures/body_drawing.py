@@ -20,7 +20,7 @@ from fovnet.evaluate.cases import DecidedBorder
 from fovnet.regions import NONE
 from fovnet.report.content.wording import whole_mm
 from fovnet.report.figures.body import LEAST_TOLD_STRETCH, Body, PanelLimits, lanes_of
-from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
+from fovnet.report.figures.views import coronal_view, resample_heights, sagittal_view
 
 VIEW_UNITS = PanelLimits(tallest=520.0, widest=250.0, shortest=170.0, narrowest=90.0)
 """Of each of the two views."""
@@ -154,7 +154,7 @@ def _panels(body: Body, panel_width: float) -> tuple[Panel, ...]:
     )
     panels = []
     for view_index, (view_name, view, patient_sides) in enumerate(named_views):
-        head_up_view = on_even_heights(view, body.z_mm, body.low_mm, body.high_mm)[::-1]
+        head_up_view = resample_heights(view, body.z_mm, body.low_mm, body.high_mm)[::-1]
         panel_left = round(HEIGHT_LABELS_WIDTH + view_index * (panel_width + PANEL_GAP), 1)
         panels.append(
             Panel(

@@ -13,7 +13,7 @@ from PIL import Image
 from fovnet.drawing.raster import jpeg
 from fovnet.records import replace_with
 from fovnet.report.figures.body import Body, lanes_of
-from fovnet.report.figures.views import coronal_view, on_even_heights
+from fovnet.report.figures.views import coronal_view, resample_heights
 
 LONGEST_SIDE = 128
 """Longest side of the view in pixels: twice as many as are shown, for fine screens.  One takes 2 to
@@ -31,7 +31,7 @@ colour."""
 Bytes = NDArray[np.uint8]
 
 
-def thumbnail(body: Body, unsure_regions: Collection[str]) -> Bytes:
+def draw_thumbnail(body: Body, unsure_regions: Collection[str]) -> Bytes:
     """The picture (h, w, 3) uint8 of a volume, head up, the patient's right on the left.
 
     unsure_regions  those whose spans are dashed
@@ -39,7 +39,7 @@ def thumbnail(body: Body, unsure_regions: Collection[str]) -> Bytes:
     pixels_per_mm = LONGEST_SIDE / max(body.height_mm, body.side_mm)
     view_height = max(round(body.height_mm * pixels_per_mm), SHORTEST_SIDE)
     view_width = max(round(body.side_mm * pixels_per_mm), SHORTEST_SIDE)
-    view = on_even_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
+    view = resample_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
     grey_view = np.asarray(
         Image.fromarray(view[::-1]).resize((view_width, view_height), Image.Resampling.BILINEAR)
     )

@@ -17,16 +17,16 @@ the legs."""
 def coronal_view(pixels: Bytes) -> Bytes:
     """The body seen from the front, (s, w) uint8 from feet to head, the patient's right on the
     left."""
-    return _slab_mean(pixels, 1)
+    return _average_slab(pixels, 1)
 
 
 def sagittal_view(pixels: Bytes) -> Bytes:
     """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from
     feet to head, the front on the left."""
-    return _slab_mean(pixels, 2)
+    return _average_slab(pixels, 2)
 
 
-def _slab_mean(pixels: Bytes, axis: int) -> Bytes:
+def _average_slab(pixels: Bytes, axis: int) -> Bytes:
     """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest
     depth if the slab at the centroid has less than LEAST_SLAB_BRIGHTNESS of its brightness, as
     between the legs.
@@ -57,7 +57,9 @@ def _slab_mean(pixels: Bytes, axis: int) -> Bytes:
     return np.asarray(np.clip(grey_levels, 0, 255).round(), dtype=np.uint8)
 
 
-def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float) -> Bytes:
+def resample_heights(
+    view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float
+) -> Bytes:
     """A view (s, w) of slices at heights `z_mm` (s,), resampled to 2s even heights from `low_mm` to
     `high_mm` by the nearest slice; unchanged if evenly spaced or s < 3."""
     distances_mm = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fovnet.decision.answer import TABLE
-from fovnet.decision.answers_table import TABLE as ANSWERS
+from fovnet.decision.answer import TABLE as SPANS_TABLE
+from fovnet.decision.answers_table import TABLE as ANSWERS_TABLE
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import lock_folder
 from fovnet.own_files import (
@@ -31,12 +31,12 @@ from fovnet.records import clear_unfinished, read_json, write_json, write_tsv
 from fovnet.results import Results
 from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
-INDEX = "index.html"
+INDEX_NAME = "index.html"
 """File name of the index; pages of volumes are in a folder beside it, as a volume may be called
 index."""
 
 
-def refuse_others(folder: Path) -> None:
+def refuse_foreign_folder(folder: Path) -> None:
     """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`,
     or decisions of a workflow run; "out-labels" if it is a folder of labels."""
     if (folder / LABEL_LOG_NAME).exists():
@@ -51,10 +51,10 @@ def refuse_others(folder: Path) -> None:
             "out-foreign",
             f"--out {folder}: holds the decisions of a workflow run; give another folder",
         )
-    for table_name in (TABLE, ANSWERS, "found.tsv"):
+    for table_name in (SPANS_TABLE, ANSWERS_TABLE, "found.tsv"):
         refuse_foreign(folder / table_name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)
-    refuse_foreign(folder / INDEX, is_our_page)
+    refuse_foreign(folder / INDEX_NAME, is_our_page)
     for path in rows_of_index(folder):
         refuse_foreign(path, are_our_rows)
 
@@ -93,7 +93,7 @@ def claim_folder(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], N
     wait  for another run that holds the lock
     The kernel releases the lock when the process ends in any way.  On a file system without locks,
     no run is kept out.  Raises ConfigError "out-busy" if another run holds the lock, "out-foreign"
-    as `refuse_others`.
+    as `refuse_foreign_folder`.
     """
     try:
         lock = lock_folder(folder, wait=wait)
@@ -104,14 +104,14 @@ def claim_folder(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], N
             "run its own folder",
         ) from locked
     try:
-        refuse_others(folder)
+        refuse_foreign_folder(folder)
         clear_unfinished(folder, folder / PAGE_FOLDER)
         yield partial(_refuse_replaced_folder, folder, os.fstat(lock).st_ino)
     finally:
         os.close(lock)
 
 
-def withdraw(
+def remove_earlier_files(
     folder: Path,
     kept_ids: Collection[str],
     run_ids: Collection[str] | None,
@@ -135,12 +135,12 @@ def withdraw(
     """
     listing_names = []
     if tables:
-        listing_names += [TABLE, ANSWERS]
+        listing_names += [SPANS_TABLE, ANSWERS_TABLE]
     if tables or not pages:
-        listing_names.append(INDEX)
+        listing_names.append(INDEX_NAME)
     for file_name in listing_names:
         (folder / file_name).unlink(missing_ok=True)
-    if not (folder / INDEX).exists():
+    if not (folder / INDEX_NAME).exists():
         remove_rows(folder, 0)
     if faces:
         return 0
@@ -205,7 +205,7 @@ class FailedRows(NamedTuple):
     unreadable_members: list[Mapping[str, Any]]
 
 
-def failed_rows(
+def find_failures(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> FailedRows:
     """What failed, from all rows of spans.tsv and of found.tsv.  An archive without any readable

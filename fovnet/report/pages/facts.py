@@ -49,26 +49,26 @@ def write_facts(
         ),
         write_text(report_html.with_name("model-card.md"), markdown(page)),
     ]
-    for table in tables(page):
-        columns, rows = spreadsheet(table)
+    for table in tables_in(page):
+        columns, rows = spreadsheet_of(table)
         written_paths.append(write_tsv(tables_folder / f"{table.name}.tsv", columns, rows))
     return written_paths
 
 
-def tables(page_part: Any) -> Iterator[ReportTable]:
+def tables_in(page_part: Any) -> Iterator[ReportTable]:
     """Every table with a name and rows, at any depth of a page or a part of it."""
     if isinstance(page_part, ReportTable):
         if page_part.name and page_part.rows:
             yield page_part
     elif isinstance(page_part, tuple | list):
         for element in page_part:
-            yield from tables(element)
+            yield from tables_in(element)
     elif is_dataclass(page_part) and not isinstance(page_part, VolumeView):
         for field in fields(page_part):
-            yield from tables(getattr(page_part, field.name))
+            yield from tables_in(getattr(page_part, field.name))
 
 
-def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
+def spreadsheet_of(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
     """(names of columns, rows as text by column) of a table: a column with measured cells becomes
     three, for value, interval and count."""
     column_names: list[str] = []

@@ -215,7 +215,7 @@ def script_data(page: IndexPage) -> dict[str, Any]:
                 index_row.volume_id,
                 URGENCY[index_row.status],
                 index_by_sentence[index_row.sentence],
-                _rounded_confidence(index_row),
+                _round_confidence(index_row),
                 index_row.doubt,
                 _marks_text(index_row, page.class_names[:-1]),
                 _page_name_in_script(index_row),
@@ -226,7 +226,7 @@ def script_data(page: IndexPage) -> dict[str, Any]:
     }
 
 
-def _rounded_confidence(index_row: IndexRow) -> float | None:
+def _round_confidence(index_row: IndexRow) -> float | None:
     """The confidence of a volume with three decimals, if it has one."""
     if index_row.confidence is None:
         return None

@@ -20,18 +20,18 @@ from fovnet.report.content.faces import cover_faces
 from fovnet.report.content.region_answers import unsure_regions
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_figure import volume_figure
-from fovnet.report.figures.thumbnail import save_thumbnail, thumbnail
-from fovnet.report.pages.answers_folder import INDEX, files_not_requested
+from fovnet.report.figures.thumbnail import draw_thumbnail, save_thumbnail
+from fovnet.report.pages.answers_folder import INDEX_NAME, files_not_requested
 from fovnet.report.pages.index_page import index_page, write_index
 from fovnet.report.pages.volume_page import volume_page, write_volume_page
 from fovnet.unforeseen import is_disk_full
 
 
-def write(
+def write_prediction(
     folder: Path,
     prediction: AnsweredVolume,
     vocabulary: Vocabulary,
-    identity: str,
+    model_identity: str,
     engine: dict[str, str] | None,
     *,
     pictures: bool,
@@ -39,10 +39,10 @@ def write(
     faces: bool,
     model_name: str = "",
 ) -> TableRows:
-    """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume
-    with a JSON is complete.
+    """Writes the picture of one answer, its page and, last, its JSON: a volume with a JSON is
+    complete; returns its rows of the tables.
 
-    identity, engine, model_name  `identity`, `computed_by` and `name` of the ensemble
+    model_identity, engine, model_name  `identity`, `computed_by` and `name` of the ensemble
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the
     disk is full, or the folder cannot be written: no volume is to blame for that.
     """
@@ -53,7 +53,7 @@ def write(
         "model_name": model_name,
     }
     try:
-        return _write_answer(folder, prediction, vocabulary, identity, engine, **options)
+        return _write_answer(folder, prediction, vocabulary, model_identity, engine, **options)
     except Exception as fault:
         if is_disk_full(fault):
             raise
@@ -61,7 +61,7 @@ def write(
             prediction.answer.volume_id, Path(prediction.answer.path), fault
         )
     try:
-        return _write_answer(folder, refusal, vocabulary, identity, engine, **options)
+        return _write_answer(folder, refusal, vocabulary, model_identity, engine, **options)
     except OSError:
         raise
     except Exception:  # its JSON cannot be written: the table alone has the refusal
@@ -74,7 +74,7 @@ def _write_answer(
     folder: Path,
     prediction: AnsweredVolume,
     vocabulary: Vocabulary,
-    identity: str,
+    model_identity: str,
     engine: dict[str, str] | None,
     *,
     pictures: bool,
@@ -82,7 +82,7 @@ def _write_answer(
     faces: bool,
     model_name: str = "",
 ) -> TableRows:
-    """As `write`, without its guard.
+    """Writes the files of one answer, as `write_prediction`, whatever is raised.
 
     A picture or a page of an earlier answer that is not redrawn is removed: it may show another
     volume, or a face.
@@ -90,14 +90,14 @@ def _write_answer(
     answer = prediction.answer
     volume_json = answer_facts(answer, prediction.stack, prediction.raw, vocabulary) | {
         "rows": table_rows(answer, prediction.stack),
-        "model": identity,
+        "model": model_identity,
         "model_name": model_name,
         "engine": engine,
         "faces": faces,
     }
     is_drawable = prediction.stack is not None and answer.decision is not None
     if is_drawable:
-        _draw(
+        _write_drawings(
             folder, prediction, volume_json, vocabulary, pictures=pictures, pages=pages, faces=faces
         )
     for file_name in files_not_requested(
@@ -112,7 +112,7 @@ def _write_answer(
     return TableRows.of(volume_json)
 
 
-def _draw(
+def _write_drawings(
     folder: Path,
     prediction: AnsweredVolume,
     volume_json: dict[str, Any],
@@ -152,7 +152,9 @@ def _draw(
         )
         save_png(figure, folder / f"{answer.volume_id}.png")
     if pages:
-        save_thumbnail(folder / thumbnail_name(answer.volume_id), thumbnail(body, unsure_names))
+        save_thumbnail(
+            folder / thumbnail_name(answer.volume_id), draw_thumbnail(body, unsure_names)
+        )
         page = volume_page(volume_json, pixels, vocabulary, faces=faces)
         write_volume_page(folder / page_name(answer.volume_id), page)
 
@@ -174,4 +176,4 @@ def write_index_of(
         if found_row["kind"] in included_kinds:
             found_row = {**found_row, "kind": "volume"}
         series_with_kinds.append(found_row)
-    write_index(folder / INDEX, index_page(volumes, folder, vocabulary, series_with_kinds))
+    write_index(folder / INDEX_NAME, index_page(volumes, folder, vocabulary, series_with_kinds))

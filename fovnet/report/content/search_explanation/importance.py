@@ -68,7 +68,7 @@ def _axis_shares_sentence(axes_by_share: list[AxisEffect]) -> str:
     sentence = f"Single axes explain {total_share} of its variance over all configurations"
     if axes_by_share:
         first_shares = ", ".join(
-            f"{_spaced(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
+            f"{_with_spaces(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
         )
         sentence += f": {first_shares}"
     return f"{sentence}."
@@ -98,7 +98,7 @@ def axes_table(importance: Matter | None) -> ReportTable:
 
 def _axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis; dashes where the model has no lengthscale for it."""
-    leading_cells = (_spaced(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (_with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
     scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
         return *leading_cells, DASH, DASH, DASH, scored_levels
@@ -131,7 +131,7 @@ def brief_axes_table(importance: Matter | None) -> ReportTable:
 
 def _brief_axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis for a terminal; dashes where the model has no lengthscale for it."""
-    leading_cells = (_spaced(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (_with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
     if axis.lengthscale is None:
         return *leading_cells, DASH, DASH
     levels_by_score = _levels_by_score(axis)
@@ -180,21 +180,21 @@ def pair_scores_table(importance: Matter, pair: PairEffect) -> ReportTable:
         (level_text(level.level), *map(score_text, row_scores))
         for level, row_scores in zip(row_axis.levels, scores_of_rows, strict=True)
     ]
-    corner_cell = f"{_spaced(row_axis.name)} ↓  {_spaced(column_axis.name)} →"
+    corner_cell = f"{_with_spaces(row_axis.name)} ↓  {_with_spaces(column_axis.name)} →"
     header = (corner_cell, *(level_text(level.level) for level in column_axis.levels))
     return ReportTable(header, rows, name="axes-together")
 
 
 def pair_name(pair: PairEffect) -> str:
     """ "blocks × rate"."""
-    return " × ".join(map(_spaced, pair.axes))
+    return " × ".join(map(_with_spaces, pair.axes))
 
 
 def _axis_of_name(importance: Matter, axis_name: str) -> AxisEffect:
     return next(axis for axis in importance.axes if axis.name == axis_name)
 
 
-def _spaced(name: str) -> str:
+def _with_spaces(name: str) -> str:
     """The name with spaces for its underscores."""
     return name.replace("_", " ")
 

@@ -75,7 +75,7 @@ class ExplainedView:
     taught_order: ReportTable = field(metadata=json_key("believed"))
 
 
-def explained_view_of(explanation: Explanation) -> ExplainedView:
+def view_of_explanation(explanation: Explanation) -> ExplainedView:
     """The section of the page on why a search went so."""
     importance = explanation.matter
     pair_scores = None
@@ -120,7 +120,7 @@ def paragraphs(explanation: Explanation) -> tuple[str, ...]:
     """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a
     direct search, what was spent on what if not the same on all, whether its forecasts held, what
     mattered, what failed."""
-    view = explained_view_of(explanation)
+    view = view_of_explanation(explanation)
     section_texts = (
         view.ending,
         view.lessons,
