@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.evaluate.cases import ListedVolume
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.flow import TITLE_BY_SPLIT
-from fovnet.report.content.wording import DASH, percent
+from fovnet.report.content.wording import DASH, percent, with_spaces
 
 MOST_LISTED_VALUES = 20
 """An attribute with more distinct values is summarised: numbers by median and range, others by the
@@ -61,7 +61,7 @@ def _attribute_rows(
         for volumes in volumes_by_split.values()
     ]
     distinct_values = sorted(set().union(*values_of_splits) - {UNKNOWN})
-    title = attribute_name.replace("_", " ")
+    title = with_spaces(attribute_name)
     distinct_numbers = _parse_numbers(distinct_values)
     if len(distinct_values) > MOST_LISTED_VALUES and distinct_numbers is None:
         distinct_counts = (f"{len(set(values) - {UNKNOWN}):,}" for values in values_of_splits)

@@ -26,6 +26,7 @@ from fovnet.report.content.wording import (
     percent,
     regions_text,
     unitless_text,
+    with_spaces,
 )
 from fovnet.words import several
 
@@ -388,7 +389,7 @@ def subgroups_table(evaluation: Evaluation) -> ReportTable:
             measure_text(subgroup.find(*measure_key))
             for measure_key in measure_key_by_title.values()
         ]
-        attribute = subgroup.attribute.replace("_", " ")
+        attribute = with_spaces(subgroup.attribute)
         rows.append((f"{attribute}: {subgroup.value}", _size_cell(subgroup), *measured_cells))
     return ReportTable(("subgroup", "rests on", *measure_key_by_title), rows, name="subgroups")
 

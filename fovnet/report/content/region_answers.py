@@ -161,12 +161,12 @@ def doubt_groups(
     groups = [_doubt_group(part, doubts_by_unsure_part[part]) for part in ordered_parts]
     sentence = unsure_sentence(statements)
     if sentence:
-        improbable_regions = [
+        undecided_regions = [
             statement.region
             for statement in statements
             if not (statement.is_sure or statement.doubts)
         ]
-        unsure_part = _names_or_every_region(improbable_regions, statements)
+        unsure_part = _names_or_every_region(undecided_regions, statements)
         groups.insert(0, DoubtGroup(unsure_part, (sentence,)))
     return tuple(groups)
 

@@ -20,6 +20,7 @@ from fovnet.report.content.wording import (
     score_text,
     setting_text,
     usual_heights,
+    with_spaces,
 )
 from fovnet.words import several
 
@@ -162,7 +163,7 @@ def rule_table(rule: Rule, vocabulary: Vocabulary) -> ReportTable:
     """Every setting of the decision, with its meaning."""
     value_by_setting = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
     rows = [
-        (setting_name.replace("_", " "), MEANINGS.get(setting_name, ""), setting_text(value))
+        (with_spaces(setting_name), MEANINGS.get(setting_name, ""), setting_text(value))
         for setting_name, value in value_by_setting.items()
     ]
     return ReportTable(("setting", "what it is", "value"), rows, name="decision")
@@ -203,7 +204,7 @@ def _trial_cells(training: TrainingSummary) -> tuple[str, ...]:
     """Cells for each of TRIAL_HEADER."""
     return (
         setting_text(training.slot),
-        training.status.replace("_", " "),
+        with_spaces(training.status),
         configuration_text(training.configuration),
         score_text(training.score),
         setting_text(training.epochs),
@@ -225,5 +226,5 @@ def _endings_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
             if training.status == status and training.message
         ]
         example_message = next(iter(messages), "")
-        rows.append((status.replace("_", " "), f"{ending_count}/{len(trainings)}", example_message))
+        rows.append((with_spaces(status), f"{ending_count}/{len(trainings)}", example_message))
     return ReportTable(("ended as", "trials", "for example"), rows, name="endings")

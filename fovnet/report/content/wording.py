@@ -37,11 +37,17 @@ def measure_text(measure: Measure | None) -> MeasuredText:
     elif is_length(measure.name):
         interval_text = minus(f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm")
     else:
-        interval_text = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
+        interval_text = percent_range(measure.low, measure.high)
     value_text = percent(measure.value)
     if is_length(measure.name):
         value_text = minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm")
     return MeasuredText(value_text, interval_text, count_text(measure))
+
+
+def percent_range(low: float, high: float) -> str:
+    """ "2.9–5.6 %"."""
+    low_without_sign = percent(low).removesuffix("\N{NO-BREAK SPACE}%")
+    return f"{low_without_sign}–{percent(high)}"
 
 
 def is_length(measure_name: str) -> bool:
@@ -117,11 +123,16 @@ def duration(seconds: Any) -> str:
     return f"{total_seconds / 3600:.1f}\N{NO-BREAK SPACE}h"
 
 
+def with_spaces(name: str) -> str:
+    """The name with spaces for its underscores."""
+    return name.replace("_", " ")
+
+
 def configuration_text(level_by_axis: Mapping[str, Any]) -> str:
     """ "blocks 5 · convolutions 1 · separable no": a configuration, a level for each axis, on one
     line."""
     return " · ".join(
-        f"{axis_name.replace('_', ' ')} {setting_text(level)}"
+        f"{with_spaces(axis_name)} {setting_text(level)}"
         for axis_name, level in level_by_axis.items()
     )
 

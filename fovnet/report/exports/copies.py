@@ -33,7 +33,7 @@ from fovnet.report.exports.dicom_ownership import (
     is_our_dicom,
     refuse_foreign,
     refuse_other_series,
-    withdraw,
+    withdraw_files,
 )
 from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.originals import (
@@ -98,12 +98,12 @@ def write_copies(
     answer: StoredAnswer,
     vocabulary: Vocabulary,
     folder: Path,
-    report_note: Callable[[str], None] = ignore_note,
+    tell_user: Callable[[str], None] = ignore_note,
 ) -> list[Path]:
     """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier
     answer are removed.
 
-    `report_note` is told of regions that no Body Part Examined names together.  Raises ModelError
+    `tell_user` is told of regions that no Body Part Examined names together.  Raises ModelError
     "export-unsure" for an answer that is not "ok", as a guess must not change a header, and for one
     whose term depends on doubtful heights; "export-none" for one without a region;
     "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
@@ -139,7 +139,7 @@ def write_copies(
     _remove_other_copies(volume_folder, paths)
     if not anatomy.body_part:
         shown_regions = [region for region in vocabulary.classes if region in answer.shown_regions]
-        report_note(
+        tell_user(
             f"with {join_names(shown_regions)}, which no Body Part Examined names together: it is "
             "empty in the copies, and their Anatomic Region Sequence has an item for each"
         )
@@ -237,9 +237,9 @@ def _position_mm(frame_group: Any) -> tuple[float, ...]:
 
 def _withdraw_copies(volume_folder: Path, answer: StoredAnswer) -> None:
     """Removes the copies in a volume's folder, unfinished ones too, as its answer is no longer
-    valid.  Raises ModelError "export-stays" as `withdraw`."""
+    valid.  Raises ModelError "export-stays" as `withdraw_files`."""
     clear_unfinished(volume_folder, name=COPY_NAMES)
-    withdraw(sorted(volume_folder.glob(COPY_NAMES)), answer.path)
+    withdraw_files(sorted(volume_folder.glob(COPY_NAMES)), answer.path)
 
 
 def _remove_other_copies(volume_folder: Path, kept_paths: Collection[Path]) -> None:

@@ -43,7 +43,7 @@ def refuse_other_series(path: Path, header: Any) -> None:
         )
 
 
-def withdraw(paths: Iterable[Path], source: Path) -> None:
+def withdraw_files(paths: Iterable[Path], source: Path) -> None:
     """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid;
     other programs' files are kept.
 

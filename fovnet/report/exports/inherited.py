@@ -83,8 +83,8 @@ def clean_header(header: Any) -> tuple[str, ...]:
 
 
 def _empty_if_invalid(dataset: Any, tag: Any) -> bool:
-    """Whether an attribute of the standard has a valid value; if not, it is empty afterwards, or a
-    sequence without the attributes of its items that are not valid."""
+    """Empties an attribute of the standard whose value is not valid, or removes from a sequence the
+    attributes of its items that are not; returns whether all was valid."""
     value_representation = dictionary_VR(tag)
     try:
         attribute_value = dataset[tag].value

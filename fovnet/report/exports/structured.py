@@ -46,7 +46,7 @@ from fovnet.report.exports.dicom_ownership import (
     is_our_dicom,
     refuse_foreign,
     refuse_other_series,
-    withdraw,
+    withdraw_files,
 )
 from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.inherited import MAY_BE_EMPTY, clean_header
@@ -80,14 +80,14 @@ TEMPORARY_UID = uid_for("unidentified")  # until all content is there
 
 
 def build_report(
-    answer: StoredAnswer, vocabulary: Vocabulary, report_note: Callable[[str], None] = ignore_note
+    answer: StoredAnswer, vocabulary: Vocabulary, tell_user: Callable[[str], None] = ignore_note
 ) -> Comprehensive3DSR:
     """The SR of an answer, in its source's study; its UIDs are those of all that it says, so that
     the same content has the same ones, and no other content.  Its character set is UTF-8.
 
     Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is
     the first of the algorithm's parameters; an uncertain answer without statements has the groups
-    of its best guess. `report_note` is told which attributes of the source have values that are not
+    of its best guess. `tell_user` is told which attributes of the source have values that are not
     valid, and were left out.  Raises ModelError as `originals_of` and `refuse_unreferable`, and
     "export-no-code" for a region without a code.
     """
@@ -121,7 +121,7 @@ def build_report(
     )
     for attribute_name in emptied_names:
         if attribute_name in report:  # other modules' attributes are not copied
-            report_note(f"without a valid {attribute_name}, which the report leaves out")
+            tell_user(f"without a valid {attribute_name}, which the report leaves out")
             if not report[attribute_name].value and attribute_name not in MAY_BE_EMPTY:
                 del report[attribute_name]
     _set_uids_of_content(report)
@@ -315,22 +315,22 @@ def write_report(
     answer: StoredAnswer,
     vocabulary: Vocabulary,
     folder: Path,
-    report_note: Callable[[str], None] = ignore_note,
+    tell_user: Callable[[str], None] = ignore_note,
 ) -> Path:
     """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is
     removed.
 
     Raises as `build_report`, and ModelError "export-header" if the library rejects the source's
     header, "export-foreign" if the file there was not written by fovnet, "export-other-study" if it
-    reports on other images; "export-stays" as `withdraw`.
+    reports on other images; "export-stays" as `withdraw_files`.
     """
     path = folder / f"{answer.volume_id}.dcm"
     if answer.status == "refused":
-        withdraw([path], answer.path)
+        withdraw_files([path], answer.path)
     with translate_header_faults(answer, "from which no report can be made"):
         if answer.status != "refused":
             refuse_foreign(path)
-        report = build_report(answer, vocabulary, report_note)
+        report = build_report(answer, vocabulary, tell_user)
         refuse_other_series(path, report)
         _copy_dates_of_same_report(path, report)
         clear_unfinished(folder, name=escape(path.name))  # it may contain the patient's name

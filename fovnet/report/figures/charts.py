@@ -157,7 +157,7 @@ def _draw_median(axis: Axes, row_index: int, median_mm: float, reach_mm: float) 
         marker = "<"
     axis.plot(
         [float(np.clip(median_mm, -1.05 * reach_mm, 1.05 * reach_mm))],
-        [row_index + 0.36],
+        [row_index + 0.36],  # above the points
         color=INK,
         marker=marker,
         markersize=5,

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import scale_axis, unit_of_time
-from fovnet.report.content.wording import level_text, percent
+from fovnet.report.content.wording import level_text, percent, with_spaces
 from fovnet.report.figures.descent import descent_figure
 from fovnet.report.figures.rungs import rungs_figure
 from fovnet.search.explain.explanation import Explanation, Prediction, Step
@@ -202,7 +202,7 @@ def effects_figure(importance: Matter) -> Figure | None:
             _draw_effect(axis, effect)
             scale_axis(axis, "y", np.array(all_level_scores), 5.0)
             axis.set_ylim(*_axis_limits(all_level_scores, axis.get_yscale()))
-            title = effect.name.replace("_", " ")
+            title = with_spaces(effect.name)
             if effect.share is not None:
                 title += f", {percent(effect.share)}"
             axis.set_title(title, fontsize=8.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.search_explanation.convergence import slot_word
-from fovnet.report.content.wording import configuration_text, percent
+from fovnet.report.content.wording import configuration_text, percent, with_spaces
 from fovnet.search.explain.explanation import Explanation, FailureGroup
 from fovnet.words import several
 
@@ -26,7 +26,7 @@ def failures_text(explanation: Explanation) -> str:
 def _group_phrase(group: FailureGroup) -> str:
     """ "2 diverged (given a chance of 87.5 % to train, on average; “the loss was not a
     number”)"."""
-    phrase = f"{group.count} {_status_text(group.status)}"
+    phrase = f"{group.count} {with_spaces(group.status)}"
     details = []
     if group.mean_chance_to_train is not None:
         chance_text = percent(group.mean_chance_to_train)
@@ -47,7 +47,7 @@ def failures_table(explanation: Explanation) -> ReportTable:
             cause = "the configuration"
         rows.append(
             (
-                _status_text(group.status),
+                with_spaces(group.status),
                 f"{group.count}/{explanation.finished}",
                 cause,
                 percent(group.mean_chance_to_train),
@@ -62,7 +62,7 @@ def trials_without_score_table(explanation: Explanation) -> ReportTable:
     rows = [
         (
             str(failure.slot),
-            _status_text(failure.status),
+            with_spaces(failure.status),
             configuration_text(failure.configuration),
             percent(failure.chance_to_train),
             str(failure.retries),
@@ -72,7 +72,3 @@ def trials_without_score_table(explanation: Explanation) -> ReportTable:
     ]
     header = ("trial", "ended as", "configuration", "chance to train", "retries", "message")
     return ReportTable(header, rows, name="failed-trials")
-
-
-def _status_text(status: str) -> str:
-    return status.replace("_", " ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.stats import binom
 
-from fovnet.report.content.wording import percent
+from fovnet.report.content.wording import percent, percent_range
 from fovnet.search.explain.explanation import Explanation, Share
 from fovnet.words import several
 
@@ -26,7 +26,7 @@ def forecasts_text(explanation: Explanation) -> str:
     scores_inside = forecasts.inside
     if scores_inside.total:
         share_inside = percent(scores_inside.count / scores_inside.total)
-        interval_text = f"{percent(scores_inside.low)[:-2]}–{percent(scores_inside.high)}"
+        interval_text = percent_range(scores_inside.low, scores_inside.high)
         sentences.append(
             f"{scores_inside.count}/{scores_inside.total} scores, {share_inside} "
             f"({interval_text}), fell inside the 95 % band forecast before their training"

@@ -4,7 +4,7 @@ model."""
 from __future__ import annotations
 
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
-from fovnet.report.content.wording import DASH, level_text, minus, percent, score_text
+from fovnet.report.content.wording import DASH, level_text, minus, percent, score_text, with_spaces
 from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.words import several
 
@@ -68,7 +68,7 @@ def _axis_shares_sentence(axes_by_share: list[AxisEffect]) -> str:
     sentence = f"Single axes explain {total_share} of its variance over all configurations"
     if axes_by_share:
         first_shares = ", ".join(
-            f"{_with_spaces(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
+            f"{with_spaces(axis.name)} {percent(axis.share)}" for axis in axes_by_share[:3]
         )
         sentence += f": {first_shares}"
     return f"{sentence}."
@@ -98,7 +98,7 @@ def axes_table(importance: Matter | None) -> ReportTable:
 
 def _axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis; dashes where the model has no lengthscale for it."""
-    leading_cells = (_with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
     scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
         return *leading_cells, DASH, DASH, DASH, scored_levels
@@ -131,7 +131,7 @@ def brief_axes_table(importance: Matter | None) -> ReportTable:
 
 def _brief_axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis for a terminal; dashes where the model has no lengthscale for it."""
-    leading_cells = (_with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
+    leading_cells = (with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
     if axis.lengthscale is None:
         return *leading_cells, DASH, DASH
     levels_by_score = _levels_by_score(axis)
@@ -180,23 +180,18 @@ def pair_scores_table(importance: Matter, pair: PairEffect) -> ReportTable:
         (level_text(level.level), *map(score_text, row_scores))
         for level, row_scores in zip(row_axis.levels, scores_of_rows, strict=True)
     ]
-    corner_cell = f"{_with_spaces(row_axis.name)} ↓  {_with_spaces(column_axis.name)} →"
+    corner_cell = f"{with_spaces(row_axis.name)} ↓  {with_spaces(column_axis.name)} →"
     header = (corner_cell, *(level_text(level.level) for level in column_axis.levels))
     return ReportTable(header, rows, name="axes-together")
 
 
 def pair_name(pair: PairEffect) -> str:
     """ "blocks × rate"."""
-    return " × ".join(map(_with_spaces, pair.axes))
+    return " × ".join(map(with_spaces, pair.axes))
 
 
 def _axis_of_name(importance: Matter, axis_name: str) -> AxisEffect:
     return next(axis for axis in importance.axes if axis.name == axis_name)
-
-
-def _with_spaces(name: str) -> str:
-    """The name with spaces for its underscores."""
-    return name.replace("_", " ")
 
 
 def _axes_by_share(importance: Matter | None) -> list[AxisEffect]:

@@ -28,7 +28,8 @@ def lessons_text(lessons: Taught) -> str:
             f"{lessons.of:,} in it."
         )
     if lessons.tau is not None:
-        right_share = percent(0.5 + 0.5 * lessons.tau)  # Kendall's tau is their excess over wrong
+        # Kendall's tau: the share of pairs in the right order less that in the wrong one
+        right_share = percent(0.5 + 0.5 * lessons.tau)
         sentences.append(
             f"Of two configurations with a score it ranked the better one first {right_share} of the "
             "time; chance would give half."
