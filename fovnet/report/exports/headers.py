@@ -36,7 +36,6 @@ COLUMNS = (
     "shows",
     "unsure",
 )
-KNOWN_COLUMNS = COLUMNS[:7]  # by which a table is known, also one of an earlier version
 VERDICTS = (
     "disagree",
     "shows none",
@@ -239,7 +238,7 @@ def _from_feet_up(regions: frozenset[str], vocabulary: Vocabulary) -> str:
 
 
 def _is_header_table(path: Path) -> bool:
-    """Whether a file begins with the columns of this table, or of one by an earlier version."""
-    expected_start = "\t".join(KNOWN_COLUMNS).encode()
+    """Whether a file begins with the columns of this table."""
+    expected_start = "\t".join(COLUMNS).encode()
     with path.open("rb") as file:
         return file.read(len(expected_start)) == expected_start

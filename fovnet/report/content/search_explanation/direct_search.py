@@ -17,9 +17,11 @@ PHRASE_BY_STEP = {
 }
 
 
-def direct_search_text(descent: Descent) -> str:
+def direct_search_text(descent: Descent | None) -> str:
     """How a direct search came to its answer, step by step, and whether a neighbour of it may be
-    better."""
+    better; "" for another search."""
+    if descent is None:
+        return ""
     sentences = []
     if descent.steps:
         step_counts = ", ".join(

@@ -10,9 +10,11 @@ from fovnet.search.explain.taught import Taught
 from fovnet.words import several
 
 
-def lessons_text(lessons: Taught) -> str:
+def lessons_text(lessons: Taught | None) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process
-    chose instead."""
+    chose instead; "" for a search that was taught nothing."""
+    if lessons is None:
+        return ""
     source_names = ", ".join(
         f"{search_name} ({several(scored_count, 'configuration')} with a score)"
         for search_name, scored_count in lessons.sources

@@ -13,9 +13,11 @@ MOST_STOPPED = 20
 """Stopped trainings shown; the JSON has all."""
 
 
-def spending_text(spending: Spending) -> str:
+def spending_text(spending: Spending | None) -> str:
     """What the epochs went to, and whether the right trainings were stopped, as far as it can be
-    known."""
+    known; "" where all were trained to the end."""
+    if spending is None:
+        return ""
     epochs_of_rungs = join_names(str(rung.epochs) for rung in spending.rungs)
     ended_text = "none"
     if spending.ended:

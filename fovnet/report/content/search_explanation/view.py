@@ -79,21 +79,12 @@ def view_of_explanation(explanation: Explanation) -> ExplainedView:
     """The section of the page on why a search went so."""
     importance = explanation.matter
     pair_scores = None
-    pair_name_text = ""
+    name_of_pair = ""
     if importance:
         largest_pair = largest_pair_of(importance)
         if largest_pair:
             pair_scores = pair_scores_table(importance, largest_pair)
-            pair_name_text = pair_name(largest_pair)
-    spending_sentences = ""
-    if explanation.spending:
-        spending_sentences = spending_text(explanation.spending)
-    descent_sentences = ""
-    if explanation.descent:
-        descent_sentences = direct_search_text(explanation.descent)
-    lesson_sentences = ""
-    if explanation.taught:
-        lesson_sentences = lessons_text(explanation.taught)
+            name_of_pair = pair_name(largest_pair)
     return ExplainedView(
         ending=ending_text(explanation),
         convergence=convergence_text(explanation),
@@ -103,15 +94,15 @@ def view_of_explanation(explanation: Explanation) -> ExplainedView:
         axes=axes_table(importance),
         pairs=pairs_table(importance),
         pair_scores=pair_scores,
-        largest_pair=pair_name_text,
+        largest_pair=name_of_pair,
         failures_by_kind=failures_table(explanation),
         trials_without_score=trials_without_score_table(explanation),
         explanation=explanation,
-        spending=spending_sentences,
+        spending=spending_text(explanation.spending),
         rungs=rungs_table(explanation.spending),
         stopped=stopped_table(explanation.spending),
-        descent=descent_sentences,
-        lessons=lesson_sentences,
+        descent=direct_search_text(explanation.descent),
+        lessons=lessons_text(explanation.taught),
         taught_order=lessons_table(explanation.taught),
     )
 
