@@ -26,13 +26,13 @@ from fovnet.bench.shares import PersonTally
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
-from fovnet.phantom.acquisition.families import choose_families
+from fovnet.phantom.acquisition.field_kinds import choose_field_kinds
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.bodiless.kinds import HELD_OUT
 from fovnet.phantom.bodiless.scans import PLANES, thing_volume
 from fovnet.phantom.collection import acquire_volume
-from fovnet.phantom.oddities import ODDITIES, oddity
+from fovnet.phantom.oddities import ODDITIES, make_oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
@@ -95,8 +95,8 @@ def stranger(seed: int, person_number: int) -> LabelledScan:
     generator = np.random.default_rng([SEED_OF_STRANGERS + seed, person_number, 1])
     person = sample_person((SEED_OF_STRANGERS + seed, person_number))
     site = SITES[int(generator.integers(len(SITES)))]
-    (family,) = choose_families(1, generator)
-    plan = draw_plan(person, landmarks(person), family, site, generator)
+    (field_kind,) = choose_field_kinds(1, generator)
+    plan = draw_plan(person, landmarks(person), field_kind, site, generator)
     volume, label_rows = acquire_volume(person, plan, generator)
     regions = []
     for label_row in label_rows:
@@ -324,7 +324,7 @@ def without_a_body(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
             yield (
                 kind,
                 copy_number,
-                oddity(kind, np.random.default_rng([seed, kind_number, copy_number])),
+                make_oddity(kind, np.random.default_rng([seed, kind_number, copy_number])),
             )
     for kind_number, kind in enumerate(HELD_OUT):
         for copy_number in range(count):

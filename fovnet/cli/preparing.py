@@ -186,16 +186,19 @@ def _simulate_labels(
         )
     with progress_bar("simulating") as advance:
         segmentation = read_labels(labels, tissues, regions, subject)
-        replaced_count = count_volumes_of(folder, segmentation.name)
+        replaced_count = count_volumes_of(folder, segmentation.subject)
         volumes_table = simulate_labels(
             segmentation, folder, count=count, seed=seed, without=without, progress=advance
         )
     volumes_in_words = f"{several(count, 'volume')} of {labels}"
     if replaced_count:
-        volumes_in_words += f", in the place of {replaced_count} that {segmentation.name} had (--subject: another name)"
+        volumes_in_words += (
+            f", in the place of {replaced_count} that {segmentation.subject} had "
+            "(--subject: another name)"
+        )
     subject_count = len({row["subject_id"] for row in read_tsv(volumes_table)})
     out.print(f"{volumes_in_words}: {volumes_table}, which has {several(subject_count, 'subject')}")
-    region_names = {region for region, _, _ in segmentation.spans}
+    region_names = {region for region, _, _ in segmentation.region_spans}
     foreign_regions = sorted(name for name in region_names if find_region(name, DEFAULT) is None)
     if foreign_regions:
         out.print(

@@ -21,8 +21,8 @@ from fovnet.errors import CollectionError
 from fovnet.machine.locks import lock_folder
 from fovnet.machine.parallel import run_in_order
 from fovnet.machine.threads import one_thread
-from fovnet.phantom.acquisition.families import choose_families
-from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
+from fovnet.phantom.acquisition.field_kinds import choose_field_kinds
+from fovnet.phantom.acquisition.limb_alone import draw_arm_plan, label_arms
 from fovnet.phantom.acquisition.protocols import (
     RAS_AXES,
     SITES,
@@ -36,9 +36,9 @@ from fovnet.phantom.bodiless.kinds import draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, thing_volume
 from fovnet.phantom.features import features_left_out
 from fovnet.phantom.finish.headers import apply_claimed_header, only_region, to_claimed_axes
-from fovnet.phantom.finish.masks import Finish, apply_finish, finish_slices, visible_voxels
+from fovnet.phantom.finish.masks import Processing, apply_processing, process_slices, visible_voxels
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
+from fovnet.phantom.oddities import BOTTLES, ODDITIES, make_oddity
 from fovnet.phantom.one_scanner import LEFT_OUT_OF_BODIES, scanner_of
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import fold_over
@@ -198,7 +198,7 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
     """
     table = volume_table(out)
     try:
-        table_rows = read_tsv(table) if table.exists() else []
+        table_rows = read_rows(table)
     except UnicodeDecodeError:
         table_rows = [{}]
     are_rows_simulated = all(
@@ -212,12 +212,21 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
         )
 
 
+def read_rows(table: Path) -> list[dict[str, str]]:
+    """The rows of a TSV; none if there is no such file."""
+    if not table.exists():
+        return []
+    return read_tsv(table)
+
+
 def volume_table(out: Path) -> Path:
     """volumes.tsv of a simulated collection, or FORMER_TABLE if a run was killed between its two
     tables; it need not be there."""
     table = out / "volumes.tsv"
-    set_aside = out / FORMER_TABLE
-    return set_aside if set_aside.exists() and not table.exists() else table
+    former_table = out / FORMER_TABLE
+    if former_table.exists() and not table.exists():
+        return former_table
+    return table
 
 
 @one_thread()
@@ -240,14 +249,14 @@ def simulate_subject(
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
     subject_site = SITES[rng.integers(len(SITES))]
-    # other names on a scanner: such an archive stands beside simulated people of all sites
-    prefix = "sub" if scanner is None else f"site{scanner}"
-    subject_id = f"{prefix}-{number:04d}"
+    subject_id = _subject_id(number, scanner)
     volume_rows: list[Row] = []
     region_rows_of_subject: list[Row] = []
-    for volume_number, family in enumerate(choose_families(volumes, rng)):
+    for volume_number, field_kind in enumerate(choose_field_kinds(volumes, rng)):
         volume_id = f"{subject_id}_acq-{volume_number + 1}"
         key = (seed, number, volume_number)
+        # the last of a person's volumes may be without a body: with more a person, one with a body
+        # is there
         is_last = 0 < volume_number == volumes - 1
         is_bodiless = is_last and bool(rng.integers(NO_BODY_EVERY) == 0)
         if is_bodiless:
@@ -258,7 +267,7 @@ def simulate_subject(
             plan_columns: Row = {"plane": plane, "field_of_view": "no body"}
         else:
             plan_rng = np.random.default_rng([seed, number, 2, volume_number])
-            plan = draw_plan(person, marks, family, subject_site, plan_rng)
+            plan = draw_plan(person, marks, field_kind, subject_site, plan_rng)
             plan = _vary_or_scan_alike(plan, person, marks, key, without, scanner)
             paint_labels = partial(label_volume, without=without)
             make_volume = partial(_make_body_volume, person, plan, paint_labels)
@@ -273,8 +282,6 @@ def simulate_subject(
                 **plan_columns,
             }
         )
-        # the last of a person's volumes may be without a body: with more a person, one with a body
-        # is there
         recipe_choices: list[Any] = [is_bodiless, *sorted(without)]
         if scanner is not None:
             recipe_choices.append(f"scanner {scanner}")
@@ -283,6 +290,14 @@ def simulate_subject(
             {"volume_id": volume_id, **region_span} for region_span in volume_regions
         ]
     return volume_rows, region_rows_of_subject
+
+
+def _subject_id(number: int, scanner: int | None) -> str:
+    """The name of a person in the tables; people on one scanner have other names, since such an
+    archive stands beside simulated people of all sites."""
+    if scanner is None:
+        return f"sub-{number:04d}"
+    return f"site{scanner}-{number:04d}"
 
 
 def _vary_or_scan_alike(
@@ -315,14 +330,19 @@ def _store_or_reuse_volume(
     recipe_choices: list[Any],
     make_volume: MakeVolume,
 ) -> list[Row]:
-    """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier
-    run made exactly this one, by the same `choices`."""
+    """The region rows of a volume on disk, which is made now unless an earlier run made exactly
+    this one.
+
+    `key` is (collection seed, subject, number of the volume), `recipe_choices` what else the volume
+    depends on.
+    """
     volume_key = [RECIPE_NUMBER, *key, *recipe_choices]
     path = out / "volumes" / f"{volume_id}.nii.gz"
     facts_path = out / "volumes" / ".facts" / f"{volume_id}.json"
-    stored_facts = _read_facts(facts_path) if path.exists() else {}
-    if stored_facts.get("key") == volume_key and stored_facts.get("bytes") == path.stat().st_size:
-        return list(stored_facts["regions"])
+    facts = _read_facts(facts_path)
+    is_same_recipe = path.exists() and facts.get("key") == volume_key
+    if is_same_recipe and facts.get("bytes") == path.stat().st_size:
+        return list(facts["regions"])
     volume, stored_axes, regions = make_volume(np.random.default_rng([*key, 3]))
     nifti_content = nifti_bytes(volume, stored_axes)
     replace_with(path, lambda file: file.write(nifti_content))
@@ -371,16 +391,12 @@ def _plan_bodiless_volume(
     if "things of many kinds" not in without and rng.random() < THING_SHARE:
         return plane, partial(_make_thing_volume, thing_kind, plane)
     rng = np.random.default_rng([*key, 6])
-    if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
-        with_small_parts = "joints and organs" not in without
-        arm_volume_plan = arm_plan(person, marks, site, rng, with_small_parts)
-        return "axial", partial(
-            _make_arm_volume,
-            person,
-            arm_volume_plan,
-            partial(arm_alone, with_small_parts=with_small_parts),
-        )
-    return "axial", partial(_make_oddity_volume, oddity_kind)
+    if "small fields" in without or rng.integers(ARM_EVERY) != 0:
+        return "axial", partial(_make_oddity_volume, oddity_kind)
+    with_small_parts = "joints and organs" not in without
+    plan = draw_arm_plan(person, marks, site, rng, with_small_parts)
+    paint_labels = partial(label_arms, with_small_parts=with_small_parts)
+    return "axial", partial(_make_arm_volume, person, plan, paint_labels)
 
 
 def _make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> MadeVolume:
@@ -397,12 +413,12 @@ def _make_arm_volume(
     return volume, plan.stored_axes, _none_rows(volume)
 
 
-def _make_oddity_volume(kind: str, rng: np.random.Generator) -> MadeVolume:
+def _make_oddity_volume(oddity_kind: str, rng: np.random.Generator) -> MadeVolume:
     """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS
     axes."""
-    volume = oddity(kind, rng)
-    brightened_voxels = volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
-    return replace(volume, voxels=brightened_voxels), RAS_AXES, _none_rows(volume)
+    volume = make_oddity(oddity_kind, rng)
+    gain = np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
+    return replace(volume, voxels=volume.voxels * gain), RAS_AXES, _none_rows(volume)
 
 
 def _none_rows(volume: Volume) -> list[Row]:
@@ -411,7 +427,7 @@ def _none_rows(volume: Volume) -> list[Row]:
 
 
 def acquire_volume(
-    person: Person, plan: Plan, rng: np.random.Generator, paint: PaintLabels = label_volume
+    person: Person, plan: Plan, rng: np.random.Generator, paint_labels: PaintLabels = label_volume
 ) -> tuple[Volume, list[Row]]:
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
@@ -420,45 +436,42 @@ def acquire_volume(
     slices.  If the header turns the axes, slices are those of the header.
     """
     marks = landmarks(person)
-    grid = plan.grid.finer(plan.acquisition.average)
-    labels = paint(person, grid).labels
-    is_visible = visible_voxels(labels, grid, marks, plan.finish.hides, plan.finish.stripping)
+    labels_per_voxel = plan.acquisition.labels_per_voxel
+    processing = plan.processing
+    side_region = plan.field_kind.side_region
+    isocentre_z = plan.isocentre_mm[2]
+    grid = plan.grid.split_voxels(labels_per_voxel)
+    labels = paint_labels(person, grid).labels
+    is_visible = visible_voxels(labels, grid, marks, processing.mask_kind, processing.stripping)
     if is_visible is not None:
         labels = np.where(is_visible, labels, AIR)
     to_isocentre = np.eye(4)
     to_isocentre[:3, 3] = -plan.isocentre_mm
-    scanned_volume = scan(
-        LabelVolume(labels, to_isocentre @ grid.vox_to_ras), plan.sequence, plan.acquisition, rng
-    )
-    labels_per_voxel = plan.acquisition.average
-    finish = plan.finish
-    side_region = plan.family.side_region
-    volume = apply_finish(scanned_volume, is_visible, labels_per_voxel, finish)
-    isocentre_z = plan.isocentre_mm[2]
-    if plan.turn:
-        return apply_claimed_header(volume, plan.turn), _rows_of_turned_volume(
-            labels, grid, marks, plan, is_visible
-        )
+    placed_labels = LabelVolume(labels, to_isocentre @ grid.vox_to_ras)
+    scanned_volume = scan(placed_labels, plan.sequence, plan.acquisition, rng)
+    volume = apply_processing(scanned_volume, is_visible, labels_per_voxel, processing)
+    if plan.header_turn:
+        rows = _rows_of_turned_volume(labels, grid, marks, plan, is_visible)
+        return apply_claimed_header(volume, plan.header_turn), rows
     if plan.is_tilted and plan.header_is_true:
-        return volume, _rows_reached(
-            rows_in_mm(labels, grid, marks, side_region, isocentre_z), volume
-        )
+        rows = rows_in_mm(labels, grid, marks, side_region, isocentre_z)
+        return volume, _rows_reached(rows, volume)
     if not plan.header_is_true:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
-    heights_mm, areas_mm2 = finish_slices(
+    heights_mm, areas_mm2 = process_slices(
         scanned_volume.slice_heights_mm() + isocentre_z,
         body_area_mm2(labels, plan),
         is_visible,
         labels_per_voxel,
-        finish,
+        processing,
         float(scanned_volume.spacing_mm[2]),
     )
     return volume, region_rows(heights_mm, areas_mm2, marks, side_region)
 
 
 def _rows_reached(rows: list[Row], volume: Volume) -> list[Row]:
-    """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own
-    slices, whose middles do not reach its corners."""
+    """The rows (region, from_mm, to_mm) that slices of a volume reach: a slightly tilted one is cut
+    along its own slices, whose middles do not reach its corners."""
     if measure_tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
         return rows
     z = volume.slice_heights_mm()
@@ -472,43 +485,53 @@ def _rows_of_turned_volume(
     plan: Plan,
     is_visible: NDArray[np.bool_] | None,
 ) -> list[Row]:
-    """Rows of a volume whose header turns it: its only region, in the slices of the header that
-    show body.
+    """Rows (region, first_slice, last_slice) of a volume whose header turns it: its only region, in
+    the slices of the header that show body.
 
     Slices are counted in the final image, after folding, cropping and borders.
     """
-    region_index = only_region(plan.grid, marks, 0.0)
     z = grid.coordinates()[2]
     # raised hands belong to no region
     is_body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
+    body_shares = _processed_body_shares(is_body, plan, is_visible)
+    claimed_axes = [claimed_axis for claimed_axis, _ in plan.header_turn]
+    spacing_mm = body_shares.spacing_mm
+    pixel_area_mm2 = np.prod(spacing_mm) / spacing_mm[claimed_axes.index(2)]
+    turned_shares = to_claimed_axes(body_shares.voxels, plan.header_turn)
+    areas_mm2 = turned_shares.sum(axis=(0, 1), dtype=np.float64) * pixel_area_mm2
+    height_inside_mm = 0.0
+    region_index = only_region(plan.grid, marks, 0.0)
+    if region_index is not None:
+        height_inside_mm = sum(marks.borders_mm[region_index : region_index + 2]) / 2
+    heights_mm = np.full(len(areas_mm2), height_inside_mm)
+    return region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region)
+
+
+def _processed_body_shares(
+    is_body: NDArray[np.float32], plan: Plan, is_visible: NDArray[np.bool_] | None
+) -> Volume:
+    """The share of body in each voxel of the final image, from label voxels that are 1 in the body:
+    folded over, cropped, padded and bordered like the image."""
     acquisition = plan.acquisition
-    finish = plan.finish
-    body_share = block_means(is_body, acquisition.average)
-    if acquisition.flaws.folded:
-        body_share = fold_over(body_share, acquisition.flaws.folded, acquisition.flaws.phase)
-    cropping_finish = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
-    finished_share = apply_finish(
-        Volume(body_share, plan.grid.vox_to_ras, ""),
-        is_visible,
-        acquisition.average,
-        cropping_finish,
+    flaws = acquisition.flaws
+    processing = plan.processing
+    body_shares = block_means(is_body, acquisition.labels_per_voxel)
+    if flaws.folded_voxels:
+        body_shares = fold_over(body_shares, flaws.folded_voxels, flaws.phase_axis)
+    cropping = Processing(
+        crop_margin=processing.crop_margin,
+        crops_slices=processing.crops_slices,
+        cube_mm=processing.cube_mm,
     )
-    border_i, border_j = finish.border
-    spacing_mm = finished_share.spacing_mm
-    area_shares = to_claimed_axes(
-        np.pad(finished_share.voxels, ((border_i, border_i), (border_j, border_j), (0, 0))),
-        plan.turn,
+    share_volume = Volume(body_shares, plan.grid.vox_to_ras, "")
+    cropped_volume = apply_processing(
+        share_volume, is_visible, acquisition.labels_per_voxel, cropping
     )
-    slice_area_mm2 = (
-        np.prod(spacing_mm) / spacing_mm[[old_axis for old_axis, _ in plan.turn].index(2)]
+    border_i, border_j = processing.border_voxels
+    bordered_shares = np.pad(
+        cropped_volume.voxels, ((border_i, border_i), (border_j, border_j), (0, 0))
     )
-    areas_mm2 = area_shares.sum(axis=(0, 1), dtype=np.float64) * slice_area_mm2
-    height_inside_mm = (
-        0.0 if region_index is None else sum(marks.borders_mm[region_index : region_index + 2]) / 2
-    )
-    return region_rows(
-        np.full(len(areas_mm2), height_inside_mm), areas_mm2, marks, plan.family.side_region
-    )
+    return replace(cropped_volume, voxels=bordered_shares)
 
 
 def rows_in_mm(
@@ -532,14 +555,14 @@ def rows_in_mm(
 
 
 def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64]:
-    """(k,) area of body in each slice of the acquired grid, mm²."""
-    factor_i, factor_j, factor_k = plan.acquisition.average
-    body_share = block_means(
-        (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, factor_k)
-    ).ravel()
+    """(k,) area of body in each slice of the acquired grid, mm², from its label voxels (i·a, j·b,
+    k·c)."""
+    factor_i, factor_j, factor_k = plan.acquisition.labels_per_voxel
+    body_shares = (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1)
+    slice_shares = block_means(body_shares, (1, 1, factor_k)).ravel()
     spacing_mm = plan.grid.spacing_mm
     return np.asarray(
-        body_share
+        slice_shares
         * labels.shape[0]
         / factor_i
         * spacing_mm[0]
@@ -551,12 +574,12 @@ def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64
 
 def region_rows(
     heights_mm: NDArray[np.float64],
-    area_mm2: NDArray[np.float64],
+    areas_mm2: NDArray[np.float64],
     marks: Landmarks,
     side_region: str,
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the
-    soles, ascending.
+    """Rows (region, first_slice, last_slice), inclusive, for slices (k,) at these heights above the
+    soles, ascending, that show these areas of body.
 
     A slice belongs to the region that contains its centre.  It is `none` below the soles and above
     the vertex, even if raised arms are there, and if it shows less than SLIVER_MM2 of body; but a
@@ -564,9 +587,8 @@ def region_rows(
     ("spine") extends from the first to the last slice that is not none.
     """
     region_indices = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
-    region_indices = np.where(
-        (region_indices < len(DEFAULT.chain)) & (area_mm2 >= SLIVER_MM2), region_indices, -1
-    )
+    is_in_region = (region_indices < len(DEFAULT.chain)) & (areas_mm2 >= SLIVER_MM2)
+    region_indices = np.where(is_in_region, region_indices, -1)
     rows = [
         span_row(region, np.flatnonzero(region_indices == region_index))
         for region_index, region in enumerate(DEFAULT.chain)
@@ -600,9 +622,9 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
 def _plan_columns(person: Person, plan: Plan) -> Row:
     """What volumes.tsv tells of a volume with a body."""
     return {
-        "field_strength": f"{plan.acquisition.field_strength:g}",
+        "field_strength": f"{plan.acquisition.field_strength_tesla:g}",
         "sequence": plan.sequence.name,
         "plane": plan.plane,
         "sex": person.sex,
-        "field_of_view": plan.family.name,
+        "field_of_view": plan.field_kind.name,
     }

@@ -27,7 +27,9 @@ from fovnet.volume.volume import Volume
 
 WATER_TISSUES = (
     TISSUES[AIR],
-    Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
+    Tissue(
+        "doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), texture_variation=0.0
+    ),
 )
 BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
 INSERT = "insert"
@@ -36,14 +38,15 @@ ODDITIES = ("air", "noise", "smooth noise", *BOTTLES, INSERT, SMALL_BOTTLES)
 BRIGHT_SEQUENCES = tuple(
     sequence
     for sequence in SEQUENCES
-    if sequence.kind != "inversion recovery" and sequence.fat != "fat only"
+    if sequence.kind != "inversion recovery" and sequence.fat_mode != "fat only"
 )
 VOXELS_ACROSS = 128  # voxels across
 
 
-def oddity(kind: str, rng: np.random.Generator) -> Volume:
+def make_oddity(kind: str, rng: np.random.Generator) -> Volume:
     """A volume of one of ODDITIES, axes RAS+, its middle at the isocentre."""
-    spacing_mm = np.array([*[rng.uniform(1.9, 3.5)] * 2, rng.uniform(3.0, 9.0)])
+    pixel_mm = rng.uniform(1.9, 3.5)
+    spacing_mm = np.array([pixel_mm, pixel_mm, rng.uniform(3.0, 9.0)])
     shape = (VOXELS_ACROSS, VOXELS_ACROSS, int(rng.integers(20, 60)))
     affine = np.diag([*spacing_mm, 1.0])
     affine[:3, 3] = -spacing_mm * (np.array(shape) - 1) / 2
@@ -74,19 +77,19 @@ def _is_in_small_bottles(
     shape: tuple[int, int, int], spacing_mm: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """(i, j, k) whether a voxel is in one of three to six upright bottles near the middle."""
-    x, y, z = _coordinates(shape, spacing_mm)
+    x, y, z = _positions_mm(shape, spacing_mm)
     is_water = np.zeros(shape, dtype=bool)
     for _ in range(rng.integers(3, 7)):
         centre_x, centre_y, relative_z = rng.uniform(-80, 80, 3)
         radius_mm = rng.uniform(10, 35)
         half_height_mm = rng.uniform(15, 60)
-        is_water |= ((x - centre_x) ** 2 + (y - centre_y) ** 2 < radius_mm**2) & (
-            np.abs(z - relative_z * shape[2] * spacing_mm[2] / 400) < half_height_mm
-        )
+        centre_z = relative_z * shape[2] * spacing_mm[2] / 400
+        is_in_circle = (x - centre_x) ** 2 + (y - centre_y) ** 2 < radius_mm**2
+        is_water |= is_in_circle & (np.abs(z - centre_z) < half_height_mm)
     return is_water
 
 
-def _coordinates(
+def _positions_mm(
     shape: tuple[int, int, int], spacing_mm: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
     """x, y, z in mm from the middle, broadcastable to the shape."""
@@ -100,17 +103,18 @@ def _coordinates(
 def _is_in_water(
     kind: str, shape: tuple[int, int, int], spacing_mm: NDArray[np.float64], radius_mm: float
 ) -> NDArray[np.bool_]:
-    """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free
-    at both ends."""
-    x, y, z = _coordinates(shape, spacing_mm)
-    reach_mm = 0.4 * np.array(shape) * spacing_mm
+    """(i, j, k) whether a voxel is in the water of a thing of that kind about the middle; cylinders
+    leave a tenth of the field of view free at both ends."""
+    x, y, z = _positions_mm(shape, spacing_mm)
+    half_width_mm, _, half_height_mm = 0.4 * np.array(shape) * spacing_mm
+    is_in_cylinder = (x**2 + y**2 < radius_mm**2) & (np.abs(z) < half_height_mm)
+    # rods of 10 mm diameter, 20 mm apart
+    is_in_rod = (x % 20 - 10) ** 2 + (y % 20 - 10) ** 2 <= 25
     water_by_kind = {
-        "air": x + y + z > np.inf,
+        "air": np.zeros(shape, dtype=bool),
         "sphere": x**2 + y**2 + z**2 < radius_mm**2,
-        "upright cylinder": (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach_mm[2]),
-        INSERT: (x**2 + y**2 < radius_mm**2)
-        & (np.abs(z) < reach_mm[2])
-        & ((x % 20 - 10) ** 2 + (y % 20 - 10) ** 2 > 25),
-        "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < reach_mm[0]),
+        "upright cylinder": is_in_cylinder,
+        INSERT: is_in_cylinder & ~is_in_rod,
+        "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < half_width_mm),
     }
     return np.asarray(water_by_kind[kind])

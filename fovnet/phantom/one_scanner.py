@@ -11,7 +11,7 @@ import numpy as np
 from fovnet.phantom.acquisition.protocols import SEQUENCES, Plan
 from fovnet.phantom.scanner.contrasts import FreeContrast
 from fovnet.phantom.scanner.scan import Coil
-from fovnet.phantom.scanner.sequence import Sequence
+from fovnet.phantom.scanner.sequence import PulseSequence
 
 LEFT_OUT_OF_BODIES = frozenset({"free contrasts", "coil fall-off", "coils about breasts"})
 """Features of `fovnet.phantom.features` that are the scanner's own here."""
@@ -22,27 +22,30 @@ ELEMENT_DISTANCE_MM = 120.0  # between elements along the body
 class Scanner:
     """What images everybody.
 
-    sequences  (3,)
-    contrasts  one for each sequence
-    reach_mm   of the elements of its coil, which are in three columns
-    side       1 if they are in front of the body, -1 behind it
-    bias       of the coil, smooth
-    snr        as in `Acquisition`
+    sequences    (3,)
+    contrasts    one for each sequence
+    reach_mm     of the elements of its coil, which are in three columns
+    coil_side    1 if they are in front of the body, -1 behind it
+    bias_spread  of the coil, smooth
+    snr          as in `Acquisition`
     """
 
-    sequences: tuple[Sequence, ...]
+    sequences: tuple[PulseSequence, ...]
     contrasts: tuple[FreeContrast, ...]
     reach_mm: float
-    side: float
-    bias: float
+    coil_side: float
+    bias_spread: float
     snr: float
 
     def image_plan(self, plan: Plan, rng: np.random.Generator) -> Plan:
         """The same field of view on this scanner, with one of its sequences."""
         sequence_index = int(rng.integers(len(self.sequences)))
-        coil = Coil(self._element_centres(plan), self.reach_mm, 0.97, 200.0, self.bias)
+        coil = Coil(self._element_centres(plan), self.reach_mm, 0.97, 200.0, self.bias_spread)
         return replace(plan, sequence=self.sequences[sequence_index]).with_acquisition(
-            contrast=self.contrasts[sequence_index], coil=coil, snr=self.snr, planar=None
+            free_contrast=self.contrasts[sequence_index],
+            coil=coil,
+            snr=self.snr,
+            echo_planar=None,
         )
 
     def _element_centres(self, plan: Plan) -> tuple[tuple[float, float, float], ...]:
@@ -54,7 +57,7 @@ class Scanner:
         half_mm = np.abs(vox_to_ras[:3, :3]) @ shape / 2
         reach_mm = min(half_mm[2], 250.0)
         column_distance_mm = 0.7 * min(half_mm[0], 180.0)
-        y_mm = float(middle_y + self.side * min(half_mm[1], 140.0))
+        y_mm = float(middle_y + self.coil_side * min(half_mm[1], 140.0))
         return tuple(
             (float(middle_x + column_index * column_distance_mm), y_mm, float(middle_z + height_mm))
             for column_index in (-1, 0, 1)
@@ -73,7 +76,7 @@ def scanner_of(seed: int) -> Scanner:
             rng.uniform(0.6, 1.0),
             int(rng.integers(2**31)),
             float(np.exp(rng.uniform(-0.7, 0.7))),
-            inverted=is_inverted,
+            is_inverted=is_inverted,
         )
         for is_inverted in (False, False, True)
     )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.phantom.acquisition.coils import draw_surface_coil
-from fovnet.phantom.acquisition.fitting import heights_mm
+from fovnet.phantom.acquisition.fitting import z_range_mm
 from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES, draw_stored_axes
 from fovnet.phantom.collection import (
     FORMER_TABLE,
@@ -39,14 +39,21 @@ from fovnet.phantom.collection import (
     Row,
     lock_collection,
     nifti_bytes,
+    read_rows,
     refuse_other_tables,
     span_row,
     volume_table,
 )
 from fovnet.phantom.features import features_left_out
-from fovnet.phantom.finish.masks import BACKGROUND, Finish, apply_finish, draw_finish
+from fovnet.phantom.finish.masks import BACKGROUND, Processing, apply_processing, draw_processing
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.artefacts import PLANES, SLICE_AXIS_BY_PLANE, Flaws, draw_flaws
+from fovnet.phantom.scanner.artefacts import (
+    PLANES,
+    SLICE_AXIS_BY_PLANE,
+    Flaws,
+    draw_flaws,
+    motion_start_share,
+)
 from fovnet.phantom.scanner.contrasts import draw_contrast
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, block_means, scan
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, visible_tissues
@@ -62,10 +69,16 @@ from fovnet.volume.volume import Volume
 MOST_VOXELS = 2**27  # voxels of a segmentation: 512 × 512 × 512
 HEIGHT_TOLERANCE_MM = 1e-3  # heights computed in two ways differ in the last bit
 MAX_PD = 2.0  # water is 1, and no tissue has much more
-OPTIONAL_MAXIMA = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
-"""Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of
-flow, contrast agent in mmol / L (arteries at the peak of a bolus have ten), and the texture's
-coefficient of variation."""
+T2STAR_DEPHASING = 0.012  # R2' of the tissues of the simulated body, 1 / ms
+OPTIONAL_COLUMNS = {
+    "fat": ("fat_fraction", 1.0),
+    "flow": ("flow_share", 1.0),
+    "uptake": ("uptake_mmol", 20.0),
+    "mottle": ("texture_variation", 1.0),
+}
+"""Optional columns of a user's tissue table, the field of `Tissue` that each fills, and its largest
+value: fractions of fat and of flow, contrast agent in mmol / L (arteries at the peak of a bolus
+have ten), and the texture's coefficient of variation."""
 
 
 class RegionSpan(NamedTuple):
@@ -80,14 +93,14 @@ class RegionSpan(NamedTuple):
 class Segmentation:
     """A label volume in its closest RAS order; labels are indices into `tissues`.
 
-    spans  of its regions, in its own scanner z
-    name   of the person, for tables
+    region_spans  where its regions are, in its own scanner z
+    subject       the name of the person, for tables
     """
 
-    body: LabelVolume
+    label_volume: LabelVolume
     tissues: tuple[Tissue, ...]
-    spans: tuple[RegionSpan, ...]
-    name: str
+    region_spans: tuple[RegionSpan, ...]
+    subject: str
 
 
 def read_labels(
@@ -101,25 +114,10 @@ def read_labels(
     CollectionError ("tissues-invalid", "regions-invalid") with the file and the fault.
     """
     voxel_labels, affine = _read_label_volume(labels)
-    if voxel_labels.ndim != 3 or not np.all(voxel_labels == np.rint(voxel_labels)):
-        fault = f"{voxel_labels.ndim} axes" if voxel_labels.ndim != 3 else "fractions"
-        raise VolumeError(
-            "labels-not-whole",
-            f"{labels}: has {fault}; it must have three axes of whole numbers, one label per "
-            "voxel. Save the segmentation without interpolation.",
-        )
+    _refuse_fractions(labels, voxel_labels)
     tissue_by_label = _read_tissue_table(tissues)
     label_values = np.unique(voxel_labels.astype(np.int64))
-    unnamed_labels = [label for label in label_values.tolist() if label not in tissue_by_label]
-    if unnamed_labels:
-        listed_labels = ", ".join(map(str, unnamed_labels[:20]))
-        if len(unnamed_labels) > 20:
-            listed_labels += " and more"
-        raise VolumeError(
-            "labels-unnamed",
-            f"{labels}: {tissues} has no row for label {listed_labels}. Add a row for each: label, "
-            "tissue.",
-        )
+    _refuse_unnamed_labels(labels, tissues, label_values.tolist(), tissue_by_label)
     known_tissues = tuple(tissue_by_label[label] for label in label_values.tolist())
     if not visible_tissues(known_tissues).any():
         raise VolumeError(
@@ -127,12 +125,46 @@ def read_labels(
             f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
         )
     label_indices = np.searchsorted(label_values, voxel_labels.astype(np.int64)).astype(np.uint16)
-    spans = () if regions is None else _read_spans(regions, voxel_labels.shape, affine)
+    region_spans: tuple[RegionSpan, ...] = ()
+    if regions is not None:
+        region_spans = _read_spans(regions, voxel_labels.shape, affine)
     return Segmentation(
         LabelVolume(label_indices, affine),
         known_tissues,
-        spans,
+        region_spans,
         (subject or volume_name(labels)).strip(),
+    )
+
+
+def _refuse_fractions(path: Path, voxel_labels: NDArray[Any]) -> None:
+    """Raises VolumeError "labels-not-whole" unless there are three axes of whole numbers."""
+    if voxel_labels.ndim != 3:
+        fault = f"{voxel_labels.ndim} axes"
+    elif not np.all(voxel_labels == np.rint(voxel_labels)):
+        fault = "fractions"
+    else:
+        return
+    raise VolumeError(
+        "labels-not-whole",
+        f"{path}: has {fault}; it must have three axes of whole numbers, one label per "
+        "voxel. Save the segmentation without interpolation.",
+    )
+
+
+def _refuse_unnamed_labels(
+    path: Path, tissue_table: Path, labels: list[int], tissue_by_label: Mapping[int, Tissue]
+) -> None:
+    """Raises VolumeError "labels-unnamed" for labels that the table of tissues lacks."""
+    unnamed_labels = [label for label in labels if label not in tissue_by_label]
+    if not unnamed_labels:
+        return
+    listed_labels = ", ".join(map(str, unnamed_labels[:20]))
+    if len(unnamed_labels) > 20:
+        listed_labels += " and more"
+    raise VolumeError(
+        "labels-unnamed",
+        f"{path}: {tissue_table} has no row for label {listed_labels}. Add a row for each: label, "
+        "tissue.",
     )
 
 
@@ -143,14 +175,13 @@ def _read_label_volume(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     if reader.name == "NIfTI":
         sizes, affine = run_guarded(reader, path, lambda: header_of(path))
         if math.prod(sizes) > MOST_VOXELS:
-            sentence = (
-                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_VOXELS:,}"
+            raise VolumeError(
+                "volume-too-large",
+                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most "
+                f"{MOST_VOXELS:,}. Crop it, or resample it to larger voxels (nearest neighbour).",
             )
-            remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
-            raise VolumeError("volume-too-large", f"{sentence}. {remedy}.")
-        voxels = np.squeeze(
-            run_guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj))
-        )  # type: ignore[attr-defined]
+        values = run_guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj))  # type: ignore[attr-defined]
+        voxels = np.squeeze(values)
     else:
         volume = run_guarded(reader, path, lambda: reader.read(path))
         voxels = volume.voxels
@@ -164,50 +195,63 @@ def _read_label_volume(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
 def _read_tissue_table(path: Path) -> dict[int, Tissue]:
     """The tissue of each label of a table; raises CollectionError "tissues-invalid"."""
     tissue_by_name = {tissue.name: tissue for tissue in TISSUES}
+    remedy = (
+        f"give label and tissue (one of {', '.join(tissue_by_name)}), or label, pd, t1_ms and t2_ms"
+    )
     tissue_by_label: dict[int, Tissue] = {}
     for line_number, row in enumerate(_read_rows(path, "tissues-invalid"), start=2):
+        line = f"{path}, line {line_number}"
         try:
             label = int(row["label"])
-            tissue = tissue_by_name[row["tissue"]] if row.get("tissue") else _custom_tissue(row)
-        except (KeyError, ValueError) as fault:
-            remedy = f"give label and tissue (one of {', '.join(tissue_by_name)}), or label, pd, t1_ms and t2_ms"
-            fault_text = (
-                f"{fault} is not a column or tissue" if isinstance(fault, KeyError) else fault
-            )
+            tissue = _row_tissue(row, tissue_by_name)
+        except KeyError as fault:
             raise CollectionError(
-                "tissues-invalid", f"{path}, line {line_number}: {fault_text}; {remedy}"
+                "tissues-invalid", f"{line}: {fault} is not a column or tissue; {remedy}"
             ) from None
+        except ValueError as fault:
+            raise CollectionError("tissues-invalid", f"{line}: {fault}; {remedy}") from None
         if label in tissue_by_label:
             raise CollectionError(
                 "tissues-invalid",
-                f"{path}, line {line_number}: label {label} has an earlier line; give each label "
-                "one row",
+                f"{line}: label {label} has an earlier line; give each label one row",
             )
         tissue_by_label[label] = tissue
     return tissue_by_label
 
 
+def _row_tissue(row: Mapping[str, str], tissue_by_name: Mapping[str, Tissue]) -> Tissue:
+    """The tissue that a row names, or else describes; KeyError for an unknown name or a missing
+    column, ValueError for an impossible description."""
+    if row.get("tissue"):
+        return tissue_by_name[row["tissue"]]
+    return _custom_tissue(row)
+
+
 def _custom_tissue(row: Mapping[str, str]) -> Tissue:
     """The tissue of a row with times of its own; ValueError for impossible ones."""
-    pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
-    if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
+    pd = float(row["pd"])
+    t1_ms = float(row["t1_ms"])
+    t2_ms = float(row["t2_ms"])
+    if not (0 <= pd <= MAX_PD and 0 < t1_ms < np.inf and 0 < t2_ms < np.inf):
         raise ValueError(
-            f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, "
+            f"no matter has pd {pd:g}, t1_ms {t1_ms:g}, t2_ms {t2_ms:g} (pd from 0 to {MAX_PD:g}, "
             "water's is 1; times above 0)"
         )
-    optional_values = {column: float(row[column]) for column in OPTIONAL_MAXIMA if row.get(column)}
-    for column, value in optional_values.items():
-        if not 0 <= value <= OPTIONAL_MAXIMA[column]:
-            raise ValueError(
-                f"no tissue has {column} {value:g} (from 0 to {OPTIONAL_MAXIMA[column]:g})"
-            )
-    t2star = 1 / (1 / t2 + 0.012)  # R2' of the tissues of the simulated body
+    optional_values: dict[str, float] = {}
+    for column, (field_name, largest_value) in OPTIONAL_COLUMNS.items():
+        if not row.get(column):
+            continue
+        value = float(row[column])
+        if not 0 <= value <= largest_value:
+            raise ValueError(f"no tissue has {column} {value:g} (from 0 to {largest_value:g})")
+        optional_values[field_name] = value
+    t2star_ms = 1 / (1 / t2_ms + T2STAR_DEPHASING)
     return Tissue(
         row.get("name") or f"label {row['label']}",
         pd,
-        (t1, t1),
-        (t2, t2),
-        (t2star, t2star),
+        (t1_ms, t1_ms),
+        (t2_ms, t2_ms),
+        (t2star_ms, t2star_ms),
         **optional_values,
     )
 
@@ -215,26 +259,17 @@ def _custom_tissue(row: Mapping[str, str]) -> Tissue:
 def _read_spans(
     path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
 ) -> tuple[RegionSpan, ...]:
-    """The span of each row of a table; raises CollectionError "regions-invalid"."""
+    """The span of each row of a user's table of regions, for a segmentation of that shape and
+    affine; raises CollectionError "regions-invalid"."""
     slice_heights_mm = _slice_heights_mm(shape, affine, shape, affine)
     step_mm = float(affine[2, 2])
-    ends_mm = heights_mm(Grid(shape, affine))
+    lowest_mm, highest_mm = z_range_mm(Grid(shape, affine))
     spans = []
     faults = []
     for line_number, row in enumerate(_read_rows(path, "regions-invalid"), start=2):
         try:
-            if row.get("from_mm"):
-                low_mm = float(row["from_mm"])
-                high_mm = float(row["to_mm"])
-            else:
-                low_mm = (
-                    float(slice_heights_mm[_slice_index(row["first_slice"], shape[2])])
-                    - step_mm / 2
-                )
-                high_mm = (
-                    float(slice_heights_mm[_slice_index(row["last_slice"], shape[2])]) + step_mm / 2
-                )
-            _refuse_span(low_mm, high_mm, *ends_mm)
+            low_mm, high_mm = _row_heights_mm(row, slice_heights_mm, step_mm)
+            _refuse_span(low_mm, high_mm, lowest_mm, highest_mm)
             spans.append(RegionSpan(_region_name(row["region"]), low_mm, high_mm))
         except KeyError as fault:
             faults.append(f"line {line_number}: there is no column {fault}")
@@ -250,6 +285,22 @@ def _read_spans(
         )
     _refuse_disorder(path, spans)
     return tuple(spans)
+
+
+def _row_heights_mm(
+    row: Mapping[str, str], slice_heights_mm: NDArray[np.float64], step_mm: float
+) -> tuple[float, float]:
+    """The heights between which a row of a table of regions says that its region lies; of slices,
+    from the lower edge of the first to the upper edge of the last.
+
+    Raises KeyError for a missing column, ValueError for what is no number or no slice.
+    """
+    if row.get("from_mm"):
+        return float(row["from_mm"]), float(row["to_mm"])
+    slice_count = len(slice_heights_mm)
+    first_mm = float(slice_heights_mm[_slice_index(row["first_slice"], slice_count)])
+    last_mm = float(slice_heights_mm[_slice_index(row["last_slice"], slice_count)])
+    return first_mm - step_mm / 2, last_mm + step_mm / 2
 
 
 def _refuse_disorder(path: Path, spans: Sequence[RegionSpan]) -> None:
@@ -285,38 +336,41 @@ def _slice_index(text: str, slice_count: int) -> int:
     return int(text)
 
 
-def _refuse_span(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
-    """Raises ValueError for a span that does not go upwards, or exceeds the volume by more than
-    MAX_OUTSIDE_MM, as in the tables of a collection: it is of another volume."""
+def _refuse_span(low_mm: float, high_mm: float, lowest_mm: float, highest_mm: float) -> None:
+    """Raises ValueError for a span that does not go upwards, or exceeds a volume from `lowest_mm` to
+    `highest_mm` by more than MAX_OUTSIDE_MM, as in the tables of a collection: it is of another
+    volume."""
     if not low_mm < high_mm:
         raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
-    if low_mm < lower_mm - MAX_OUTSIDE_MM or high_mm > upper_mm + MAX_OUTSIDE_MM:
+    if low_mm < lowest_mm - MAX_OUTSIDE_MM or high_mm > highest_mm + MAX_OUTSIDE_MM:
         raise ValueError(
             f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from "
-            f"{lower_mm:g} to {upper_mm:g} mm"
+            f"{lowest_mm:g} to {highest_mm:g} mm"
         )
 
 
-def _read_rows(path: Path, code: str) -> list[dict[str, str]]:
-    """The rows of a user's TSV; raises CollectionError `code` if it is missing or no TSV."""
+def _read_rows(path: Path, error_code: str) -> list[dict[str, str]]:
+    """The rows of a user's TSV; raises CollectionError `error_code` if it is missing or no TSV."""
     try:
         rows = read_tsv(path)
     except FileNotFoundError:
-        raise CollectionError(code, f"{path}: no such file; give a TSV") from None
+        raise CollectionError(error_code, f"{path}: no such file; give a TSV") from None
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(
-            code, f"{path}: not readable as a tab-separated table ({fault})"
+            error_code, f"{path}: not readable as a tab-separated table ({fault})"
         ) from None
-    columns = list(rows[0]) if rows else []
     if path.suffix.lower() in (".yaml", ".yml"):
         raise CollectionError(
-            code,
+            error_code,
             f"{path}: is YAML, as for `regions` of a configuration; here a TSV with one row per "
             "stretch is needed",
         )
+    if not rows:
+        return rows
+    columns = list(rows[0])
     if len(columns) == 1 and "," in columns[0]:
         raise CollectionError(
-            code,
+            error_code,
             f"{path}: it has one column, {columns[0]!r}; columns must be separated by tabs. Save "
             "it as TSV.",
         )
@@ -329,22 +383,21 @@ def _slice_heights_mm(
     whole_shape: tuple[int, ...],
     whole_affine: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices
-    of the `whole_shape` segmentation.
+    """(k,) scanner z at which each slice of a grid (its shape and affine) meets the line through the
+    middles of the slices of the whole segmentation, of which the grid is a part.
 
     In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers
     to whole slices.
     """
-    segmentation_middle = (
-        whole_affine[:3, :2] @ ((np.asarray(whole_shape[:2]) - 1) / 2) + whole_affine[:3, 3]
-    )
+    middle_index = (np.asarray(whole_shape[:2]) - 1) / 2
+    first_middle = whole_affine[:3, :2] @ middle_index + whole_affine[:3, 3]
     slice_direction = whole_affine[:3, 2]
     plane_normal = np.cross(whole_affine[:3, 0], whole_affine[:3, 1])
     slice_origins = affine[:3, 3] + np.arange(shape[2])[:, None] * affine[:3, 2]
     return np.asarray(
-        segmentation_middle[2]
+        first_middle[2]
         + slice_direction[2]
-        * ((slice_origins - segmentation_middle) @ plane_normal)
+        * ((slice_origins - first_middle) @ plane_normal)
         / (slice_direction @ plane_normal)
     )
 
@@ -370,13 +423,13 @@ def simulate_labels(
     left_out = features_left_out(without)
     refuse_other_tables(out, own_labels=True)
     # different scans for different people
-    person_number = int.from_bytes(hashlib.sha256(segmentation.name.encode()).digest()[:8])
+    person_number = int.from_bytes(hashlib.sha256(segmentation.subject.encode()).digest()[:8])
     with lock_collection(out):
-        volume_rows, region_rows = _rows_of_others(out, segmentation.name)
+        volume_rows, region_rows = _rows_of_others(out, segmentation.subject)
         # so that a killed run leaves no rows of overwritten volumes
         _write_tables(out, volume_rows, region_rows)
         for scan_number in range(1, count + 1):
-            volume_id = f"{segmentation.name}_sim-{scan_number:04d}"
+            volume_id = f"{segmentation.subject}_sim-{scan_number:04d}"
             nifti, scan_columns, scan_region_rows = _scan_segmentation(
                 segmentation, left_out, np.random.default_rng([seed, person_number, scan_number])
             )
@@ -385,7 +438,7 @@ def simulate_labels(
             volume_rows.append(
                 {
                     "volume_id": volume_id,
-                    "subject_id": segmentation.name,
+                    "subject_id": segmentation.subject,
                     "path": path,
                     **scan_columns,
                 }
@@ -414,22 +467,22 @@ def _write_tables(out: Path, volume_rows: Sequence[Row], region_rows: Sequence[R
 
 def _rows_of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
-    stored_tables = [
-        read_tsv(table_path) if table_path.exists() else []
-        for table_path in (volume_table(out), out / "regions.tsv")
-    ]
     volume_rows: list[Row] = [
-        {**row} for row in stored_tables[0] if row["subject_id"].casefold() != subject.casefold()
+        {**row}
+        for row in read_rows(volume_table(out))
+        if row["subject_id"].casefold() != subject.casefold()
     ]
     kept_ids = {row["volume_id"] for row in volume_rows}
-    return volume_rows, [{**row} for row in stored_tables[1] if row["volume_id"] in kept_ids]
+    region_rows: list[Row] = [
+        {**row} for row in read_rows(out / "regions.tsv") if row["volume_id"] in kept_ids
+    ]
+    return volume_rows, region_rows
 
 
 def count_volumes_of(out: Path, subject: str) -> int:
     """The number of volumes of a subject in the collection `out`, which another segmentation of
     that name would replace."""
-    table = volume_table(out)
-    rows = read_tsv(table) if table.exists() else []
+    rows = read_rows(volume_table(out))
     return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in rows)
 
 
@@ -439,38 +492,39 @@ def _scan_segmentation(
     """One scan as NIfTI bytes, its columns of volumes.tsv, and its rows of regions.tsv."""
     site = SITES[rng.integers(len(SITES))]
     plane = str(rng.choice(PLANES))
-    field_labels = _draw_box(segmentation.body, "small fields" not in left_out, rng)
+    whole_labels = segmentation.label_volume
+    field_labels = _draw_box(whole_labels, "small fields" not in left_out, rng)
     acquisition = _draw_acquisition(field_labels, site.snr, plane, left_out, rng)
+    labels_per_voxel = acquisition.labels_per_voxel
     sequence = SEQUENCES[rng.integers(len(SEQUENCES))]
     if "free contrasts" not in left_out:
         sequence, contrast = draw_contrast(sequence, rng)
-        acquisition = replace(acquisition, contrast=contrast)
-    scan_shape = tuple(
-        size // factor
-        for size, factor in zip(field_labels.labels.shape, acquisition.average, strict=True)
-    )
-    finish = Finish() if "masks" in left_out else draw_finish(False, scan_shape, rng)
-    volume = scan(field_labels, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
-    is_solid = visible_tissues(segmentation.tissues)[field_labels.labels]
-    solid_share = block_means(is_solid.astype(np.float32), acquisition.average)
-    whole_volume = segmentation.body
+        acquisition = replace(acquisition, free_contrast=contrast)
+    processing = Processing()
+    if "masks" not in left_out:
+        shape = tuple(np.floor_divide(field_labels.labels.shape, labels_per_voxel).tolist())
+        processing = draw_processing(False, shape, rng)
+    tissues = segmentation.tissues
+    volume = scan(field_labels, sequence, acquisition, rng, tissues, segmentation.subject)
+    is_solid = visible_tissues(tissues)[field_labels.labels]
+    solid_shares = block_means(is_solid.astype(np.float32), labels_per_voxel)
     slice_heights_mm = _slice_heights_mm(
-        volume.voxels.shape, volume.vox_to_ras, whole_volume.labels.shape, whole_volume.vox_to_ras
+        volume.voxels.shape, volume.vox_to_ras, whole_labels.labels.shape, whole_labels.vox_to_ras
     )
     pixel_mm2 = float(volume.spacing_mm[0] * volume.spacing_mm[1])
-    region_rows = _span_rows(
-        segmentation, slice_heights_mm, solid_share.sum(axis=(0, 1)) * pixel_mm2
-    )
-    hides_background = finish.hides == BACKGROUND and is_solid.any()
-    is_visible = is_solid if hides_background else None
-    volume = apply_finish(volume, is_visible, acquisition.average, finish)
+    areas_mm2 = solid_shares.sum(axis=(0, 1)) * pixel_mm2
+    region_rows = _span_rows(segmentation, slice_heights_mm, areas_mm2)
+    is_visible = None
+    if processing.mask_kind == BACKGROUND and is_solid.any():
+        is_visible = is_solid
+    volume = apply_processing(volume, is_visible, labels_per_voxel, processing)
     volume_columns = {
         "site": site.name,
         "manufacturer": site.manufacturer,
         "sequence": sequence.name,
         "field_of_view": OWN_LABELS,
         "plane": plane,
-        "field_strength": f"{acquisition.field_strength:g}",
+        "field_strength": f"{acquisition.field_strength_tesla:g}",
     }
     return nifti_bytes(volume, draw_stored_axes(rng)), volume_columns, region_rows
 
@@ -489,27 +543,27 @@ def _draw_acquisition(
     voxel_mm = np.full(3, rng.uniform(0.8, 2.0))
     if slice_axis is not None:
         voxel_mm[slice_axis] = rng.uniform(2.5, 7.0)
-    most_voxel_factors = np.maximum(1, np.asarray(grid.shape) // 4)
-    factor_i, factor_j, factor_k = (
-        np.clip(np.rint(voxel_mm / grid.spacing_mm), 1, most_voxel_factors).astype(int).tolist()
-    )
+    most_factors = np.maximum(1, np.asarray(grid.shape) // 4)
+    factors = np.clip(np.rint(voxel_mm / grid.spacing_mm), 1, most_factors)
+    factor_i, factor_j, factor_k = factors.astype(int).tolist()
     coil = Coil()
-    middle_mm = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
     if "coil fall-off" not in left_out:
         coil = draw_surface_coil(coil, grid, np.zeros(3), rng)
-        # the isocentre of a segmentation is arbitrary
-        coil = replace(coil, fall_mm=1e6) if abs(middle_mm[2]) > 50 else coil
+        middle_index = np.asarray(grid.shape) / 2
+        middle_z = (grid.vox_to_ras[:3, :3] @ middle_index + grid.vox_to_ras[:3, 3])[2]
+        if abs(middle_z) > 50:  # the isocentre of a segmentation is arbitrary
+            coil = replace(coil, half_signal_mm=1e6)
     flaws = Flaws()
-    snr_spread = 0.35
+    log_snr_sd = 0.35
     if "artefacts" not in left_out:
-        flaws = draw_flaws(plane, rng)
-        snr_spread = 0.8
-        flaws = replace(flaws, motion_start=0.0 if "true places" in left_out else 0.5)
-    field_strength = float(rng.choice([1.5, 3.0]))
+        start_share = motion_start_share("true places" not in left_out)
+        flaws = replace(draw_flaws(plane, rng), motion_start_share=start_share)
+        log_snr_sd = 0.8
+    field_strength_tesla = float(rng.choice([1.5, 3.0]))
     return Acquisition(
-        field_strength,
+        field_strength_tesla,
         (factor_i, factor_j, factor_k),
-        snr * rng.lognormal(0, snr_spread),
+        snr * rng.lognormal(0, log_snr_sd),
         coil,
         flaws=flaws,
     )
@@ -523,29 +577,30 @@ def _draw_box(
     if not may_be_small or rng.random() > 0.4:
         return whole_labels
     shape = np.asarray(whole_labels.labels.shape)
-    box_sizes = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
-    first_index = np.array([rng.integers(free_count + 1) for free_count in shape - box_sizes])
+    box_shape = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
+    first_index = np.array([rng.integers(free_count + 1) for free_count in shape - box_shape])
     affine = whole_labels.vox_to_ras.copy()
     affine[:3, 3] += affine[:3, :3] @ first_index
-    box_window = tuple(
-        slice(start_index, start_index + box_size)
-        for start_index, box_size in zip(first_index, box_sizes, strict=True)
+    i, j, k = (
+        slice(axis_start, axis_start + axis_size)
+        for axis_start, axis_size in zip(first_index, box_shape, strict=True)
     )
-    return LabelVolume(whole_labels.labels[box_window], affine)
+    return LabelVolume(whole_labels.labels[i, j, k], affine)
 
 
 def _span_rows(
-    segmentation: Segmentation, slice_heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64]
+    segmentation: Segmentation,
+    slice_heights_mm: NDArray[np.float64],
+    areas_mm2: NDArray[np.float64],
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no
-    span is visible."""
-    if not segmentation.spans:
+    """Rows (region, first_slice, last_slice) of the slices (k,) at these heights that show these
+    areas of body; `none` for all if no span is visible, no rows if the segmentation has no spans."""
+    if not segmentation.region_spans:
         return []
     rows = []
-    for region, low_mm, high_mm in segmentation.spans:
-        shown_slices = np.flatnonzero(
-            (slice_heights_mm >= low_mm) & (slice_heights_mm < high_mm) & (area_mm2 >= SLIVER_MM2)
-        )
+    for span in segmentation.region_spans:
+        is_in_span = (slice_heights_mm >= span.low_mm) & (slice_heights_mm < span.high_mm)
+        shown_slices = np.flatnonzero(is_in_span & (areas_mm2 >= SLIVER_MM2))
         if len(shown_slices):
-            rows.append(span_row(region, shown_slices))
+            rows.append(span_row(span.region, shown_slices))
     return rows or [span_row(NONE, np.arange(len(slice_heights_mm)))]

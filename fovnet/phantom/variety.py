@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.breast_coils import draw_breast_coil
 from fovnet.phantom.acquisition.coils import brighten_middle, draw_surface_coil
-from fovnet.phantom.acquisition.families import (
+from fovnet.phantom.acquisition.field_kinds import (
     LEG_MASS_FIELD,
     ScanRequest,
     draw_field_by_name,
-    draw_small_family,
+    draw_small_field,
 )
 from fovnet.phantom.acquisition.fitting import fit_to_body, resize_field
 from fovnet.phantom.acquisition.heart_stacks import (
@@ -28,7 +29,7 @@ from fovnet.phantom.acquisition.heart_stacks import (
 )
 from fovnet.phantom.acquisition.localisers import (
     LEAST_SNR,
-    LOCALISER_NAMES,
+    LOCALISER_FIELD_NAMES,
     combine_flaws,
     is_localiser,
     to_localiser,
@@ -51,23 +52,28 @@ from fovnet.phantom.finish.headers import (
     draw_turn,
     only_region,
 )
-from fovnet.phantom.finish.masks import BRAIN, draw_finish, draw_skull_stripping
-from fovnet.phantom.person.breast_shapes import of_a_kind
+from fovnet.phantom.finish.masks import BRAIN, draw_processing, draw_skull_stripping
+from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.person.breast_shapes import has_shaped_breasts
 from fovnet.phantom.person.traits import Person
-from fovnet.phantom.scanner.artefacts import draw_flaws
+from fovnet.phantom.scanner.artefacts import Ghosts, draw_flaws, motion_start_share
 from fovnet.phantom.scanner.contrasts import draw_contrast
 from fovnet.phantom.scanner.echo_planar import EchoPlanar
-from fovnet.phantom.scanner.sequence import Sequence
+from fovnet.phantom.scanner.sequence import PulseSequence
 from fovnet.volume.orient import find_closest_axes
 
+TILTED_SHARE = 0.12  # of small fields, but of hearts
+MOST_TILT_DEG = 35.0
+TILTED_HEART_SHARE = 0.85  # of small fields of hearts, those oblique or along its own axes
+MOST_HEART_TILT_DEG = 60.0
 SMALL_SHARE = 0.66  # of a person's volumes except the first, which covers several regions
 CAREFUL_SHARE = 0.25  # of all volumes
 BRAIN_ALONE = "brain alone"  # skull-stripped, except in careful volumes
 SHORT_AXIS_SHARE = 0.55  # of the hearts along their own axes
 DIFFUSION_PLANAR_SHARE = 0.8  # of diffusion images; the others are read line by line or segmented
 FUNCTIONAL_SHARE = 1 / 8  # of heads: the commonest study of brains in public collections
-FUNCTIONAL_SEQUENCE = Sequence(
-    "echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed"
+FUNCTIONAL_SEQUENCE = PulseSequence(
+    "echo planar", "gradient echo", 2000, 30, flip_deg=77, fat_mode="suppressed"
 )
 LONG_AXIS_SHARE = 0.2  # of the hearts along their own axes: four chambers or two, in few slices
 # of hearts with a turned header: those with `draw_picture_turn`, images in the scanner's column order
@@ -88,7 +94,7 @@ TILTED_ORGAN_SHARE = 0.25
 # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
 BREAST_COIL_SHARE = 0.65
 HEART_AXES_FIELDS = (SHORT_AXIS, LONG_AXIS)
-CONTRAST_DEFINED_FIELDS = (*HEART_AXES_FIELDS, LEG_MASS_FIELD, *LOCALISER_NAMES)
+CONTRAST_DEFINED_FIELDS = (*HEART_AXES_FIELDS, LEG_MASS_FIELD, *LOCALISER_FIELD_NAMES)
 # of these keep their planned contrast: bright blood, a bright mass, a fast sequence
 CONTRAST_KEPT_SHARE = 0.6
 STANDING_WAVE_SHARE = 0.25
@@ -114,28 +120,33 @@ def vary_plan(
     One volume of four is that of a careful site, with the features of CAREFUL_FEATURES alone.
     """
     plan = usual_plan
-    request = ScanRequest(person, marks, key[2], without)
+    request = ScanRequest(person, marks, volume_number=key[2], left_out=without)
     is_careful = np.random.default_rng([*key, 6]).random() < CAREFUL_SHARE
-    for name, (stream, change) in CHANGE_BY_FEATURE.items():
-        if name not in without and (name in CAREFUL_FEATURES or not is_careful):
-            plan = change(plan, request, np.random.default_rng([*key, 5, stream]))
+    for feature, (stream_number, change_plan) in CHANGE_BY_FEATURE.items():
+        is_usual_there = feature in CAREFUL_FEATURES or not is_careful
+        if feature not in without and is_usual_there:
+            plan = change_plan(plan, request, np.random.default_rng([*key, 5, stream_number]))
     return plan
 
 
 def _to_small_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A small field of view instead; hearts mostly, others seldom, along their own axes."""
-    if request.number == 0 or rng.random() > SMALL_SHARE:
+    if request.volume_number == 0 or rng.random() > SMALL_SHARE:
         return usual_plan
-    family = draw_small_family(request, rng)
-    plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
-    is_of_heart = family.name.startswith("heart")
-    tilted_share, most_tilt_deg = (0.85, 60.0) if is_of_heart else (0.12, 35.0)
+    field_kind = draw_small_field(request, rng)
+    plan = draw_plan(request.person, request.marks, field_kind, usual_plan.site, rng)
     tilt_dice = rng.random()
-    if is_of_heart and tilt_dice < tilted_share * SHORT_AXIS_SHARE:
+    if not field_kind.name.startswith("heart"):
+        if tilt_dice < TILTED_SHARE:
+            return tilt_plan(plan, request.person, MOST_TILT_DEG, rng)
+        return plan
+    if tilt_dice < TILTED_HEART_SHARE * SHORT_AXIS_SHARE:
         return to_short_axis(plan, request.person, rng)
-    if is_of_heart and tilt_dice < tilted_share * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
+    if tilt_dice < TILTED_HEART_SHARE * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
         return to_long_axis(plan, request.person, rng)
-    return tilt_plan(plan, request.person, most_tilt_deg, rng) if tilt_dice < tilted_share else plan
+    if tilt_dice < TILTED_HEART_SHARE:
+        return tilt_plan(plan, request.person, MOST_HEART_TILT_DEG, rng)
+    return plan
 
 
 def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Generator) -> Plan:
@@ -145,24 +156,12 @@ def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Genera
     rotation = np.eye(3)
     for axis in rng.permutation(3)[:2].tolist():
         angle = np.deg2rad(rng.uniform(8, most_deg) * rng.choice([-1, 1]))
-        first_axis, second_axis = [other_axis for other_axis in range(3) if other_axis != axis]
-        axis_rotation = np.eye(3)
-        axis_rotation[
-            [first_axis, first_axis, second_axis, second_axis],
-            [first_axis, second_axis, first_axis, second_axis],
-        ] = (
-            np.cos(angle),
-            -np.sin(angle),
-            np.sin(angle),
-            np.cos(angle),
-        )
-        rotation = axis_rotation @ rotation
+        rotation = _rotation_about(axis, angle) @ rotation
     tilted_grid = with_axes(grid, rotation @ grid.vox_to_ras[:3, :3])
     nearest_plane = plan.plane
-    if person.placed and nearest_plane != "isotropic":
-        nearest_plane = PLANE_BY_AXIS[
-            int(find_closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])
-        ]
+    if person.is_placed_exactly and nearest_plane != "isotropic":
+        canonical_axes = find_closest_axes(tilted_grid.vox_to_ras)[:, 0]
+        nearest_plane = PLANE_BY_AXIS[int(canonical_axes[slice_axis(plan)])]
     return replace(
         regrid(plan, to_canonical(tilted_grid)),
         plane=nearest_plane,
@@ -171,53 +170,71 @@ def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Genera
     )
 
 
+def _rotation_about(axis: int, angle: float) -> NDArray[np.float64]:
+    """(3, 3) rotation by an angle in radians about an axis."""
+    first_axis, second_axis = [other_axis for other_axis in range(3) if other_axis != axis]
+    rotation = np.eye(3)
+    rotation[first_axis, first_axis] = np.cos(angle)
+    rotation[first_axis, second_axis] = -np.sin(angle)
+    rotation[second_axis, first_axis] = np.sin(angle)
+    rotation[second_axis, second_axis] = np.cos(angle)
+    return rotation
+
+
 def _to_breast_or_heart(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """One breast of a prone woman instead of half of her other fields; of other people a short-axis
     heart instead of one in twelve."""
-    has_hanging_breasts = _has_hanging_breasts(request.person)
-    replaced_share = BREAST_FIELD_SHARE if has_hanging_breasts else HEART_FIELD_SHARE
+    person = request.person
+    has_hanging_breasts = _has_hanging_breasts(person)
+    replaced_share = HEART_FIELD_SHARE
+    new_field_name = CLOSE_HEART_FIELD
+    if has_hanging_breasts:
+        replaced_share = BREAST_FIELD_SHARE
+        new_field_name = ONE_BREAST_FIELD
     replacement_dice = rng.random()
-    usual_family = usual_plan.family
-    if request.number == 0 or usual_family.shows_breasts or usual_family.name in HEART_AXES_FIELDS:
+    usual_kind = usual_plan.field_kind
+    if request.volume_number == 0 or usual_kind.shows_breasts:
         return usual_plan
-    if replacement_dice > replaced_share:
+    if usual_kind.name in HEART_AXES_FIELDS or replacement_dice > replaced_share:
         return usual_plan
-    family = draw_field_by_name(
-        ONE_BREAST_FIELD if has_hanging_breasts else CLOSE_HEART_FIELD, request.person, rng
-    )
-    plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
-    return plan if family.shows_breasts else to_short_axis(plan, request.person, rng)
+    field_kind = draw_field_by_name(new_field_name, person, rng)
+    plan = draw_plan(person, request.marks, field_kind, usual_plan.site, rng)
+    if has_hanging_breasts:
+        return plan
+    return to_short_axis(plan, person, rng)
 
 
 def _to_organ_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A close field of one organ or part instead of one field in six; one in four is oblique, as
     rectum and uterus are planned."""
-    usual_family = usual_plan.family
-    if request.number == 0 or usual_family.shows_breasts:
+    usual_kind = usual_plan.field_kind
+    if request.volume_number == 0 or usual_kind.shows_breasts:
         return usual_plan
-    if (
-        usual_family.name in (*HEART_AXES_FIELDS, LEG_MASS_FIELD)
-        or rng.random() > ORGAN_FIELD_SHARE
-    ):
+    if usual_kind.name in (*HEART_AXES_FIELDS, LEG_MASS_FIELD):
         return usual_plan
-    family = draw_organ_field(request.marks, rng)
-    plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
-    return tilt_plan(plan, request.person, 35.0, rng) if rng.random() < TILTED_ORGAN_SHARE else plan
+    if rng.random() > ORGAN_FIELD_SHARE:
+        return usual_plan
+    organ_field = draw_organ_field(request.marks, rng)
+    plan = draw_plan(request.person, request.marks, organ_field, usual_plan.site, rng)
+    if rng.random() < TILTED_ORGAN_SHARE:
+        return tilt_plan(plan, request.person, MOST_TILT_DEG, rng)
+    return plan
 
 
 def _has_hanging_breasts(person: Person) -> bool:
-    """Whether this is a prone woman with breasts `of_a_kind`."""
-    return person.prone and of_a_kind(person)
+    """Whether this is a prone woman with breasts of her own shape."""
+    return person.is_prone and has_shaped_breasts(person)
 
 
 def _to_fitted_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A trunk-wide field that ends near the skin, or with air on one side; of one organ, images of
     any size. Spine fields do not change."""
-    if not usual_plan.family.width_mm[1]:
+    field_kind = usual_plan.field_kind
+    if field_kind.is_as_wide_as_person:
         if rng.random() < FITTED_SHARE:
             return fit_to_body(usual_plan, request.person, rng)
         return usual_plan
-    if not usual_plan.family.side_region and rng.random() < ANY_SIZE_SHARE:
+    if not field_kind.side_region and rng.random() < ANY_SIZE_SHARE:
         return resize_field(usual_plan, rng)
     return usual_plan
 
@@ -225,41 +242,44 @@ def _to_fitted_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Gene
 def _to_thin_slab(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres
     deep show strips of the body."""
-    cut_axis_number = slice_axis(usual_plan)
+    across_axis = slice_axis(usual_plan)
     grid = usual_plan.grid
+    is_axial = usual_plan.plane == "axial"
     slab_dice = rng.random()
-    spacing_before_mm = float(np.linalg.norm(grid.vox_to_ras[:3, cut_axis_number]))
-    extent_mm = grid.shape[cut_axis_number] * spacing_before_mm
-    spacing_mm = spacing_before_mm
+    usual_spacing_mm = float(np.linalg.norm(grid.vox_to_ras[:3, across_axis]))
+    extent_mm = grid.shape[across_axis] * usual_spacing_mm
+    spacing_mm = usual_spacing_mm
     if slab_dice < 0.07:
         spacing_mm = rng.uniform(9, 20)
         slice_count = int(rng.integers(3, 8))
     elif slab_dice < 0.17:
-        spacing_mm = float(np.clip(spacing_before_mm * rng.uniform(1.3, 2.5), 4, 12))
+        spacing_mm = float(np.clip(usual_spacing_mm * rng.uniform(1.3, 2.5), 4, 12))
         slice_count = max(3, int(extent_mm / spacing_mm))
     elif slab_dice < 0.23:
         return regrid(usual_plan, make_coarser(grid, rng.uniform(4.5, 6.5)))
-    elif usual_plan.plane == "axial" and slab_dice < 0.38:
+    elif is_axial and slab_dice < 0.38:
         slice_count = int(rng.integers(3, 13))
     elif usual_plan.plane in ("coronal", "sagittal") and slab_dice < 0.54:
-        slice_count = max(3, round(rng.uniform(25, 100) / spacing_before_mm))
+        slice_count = max(3, round(rng.uniform(25, 100) / usual_spacing_mm))
     else:
         return usual_plan
     slice_count = min(slice_count, max(3, int(extent_mm / spacing_mm)))
     free_mm = max(extent_mm - slice_count * spacing_mm, 0.0)
-    start_share = rng.uniform(0, 1) if usual_plan.plane == "axial" else rng.uniform(0.15, 0.85)
-    return regrid(
-        usual_plan,
-        cut_axis(grid, cut_axis_number, free_mm * start_share, slice_count, round(spacing_mm, 2)),
-    )
+    start_share_range = (0.15, 0.85)
+    if is_axial:
+        start_share_range = (0.0, 1.0)
+    start_mm = free_mm * rng.uniform(*start_share_range)
+    slab_grid = cut_axis(grid, across_axis, start_mm, slice_count, round(spacing_mm, 2))
+    return regrid(usual_plan, slab_grid)
 
 
 def _with_free_contrast(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Another sequence or contrast; a plan defined by its contrast mostly keeps it."""
-    if usual_plan.family.name in CONTRAST_DEFINED_FIELDS and rng.random() < CONTRAST_KEPT_SHARE:
+    is_defined_by_contrast = usual_plan.field_kind.name in CONTRAST_DEFINED_FIELDS
+    if is_defined_by_contrast and rng.random() < CONTRAST_KEPT_SHARE:
         return usual_plan
     sequence, contrast = draw_contrast(usual_plan.sequence, rng, _is_of_head(usual_plan))
-    return replace(usual_plan, sequence=sequence).with_acquisition(contrast=contrast)
+    return replace(usual_plan, sequence=sequence).with_acquisition(free_contrast=contrast)
 
 
 def _with_coil_fall_off(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
@@ -277,42 +297,46 @@ def _with_coil_fall_off(usual_plan: Plan, request: ScanRequest, rng: np.random.G
 def _with_breast_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Small elements around hanging breasts in two of three, instead of the planned coil; half with
     an additional bias field."""
-    if (
-        not usual_plan.family.shows_breasts
-        or not _has_hanging_breasts(request.person)
-        or rng.random() > BREAST_COIL_SHARE
-    ):
+    if not usual_plan.field_kind.shows_breasts or not _has_hanging_breasts(request.person):
+        return usual_plan
+    if rng.random() > BREAST_COIL_SHARE:
         return usual_plan
     coil = draw_breast_coil(request.person, usual_plan.grid, usual_plan.isocentre_mm, rng)
-    coil = replace(coil, bias=rng.uniform(0.05, 0.35) if rng.random() < 0.5 else 0.0)
-    return usual_plan.with_acquisition(coil=coil)
+    bias_spread = 0.0
+    if rng.random() < 0.5:
+        bias_spread = rng.uniform(0.05, 0.35)
+    return usual_plan.with_acquisition(coil=replace(coil, bias_spread=bias_spread))
 
 
 def _with_artefacts(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside
     the field of view."""
-    motion_start_share = 0.5 if request.person.placed else 0.0
-    flaws = replace(draw_flaws(usual_plan.plane, rng), motion_start=motion_start_share)
+    start_share = motion_start_share(request.person.is_placed_exactly)
+    flaws = replace(draw_flaws(usual_plan.plane, rng), motion_start_share=start_share)
     snr = usual_plan.acquisition.snr
-    flaw_dice = rng.random(2)
-    if flaw_dice[0] < 0.35:
+    snr_dice, folding_dice = rng.random(2)
+    if snr_dice < 0.35:
         snr *= float(np.exp(rng.uniform(-1.8, 0.9)))
     grid = usual_plan.grid
     if is_localiser(usual_plan):
         flaws = combine_flaws(flaws, usual_plan.acquisition.flaws)
         snr = max(snr, LEAST_SNR)
-    elif flaw_dice[1] < 0.12 and flaws.phase < 2 and not usual_plan.is_tilted:
-        phase_size = grid.shape[flaws.phase]
-        margin_count = max(1, round(phase_size * rng.uniform(0.06, 0.25)))
-        step_mm = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
-        grid = cut_axis(
-            grid, flaws.phase, -margin_count * step_mm, phase_size + 2 * margin_count, step_mm
-        )
-        flaws = replace(flaws, folded=margin_count)
+    elif folding_dice < 0.12 and flaws.phase_axis < 2 and not usual_plan.is_tilted:
+        phase_size = grid.shape[flaws.phase_axis]
+        margin_voxels = max(1, round(phase_size * rng.uniform(0.06, 0.25)))
+        grid = _extend_axis(grid, flaws.phase_axis, margin_voxels)
+        flaws = replace(flaws, folded_voxels=margin_voxels)
     if rng.random() < UNSUPPRESSED_SHARE:
-        flaws = replace(flaws, unsuppressed=rng.uniform(0.05, 0.45))
+        flaws = replace(flaws, unsuppressed_share=rng.uniform(0.05, 0.45))
     plan = replace(usual_plan, grid=grid).with_acquisition(snr=snr, flaws=flaws)
     return _with_echo_planar_readout(plan, rng)
+
+
+def _extend_axis(grid: Grid, axis: int, margin_voxels: int) -> Grid:
+    """The grid with so many more voxels at each end of an axis."""
+    step_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+    voxel_count = grid.shape[axis] + 2 * margin_voxels
+    return cut_axis(grid, axis, -margin_voxels * step_mm, voxel_count, step_mm)
 
 
 def _with_echo_planar_readout(usual_plan: Plan, rng: np.random.Generator) -> Plan:
@@ -320,7 +344,7 @@ def _with_echo_planar_readout(usual_plan: Plan, rng: np.random.Generator) -> Pla
     excitation, in voxels of 2 to 4 mm."""
     acquisition = usual_plan.acquisition
     sequence = usual_plan.sequence
-    is_diffusion = sequence.b > 0 or sequence.kind == "diffusion coefficient"
+    is_diffusion = sequence.b_value > 0 or sequence.kind == "diffusion coefficient"
     is_functional = not is_diffusion and _is_of_head(usual_plan) and not is_localiser(usual_plan)
     planar_share = 0.0
     if is_diffusion:
@@ -329,57 +353,61 @@ def _with_echo_planar_readout(usual_plan: Plan, rng: np.random.Generator) -> Pla
         planar_share = FUNCTIONAL_SHARE
     if rng.random() > planar_share:
         return usual_plan
+    dephasing_te_ms = 0.0
     if is_functional:
-        sequence = replace(FUNCTIONAL_SEQUENCE, te=rng.uniform(22, 45), tr=rng.uniform(700, 3000))
+        dephasing_te_ms = rng.uniform(22, 45)
+        sequence = replace(FUNCTIONAL_SEQUENCE, te_ms=dephasing_te_ms, tr_ms=rng.uniform(700, 3000))
     # every other line is read in reverse
-    flaws = replace(acquisition.flaws, ghost=(rng.uniform(0, 0.08), 2))
-    planar = EchoPlanar(
-        flaws.phase,
-        flaws.through,
-        float(rng.uniform(18, 80) * rng.choice([-1, 1])),
-        sequence.te if is_functional else 0.0,
-    )
+    flaws = replace(acquisition.flaws, ghosts=Ghosts(rng.uniform(0, 0.08), copy_count=2))
+    bandwidth_hz = float(rng.uniform(18, 80) * rng.choice([-1, 1]))
+    readout = EchoPlanar(flaws.phase_axis, flaws.slice_axis, bandwidth_hz, dephasing_te_ms)
     plan = usual_plan
-    if not flaws.folded:
+    if not flaws.folded_voxels:
         plan = regrid(usual_plan, make_coarser(usual_plan.grid, rng.uniform(1.8, 4.0)))
-    return replace(plan, sequence=sequence).with_acquisition(flaws=flaws, planar=planar)
+    return replace(plan, sequence=sequence).with_acquisition(flaws=flaws, echo_planar=readout)
 
 
 def _is_of_head(plan: Plan) -> bool:
     """Whether the field of view is of a head without the neck, or of a brain."""
-    return plan.family.upper_end.landmark == "vertex" and plan.family.lower_end.landmark == "chin"
+    field_kind = plan.field_kind
+    return field_kind.upper_end.landmark == "vertex" and field_kind.lower_end.landmark == "chin"
 
 
 def _with_masks(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Processing after the scan: skulls, faces or backgrounds removed, intensities clipped."""
-    finish = draw_finish(_is_of_head(usual_plan), usual_plan.grid.shape, rng)
-    if usual_plan.family.name == BRAIN_ALONE and finish.hides != BRAIN:
-        finish = draw_skull_stripping(finish, rng)
-    if usual_plan.acquisition.flaws.folded:
-        finish = replace(finish, hides="")
-    return replace(usual_plan, finish=finish)
+    processing = draw_processing(_is_of_head(usual_plan), usual_plan.grid.shape, rng)
+    if usual_plan.field_kind.name == BRAIN_ALONE and processing.mask_kind != BRAIN:
+        processing = draw_skull_stripping(processing, rng)
+    if usual_plan.acquisition.flaws.folded_voxels:
+        processing = replace(processing, mask_kind="")
+    return replace(usual_plan, processing=processing)
 
 
 def _with_turned_header(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """A header of plain voxel sizes, for a volume that shows one region of the chain alone, along
     any slice axis."""
-    family = usual_plan.family
-    is_along_axes = family.name in HEART_AXES_FIELDS
-    turned_share = TURNED_HEART_SHARE if is_along_axes else TURNED_SHARE
-    least_share = LEAST_CHEST_SHARE if family.name.startswith(("heart", "breast")) else 1.0
+    field_kind = usual_plan.field_kind
+    is_along_heart_axes = field_kind.name in HEART_AXES_FIELDS
+    turned_share = TURNED_SHARE
+    if is_along_heart_axes:
+        turned_share = TURNED_HEART_SHARE
+    least_region_share = 1.0
+    if field_kind.name.startswith(("heart", "breast")):
+        least_region_share = LEAST_CHEST_SHARE
     turn_dice = rng.random()
-    isotropic_axis = int(rng.integers(3))
-    if turn_dice > turned_share or family.side_region:
+    random_axis = int(rng.integers(3))
+    if turn_dice > turned_share or field_kind.side_region:
         return usual_plan
-    if only_region(usual_plan.grid, request.marks, least_share) is None:
+    if only_region(usual_plan.grid, request.marks, least_region_share) is None:
         return usual_plan
     spacing_mm = usual_plan.grid.spacing_mm
-    is_isotropic = spacing_mm.max() < 1.05 * spacing_mm.min()
-    claimed_slice_axis = isotropic_axis if is_isotropic else slice_axis(usual_plan)
+    claimed_slice_axis = slice_axis(usual_plan)
+    if spacing_mm.max() < 1.05 * spacing_mm.min():
+        claimed_slice_axis = random_axis
     header_turn = draw_turn(claimed_slice_axis, rng)
-    if is_along_axes and rng.random() < PICTURE_TURN_SHARE:
+    if is_along_heart_axes and rng.random() < PICTURE_TURN_SHARE:
         header_turn = draw_picture_turn(claimed_slice_axis, rng)
-    return replace(usual_plan, turn=header_turn, stored_axes=RAS_AXES)
+    return replace(usual_plan, header_turn=header_turn, stored_axes=RAS_AXES)
 
 
 Change = Callable[[Plan, ScanRequest, np.random.Generator], Plan]

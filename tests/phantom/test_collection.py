@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.phantom.acquisition.families import (
-    FAMILIES,
-    SMALL_FAMILIES,
-    Family,
+from fovnet.phantom.acquisition.field_kinds import (
+    SMALL_FIELDS,
+    USUAL_FIELDS,
     FieldEnd,
-    choose_families,
+    FieldKind,
+    choose_field_kinds,
 )
 from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
@@ -46,7 +46,9 @@ from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.orient import to_ras
 from fovnet.volume.volume import Volume
 
-BODY = Family("test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), planes="i")
+BODY = FieldKind(
+    "test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), plane_letters="i"
+)
 
 
 def sums(folder: Path) -> dict[str, str]:
@@ -130,7 +132,7 @@ def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Pla
         vox_to_ras=acquired.grid.vox_to_ras @ np.diag([3, 3, 3, 1.0]),
     )
     acquired = replace(
-        acquired, grid=grid, acquisition=replace(acquired.acquisition, average=(1, 1, 1))
+        acquired, grid=grid, acquisition=replace(acquired.acquisition, labels_per_voxel=(1, 1, 1))
     )
     volume, _ = acquire_volume(person, acquired, np.random.default_rng(0))
     ways = [
@@ -174,7 +176,7 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
     for number in range(1, 25):
         person = sample_person((2, number))
         marks = landmarks(person)
-        for family in choose_families(3, rng):
+        for family in choose_field_kinds(3, rng):
             acquired = draw_plan(person, marks, family, SITES[number % 3], rng)
             low, high = (
                 getattr(marks, family.lower_end.landmark) + family.lower_end.least_mm,
@@ -252,7 +254,7 @@ def test_a_collection_of_nobody_is_refused(tmp_path: Path) -> None:
 
 def test_every_family_can_be_planned_for_everyone() -> None:
     rng = np.random.default_rng(0)
-    for number, family in enumerate((*FAMILIES, *SMALL_FAMILIES)):
+    for number, family in enumerate((*USUAL_FIELDS, *SMALL_FIELDS)):
         person = sample_person((6, number))
         shape = draw_plan(person, landmarks(person), family, SITES[0], rng).grid.shape
         assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name

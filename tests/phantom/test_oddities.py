@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.phantom.oddities import ODDITIES, oddity
+from fovnet.phantom.oddities import ODDITIES, make_oddity
 
 
 @pytest.mark.parametrize("kind", ODDITIES)
 def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> None:
-    one, same, other = (oddity(kind, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, same, other = (make_oddity(kind, np.random.default_rng(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.voxels, same.voxels)
     assert one.voxels.shape != other.voxels.shape or not np.array_equal(one.voxels, other.voxels)
     np.testing.assert_allclose(
@@ -20,13 +20,13 @@ def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> N
 
 def test_air_is_rayleigh_distributed() -> None:
     """Mean over standard deviation of a Rayleigh variable: √(π / (4 - π)) = 1.913."""
-    voxels = oddity("air", np.random.default_rng(3)).voxels
+    voxels = make_oddity("air", np.random.default_rng(3)).voxels
     assert voxels.mean() / voxels.std() == pytest.approx(np.sqrt(np.pi / (4 - np.pi)), rel=0.01)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_bottle_is_as_large_as_a_sphere_of_some_radius(seed: int) -> None:
-    volume = oddity("sphere", np.random.default_rng(seed))
+    volume = make_oddity("sphere", np.random.default_rng(seed))
     bright = volume.voxels > 0.5 * np.quantile(volume.voxels, 0.999)
     shown = np.argwhere(bright) * volume.spacing_mm
     across_mm = np.ptp(shown, axis=0)
@@ -44,7 +44,8 @@ def test_rods_leave_four_fifths_of_the_insert_in_water() -> None:
     shares = []
     for seed in range(3):
         whole, rods = (
-            oddity(kind, np.random.default_rng(seed)) for kind in ("upright cylinder", "insert")
+            make_oddity(kind, np.random.default_rng(seed))
+            for kind in ("upright cylinder", "insert")
         )
         shares.append(rods.voxels.mean(dtype=float) / whole.voxels.mean(dtype=float))
     assert np.mean(shares) == pytest.approx(0.8, abs=0.12)
@@ -52,7 +53,7 @@ def test_rods_leave_four_fifths_of_the_insert_in_water() -> None:
 
 def test_cylinders_stand_and_lie() -> None:
     for kind, axis in (("upright cylinder", 2), ("lying cylinder", 0)):
-        volume = oddity(kind, np.random.default_rng(5))
+        volume = make_oddity(kind, np.random.default_rng(5))
         bright = volume.voxels > 0.5 * np.quantile(volume.voxels, 0.999)
         along = bright.mean(axis=tuple(at for at in range(3) if at != axis))
         inner = along[int(0.25 * len(along)) : int(0.75 * len(along))]

@@ -17,7 +17,7 @@ from fovnet.records import read_tsv
 def test_a_scanner_is_one_and_another_is_another(seed: int) -> None:
     mine = scanner_of(seed)
     assert mine == scanner_of(seed) != scanner_of(seed + 1)
-    assert [one.inverted for one in mine.contrasts] == [False, False, True]
+    assert [one.is_inverted for one in mine.contrasts] == [False, False, True]
 
 
 @pytest.mark.slow

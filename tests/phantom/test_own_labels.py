@@ -197,7 +197,7 @@ def test_regions_that_are_not_fovnets_own_are_reported(
 def test_regions_may_be_written_in_capitals(files: tuple[Path, Path, Path]) -> None:
     """As in the tables of a collection, and in the same order."""
     files[2].write_text("region\tfrom_mm\tto_mm\nABDOMEN\t-30\t20\nChest\t20\t70\n")
-    assert [region for region, _, _ in read_labels(*files).spans] == ["abdomen", "chest"]
+    assert [region for region, _, _ in read_labels(*files).region_spans] == ["abdomen", "chest"]
     files[2].write_text("region\tfrom_mm\tto_mm\nChest\t-30\t20\nABDOMEN\t20\t70\n")
     with pytest.raises(CollectionError, match=r"regions must follow one another from the feet up"):
         read_labels(*files)
@@ -235,7 +235,7 @@ def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(
     files[2].write_text(
         f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 19:.1f}\t0\nchest\t0\t{z.max() + 19:.1f}\n"
     )
-    assert len(read_labels(*files).spans) == 2
+    assert len(read_labels(*files).region_spans) == 2
     files[2].write_text(f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 25:.1f}\t0\n")
     with pytest.raises(CollectionError, match="lies outside of the segmentation"):
         read_labels(*files)
@@ -255,7 +255,7 @@ def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(
     files[2].write_text(
         "region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nspine\t-30\t70\nchest\t20\t70\ncalf\t0\t10\n"
     )
-    assert len(read_labels(*files).spans) == 4, (
+    assert len(read_labels(*files).region_spans) == 4, (
         "what stands beside the others, or is a region of one's own, may lie anywhere"
     )
 
@@ -461,7 +461,7 @@ def test_a_segmentation_in_metres_or_nowhere_is_placed_as_a_volume_is(
     metres.header.set_xyzt_units("meter")
     nib.save(metres, files[0])
     np.testing.assert_allclose(
-        read_labels(*files).body.vox_to_ras, before.body.vox_to_ras, atol=1e-4
+        read_labels(*files).label_volume.vox_to_ras, before.label_volume.vox_to_ras, atol=1e-4
     )
     metres.set_sform(None, 0)
     metres.set_qform(None, 0)
@@ -486,11 +486,13 @@ def test_a_segmentation_may_be_of_any_format_that_is_read(
         SimpleITK.WriteImage(SimpleITK.ReadImage(files[0]), other)
     again = read_labels(other, *files[1:])
     assert (
-        np.array_equal(again.body.labels, before.body.labels)
-        and again.spans == before.spans
-        and again.name == "seg"
+        np.array_equal(again.label_volume.labels, before.label_volume.labels)
+        and again.region_spans == before.region_spans
+        and again.subject == "seg"
     )
-    np.testing.assert_allclose(again.body.vox_to_ras, before.body.vox_to_ras, atol=1e-4)
+    np.testing.assert_allclose(
+        again.label_volume.vox_to_ras, before.label_volume.vox_to_ras, atol=1e-4
+    )
 
 
 def test_a_damaged_or_coloured_segmentation_gets_a_sentence(files: tuple[Path, Path, Path]) -> None:
@@ -612,7 +614,9 @@ def test_slices_that_follow_one_another_are_regions_that_do(
     tmp_path: Path, degrees: float, spacing_mm: float
 ) -> None:
     """However the segmentation is turned, and whatever the last bit of its heights."""
-    (_, low, middle), (_, again, high) = read_labels(*tilted(tmp_path, degrees, spacing_mm)).spans
+    (_, low, middle), (_, again, high) = read_labels(
+        *tilted(tmp_path, degrees, spacing_mm)
+    ).region_spans
     assert again == pytest.approx(middle, abs=1e-3)
     assert high - low == pytest.approx(60 * spacing_mm * np.cos(np.deg2rad(degrees)), rel=1e-5)
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from nibabel.orientations import io_orientation
 
-from fovnet.phantom.acquisition.families import (
+from fovnet.phantom.acquisition.field_kinds import (
     BOX_FIELD,
-    FAMILIES,
-    Family,
+    USUAL_FIELDS,
     FieldEnd,
+    FieldKind,
     ScanRequest,
-    choose_families,
-    draw_small_family,
+    choose_field_kinds,
+    draw_small_field,
 )
 from fovnet.phantom.acquisition.localisers import is_localiser, to_localiser
 from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
@@ -26,7 +26,7 @@ from fovnet.phantom.anatomy.layers import Paints
 from fovnet.phantom.collection import REGION_COLUMNS, acquire_volume, nifti_bytes
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.breast_shapes import of_a_kind
+from fovnet.phantom.person.breast_shapes import has_shaped_breasts
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import draw_flaws
 from fovnet.phantom.variety import CHANGE_BY_FEATURE, tilt_plan, vary_plan
@@ -42,7 +42,7 @@ MARKS = landmarks(PERSON)
 
 def plain(number: int, at: int) -> tuple[Plan, Person]:
     person = sample_person((7, number))
-    family = choose_families(at + 1, np.random.default_rng([7, number, 1]))[at]
+    family = choose_field_kinds(at + 1, np.random.default_rng([7, number, 1]))[at]
     return draw_plan(
         person, landmarks(person), family, SITES[0], np.random.default_rng([7, number, 2, at])
     ), person
@@ -78,11 +78,11 @@ def test_fields_and_coils_are_placed_by_a_body_without_what_is_left_out(
     without = frozenset({"joints and organs", "free contrasts"})
     person = sample_person((4, 3), without)
     marks = landmarks(person)
-    families = choose_families(2, np.random.default_rng(3))
+    families = choose_field_kinds(2, np.random.default_rng(3))
     first_plan = draw_plan(person, marks, families[1], SITES[0], np.random.default_rng(4))
     request = ScanRequest(person, marks, 1, without)
     rngs = [np.random.default_rng(seed) for seed in range(90)]
-    boxes = [draw_small_family(request, rng) for rng in rngs[:30]]
+    boxes = [draw_small_field(request, rng) for rng in rngs[:30]]
     localisers = [to_localiser(first_plan, request, rng) for rng in rngs]
     assert any(family.name == BOX_FIELD for family in boxes)
     # two of three have a coil on the skin
@@ -133,13 +133,15 @@ def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else()
         vary_plan(*plain_of(number), frozenset({"fields by the body", "small fields"}))
         for number in range(1, 121)
     ]
-    planar = [one for one in many if one.acquisition.planar is not None]
-    assert 3 <= len(planar) <= 30 and all(one.acquisition.flaws.ghost[1] == 2 for one in planar)
+    planar = [one for one in many if one.acquisition.echo_planar is not None]
+    assert 3 <= len(planar) <= 30 and all(one.acquisition.flaws.ghosts[1] == 2 for one in planar)
     for one in planar:
         functional = one.sequence.name == "echo planar"
-        assert functional or one.sequence.b > 0 or one.sequence.kind == "diffusion coefficient"
-        assert functional == (one.acquisition.planar.te_ms > 0) and (
-            not functional or not one.family.is_long
+        assert (
+            functional or one.sequence.b_value > 0 or one.sequence.kind == "diffusion coefficient"
+        )
+        assert functional == (one.acquisition.echo_planar.te_ms > 0) and (
+            not functional or not one.field_kind.is_long
         )
 
 
@@ -150,15 +152,15 @@ def plain_of(number: int) -> tuple[Plan, Person, Landmarks, tuple[int, int, int]
 
 def tilted(seed: int) -> Plan:
     """A coarse trunk, tilted by up to 60° about two axes."""
-    family = Family(
-        "test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), planes="i"
+    family = FieldKind(
+        "test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), plane_letters="i"
     )
     straight = draw_plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
     i, j, k = (max(4, size // 4) for size in straight.grid.shape)
     # voxels of 8 mm or so
     coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))
     turned = tilt_plan(replace(straight, grid=coarse), PERSON, 60.0, np.random.default_rng(seed))
-    return replace(turned, acquisition=replace(turned.acquisition, average=(1, 1, 1)))
+    return replace(turned, acquisition=replace(turned.acquisition, labels_per_voxel=(1, 1, 1)))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -192,12 +194,12 @@ def test_flaws_of_a_turned_field_run_along_its_slices(letter: str) -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         straight = draw_plan(
-            PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng
+            PERSON, MARKS, replace(USUAL_FIELDS[6], plane_letters=letter), SITES[0], rng
         )  # a head
         turned = tilt_plan(straight, PERSON, 60.0, rng)
         flaws = draw_flaws(turned.plane, rng)
         # thick slices
-        assert flaws.through == np.linalg.norm(turned.grid.vox_to_ras[:3, :3], axis=0).argmax()
+        assert flaws.slice_axis == np.linalg.norm(turned.grid.vox_to_ras[:3, :3], axis=0).argmax()
         moved += turned.plane != straight.plane
     assert moved >= 8
 
@@ -206,7 +208,9 @@ def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_the
     """Of volumes but the first, whatever else they would show; the coil of a breast stands round it, or it
     keeps the one it had."""
     woman = next(
-        p for number in range(1, 90) if (p := sample_person((4, number))).prone and of_a_kind(p)
+        p
+        for number in range(1, 90)
+        if (p := sample_person((4, number))).is_prone and has_shaped_breasts(p)
     )
     only = frozenset(SCANNING) - {"more breasts and hearts", "coils about breasts"}
     for person, name, low, high in (
@@ -218,14 +222,16 @@ def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_the
             acquired = draw_plan(
                 person,
                 marks,
-                choose_families(2, np.random.default_rng(at))[1],
+                choose_field_kinds(2, np.random.default_rng(at))[1],
                 SITES[0],
                 np.random.default_rng([9, at]),
             )
             one = vary_plan(acquired, person, marks, (9, 1, at), only)
-            became += one.family.name == name
-            assert one is acquired or one.family.name == name
-            coils |= {len(one.acquisition.coil.centres_mm)} if one.family.shows_breasts else set()
+            became += one.field_kind.name == name
+            assert one is acquired or one.field_kind.name == name
+            coils |= (
+                {len(one.acquisition.coil.centres_mm)} if one.field_kind.shows_breasts else set()
+            )
         assert low < became / 80 < high, name
         assert vary_plan(acquired, person, marks, (9, 1, 0), only) is acquired
         assert (len(coils) > 4) == (person is woman)

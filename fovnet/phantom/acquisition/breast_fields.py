@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.person.breast_shapes import breast_shape
+from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape
 from fovnet.phantom.person.traits import Person
 
 CLOSE_SHARE = 0.6
@@ -23,47 +23,44 @@ PLANES_OF_BOTH = "aaaic"
 class BreastField(NamedTuple):
     """A box.
 
-    low_mm   its lowest corner (3,): x and y in mm of the written anatomy's trunk, z in mm of the
+    low_mm         its lowest corner (3,): x and y in mm of the written anatomy's trunk, z in mm of the
              person
-    high_mm  its highest corner
-    planes   as in `Family`
+    high_mm        its highest corner
+    plane_letters  of the planes it may be acquired in, as in `FieldKind`
     """
 
     low_mm: NDArray[np.float64]
     high_mm: NDArray[np.float64]
-    planes: str
+    plane_letters: str
 
 
 def draw_breast_field(person: Person, is_of_one: bool, rng: np.random.Generator) -> BreastField:
-    """The field of view of one breast, or both, of a prone woman with breasts `of_a_kind`; 0.5 to 6
-    cm of air in front."""
+    """The field of view of one breast, or both, of a prone woman with breasts of her own shape; 0.5
+    to 6 cm of air in front."""
     right_breast = breast_shape(person, 1)
     left_breast = breast_shape(person, -1)
-    shown_breast = right_breast if right_breast.length > left_breast.length else left_breast
+    shown_breast = max(left_breast, right_breast, key=lambda breast: breast.length_mm)
     if is_of_one:
-        shown_breast = right_breast if rng.random() < 0.5 else left_breast
+        shown_breast = right_breast
+        if rng.random() >= 0.5:
+            shown_breast = left_breast
     is_close = rng.random() < CLOSE_SHARE and is_of_one
-    above_mm, below_mm = _draw_heights(shown_breast.half[1], is_close, rng)
-    middle_z = shown_breast.base[2] + shown_breast.lean[1] / 2
-    low_mm = person.morph.height_mm(middle_z - below_mm)
-    high_mm = person.morph.height_mm(middle_z + above_mm)
-    back_mm = shown_breast.base[1] - (
-        rng.uniform(-8, 110) if is_of_one else _draw_depth_behind(rng)
-    )
-    front_mm = shown_breast.tip[1] + rng.uniform(5, 60)
+    _, half_height_mm = shown_breast.half_size_mm
+    above_mm, below_mm = _draw_heights(half_height_mm, is_close, rng)
+    middle_z = shown_breast.base[2] + shown_breast.lean_mm[1] / 2
+    low_z = person.morph.height_mm(middle_z - below_mm)
+    high_z = person.morph.height_mm(middle_z + above_mm)
+    back_y = shown_breast.base[1] - _draw_depth_behind(is_of_one, rng)
+    front_y = shown_breast.nipple[1] + rng.uniform(5, 60)
+    middle_x = 0.0
     if is_of_one:
-        middle_x = shown_breast.base[0] + shown_breast.lean[0] / 2
-        half_width_mm = _draw_half_width(shown_breast.half[0], is_close, rng)
-        planes = SAGITTAL_PLANES if is_close else ANY_PLANES
-    else:
-        middle_x = 0.0
-        half_width_mm = rng.uniform(140, 200)
-        planes = PLANES_OF_BOTH
+        middle_x = shown_breast.base[0] + shown_breast.lean_mm[0] / 2
+    half_width_mm, plane_letters = _draw_width_and_planes(shown_breast, is_of_one, is_close, rng)
     middle_x += rng.uniform(-12, 12)
     return BreastField(
-        np.array([middle_x - half_width_mm, back_mm, low_mm]),
-        np.array([middle_x + half_width_mm, front_mm, high_mm]),
-        planes,
+        np.array([middle_x - half_width_mm, back_y, low_z]),
+        np.array([middle_x + half_width_mm, front_y, high_z]),
+        plane_letters,
     )
 
 
@@ -79,15 +76,28 @@ def _draw_heights(
     return above_mm, below_mm
 
 
-def _draw_half_width(half_width_mm: float, is_close: bool, rng: np.random.Generator) -> float:
-    """From 12 mm within the edge of the breast to 35 mm beyond it if close; else 6 to 11 cm, which
-    include the edge of the other breast."""
+def _draw_width_and_planes(
+    shown_breast: BreastShape, is_of_one: bool, is_close: bool, rng: np.random.Generator
+) -> tuple[float, str]:
+    """Half the width of a field, mm, and the letters of the planes it may be acquired in.
+
+    A field of both breasts is 28 to 40 cm wide.  A close one of one breast ends from 12 mm within
+    its edge to 35 mm beyond it; any other 6 to 11 cm from its middle, so that the edge of the other
+    breast is included.
+    """
+    if not is_of_one:
+        return rng.uniform(140, 200), PLANES_OF_BOTH
     if is_close:
-        return max(half_width_mm + rng.uniform(-12, 35), 32.0)
-    return rng.uniform(60, 110)
+        breast_half_width_mm, _ = shown_breast.half_size_mm
+        return max(breast_half_width_mm + rng.uniform(-12, 35), 32.0), SAGITTAL_PLANES
+    return rng.uniform(60, 110), ANY_PLANES
 
 
-def _draw_depth_behind(rng: np.random.Generator) -> float:
-    """How far a field of both breasts reaches behind their base, mm: it shows ribs only, or heart
-    and lungs."""
-    return rng.uniform(5, 70) if rng.random() < FRONT_SHARE else rng.uniform(70, 160)
+def _draw_depth_behind(is_of_one: bool, rng: np.random.Generator) -> float:
+    """How far a field reaches behind the base of a breast, mm: one of both breasts shows ribs only,
+    or heart and lungs; one of one breast may end 8 mm in front of the base."""
+    if is_of_one:
+        return rng.uniform(-8, 110)
+    if rng.random() < FRONT_SHARE:
+        return rng.uniform(5, 70)
+    return rng.uniform(70, 160)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fovnet.phantom.acquisition.families import Family, ends_at_heights, field_offsets
+from fovnet.phantom.acquisition.field_kinds import FieldKind, ends_at_heights, field_offsets
 from fovnet.phantom.acquisition.protocols import Plan, Site, draw_plan
 from fovnet.phantom.anatomy import limbs
 from fovnet.phantom.anatomy.body import Landmarks
@@ -18,15 +18,14 @@ from fovnet.phantom.scanner.tissues import AIR
 STEP_MM = 15.0
 
 
-def arm_alone(person: Person, grid: Grid, with_small_parts: bool = True) -> LabelVolume:
-    """The labels of the person's arms on the grid, without the rest of the body; `with_small_parts`
-    as for `limbs.arms`."""
-    return LabelVolume(
-        rasterise(_arm_pieces(person, with_small_parts), grid, person.morph), grid.vox_to_ras
-    )
+def label_arms(person: Person, grid: Grid, with_small_parts: bool = True) -> LabelVolume:
+    """The labels of the person's arms on the grid, without the rest of the body; with or without
+    the small parts of their joints."""
+    arm_pieces = _arm_pieces(person, with_small_parts)
+    return LabelVolume(rasterise(arm_pieces, grid, person.morph), grid.vox_to_ras)
 
 
-def arm_plan(
+def draw_arm_plan(
     person: Person,
     marks: Landmarks,
     site: Site,
@@ -37,21 +36,21 @@ def arm_plan(
     affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = 0, -300, 300
     coarse_grid = Grid((50, 41, 140), affine)
-    arm_points = np.argwhere(arm_alone(person, coarse_grid, with_small_parts).labels != AIR)
+    arm_points = np.argwhere(label_arms(person, coarse_grid, with_small_parts).labels != AIR)
     middle_mm = arm_points[rng.integers(len(arm_points))] * STEP_MM + affine[:3, 3]
-    half_height_mm, width_mm, depth_mm = rng.uniform(100, 240, 3) / [2, 1, 1]
+    height_mm, width_mm, depth_mm = rng.uniform(100, 240, 3)
     x, y, z = middle_mm.tolist()
-    offset_x_mm, offset_y_mm = field_offsets(person, x, y)
-    family = Family(
+    offset_x_range_mm, offset_y_range_mm = field_offsets(person, x, y)
+    arm_field = FieldKind(
         "arm",
-        *ends_at_heights(z - half_height_mm, z + half_height_mm),
-        width_mm=(width_mm, width_mm),
-        depth_mm=(depth_mm, depth_mm),
-        planes="aasc",
-        offset_x_mm=offset_x_mm,
-        offset_y_mm=offset_y_mm,
+        *ends_at_heights(z - height_mm / 2, z + height_mm / 2),
+        width_range_mm=(width_mm, width_mm),
+        depth_range_mm=(depth_mm, depth_mm),
+        plane_letters="aasc",
+        offset_x_range_mm=offset_x_range_mm,
+        offset_y_range_mm=offset_y_range_mm,
     )
-    return draw_plan(person, marks, family, site, rng)
+    return draw_plan(person, marks, arm_field, site, rng)
 
 
 @lru_cache(maxsize=1)

@@ -11,32 +11,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from fovnet.phantom.acquisition.families import Family, FieldEnd, Span, draw_family, families_of
+from fovnet.phantom.acquisition.field_kinds import (
+    FieldEnd,
+    FieldKind,
+    RangeMm,
+    draw_field_kind,
+    field_kinds_of,
+)
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.anatomy.head import VERTEX_MM
 
-ORGAN_FAMILIES = families_of("organ")
+ORGAN_FIELDS = field_kinds_of("organ")
 """The fields of view for a stature of 175 cm, with their weights."""
 
 
-def draw_organ_field(marks: Landmarks, rng: np.random.Generator) -> Family:
-    """One of ORGAN_FAMILIES, its lengths scaled with the person's stature."""
-    family = draw_family(ORGAN_FAMILIES, rng)
+def draw_organ_field(marks: Landmarks, rng: np.random.Generator) -> FieldKind:
+    """One of ORGAN_FIELDS, its lengths scaled with the person's stature."""
+    field_kind = draw_field_kind(ORGAN_FIELDS, rng)
     stature_factor = marks.vertex / VERTEX_MM
-
-    def scale_span(span: Span) -> Span:
-        return span[0] * stature_factor, span[1] * stature_factor
-
-    lower_end = family.lower_end
-    upper_end = family.upper_end
     return replace(
-        family,
-        lower_end=FieldEnd(
-            lower_end.landmark, *scale_span((lower_end.least_mm, lower_end.most_mm))
-        ),
-        upper_end=FieldEnd(
-            upper_end.landmark, *scale_span((upper_end.least_mm, upper_end.most_mm))
-        ),
-        width_mm=scale_span(family.width_mm),
-        depth_mm=scale_span(family.depth_mm),
+        field_kind,
+        lower_end=_scale_end(field_kind.lower_end, stature_factor),
+        upper_end=_scale_end(field_kind.upper_end, stature_factor),
+        width_range_mm=_scale_range(field_kind.width_range_mm, stature_factor),
+        depth_range_mm=_scale_range(field_kind.depth_range_mm, stature_factor),
     )
+
+
+def _scale_end(end: FieldEnd, factor: float) -> FieldEnd:
+    """The end of a field with its distances from the landmark multiplied by a factor."""
+    return FieldEnd(end.landmark, end.least_mm * factor, end.most_mm * factor)
+
+
+def _scale_range(range_mm: RangeMm, factor: float) -> RangeMm:
+    """The range with both ends multiplied by a factor."""
+    least_mm, most_mm = range_mm
+    return least_mm * factor, most_mm * factor

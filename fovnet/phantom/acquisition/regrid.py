@@ -30,15 +30,15 @@ def with_axes(grid: Grid, axes: NDArray[np.float64]) -> Grid:
     return grid_about(grid.middle_mm, axes, grid.shape)
 
 
-def cut_axis(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
-    """The grid with `slices` voxels of `spacing_mm` along an axis, starting `first_mm` inside its
-    edge."""
+def cut_axis(grid: Grid, axis: int, start_mm: float, voxel_count: int, spacing_mm: float) -> Grid:
+    """The grid with `voxel_count` voxels of `spacing_mm` along an axis, starting `start_mm` inside
+    its edge."""
     old_spacing_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
     affine = grid.vox_to_ras.copy()
-    affine[:3, 3] += affine[:3, axis] * ((first_mm + spacing_mm / 2) / old_spacing_mm - 0.5)
+    affine[:3, 3] += affine[:3, axis] * ((start_mm + spacing_mm / 2) / old_spacing_mm - 0.5)
     affine[:3, axis] *= spacing_mm / old_spacing_mm
     shape = list(grid.shape)
-    shape[axis] = slices
+    shape[axis] = voxel_count
     return Grid((shape[0], shape[1], shape[2]), affine)
 
 
@@ -47,13 +47,8 @@ def make_coarser(grid: Grid, spacing_mm: float) -> Grid:
     for axis in range(3):
         old_spacing_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
         if old_spacing_mm < spacing_mm:
-            grid = cut_axis(
-                grid,
-                axis,
-                0.0,
-                max(4, round(grid.shape[axis] * old_spacing_mm / spacing_mm)),
-                spacing_mm,
-            )
+            voxel_count = max(4, round(grid.shape[axis] * old_spacing_mm / spacing_mm))
+            grid = cut_axis(grid, axis, 0.0, voxel_count, spacing_mm)
     return grid
 
 
@@ -69,5 +64,5 @@ def slice_axis(plan: Plan) -> int:
 def regrid(plan: Plan, grid: Grid) -> Plan:
     """The plan on that grid, with the label voxels for its spacing."""
     return replace(plan, grid=grid).with_acquisition(
-        average=label_voxels(grid.spacing_mm, grid.shape)
+        labels_per_voxel=label_voxels(grid.spacing_mm, grid.shape)
     )

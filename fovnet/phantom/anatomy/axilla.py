@@ -39,10 +39,10 @@ def _paint_axillary_tail(person: Person, side: int) -> Paints:
         [mirror_point(point, side) for point in tail_points],
         [1.2 * radius_mm, radius_mm, 0.6 * radius_mm],
     )
-    yield paint(tail.shrunk(-breasts.skin_mm), "skin", Layer.SKIN)
+    yield paint(tail.shrink(-breasts.skin_mm), "skin", Layer.SKIN)
     yield paint(tail, "fat", Layer.FAT)
     if breasts.gland_share > 0.15:
-        yield paint(tail.shrunk(0.7 * radius_mm), "gland", Layer.CAVITY, replaced_tissues="fat")
+        yield paint(tail.shrink(0.7 * radius_mm), "gland", Layer.CAVITY, replaced_tissues="fat")
     node_count = rng.integers(1, 6)
     for _ in range(node_count):
         x, y, z = rng.uniform((128, 0, 1365), (152, front_y - 35, 1408)).tolist()
@@ -57,6 +57,6 @@ def _paint_lymph_node(centre: Point, half_length_mm: float, turn_deg: Point) -> 
     hilum_axes = (0.3 * half_length_mm, 0.75 * half_length_mm, 0.35 * half_length_mm)
     node = Ellipsoid(centre, node_axes, turn_deg)
     hilum = Ellipsoid(centre, hilum_axes, turn_deg)
-    yield paint(node.shrunk(-3.0), "fat", Layer.SEAM, replaced_tissues=SOFT_TISSUES)
+    yield paint(node.shrink(-3.0), "fat", Layer.SEAM, replaced_tissues=SOFT_TISSUES)
     yield paint(node, NODE_TISSUE, Layer.CAVITY, replaced_tissues=SOFT_TISSUES)
     yield paint(hilum, "fat", Layer.ORGAN, replaced_tissues=NODE_TISSUE)

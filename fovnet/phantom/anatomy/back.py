@@ -56,7 +56,9 @@ def erector_spinae_bulge_mm(person: Person, z: float) -> float:
     """How far this person's erector spinae extends behind the plain trunk at a height of the
     written anatomy, mm."""
     heights, usual_bulges_mm = zip(*ERECTOR_SPINAE_BULGE_MM, strict=True)
-    bulge_factor = person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back
+    bulge_factor = (
+        person.generator(38).uniform(0.85, 1.35) * person.muscle_factor * person.build.back_factor
+    )
     bulge_factor *= factor_of_children(person, 0.6)
     return bulge_factor * float(np.interp(z, heights, usual_bulges_mm))
 
@@ -66,8 +68,8 @@ def paint_back(person: Person) -> Paints:
     and joints of the sacrum."""
     # one solid for both sides, which fat covers: it fills the groove between muscle and flank
     both_muscles = _erector_spinae_solid(person, 0.0, 104.0 + 0.5 * person.fat_mm)
-    _, _, back_fat_factor = person.figure.trunk(1120.0)
-    fat = both_muscles.shrunk(-0.9 * person.fat_mm * back_fat_factor)
+    _, _, back_fat_factor = person.figure.trunk_factors(1120.0)
+    fat = both_muscles.shrink(-0.9 * person.fat_mm * back_fat_factor)
     yield from paint_fat_and_skin(fat, 0.0, partial(flatten_on_table, person))
     yield from _paint_flank_fat_and_sacroiliac_joint(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
@@ -108,7 +110,7 @@ def _erector_spinae_solid(person: Person, waist_x: float, waist_half_width_mm: f
     """A solid as deep as erector spinae, with that middle and half width at the waist; both are
     smaller above and below."""
     middle_y = -70.0
-    brawn_factor = 1 + 0.35 * (person.brawn - 1)
+    brawn_factor = 1 + 0.35 * (person.muscle_factor - 1)
     rows = []
     for z, _ in ERECTOR_SPINAE_BULGE_MM:
         waist_share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
@@ -122,7 +124,7 @@ def _erector_spinae_solid(person: Person, waist_x: float, waist_half_width_mm: f
             back_mm=muscle_back_mm + middle_y,
         )
         rows.append(row)
-    return Loft(tuple(rows), square=0.2)
+    return Loft(tuple(rows), squareness=0.2)
 
 
 def flank_fat_ellipsoid(person: Person) -> Ellipsoid:
@@ -150,7 +152,7 @@ def _paint_sacroiliac_joint(person: Person) -> Paints:
         (45.0 * width_factor, -58.0, 992.0),
         (29.0 * width_factor, 17.0, 34.0),
         (-42.0, 0.0, 0.0),
-        square=0.2,
+        squareness=0.2,
     )
     ilium_points = (
         (76 * width_factor, -44, 1012),
@@ -158,7 +160,7 @@ def _paint_sacroiliac_joint(person: Person) -> Paints:
         (52 * width_factor, -96, 988),
     )
     replaced_tissues = ("muscle", "fat", "intermuscular fat", PELVIS_MARROW, "cortical bone")
-    yield paint(ala.shrunk(-2.0), "cartilage", Layer.BONE, replaced_tissues=replaced_tissues)
+    yield paint(ala.shrink(-2.0), "cartilage", Layer.BONE, replaced_tissues=replaced_tissues)
     yield from paint_bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, PELVIS_MARROW)
     yield from paint_bone(ala, 1.2, PELVIS_MARROW)
 
@@ -180,7 +182,7 @@ def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
         (0.0, (lamina_y + tip_y) / 2, z - drop_mm),
         (4.0, half_length_mm, half_height_mm),
         (lean_deg, 0.0, 0.0),
-        square=0.4,
+        squareness=0.4,
     )
     yield from paint_bone(process, 1.2)
 
@@ -188,7 +190,7 @@ def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
 def paint_quadratus_lumborum(person: Person) -> Paints:
     """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and
     1 to 2 cm thick; the flank that meets it."""
-    half_thickness_mm = 7.5 * person.brawn * person.build.back
+    half_thickness_mm = 7.5 * person.muscle_factor * person.build.back_factor
     written_rows = (  # z, x, half width, share of the thickness
         (1040.0, 68.0, 22.0, 0.8),
         (1075.0, 66.0, 25.0, 1.0),
@@ -200,16 +202,16 @@ def paint_quadratus_lumborum(person: Person) -> Paints:
     for z, x, half_width_mm, thickness_share in written_rows:
         front_mm = thickness_share * half_thickness_mm
         rows.append(LoftRow(z, x, -59.0, half_width_mm, front_mm, front_mm + 2.0))
-    muscle = Loft(tuple(rows), square=0.4)
+    muscle = Loft(tuple(rows), squareness=0.4)
     flank_fat = flank_fat_ellipsoid(person)
     yield paint(
-        flank_fat.shrunk(-13.0) - flank_fat,
+        flank_fat.shrink(-13.0) - flank_fat,
         "muscle",
         Layer.CAVITY,
         replaced_tissues="visceral fat",
     )
     yield paint(flank_fat, "fat", Layer.CAVITY, replaced_tissues="visceral fat")
-    yield paint(muscle.shrunk(-1.6), "visceral fat", Layer.CAVITY, replaced_tissues="muscle")
+    yield paint(muscle.shrink(-1.6), "visceral fat", Layer.CAVITY, replaced_tissues="muscle")
     yield paint(muscle, "muscle", Layer.CAVITY)
 
 
@@ -236,9 +238,9 @@ def psoas_solid(person: Person) -> Solid:
     At L3 to L4 it is 10 to 17 cm² in men and a third less in women.  Source: Marras et al. (2001),
     Clin Biomech 16:38.
     """
-    sex_factor = 0.9 if person.female else 1.05
+    sex_factor = 0.9 if person.is_female else 1.05
     random_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
-    size_factor = person.brawn * person.build.loin * sex_factor * random_factor
+    size_factor = person.muscle_factor * person.build.loin_factor * sex_factor * random_factor
     rows = []
     for z, x, ahead_of_spine_mm, written_half_width_mm, written_half_depth_mm in PSOAS_OUTLINE:
         if z > 1020:  # beside the vertebral bodies a larger muscle extends outwards, not into them
@@ -249,7 +251,7 @@ def psoas_solid(person: Person) -> Solid:
         rows.append(LoftRow(z, x, middle_y, half_width_mm, half_depth_mm, half_depth_mm))
     # pieces of two rows have small bounding boxes, which are painted faster
     pieces = [
-        Loft(tuple(rows[first_row : first_row + 3]), square=0.1)
+        Loft(tuple(rows[first_row : first_row + 3]), squareness=0.1)
         for first_row in range(0, len(rows) - 1, 2)
     ]
     return Union(tuple(pieces))

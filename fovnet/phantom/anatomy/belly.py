@@ -20,7 +20,7 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Solid, tube
 from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
 from fovnet.phantom.person.traits import Person
 
@@ -34,7 +34,7 @@ LIVER_DOME_MM = 1270.0
 
 def written_liver_dome_mm(person: Person) -> float:
     """Height of the top of this person's liver dome, in the written anatomy."""
-    return LIVER_DOME_MM - person.lowered_mm
+    return LIVER_DOME_MM - person.diaphragm_drop_mm
 
 
 def abdominal_cavity_solid(person: Person) -> Loft:
@@ -48,8 +48,8 @@ def abdominal_cavity_solid(person: Person) -> Loft:
         usual_side_wall_mm = float(
             np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14])
         )
-        added_wall_mm = person.build.wall_mm(z)
-        usual_front_wall_mm = 16 * person.build.front
+        added_wall_mm = person.build.added_wall_mm(z)
+        usual_front_wall_mm = 16 * person.build.front_factor
         if z < 920:
             usual_front_wall_mm = 30
         row = LoftRow(
@@ -61,8 +61,8 @@ def abdominal_cavity_solid(person: Person) -> Loft:
             back_mm=min(back_mm - 18, 74.0),
         )
         cavity_rows.append(row)
-    squareness = 0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE)
-    return Loft(tuple(cavity_rows), square=squareness)
+    squareness = 0.3 + 0.8 * (person.figure.squareness - PLAIN_SQUARE)
+    return Loft(tuple(cavity_rows), squareness=squareness)
 
 
 def _diaphragm_domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
@@ -78,10 +78,10 @@ def paint_cavity(person: Person, with_small_parts: bool = False) -> Paints:
     """The diaphragm, 3 mm thick, visceral fat below it, psoas and quadratus lumborum; the last is a
     tube, or with `with_small_parts` a sheet."""
     cavity = abdominal_cavity_solid(person)
-    below_domes = Side((0.0, 0.0, 1.0), 1170.0)
+    below_domes = HalfSpace((0.0, 0.0, 1.0), 1170.0)
     diaphragm_domes = _diaphragm_domes(person)
     diaphragm = (dome & cavity for dome in diaphragm_domes)
-    fat_under_domes = (dome.shrunk(3.0) & cavity for dome in diaphragm_domes)
+    fat_under_domes = (dome.shrink(3.0) & cavity for dome in diaphragm_domes)
     yield from paint_all(diaphragm, "muscle", Layer.CAVITY)
     yield from paint_all(fat_under_domes, "visceral fat", Layer.CAVITY)
     yield paint(cavity & below_domes, "visceral fat", Layer.CAVITY)
@@ -97,7 +97,9 @@ def _paint_psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints
         return
     quadratus_points = [(68, -64, 1048), (62, -66, 1110), (50, -68, 1175)]
     yield paint(
-        tube(quadratus_points, [25 * person.brawn, 22 * person.brawn, 13.0]), "muscle", Layer.CAVITY
+        tube(quadratus_points, [25 * person.muscle_factor, 22 * person.muscle_factor, 13.0]),
+        "muscle",
+        Layer.CAVITY,
     )
     psoas_points = [
         (34, -20, 1175),
@@ -108,7 +110,8 @@ def _paint_psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints
         (104, 20, 880),
     ]
     psoas_radii = [
-        radius_mm * person.brawn * person.build.loin for radius_mm in (10, 19, 22, 21, 17, 9)
+        radius_mm * person.muscle_factor * person.build.loin_factor
+        for radius_mm in (10, 19, 22, 21, 17, 9)
     ]
     yield paint(tube(psoas_points, psoas_radii, step_mm=30), "muscle", Layer.CAVITY)
 
@@ -118,16 +121,16 @@ def plain_liver_solid(person: Person) -> Solid:
     that rises to the left; the left lobe in front of the stomach."""
     rng = person.generator(31)
     dome_z = written_liver_dome_mm(person)
-    cavity = abdominal_cavity_solid(person).shrunk(2.0)
+    cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(150, 185)
     right_lobe = (
-        _diaphragm_domes(person)[0].shrunk(3.0)
-        & Side((-0.55, 0.12, -1.0), -lower_edge_z - 0.55 * 110)
+        _diaphragm_domes(person)[0].shrink(3.0)
+        & HalfSpace((-0.55, 0.12, -1.0), -lower_edge_z - 0.55 * 110)
         & cavity
     )
     left_axes = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
     left_lobe = Ellipsoid((-14.0, 44.0, dome_z - 62), left_axes, (0.0, 14.0, 8.0)) & cavity
-    left_of_right_lobe = Side((1.0, 0.0, 0.0), -24.0)
+    left_of_right_lobe = HalfSpace((1.0, 0.0, 0.0), -24.0)
     return (right_lobe - left_of_right_lobe) | left_lobe
 
 
@@ -141,19 +144,19 @@ def paint_varied_liver(person: Person) -> Paints:
     """
     rng = person.generator(37)
     dome_z = written_liver_dome_mm(person)
-    cavity = abdominal_cavity_solid(person).shrunk(2.0)
+    cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(118, 200)
     lower_edge_slope = rng.uniform(0.1, 0.5)
     medial_face_slope = rng.uniform(0.45, 0.75)
-    if person.organs.liver_mm is not None:
-        lower_edge_z = dome_z - person.organs.liver_mm
+    if person.organ_heights.liver_height_mm is not None:
+        lower_edge_z = dome_z - person.organ_heights.liver_height_mm
     right_lobe = (
-        _diaphragm_domes(person)[0].shrunk(3.0)
-        & Side((-lower_edge_slope, 0.12, -1.0), -lower_edge_z - lower_edge_slope * 110)
+        _diaphragm_domes(person)[0].shrink(3.0)
+        & HalfSpace((-lower_edge_slope, 0.12, -1.0), -lower_edge_z - lower_edge_slope * 110)
         & cavity
     )
     # the liver ends in front of the spine and the crura of the diaphragm
-    space_of_spine = Side((0.83, medial_face_slope, 0.0), rng.uniform(-4, 8))
+    space_of_spine = HalfSpace((0.83, medial_face_slope, 0.0), rng.uniform(-4, 8))
     left_axes = (rng.uniform(38, 82), 30.0, 44.0)
     left_lobe = Ellipsoid((-18.0, 46.0, dome_z - 66), left_axes, (0.0, 14.0, -8.0)) & cavity
     hilum_axes = (rng.uniform(38, 52), 46.0, 60.0)
@@ -187,8 +190,8 @@ def _paint_riedel_lobe(person: Person) -> Paint:
         (half_thickness_mm + 8.0, half_depth_mm, upper_z - end_z),
         (0.0, 4.0, 0.0),
     )
-    lower_half = lobe & Side((0.0, 0.0, 1.0), upper_z)  # the upper one lies in the right lobe
-    cavity = abdominal_cavity_solid(person).shrunk(2.0)
+    lower_half = lobe & HalfSpace((0.0, 0.0, 1.0), upper_z)  # the upper one lies in the right lobe
+    cavity = abdominal_cavity_solid(person).shrink(2.0)
     return paint(lower_half & cavity, "liver", Layer.ORGAN)
 
 
@@ -198,7 +201,7 @@ def kidney_fat_mm(person: Person) -> float:
 
     Men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
     """
-    share_of_belly = 0.25 if person.female else 0.5
+    share_of_belly = 0.25 if person.is_female else 0.5
     usual_mm = 6.0 + share_of_belly * max(person.belly_mm, 0.0)
     random_factor = np.exp(person.generator(40).normal(0, 0.35))
     return float(np.clip(usual_mm * random_factor, 3.0, 36.0))
@@ -216,7 +219,7 @@ def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints
     gall_bladder = Ellipsoid(
         (58.0, 52.0, dome_z - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)
     )
-    if "gall bladder" not in person.missing:
+    if "gall bladder" not in person.missing_parts:
         yield paint(gall_bladder, "bile", Layer.CONTENT)
     spleen_factor = rng.uniform(0.85, 1.2)
     spleen = Ellipsoid(
@@ -224,8 +227,8 @@ def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints
         (21 * spleen_factor, 36 * spleen_factor, 48 * spleen_factor),
         (-14.0, 16.0, 24.0),
     )
-    if "spleen" not in person.missing:
-        cavity = abdominal_cavity_solid(person).shrunk(2.0)
+    if "spleen" not in person.missing_parts:
+        cavity = abdominal_cavity_solid(person).shrink(2.0)
         yield paint(spleen & cavity, "spleen", Layer.ORGAN)
     if with_small_parts:
         yield from paint_kidneys(person, dome_z, kidney_fat_mm(person))
@@ -264,9 +267,9 @@ def _paint_liver_veins(dome_z: float) -> Paints:
 def _paint_plain_kidneys(person: Person, dome_z: float, rng: np.random.Generator) -> Paints:
     """The plain kidneys that the person has, at that distance below the liver's dome."""
     for side, organ_name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
-        kidney_z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
+        kidney_z = dome_z - below_dome_mm + 0.4 * person.diaphragm_drop_mm
         size_factor = rng.uniform(0.88, 1.1)
-        if organ_name not in person.missing:
+        if organ_name not in person.missing_parts:
             yield from _paint_plain_kidney(side, kidney_z, size_factor)
 
 
@@ -280,7 +283,7 @@ def _paint_plain_kidney(side: int, middle_z: float, size_factor: float) -> Paint
         (29 * size_factor, 25 * size_factor, 55 * size_factor),
         turn_deg,
     )
-    yield paint(kidney.shrunk(-8.0), "visceral fat", Layer.CAVITY)
+    yield paint(kidney.shrink(-8.0), "visceral fat", Layer.CAVITY)
     yield paint(kidney, "kidney cortex", Layer.CONTENT)
     for offset_z in (-26, -9, 9, 26):
         for offset_mm in (8, -6):  # to the side and to the front
@@ -294,7 +297,7 @@ def _paint_plain_kidney(side: int, middle_z: float, size_factor: float) -> Paint
         turn_deg,
     )
     yield paint(renal_pelvis, "visceral fat", Layer.VESSEL)
-    yield paint(renal_pelvis.shrunk(5.5), "urine", Layer.VESSEL)
+    yield paint(renal_pelvis.shrink(5.5), "urine", Layer.VESSEL)
     vein_points = [
         (side * 12, spine_y(middle_z) + 32, middle_z + 8),
         (side * 40, middle_y + 20, middle_z + 4),
@@ -323,11 +326,11 @@ def _paint_stomach(person: Person, dome_z: float) -> Paints:
     )
     yield paint(stomach, "bowel wall", Layer.ORGAN, replaced_tissues=(*REPLACED_BY_BOWEL, "liver"))
     yield paint(
-        stomach.shrunk(4.0), "stomach content", Layer.CONTENT, replaced_tissues="bowel wall"
+        stomach.shrink(4.0), "stomach content", Layer.CONTENT, replaced_tissues="bowel wall"
     )
     # gas rises to the front of someone who lies supine
-    front_half = Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
-    gas = stomach.shrunk(4.0) & front_half
+    front_half = HalfSpace((0.0, -1.0, 0.0), -rng.uniform(44, 62))
+    gas = stomach.shrink(4.0) & front_half
     yield paint(gas, "gas", Layer.VESSEL, replaced_tissues="stomach content")
 
 
@@ -335,7 +338,7 @@ def paint_colon(person: Person) -> Paints:
     """The colon from caecum to rectum, with haustra, and stool, gas or fluid in each piece."""
     rng = person.generator(34)
     lateral_x = 108 + 0.2 * person.belly_mm
-    sag_mm = rng.uniform(0, 40) + person.organs.colon_mm
+    sag_mm = rng.uniform(0, 40) + person.organ_heights.colon_sag_mm
     colon_points = [
         (lateral_x - 18, 22, 1012),
         (lateral_x, 8, 1060),
@@ -361,13 +364,13 @@ def paint_colon(person: Person) -> Paints:
     for piece_index, piece in enumerate(colon_tube.parts()):
         growth_mm = -2.5 * (1 + np.sin(2.1 * piece_index))  # haustra: every third piece bulges
         content_tissue = rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14])
-        if content_tissue == "gas" and "bowel gas" in person.missing:
+        if content_tissue == "gas" and "bowel gas" in person.missing_parts:
             content_tissue = "stool"
         yield paint(
-            piece.shrunk(growth_mm), "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL
+            piece.shrink(growth_mm), "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL
         )
         yield paint(
-            piece.shrunk(growth_mm + 2.6),
+            piece.shrink(growth_mm + 2.6),
             content_tissue,
             Layer.CONTENT,
             replaced_tissues="bowel wall",
@@ -384,16 +387,16 @@ def paint_small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
     rng = person.generator(36)
     collapse_rng = person.generator(925)
     collapsed_share = collapse_rng.uniform(0.0, 0.9)
-    for _ in range(person.loops):
+    for _ in range(person.bowel_loop_count):
         middle_mm = rng.uniform((-88, 0, 948), (88, 66 + 0.8 * person.belly_mm, 1140))
-        radius_mm = person.gut * rng.uniform(11, 16)
+        radius_mm = person.bowel_width * rng.uniform(11, 16)
         start, end = middle_mm + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube([start, middle_mm, end], radius_mm, step_mm=16)
         content_tissue = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
         if with_small_parts and collapse_rng.random() < collapsed_share:
             content_tissue = "mucosa"
         yield paint(loop, "bowel wall", Layer.ORGAN, replaced_tissues=REPLACED_BY_BOWEL)
-        yield paint(loop.shrunk(2.2), content_tissue, Layer.CONTENT, replaced_tissues="bowel wall")
+        yield paint(loop.shrink(2.2), content_tissue, Layer.CONTENT, replaced_tissues="bowel wall")
     if with_small_parts:
         yield from _paint_mesentery(person)
 
@@ -451,7 +454,7 @@ def draw_bladder(person: Person) -> Bladder:
     solid = Ellipsoid(
         (offset_x, 26.0, 918.0 + 22 * fullness),
         (38 * fullness, 30 * fullness, 27 * fullness),
-        square=0.2,
+        squareness=0.2,
     )
     return Bladder(solid, fullness, rng)
 
@@ -460,12 +463,12 @@ def paint_pelvic_organs(person: Person) -> Paints:
     """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
     bladder = draw_bladder(person)
     yield paint(bladder.solid, "muscle", Layer.ORGAN)
-    yield paint(bladder.solid.shrunk(3.0), "urine", Layer.CONTENT)
-    floor_outside = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
+    yield paint(bladder.solid.shrink(3.0), "urine", Layer.CONTENT)
+    floor_outside = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrink(-2)
     floor_inside = Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0))
     yield paint(floor_outside - floor_inside, "muscle", Layer.ORGAN)
     yield from _paint_obturator_internus()
-    if person.female:
+    if person.is_female:
         yield from _paint_uterus(bladder.later_rng)
     else:
         yield from _paint_male_organs(bladder.later_rng, person.age)
@@ -519,7 +522,7 @@ def _paint_male_organs(rng: np.random.Generator, age: float) -> Paints:
     yield paint(anterior_stroma, "muscle", Layer.VESSEL)
     replaced_by_urethra = ("muscle", "visceral fat", "prostate", "fat")
     yield paint(urethra, ERECTILE_TISSUE, Layer.VESSEL, replaced_tissues=replaced_by_urethra)
-    yield paint(penis.shrunk(-2.5), "skin", Layer.SKIN)
+    yield paint(penis.shrink(-2.5), "skin", Layer.SKIN)
     yield paint(penis, ERECTILE_TISSUE, Layer.SEAM)
     yield from _paint_testis_and_seminal_vesicle()
 
@@ -531,6 +534,6 @@ def _paint_testis_and_seminal_vesicle() -> Paints:
     half_scrotum = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
     testis = Ellipsoid((18.0, 88.0, 806.0), (13.0, 15.0, 21.0))
     yield paint(seminal_vesicle, "gonad", Layer.CONTENT)
-    yield paint(half_scrotum.shrunk(-3.0), "skin", Layer.SKIN)
+    yield paint(half_scrotum.shrink(-3.0), "skin", Layer.SKIN)
     yield paint(half_scrotum, "fat", Layer.FAT)
     yield paint(testis, "gonad", Layer.SEAM)

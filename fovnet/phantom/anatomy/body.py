@@ -74,7 +74,7 @@ def landmarks(person: Person) -> Landmarks:
         80.0,
         480.0,
         trunk.ISCHIUM_MM,
-        trunk.ILIAC_CREST_MM + person.borders.crest_mm,
+        trunk.ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm,
         belly.written_liver_dome_mm(person),
         thorax.written_lung_apex_mm(person),
         1520.0,

@@ -80,10 +80,10 @@ class Vault(Solid):
         box_level = square_x * square_x + square_y * square_y + square_z * square_z
         return np.asarray(0.72 * ellipsoid_level + 0.28 * box_level)
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
 
-    def shrunk(self, mm: float) -> Vault:
+    def shrink(self, mm: float) -> Vault:
         return replace(self, half_axes_mm=tuple(half_axis - mm for half_axis in self.half_axes_mm))
 
 
@@ -187,11 +187,11 @@ class Hemispheres(Solid):
     half_gap_mm: float = 0.6
     least_depth_mm: float = 0.0
     skull_base: SkullBase | None = None
-    sparse = True  # the bone that may be replaced is a fraction of the box
+    is_costly = True  # the bone that may be replaced is a fraction of the box
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return self.vault.shrunk(min(self.least_depth_mm, 0.0)).box
+        return self.vault.shrink(min(self.least_depth_mm, 0.0)).box
 
     def depth(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Distance in mm from the vault or the floor, whichever is nearer, at points x, y, z; negative
@@ -220,13 +220,13 @@ class Hemispheres(Solid):
         beside_fissure_mm = np.abs(x + waver_mm) - np.float32(self.half_gap_mm)
         return np.maximum(beside_fissure_mm, below_fissure_mm), below_fissure_mm
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.depth(x, y, z) >= self.least_depth_mm
 
     def mirror(self) -> Hemispheres:
         return self
 
-    def shrunk(self, mm: float) -> Hemispheres:
+    def shrink(self, mm: float) -> Hemispheres:
         return replace(self, least_depth_mm=self.least_depth_mm + mm)
 
 
@@ -249,13 +249,13 @@ class Cortex(Solid):
     seed: tuple[int, ...]
     added_sulcus_depth_mm: float = 0.0
     bend_phases: tuple[float, ...] = ()
-    sparse = True  # each point looks up its nearest sulcus
+    is_costly = True  # each point looks up its nearest sulcus
 
     @property
     def box(self) -> NDArray[np.float64]:
         return self.hull.box
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points deeper than `least_depth_mm` below the
         folds."""
         depth_mm = self.hull.depth(x, y, z)
@@ -314,7 +314,7 @@ class Cortex(Solid):
         ).clip(0.3, 1.0)
         return distance_mm, depth_mm + np.float32(self.added_sulcus_depth_mm), shrinkage
 
-    def shrunk(self, mm: float) -> Cortex:
+    def shrink(self, mm: float) -> Cortex:
         return replace(self, least_depth_mm=self.least_depth_mm + mm)
 
 
@@ -471,17 +471,17 @@ class Folia(Solid):
     least_depth_mm: float
     phase_mm: float
     fan_axis_mm: tuple[float, float] = (-33.0, 1617.0)
-    sparse = True  # angles are expensive
+    is_costly = True  # angles are expensive
 
     @property
     def box(self) -> NDArray[np.float64]:
         return Union(self.lobes).box
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points deeper than `least_depth_mm` below the
         folia."""
         lobe_depths_mm = [
-            (1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.semi[1:]) for lobe in self.lobes
+            (1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.half_axes_mm[1:]) for lobe in self.lobes
         ]
         depth_mm = np.max(lobe_depths_mm, axis=0)
         behind_mm = (
@@ -511,7 +511,7 @@ class Folia(Solid):
             pial_depth_mm = np.minimum(pial_depth_mm, cleft_wall_mm)
         return np.asarray((pial_depth_mm >= self.least_depth_mm) & (depth_mm > 0))
 
-    def shrunk(self, mm: float) -> Folia:
+    def shrink(self, mm: float) -> Folia:
         return replace(self, least_depth_mm=self.least_depth_mm + mm)
 
 
@@ -525,9 +525,9 @@ class Speckled(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return self.ellipsoid.shrunk(-1.5).box
+        return self.ellipsoid.shrink(-1.5).box
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at a random share of the points, fewer at the
         edge."""
         level = self.ellipsoid.level(x, y, z)
@@ -601,7 +601,7 @@ def paint_brain(person: Person, inner_skull: Vault, with_small_parts: bool = Fal
         person_base = draw_skull_base(person)
         sulci = _draw_sulcus_traits(person)
     hull = Hemispheres(
-        inner_skull.shrunk(traits.csf_over_gyri_mm),
+        inner_skull.shrink(traits.csf_over_gyri_mm),
         half_gap_mm=0.5 + 0.4 * traits.sulcus_half_width_mm,
         skull_base=person_base,
     )
@@ -615,11 +615,11 @@ def paint_brain(person: Person, inner_skull: Vault, with_small_parts: bool = Fal
         bend_phases=sulci.bend_phases,
     )
     skull_tissues = ("cortical bone", "red marrow", "mixed marrow")
-    csf_space = hull.shrunk(-traits.csf_over_gyri_mm)
+    csf_space = hull.shrink(-traits.csf_over_gyri_mm)
     yield paint(csf_space, CSF, Layer.MARROW, replaced_tissues=skull_tissues)
     yield paint(posterior_fossa, CSF, Layer.MARROW, replaced_tissues="cortical bone")
     yield paint_detail(cortex, "grey matter", replaced_tissues=CSF)
-    white_matter = cortex.shrunk(traits.cortex_mm)
+    white_matter = cortex.shrink(traits.cortex_mm)
     yield paint_detail(white_matter, "white matter", replaced_tissues="grey matter")
     yield from _paint_corpus_callosum()
     yield from _paint_deep_nuclei()
@@ -734,7 +734,7 @@ CEREBELLAR_LOBES = (
 def _paint_cerebellum_and_brainstem(folia_phase_mm: float) -> Paints:
     """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth
     ventricle, pituitary."""
-    yield from paint_details((lobe.shrunk(-1.8) for lobe in CEREBELLAR_LOBES), CSF)
+    yield from paint_details((lobe.shrink(-1.8) for lobe in CEREBELLAR_LOBES), CSF)
     brainstem_cistern = tube(
         [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)],
         [15, 15, 15, 14, 12],
@@ -744,7 +744,7 @@ def _paint_cerebellum_and_brainstem(folia_phase_mm: float) -> Paints:
     )
     folia = Folia(CEREBELLAR_LOBES, 0.0, folia_phase_mm)
     yield paint_detail(folia, "grey matter", replaced_tissues=CSF)
-    yield paint_detail(folia.shrunk(1.9), "white matter", replaced_tissues="grey matter")
+    yield paint_detail(folia.shrink(1.9), "white matter", replaced_tissues="grey matter")
     yield from _paint_peduncles()
     brainstem = tube(
         [(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)],

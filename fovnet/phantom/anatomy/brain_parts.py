@@ -181,11 +181,11 @@ def _paint_cerebellum_beside_pons() -> Paints:
         part_beside_pons, "grey matter", replaced_tissues=(CSF, "white matter", "cortical bone")
     )
     yield paint_detail(
-        Speckled(part_beside_pons.shrunk(2.0), 0.5), "white matter", replaced_tissues="grey matter"
+        Speckled(part_beside_pons.shrink(2.0), 0.5), "white matter", replaced_tissues="grey matter"
     )
     yield paint_detail(Speckled(tonsil, 1.0), "grey matter", replaced_tissues=CSF)
     yield paint_detail(
-        Speckled(tonsil.shrunk(2.0), 0.5), "white matter", replaced_tissues="grey matter"
+        Speckled(tonsil.shrink(2.0), 0.5), "white matter", replaced_tissues="grey matter"
     )
 
 

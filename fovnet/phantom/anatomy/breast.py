@@ -10,9 +10,9 @@ import numpy as np
 from fovnet.phantom.anatomy import axilla, gland
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_fat_and_skin
 from fovnet.phantom.anatomy.pectoral import draw_pectoral_front, paint_pectoral_muscles
-from fovnet.phantom.geometry.dome import Dome
+from fovnet.phantom.geometry.breast_solid import BreastSolid
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Loft, Point, tube
-from fovnet.phantom.person.breast_shapes import breast_shape, bust, of_a_kind
+from fovnet.phantom.person.breast_shapes import breast_shape, bust, has_shaped_breasts
 from fovnet.phantom.person.traits import Person
 
 LONGEST_BREAST_MM = 160.0
@@ -34,16 +34,16 @@ class GlandStrands(Filling):
     fraying        how far the sheets wind and fray, 0 for smooth ones
     """
 
-    region: Dome
+    region: BreastSolid
     sheet_level: float
     central_level: float
     phase: Point
     fineness: float = 1.0
     fraying: float = 0.0
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the sheets within the region."""
-        u, t, w = self.region.within(x, y, z)
+        u, t, w = self.region.to_shares(x, y, z)
         convergence = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
         fineness = np.float32(self.fineness)
         fraying = np.float32(self.fraying)
@@ -83,13 +83,13 @@ class GlandStrands(Filling):
             )
         return np.asarray(
             (gyroid <= self.sheet_level + self.central_level * central_share)
-            & self.region.inside(x, y, z)
+            & self.region.contains(x, y, z)
         )
 
 
-def breast_dome(person: Person, side: int) -> Dome:
+def breast_dome(person: Person, side: int) -> BreastSolid:
     """One breast under its skin: prone long and round or pointed, supine flat and to the side."""
-    if of_a_kind(person):
+    if has_shaped_breasts(person):
         return breast_shape(person, side)
     rng = person.generator(71)
     size_factor = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
@@ -100,10 +100,10 @@ def breast_dome(person: Person, side: int) -> Dome:
     width_factor = size_factor**0.38
     side_x = side * 86.0
     front_y = 84 + 0.5 * person.fat_mm
-    if person.prone:
+    if person.is_prone:
         half_axes = (56 * width_factor, 60 * width_factor)
         lean_mm = (side * 4.0, -14.0 * sag_share)
-        usual_dome = Dome(
+        usual_dome = BreastSolid(
             (side_x, front_y, HANGING_Z),
             half_axes,
             42 + 56 * size_factor,
@@ -114,12 +114,12 @@ def breast_dome(person: Person, side: int) -> Dome:
         return _draw_hanging_dome(usual_dome, person.generator(74))
     half_axes = (60 * width_factor, 60 * width_factor)
     lean_mm = (side * 14 * size_factor, -24.0 * sag_share * size_factor)
-    return Dome(
+    return BreastSolid(
         (side_x, front_y, 1308.0), half_axes, 16 + 34 * size_factor, lean_mm, 2.0, 0.5 + 0.5 * point
     )
 
 
-def _draw_hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
+def _draw_hanging_dome(usual_dome: BreastSolid, rng: np.random.Generator) -> BreastSolid:
     """The shape of a breast hanging into a coil: three in ten a column with a round end, four in
     ten a dome as broad as its side of the chest, others pears and cones, half of these and of the
     columns flattened by plates.
@@ -137,38 +137,40 @@ def _draw_hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
             (1.1, 0.55, 0.75), (1.4, 1.05, 1.1)
         ).tolist()
         half_axes = (
-            float(np.clip(usual_dome.half[0] * width_factor, 55, 92)),
-            float(np.clip(usual_dome.half[1] * width_factor, 55, 88)),
+            float(np.clip(usual_dome.half_size_mm[0] * width_factor, 55, 92)),
+            float(np.clip(usual_dome.half_size_mm[1] * width_factor, 55, 88)),
         )
         return replace(
             usual_dome,
-            half=half_axes,
-            length=max(0.8 * usual_dome.length, half_axes[0] * length_factor),
-            point=point,
-            flare=abs(flare),
+            half_size_mm=half_axes,
+            length_mm=max(0.8 * usual_dome.length_mm, half_axes[0] * length_factor),
+            tip_power=point,
+            base_flare=abs(flare),
         )
     if kind_dice < 0.3:
-        usual_dome = replace(usual_dome, power=blunt_power, point=1.0)
+        usual_dome = replace(usual_dome, taper_power=blunt_power, tip_power=1.0)
         slenderness = slenderness * 0.92
         flare = abs(flare) + 0.1
     if plates_dice >= 0.5:
         flattening = 1.0
     half_axes = (
-        usual_dome.half[0] * (slenderness * flattening),
-        usual_dome.half[1] * 1.12 / flattening**0.4,
+        usual_dome.half_size_mm[0] * (slenderness * flattening),
+        usual_dome.half_size_mm[1] * 1.12 / flattening**0.4,
     )
     return replace(
         usual_dome,
-        half=half_axes,
-        length=max(usual_dome.length, min(usual_dome.length / slenderness**0.8, LONGEST_BREAST_MM)),
-        flare=flare,
+        half_size_mm=half_axes,
+        length_mm=max(
+            usual_dome.length_mm, min(usual_dome.length_mm / slenderness**0.8, LONGEST_BREAST_MM)
+        ),
+        base_flare=flare,
     )
 
 
 def paint_breast_contour(person: Person, muscle: Loft) -> Paints:
     """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`;
     `muscle` is the trunk under its fat."""
-    if of_a_kind(person):
+    if has_shaped_breasts(person):
         yield from _paint_individual_breasts(person, muscle)
         return
     for side in (1, -1):
@@ -181,7 +183,7 @@ def _paint_individual_breasts(person: Person, muscle: Loft) -> Paints:
     """Skin, fat, gland, pectoral muscles and axillae of a woman with breasts `of_a_kind`."""
     for side in (1, -1):
         dome = breast_shape(person, side)
-        yield paint(dome.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN)
+        yield paint(dome.shrink(-bust(person).skin_mm), "skin", Layer.SKIN)
         yield paint(dome, "fat", Layer.FAT)
     pectoral_front = draw_pectoral_front(person, muscle)
     yield from paint_pectoral_muscles(pectoral_front)
@@ -189,37 +191,41 @@ def _paint_individual_breasts(person: Person, muscle: Loft) -> Paints:
     yield from gland.paint_glands(person, pectoral_front)
 
 
-def gland_ellipsoid(dome: Dome) -> Ellipsoid:
+def gland_ellipsoid(dome: BreastSolid) -> Ellipsoid:
     """The region of the gland of a breast."""
-    semi_axes = (0.5 * dome.half[0], 0.36 * dome.length, 0.5 * dome.half[1])
-    return Ellipsoid(dome.within_mm(0.5), semi_axes)
+    semi_axes = (0.5 * dome.half_size_mm[0], 0.36 * dome.length_mm, 0.5 * dome.half_size_mm[1])
+    return Ellipsoid(dome.point_at_shares(0.5), semi_axes)
 
 
 def paint_breast_structure(person: Person, rng: np.random.Generator) -> Paints:
     """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around
     it; an implant if there is one."""
-    if of_a_kind(person):
+    if has_shaped_breasts(person):
         yield from _paint_individual_structure(person)
         return
     density = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
     fineness, fraying = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
     # a fatty breast has few strands
-    sheet_level = 0.03 + 0.16 * density if person.prone else 0.07 + 0.12 * density
+    sheet_level = 0.03 + 0.16 * density if person.is_prone else 0.07 + 0.12 * density
     for side in (1, -1):
         dome = breast_dome(person, side)
         strand_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         strands = GlandStrands(
-            dome.shrunk(3.0), sheet_level, 0.2 + 1.9 * density, strand_phase, fineness, fraying
+            dome.shrink(3.0), sheet_level, 0.2 + 1.9 * density, strand_phase, fineness, fraying
         )
         yield paint(gland_ellipsoid(dome), "fat", Layer.SEAM, replaced_tissues="gland")
         yield paint(strands, "gland", Layer.CAVITY, replaced_tissues="fat")
         yield from _paint_nipple(dome)
         yield from _paint_veins(dome, rng)
-        if "natural breasts" in person.missing and person.age > 20:
-            semi_axes = (0.72 * dome.half[0], 0.42 * dome.length, 0.72 * dome.half[1])
-            implant = Ellipsoid(dome.within_mm(0.3), semi_axes)
+        if "natural breasts" in person.missing_parts and person.age > 20:
+            semi_axes = (
+                0.72 * dome.half_size_mm[0],
+                0.42 * dome.length_mm,
+                0.72 * dome.half_size_mm[1],
+            )
+            implant = Ellipsoid(dome.point_at_shares(0.3), semi_axes)
             yield paint(implant, "tendon", Layer.ORGAN, replaced_tissues=("fat", "gland"))
-            yield paint(implant.shrunk(1.2), "silicone", Layer.ORGAN, replaced_tissues="tendon")
+            yield paint(implant.shrink(1.2), "silicone", Layer.ORGAN, replaced_tissues="tendon")
 
 
 def _paint_individual_structure(person: Person) -> Paints:
@@ -231,23 +237,23 @@ def _paint_individual_structure(person: Person) -> Paints:
         yield from _paint_veins(dome, person.generator(7327 + (side > 0)))
 
 
-def _paint_nipple(dome: Dome) -> Paints:
+def _paint_nipple(dome: BreastSolid) -> Paints:
     """A nipple protruding by 6 mm; the skin around it is twice as thick, and ducts converge behind
     it."""
-    x, y, z = dome.tip
+    x, y, z = dome.nipple
     areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & dome
-    ducts = tube([(x, y, z), dome.within_mm(0.72)], [3.0, 6.0]) & dome
+    ducts = tube([(x, y, z), dome.point_at_shares(0.72)], [3.0, 6.0]) & dome
     yield paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN)
     yield paint(areola, "skin", Layer.CAVITY, replaced_tissues="fat")
     yield paint(ducts, "gland", Layer.CAVITY, replaced_tissues="fat")
 
 
-def _paint_veins(dome: Dome, rng: np.random.Generator) -> Paints:
+def _paint_veins(dome: BreastSolid, rng: np.random.Generator) -> Paints:
     """Four vessels between skin and gland, from the base towards the nipple."""
     vein_course = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
     for base_angle in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
         vein_points = [
-            dome.around_mm(length_share, radius_share, base_angle + bend_angle)
+            dome.point_around_axis(length_share, radius_share, base_angle + bend_angle)
             for length_share, radius_share, bend_angle in vein_course
         ]
         yield paint(

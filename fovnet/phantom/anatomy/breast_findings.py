@@ -47,9 +47,9 @@ class EnhancingSegment(Filling):
         low_corner, high_corner = self.region.box
         return np.array([(low_corner[0], self.region.base[1] + 10.0, low_corner[2]), high_corner])
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the clumps in the segment."""
-        u, t, w = self.region.within(x, y, z)
+        u, t, w = self.region.to_shares(x, y, z)
         wave_sum = sum(wave_value(x, y, z, wave) for wave in self.waves)
         angle_off_direction = np.angle(np.exp(1j * (np.arctan2(w, u) - self.direction))).astype(
             np.float32
@@ -74,7 +74,7 @@ def paint_breast_findings(person: Person) -> Paints:
         "segment": _paint_enhancing_segment,
         "clip": _paint_clips,
     }
-    share_by_name = HANGING_SHARES if person.prone else LYING_SHARES
+    share_by_name = HANGING_SHARES if person.is_prone else LYING_SHARES
     for finding_name, finding_share in share_by_name.items():
         breast = breast_shape(person, int(rng.choice([-1, 1])))
         has_finding = rng.random() < finding_share
@@ -88,11 +88,11 @@ def _draw_point(breast: BreastShape, margin_mm: float, rng: np.random.Generator)
     length_share = rng.uniform(0.15, 0.8)
     width_share, height_share = (
         rng.uniform(-0.75, 0.75)
-        * max(half_axis * min(breast.radius(length_share), plate_share) - margin_mm, 0.0)
+        * max(half_axis * min(breast.radius_share(length_share), plate_share) - margin_mm, 0.0)
         / half_axis
-        for half_axis, plate_share in zip(breast.half, breast.plates, strict=True)
+        for half_axis, plate_share in zip(breast.half_size_mm, breast.plate_shares, strict=True)
     )
-    return breast.within_mm(length_share, width_share, height_share)
+    return breast.point_at_shares(length_share, width_share, height_share)
 
 
 def _paint_masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
@@ -100,9 +100,9 @@ def _paint_masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
     to fourteen spicules each."""
     half_width_mm, half_height_mm = (
         first_size_mm * min(1.0, plate_share)
-        for first_size_mm, plate_share in zip(breast.half, breast.plates, strict=True)
+        for first_size_mm, plate_share in zip(breast.half_size_mm, breast.plate_shares, strict=True)
     )
-    largest_mm = 0.9 * min(half_width_mm, half_height_mm, breast.length / 2)
+    largest_mm = 0.9 * min(half_width_mm, half_height_mm, breast.length_mm / 2)
     first_size_mm = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), largest_mm)
     for mass_index in range(1 + rng.choice(3, p=[0.7, 0.2, 0.1])):
         size_mm = first_size_mm if mass_index == 0 else first_size_mm * rng.uniform(0.25, 0.6)
@@ -121,7 +121,7 @@ def _paint_masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
             )
             yield paint_detail(spicule, "tumour", replaced_tissues=BREAST_TISSUES)
         if size_mm > 9 and rng.random() < 0.3:
-            necrosis = draw_lobed(ellipsoid.shrunk(0.35 * size_mm), rng)
+            necrosis = draw_lobed(ellipsoid.shrink(0.35 * size_mm), rng)
             yield paint_detail(necrosis, "fluid of a lesion", replaced_tissues="tumour")
 
 

@@ -19,7 +19,7 @@ from fovnet.phantom.anatomy.layers import (
     paint_details,
     paint_limb,
 )
-from fovnet.phantom.geometry.solids import Ellipsoid, Side, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, tube
 from fovnet.phantom.person.traits import Person
 
 FACIAL_FAT = "intermuscular fat"
@@ -56,12 +56,12 @@ TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
 def paint_face_muscles(person: Person) -> Paints:
     """Muscles of face and throat in fat; thicker in muscular people."""
     yield paint(
-        Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2),
+        Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), squareness=0.2),
         FACIAL_FAT,
         Layer.SEAM,
         replaced_tissues="muscle",
     )
-    yield from _paint_lateral_face_muscles(1 + 0.5 * (person.brawn - 1))
+    yield from _paint_lateral_face_muscles(1 + 0.5 * (person.muscle_factor - 1))
     # constrictors of the pharynx
     pharyngeal_constrictors = tube(
         [(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0]
@@ -99,11 +99,11 @@ def paint_nose() -> Paints:
     nostril = tube([(6, 100, 1597), (6, 88, 1606)], [2.6, 4.0])
     solids = (bridge, columella, ala, ala.mirror())
     yield from paint_all(solids, "skin", Layer.SKIN)
-    yield from paint_all((solid.shrunk(2.0) for solid in solids), "cartilage", Layer.FAT)
+    yield from paint_all((solid.shrink(2.0) for solid in solids), "cartilage", Layer.FAT)
     yield from paint_details((nostril, nostril.mirror()), "gas")
     lips = [Ellipsoid((0.0, 90.5, z), (25.0, 5.5, 6.0)) for z in (1558.0, 1570.0)]
     yield from paint_all(lips, "skin", Layer.SKIN)
-    yield from paint_all((lip.shrunk(1.8) for lip in lips), "muscle", Layer.SEAM)
+    yield from paint_all((lip.shrink(1.8) for lip in lips), "muscle", Layer.SEAM)
 
 
 def paint_nape(person: Person) -> Paints:
@@ -119,7 +119,7 @@ def paint_nape(person: Person) -> Paints:
 @on_both_sides
 def _paint_half_nape_bulge(person: Person) -> Paints:
     """One half of the bulge of a strong neck; nothing in a slender one."""
-    bulge_mm = person.generator(593).uniform(-10, 24) * person.brawn
+    bulge_mm = person.generator(593).uniform(-10, 24) * person.muscle_factor
     fat_mm = 2.5 + 0.3 * person.fat_mm
     if bulge_mm <= 0:
         return
@@ -127,8 +127,8 @@ def _paint_half_nape_bulge(person: Person) -> Paints:
         (13.0, -46.0, 1488.0), (39.0 + 0.3 * bulge_mm, 19.0 + bulge_mm, 74.0), (4.0, 0.0, -5.0)
     )
     yield from paint_limb(bulge, fat_mm)
-    yield paint(bulge.shrunk(7.0), FACIAL_FAT, Layer.SEAM, replaced_tissues="muscle")
-    yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, replaced_tissues=FACIAL_FAT)
+    yield paint(bulge.shrink(7.0), FACIAL_FAT, Layer.SEAM, replaced_tissues="muscle")
+    yield paint(bulge.shrink(8.5), "muscle", Layer.SEAM, replaced_tissues=FACIAL_FAT)
 
 
 @on_both_sides
@@ -146,7 +146,7 @@ def paint_conchae_and_ethmoid_cells() -> Paints:
     for y in (34.0, 45.0, 56.0, 66.0):
         ethmoid_cell = Ellipsoid((8.5, y, 1634.0), (5.0, 4.8, 8.0))
         replaced_tissues = ("cortical bone", "red marrow", "muscle", "gas")
-        yield paint_detail(ethmoid_cell.shrunk(-1.3), "mucosa", replaced_tissues=replaced_tissues)
+        yield paint_detail(ethmoid_cell.shrink(-1.3), "mucosa", replaced_tissues=replaced_tissues)
         yield paint_detail(ethmoid_cell, "gas", replaced_tissues="mucosa")
 
 
@@ -158,7 +158,7 @@ def paint_below_middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paint
     In the temporal bone the otic capsule and the mastoid cells are dark, and in some people most of
     the pyramid.
     """
-    brain_and_bone = hull.shrunk(-5.0)
+    brain_and_bone = hull.shrink(-5.0)
     cleft_size, marrow_size = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
     petrous_pyramid = Ellipsoid(
         (32.0, 2.0, 1609.0),
@@ -172,7 +172,7 @@ def paint_below_middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paint
         replaced_tissues="cortical bone",
     )
     yield paint(Ellipsoid((40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
-    infratemporal_fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side(
+    infratemporal_fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & HalfSpace(
         (0.0, -1.0, 0.0), -2.0
     )
     yield paint(

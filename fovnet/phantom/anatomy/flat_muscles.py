@@ -72,11 +72,11 @@ def draw_wall_gaps(person: Person) -> WallGaps:
 def paint_wall_gaps(person: Person) -> Paints:
     """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty
     for a person with a closed wall."""
-    if not person.open_wall:
+    if not person.has_open_wall:
         return
     gaps = draw_wall_gaps(person)
     trunk = muscular_trunk(person)
-    inner_space = abdominal_cavity_solid(person).shrunk(-gaps.sheet_mm)
+    inner_space = abdominal_cavity_solid(person).shrink(-gaps.sheet_mm)
     lateral_gap = _anterior_gap_solid(trunk, gaps.rectus_edge, gaps.between_mm / 2)
     hind_gap = _posterior_gap_solid(trunk, gaps.hind_y)
     front_gaps = (
@@ -105,12 +105,12 @@ def _posterior_gap_solid(trunk: Loft, hind_y: float) -> Loft:
         gap_rows.append(
             (z, inner_x + 34.0, -140.0, 34.0 if depth_share else 0.0, end_y + 140.0, 20.0)
         )
-    return Loft(tuple(gap_rows), square=1.0)
+    return Loft(tuple(gap_rows), squareness=1.0)
 
 
 def _half_width_mm(trunk: Loft, z: float) -> float:
     """Half of the width of the trunk at a height, mm."""
-    return float(trunk.below(z)[2])
+    return float(trunk.columns_below(z)[2])
 
 
 def _anterior_gap_solid(trunk: Loft, width_share: float, half_gap_mm: float) -> Loft:
@@ -131,4 +131,4 @@ def _anterior_gap_solid(trunk: Loft, width_share: float, half_gap_mm: float) -> 
                 110.0,
             )
         )
-    return Loft(tuple(gap_rows), square=1.0)
+    return Loft(tuple(gap_rows), squareness=1.0)

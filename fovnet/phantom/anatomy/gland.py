@@ -68,7 +68,7 @@ class GlandShape(Filling):
 
     def field(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """How likely a point is gland; smooth, and lowest next to skin and muscle."""
-        u, t, w = self.region.within(x, y, z)
+        u, t, w = self.region.to_shares(x, y, z)
         depth_share = np.clip(1 - t, 0, 1)
         axis_distance = np.sqrt(
             np.square(u - self.base_offset[0] * depth_share)
@@ -101,20 +101,20 @@ class GlandShape(Filling):
         another level (`winding`)."""
         convergence = np.float32(0.75) / np.maximum(np.float32(1.25) - t, np.float32(0.3))
         wave_number = np.float32(2 * np.pi / self.streaks_mm)
-        length_angle = wave_number / 3 * self.region.length * t
-        width_angle = wave_number * self.region.half[0] * u * convergence + winding
+        length_angle = wave_number / 3 * self.region.length_mm * t
+        width_angle = wave_number * self.region.half_size_mm[0] * u * convergence + winding
         height_angle = (
-            wave_number * self.region.half[1] * w * convergence - np.float32(0.8) * winding
+            wave_number * self.region.half_size_mm[1] * w * convergence - np.float32(0.8) * winding
         )
         return np.asarray(
             np.sin(width_angle + np.sin(length_angle))
             + np.sin(height_angle + np.float32(0.5) * width_angle - length_angle)
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) where `field` reaches the threshold within the
         region."""
-        return (self.field(x, y, z) >= self.threshold) & self.region.inside(x, y, z)
+        return (self.field(x, y, z) >= self.threshold) & self.region.contains(x, y, z)
 
     def fill_share(self, share: float) -> GlandShape:
         """The gland with the `threshold` at which it fills that share of the breast in
@@ -130,7 +130,7 @@ class GlandShape(Filling):
             indexing="ij",
         )
         x, y, z = (coordinates.ravel().astype(np.float32) for coordinates in lattice_points)
-        is_in_breast = self.region.inside(x, y, z) & (y > self.chest.front_mm(x, z))
+        is_in_breast = self.region.contains(x, y, z) & (y > self.chest.front_mm(x, z))
         levels = self.field(x[is_in_breast], y[is_in_breast], z[is_in_breast])
         return replace(self, threshold=float(np.quantile(levels, 1 - share)))
 
@@ -179,9 +179,9 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
         cone_width = 0.6 * cone_width
     fat_begins += (1 - fat_begins) * 0.8 * bust_shape.gland_share
     unfilled_gland = GlandShape(
-        breast.shrunk(1.0),
+        breast.shrink(1.0),
         pectoral_front,
-        bust_shape.behind_mm,
+        bust_shape.fat_behind_mm,
         (cone_weight, patch_weight / 2, lobule_weight, streak_weight / 2),
         (side * lateral_share, height_share),
         cone_width,
@@ -209,9 +209,9 @@ def paint_gland_strands(person: Person, side: int) -> Paints:
             length_share = first_share + strand_share * (last_share - first_share)
             bent_angle = angle + 0.5 * rng.normal() * strand_share
             strand_points.append(
-                breast.around_mm(
+                breast.point_around_axis(
                     length_share,
-                    (0.06 + reach * strand_share) * breast.radius(length_share),
+                    (0.06 + reach * strand_share) * breast.radius_share(length_share),
                     bent_angle,
                 )
             )

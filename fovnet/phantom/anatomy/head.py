@@ -26,7 +26,7 @@ from fovnet.phantom.anatomy.layers import (
     paint_skin_fat_muscle,
 )
 from fovnet.phantom.anatomy.trunk import spine_y
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Point, tube
 from fovnet.phantom.person.traits import Person
 
 # z, half width, front, back of the scalp's surface
@@ -97,14 +97,14 @@ def _paint_scalp_and_face(with_small_parts: bool) -> Paints:
         outline_rows.append(
             (z, 0.0, middle_y, half_width_mm, front_mm - middle_y, front_mm - middle_y)
         )
-    skin = Loft(tuple(outline_rows), square=0.22)
+    skin = Loft(tuple(outline_rows), squareness=0.22)
     yield from paint_skin_fat_muscle(skin, 2.0, 5.5)
     if with_small_parts:
         yield from face.paint_nose()
     else:
         nose = tube([(0, 88, 1646), (0, 108, 1616), (0, 98, 1598)], [8, 12, 11])
         yield paint(nose, "skin", Layer.SKIN)
-        yield paint(nose.shrunk(2.0), "cartilage", Layer.FAT)
+        yield paint(nose.shrink(2.0), "cartilage", Layer.FAT)
     yield from _paint_side_of_face()
 
 
@@ -122,7 +122,7 @@ def _paint_side_of_face() -> Paints:
     )
     temporalis = Ellipsoid((69.0, 18.0, 1645.0), (4.5, 26.0, 28.0))
     yield paint(ear, "skin", Layer.SKIN)
-    yield paint(ear.shrunk(1.8), "cartilage", Layer.FAT)
+    yield paint(ear.shrink(1.8), "cartilage", Layer.FAT)
     yield paint(cheek, "fat", Layer.SEAM, replaced_tissues="muscle")
     yield paint(masseter, "muscle", Layer.SEAM)
     yield paint(parotid, "gland", Layer.SEAM, replaced_tissues="muscle")
@@ -138,7 +138,7 @@ def _paint_skull_and_brain(person: Person, with_small_parts: bool) -> Paints:
     within."""
     thickness_mm = person.generator(54).uniform(4.6, 7.2)
     vault = Vault(VAULT_HALF_AXES_MM)
-    inner_skull = Vault(VAULT_HALF_AXES_MM).shrunk(thickness_mm)
+    inner_skull = Vault(VAULT_HALF_AXES_MM).shrink(thickness_mm)
     # hardly any diploe at the temples
     diploe_limit = Vault(
         (
@@ -150,15 +150,15 @@ def _paint_skull_and_brain(person: Person, with_small_parts: bool) -> Paints:
     yield from paint_bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
     yield paint(diploe_limit, "cortical bone", Layer.MARROW)
     skull_base_solid = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
-    is_behind = Side((0.0, -1.0, 0.0), 12.0)
+    is_behind = HalfSpace((0.0, -1.0, 0.0), 12.0)
     clivus = Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0))
     yield paint(skull_base_solid & is_behind, "cortical bone", Layer.MARROW)
-    yield paint(skull_base_solid.shrunk(3.0) & is_behind, "red marrow", Layer.MARROW)
+    yield paint(skull_base_solid.shrink(3.0) & is_behind, "red marrow", Layer.MARROW)
     yield paint_detail(clivus, "red marrow")
     yield from _paint_temporal_bone()
     if with_small_parts:
         hull = Hemispheres(
-            inner_skull.shrunk(draw_brain_traits(person).csf_over_gyri_mm),
+            inner_skull.shrink(draw_brain_traits(person).csf_over_gyri_mm),
             skull_base=draw_skull_base(person),
         )
         yield from face.paint_below_middle_cranial_fossa(person, hull)
@@ -174,7 +174,7 @@ def _paint_temporal_bone() -> Paints:
     petrous_bone = tube([(54, -18, 1616), (18, 4, 1618)], [12.0, 8.0])
     sphenoid_wing = Ellipsoid((38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0))
     yield paint(mastoid, "cortical bone", Layer.MARROW)
-    yield paint_detail(mastoid.shrunk(6.0), "gas")
+    yield paint_detail(mastoid.shrink(6.0), "gas")
     yield paint(petrous_bone, "cortical bone", Layer.MARROW)
     yield paint(sphenoid_wing, "red marrow", Layer.MARROW, replaced_tissues="cortical bone")
 
@@ -187,7 +187,7 @@ def _paint_orbit() -> Paints:
     lens = Ellipsoid((32.0, 83.0, 1637.0), (4.5, 2.4, 4.5))
     optic_nerve = tube([(31, 66, 1637), (19, 42, 1637)], 2.4)
     replaced_tissues = ("muscle", "cortical bone", "red marrow", "mixed marrow")
-    yield paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, replaced_tissues="muscle")
+    yield paint(orbit.shrink(-2.0), "cortical bone", Layer.BONE, replaced_tissues="muscle")
     yield paint_detail(orbit, "fat", replaced_tissues=replaced_tissues)
     for muscle_offset_x, muscle_offset_z in ((9, 0), (-9, 0), (0, 9), (0, -9)):
         muscle = tube(
@@ -195,7 +195,7 @@ def _paint_orbit() -> Paints:
         )
         yield paint_detail(muscle, "muscle")
     yield paint_detail(optic_nerve, "white matter")
-    yield paint_detail(globe.shrunk(-1.2), "muscle")
+    yield paint_detail(globe.shrink(-1.2), "muscle")
     yield paint_detail(globe, "vitreous")
     yield paint_detail(lens, "cartilage")
 
@@ -206,7 +206,7 @@ def _paint_airways(person: Person) -> Paints:
     nose, septum = (
         Ellipsoid((0.0, 60.0, 1612.0), (half_width_mm, 36.0, 21.0)) for half_width_mm in (16.0, 1.6)
     )
-    yield paint_detail(nose.shrunk(-2.5), "mucosa")
+    yield paint_detail(nose.shrink(-2.5), "mucosa")
     yield paint_detail(nose, "gas")
     yield paint_detail(septum, "cartilage")
     for side in (1, -1):
@@ -218,20 +218,20 @@ def _paint_airways(person: Person) -> Paints:
         maxillary_sinus = Ellipsoid(
             (side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0)
         )
-        yield paint_detail(maxillary_sinus.shrunk(-2.2), "cortical bone")
-        yield paint_detail(maxillary_sinus.shrunk(-0.8), "mucosa")
+        yield paint_detail(maxillary_sinus.shrink(-2.2), "cortical bone")
+        yield paint_detail(maxillary_sinus.shrink(-0.8), "mucosa")
         semi_axes = (9 * rng.uniform(0.5, 1.3), 5.0, 11 * rng.uniform(0.5, 1.2))
         yield from paint_details(
             (maxillary_sinus, Ellipsoid((side * 12.0, 82.0, 1666.0), semi_axes)), "gas"
         )
     sphenoid_sinus = Ellipsoid((0.0, 24.0, 1620.0), (13.0, 11.0, 8.0))
-    yield paint_detail(sphenoid_sinus.shrunk(-1.8), "cortical bone")
+    yield paint_detail(sphenoid_sinus.shrink(-1.8), "cortical bone")
     yield paint_detail(sphenoid_sinus, "gas")
     pharynx = tube(
         [(0, 26, 1606), (0, 14, 1590), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515), (0, 22, 1500)],
         [9.0, 9.0, 6.5, 8.0, 6.5, 7.5],
     )
-    yield paint_detail(pharynx.shrunk(-3.0), "mucosa")
+    yield paint_detail(pharynx.shrink(-3.0), "mucosa")
     yield paint_detail(pharynx, "gas")
 
 
@@ -256,7 +256,7 @@ def _paint_mouth(with_small_parts: bool) -> Paints:
         ]
         yield paint(tube(teeth_points, 4.2), "cortical bone", Layer.MARROW)
     yield from paint_bone(Ellipsoid((0.0, 54.0, 1583.0), (30.0, 34.0, 5.0)), 1.6)
-    yield paint(face.TONGUE.shrunk(-1.5), "mucosa", Layer.CAVITY)
+    yield paint(face.TONGUE.shrink(-1.5), "mucosa", Layer.CAVITY)
     yield paint(face.TONGUE, "muscle", Layer.ORGAN)
     yield paint(Ellipsoid((0.0, 40.0, 1536.0), (13.0, 26.0, 7.0)), "fat", Layer.ORGAN)
     glands = (Ellipsoid((x, 30.0, 1532.0), (9.0, 16.0, 11.0)) for x in (32.0, -32.0))
@@ -266,9 +266,9 @@ def _paint_mouth(with_small_parts: bool) -> Paints:
 def _paint_neck_muscles(person: Person) -> Paints:
     """Muscles in layers around the cervical spine, from the trapezius inwards, separated by fat."""
     rng = person.generator(55)
-    brawn_factor = 1 + 0.7 * (person.brawn - 1)
+    brawn_factor = 1 + 0.7 * (person.muscle_factor - 1)
     lean_deg = float(np.degrees(np.arctan2(spine_y(1480.0) - spine_y(1560.0), 80.0)))
-    fat_space = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2)
+    fat_space = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), squareness=0.2)
     yield paint_fat_plane(fat_space)
     for side in (1, -1):
         for (x, y), (half_width, half_depth), turn_deg in NAPE_MUSCLES:
@@ -300,7 +300,7 @@ def _paint_lateral_neck() -> Paints:
         [(54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440)], [8, 10, 9, 6], step_mm=25
     )
     yield paint(
-        sternocleidomastoid.shrunk(-2.0),
+        sternocleidomastoid.shrink(-2.0),
         "intermuscular fat",
         Layer.SEAM,
         replaced_tissues=muscle_tissues,

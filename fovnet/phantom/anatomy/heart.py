@@ -17,7 +17,7 @@ from fovnet.phantom.anatomy.layers import (
     paint_details,
 )
 from fovnet.phantom.anatomy.thorax import heart_chamber, plain_ventricles
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Point, Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
 
@@ -72,7 +72,9 @@ def _point_in_ventricle(
 ) -> Point:
     """A point in the ventricle's own axes, in shares of its semi-axes: towards the base, the right
     ventricle, and up."""
-    offset_mm = ellipsoid.axes @ (np.asarray(ellipsoid.semi) * (base_share, right_share, up_share))
+    offset_mm = ellipsoid.axes @ (
+        np.asarray(ellipsoid.half_axes_mm) * (base_share, right_share, up_share)
+    )
     return tuple((ellipsoid.centre + offset_mm).tolist())
 
 
@@ -104,7 +106,7 @@ class HeartShape:
     @property
     def growth(self) -> float:
         """The size of the heart relative to the written one."""
-        return self.outer_wall.semi[1] / USUAL_SEMI_AXES_MM[1]
+        return self.outer_wall.half_axes_mm[1] / USUAL_SEMI_AXES_MM[1]
 
 
 BASE_SHARE = 0.8
@@ -119,19 +121,19 @@ def bullet_solid(ellipsoid: Ellipsoid, left_ventricle: Ellipsoid, beyond_mm: flo
     A ventricle is widest in its basal third; if it narrowed there, it would be surrounded by fat
     and atria where it really touches the lung.
     """
-    semi_a, semi_b, semi_c = ellipsoid.semi
+    semi_a, semi_b, semi_c = ellipsoid.half_axes_mm
     bullet = replace(
         ellipsoid,
         centre=_point_in_ventricle(ellipsoid, 0.22, 0.0, 0.0),
-        semi=(1.22 * semi_a, semi_b, semi_c),
+        half_axes_mm=(1.22 * semi_a, semi_b, semi_c),
     )
     base_direction = left_ventricle.axes[:, 0]
     end_mm = (
         float(base_direction @ np.asarray(left_ventricle.centre))
-        + BASE_SHARE * left_ventricle.semi[0]
+        + BASE_SHARE * left_ventricle.half_axes_mm[0]
         + beyond_mm
     )
-    return bullet & Side(tuple(base_direction.tolist()), end_mm)
+    return bullet & HalfSpace(tuple(base_direction.tolist()), end_mm)
 
 
 USUAL_SEMI_AXES_MM = (45.0, 32.0, 33.0)  # of the left ventricle in `thorax`
@@ -158,18 +160,22 @@ def draw_heart_shape(person: Person) -> HeartShape:
     left_ventricle = plain_ventricles(person)[0]
     heart_kind = rng.choice(list(HEART_KINDS), p=[share for share, *_ in HEART_KINDS.values()])
     _, size_range, wall_range = HEART_KINDS[heart_kind]
-    semi_axes = left_ventricle.semi * (rng.uniform(*size_range) * rng.uniform(0.96, 1.04, 3))
+    semi_axes = left_ventricle.half_axes_mm * (
+        rng.uniform(*size_range) * rng.uniform(0.96, 1.04, 3)
+    )
     # more horizontal above a large belly
     usual_turn_deg = (0, 0, 0.25 * (person.fat_mm - 14))
     roll_deg, rise_deg, swing_deg = rng.normal(0, 1, 3) * (7, 5, 5) + usual_turn_deg
     turn_deg = np.add(left_ventricle.turn_deg, (roll_deg, rise_deg, -np.clip(swing_deg, -12, 12)))
-    outer_wall = replace(left_ventricle, semi=tuple(semi_axes), turn_deg=tuple(turn_deg.tolist()))
+    outer_wall = replace(
+        left_ventricle, half_axes_mm=tuple(semi_axes), turn_deg=tuple(turn_deg.tolist())
+    )
     wall_mm = rng.uniform(*wall_range)
     septum_mm = 0.3 * wall_mm if heart_kind == "septum" else rng.uniform(-0.1, 0.2) * wall_mm
     septum_shift = septum_mm / semi_axes[1]
     cavity = replace(
         outer_wall, centre=_point_in_ventricle(outer_wall, 0.0, -septum_shift, 0.0)
-    ).shrunk(wall_mm)
+    ).shrink(wall_mm)
     return HeartShape(outer_wall, cavity, rng.uniform(0.85, 1.25))
 
 
@@ -181,14 +187,16 @@ def _paint_left_ventricle(person: Person, heart: HeartShape) -> Paints:
     cavity = heart.cavity
     yield paint(bullet_solid(left_ventricle, left_ventricle), "myocardium", Layer.VESSEL)
     yield paint(bullet_solid(cavity, left_ventricle, 1.0), "arterial blood", Layer.VESSEL)
-    semi_axes = (14.0, 0.55 * left_ventricle.semi[1], 0.55 * left_ventricle.semi[2])
+    semi_axes = (14.0, 0.55 * left_ventricle.half_axes_mm[1], 0.55 * left_ventricle.half_axes_mm[2])
     base_space = Ellipsoid(
         _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0), semi_axes, left_ventricle.turn_deg
     )
     yield paint(base_space, "arterial blood", Layer.VESSEL)
-    smooth_end_mm = 0.6 * left_ventricle.semi[0]  # the inner wall is smooth in its basal third
+    smooth_end_mm = (
+        0.6 * left_ventricle.half_axes_mm[0]
+    )  # the inner wall is smooth in its basal third
     trabecular_shell = bullet_solid(cavity, left_ventricle, -smooth_end_mm) - bullet_solid(
-        cavity.shrunk(4.0), left_ventricle, -smooth_end_mm
+        cavity.shrink(4.0), left_ventricle, -smooth_end_mm
     )
     trabecular_ridges = Sheets(
         trabecular_shell, (26.0, 11.0, 11.0), 0.35, (rng.uniform(0, 6), rng.uniform(0, 6), 1.0)
@@ -253,7 +261,7 @@ def right_cavity_solid(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
         _point_in_ventricle(left_ventricle, 0.14, 0.9, -0.18),
         semi_axes,
         left_ventricle.turn_deg,
-        square=0.1,
+        squareness=0.1,
     )
     for plane_normal, away_mm in (
         ((0.0, 0.2, -0.98), 32.0),
@@ -267,7 +275,7 @@ def right_cavity_solid(heart: HeartShape, beyond_mm: float = 0.0) -> Solid:
             + growth_factor * away_mm
             + beyond_mm
         )
-        cavity = cavity & Side(tuple(turned_normal.tolist()), end_mm)
+        cavity = cavity & HalfSpace(tuple(turned_normal.tolist()), end_mm)
     return cavity
 
 
@@ -276,7 +284,7 @@ def _paint_right_ventricle(person: Person, heart: HeartShape) -> Paints:
     the outflow tract to the pulmonary trunk."""
     plain_ventricle = plain_ventricles(person)[1]
     cavity = right_cavity_solid(heart)
-    plain_rest = plain_ventricle.shrunk(-3.5) - cavity
+    plain_rest = plain_ventricle.shrink(-3.5) - cavity
     replaced_tissues = ("myocardium", "visceral fat", "lung", "liver")
     yield paint(
         plain_rest, "visceral fat", Layer.VESSEL, replaced_tissues=("venous blood", "myocardium")
@@ -304,7 +312,7 @@ def _paint_right_ventricle(person: Person, heart: HeartShape) -> Paints:
         (-17.0, 34.0, 1340.0),
     ]
     outflow = tube(outflow_points, [16.0, 15.0, 13.0], step_mm=12)
-    yield paint(outflow.shrunk(-2.5), "myocardium", Layer.CONTENT)
+    yield paint(outflow.shrink(-2.5), "myocardium", Layer.CONTENT)
     yield paint(outflow, "venous blood", Layer.VESSEL)
 
 
@@ -364,7 +372,7 @@ def _paint_epicardial_fat(person: Person, heart: HeartShape) -> Paints:
     replaced_tissues = ("lung", "muscle", "liver", "visceral fat", "tendon")
     for tissue, added_mm in (("tendon", 1.2), ("visceral fat", 0.0)):
         left_fat = bullet_solid(
-            _draw_left_ventricle_with_fat(person, left_ventricle, 3.0 * fat_factor).shrunk(
+            _draw_left_ventricle_with_fat(person, left_ventricle, 3.0 * fat_factor).shrink(
                 -added_mm
             ),
             left_ventricle,
@@ -392,7 +400,7 @@ def _draw_left_ventricle_with_fat(
     free_wall_mm = 0.5 + fat_mm * (
         rng.uniform(0.0, 0.33) if rng.random() < 0.8 else rng.uniform(0.33, 1.0)
     )
-    semi_a, semi_b, semi_c = left_ventricle.semi
+    semi_a, semi_b, semi_c = left_ventricle.half_axes_mm
     septal_shift_mm = (fat_mm + 0.5 - free_wall_mm) / 2
     semi_axes = (
         semi_a + free_wall_mm,
@@ -402,14 +410,14 @@ def _draw_left_ventricle_with_fat(
     return replace(
         left_ventricle,
         centre=_point_in_ventricle(left_ventricle, 0.0, septal_shift_mm / semi_b, 0.0),
-        semi=semi_axes,
+        half_axes_mm=semi_axes,
     )
 
 
 def _paint_atria(person: Person, heart: HeartShape) -> Paints:
     """The left auricle, the pulmonary veins, and the aortic root between the atria."""
     left_auricle = heart_chamber(person, (-14, -8, 28), (13, 18, 12), is_turned=False)
-    yield paint(left_auricle.shrunk(-2.0), "myocardium", Layer.CONTENT)
+    yield paint(left_auricle.shrink(-2.0), "myocardium", Layer.CONTENT)
     yield paint(left_auricle - heart.outer_wall, "arterial blood", Layer.VESSEL)
     x, y, z = heart_chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False).centre
     for side in (1, -1):
@@ -421,7 +429,7 @@ def _paint_atria(person: Person, heart: HeartShape) -> Paints:
             yield paint(tube(vein_points, [7.0, 5.0]), "arterial blood", Layer.VESSEL)
     valve_centre = heart_chamber(person, (18, 2, 11), (1, 1, 1)).centre
     aortic_root = tube([valve_centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0], step_mm=12)
-    yield paint(aortic_root.shrunk(-1.8), "myocardium", Layer.VESSEL)
+    yield paint(aortic_root.shrink(-1.8), "myocardium", Layer.VESSEL)
     yield paint(aortic_root, "arterial blood", Layer.VESSEL)
 
 

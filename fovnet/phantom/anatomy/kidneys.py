@@ -70,7 +70,7 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
             * float(np.exp(rng.normal(0, 0.05)))
             * (0.5 + 0.25 * severity if is_atrophic else 1.0)
         )
-        middle_z = dome_z - (134 if side > 0 else 122) + 0.4 * person.lowered_mm
+        middle_z = dome_z - (134 if side > 0 else 122) + 0.4 * person.diaphragm_drop_mm
         middle_z = (
             middle_z - lowering_mm - side_lowering_mm - (20 + 50 * severity if is_ptotic else 0.0)
         )
@@ -78,7 +78,7 @@ def draw_kidneys(person: Person, dome_z: float) -> tuple[Kidney, Kidney, bool]:
         if is_horseshoe:
             lateral_x = 60.0
         middle_z = min(
-            middle_z + person.organs.kidneys_mm,
+            middle_z + person.organ_heights.kidney_rise_mm,
             max(middle_z, dome_z - BELOW_DOME_MM - 55.0 * size_factor),
         )
         if is_horseshoe:
@@ -103,9 +103,9 @@ def paint_kidneys(person: Person, dome_z: float, fat_mm: float) -> Paints:
         (1, "right kidney", right_kidney),
         (-1, "left kidney", left_kidney),
     ):
-        if organ_name not in person.missing:
+        if organ_name not in person.missing_parts:
             yield from _paint_kidney(side, kidney, fat_mm, is_horseshoe)
-    if is_horseshoe and not {"right kidney", "left kidney"} & person.missing:
+    if is_horseshoe and not {"right kidney", "left kidney"} & person.missing_parts:
         isthmus_ends = [
             (side * 50.0, spine_y(kidney.z) + 16.0, kidney.z - 36.0 * kidney.size)
             for side, kidney in ((1, right_kidney), (-1, left_kidney))
@@ -136,9 +136,9 @@ def _paint_kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) 
     fat_behind = replace(
         capsule, centre=(side * (kidney.x - 2), middle_y - 0.45 * fat_mm, middle_z - 0.35 * fat_mm)
     )
-    yield paint(capsule.shrunk(-capsule_fat_mm), "visceral fat", Layer.CAVITY)
+    yield paint(capsule.shrink(-capsule_fat_mm), "visceral fat", Layer.CAVITY)
     yield paint(
-        fat_behind.shrunk(-0.7 * fat_mm),
+        fat_behind.shrink(-0.7 * fat_mm),
         "visceral fat",
         Layer.ORGAN,
         replaced_tissues=("liver", "spleen"),
@@ -163,7 +163,7 @@ def _paint_kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) 
     yield from paint_all(
         (sinus, hilum_lip), "visceral fat", Layer.VESSEL, replaced_tissues=KIDNEY_TISSUES
     )
-    yield paint(sinus.shrunk(7.0 * size_factor * kidney.sinus_width), "urine", Layer.VESSEL)
+    yield paint(sinus.shrink(7.0 * size_factor * kidney.sinus_width), "urine", Layer.VESSEL)
     # it leaves the aorta above the bifurcation however low the kidney is
     origin_z = max(middle_z, 1130.0)
     vessel_points = [

@@ -25,7 +25,7 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.anatomy.limbs import leg_ellipsoid, leg_tube
 from fovnet.phantom.geometry.bundles import Outline
-from fovnet.phantom.geometry.solids import Loft, Point, Side
+from fovnet.phantom.geometry.solids import HalfSpace, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
 
@@ -123,8 +123,8 @@ def paint_knees(person: Person) -> Paints:
 def _paint_knee_soft_tissue(person: Person, side: int) -> Paints:
     """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm
     above it muscles touch one another again."""
-    brawn_factor = 1 + 0.8 * (person.brawn - 1)
-    below_thigh = Side((0.0, 0.0, 1.0), 560.0)
+    brawn_factor = 1 + 0.8 * (person.muscle_factor - 1)
+    below_thigh = HalfSpace((0.0, 0.0, 1.0), 560.0)
     fat_sleeve = leg_ellipsoid(person, (98, 0, 482), (62, 66, 76))
     rng = person.generator(945)
     soft_tissues = ("muscle", "intermuscular fat", "fat")
@@ -157,7 +157,7 @@ def _place_leg_rows(
     person: Person, table: tuple[tuple[float, ...], ...]
 ) -> tuple[tuple[float, ...], ...]:
     """Rows (z, x, y, reaches) of a cross-section, with the leg's lateral offset."""
-    return tuple((z, x + person.turned_out_mm(z), y, *reaches) for z, x, y, *reaches in table)
+    return tuple((z, x + person.leg_offset_mm(z), y, *reaches) for z, x, y, *reaches in table)
 
 
 def _paint_femur_end(person: Person) -> Paints:
@@ -165,13 +165,13 @@ def _paint_femur_end(person: Person) -> Paints:
     on the joint surfaces."""
     ellipsoid = partial(leg_ellipsoid, person)
     yield from paint_bone(
-        Loft(_place_leg_rows(person, FEMUR_OUTLINE), square=0.35), 1.5, "yellow marrow"
+        Loft(_place_leg_rows(person, FEMUR_OUTLINE), squareness=0.35), 1.5, "yellow marrow"
     )
     cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
     # the lateral lip of the groove is the higher one
     for offset_x, front_mm in ((-17, 20.0), (17, 24.0)):
         trochlear_lip = ellipsoid((98 + offset_x, front_mm - 18, 512), (18, 17, 18))
-        yield paint(trochlear_lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
+        yield paint(trochlear_lip.shrink(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
         yield from paint_bone(trochlear_lip, 1.3, "yellow marrow")
     shafts = (
         leg_tube(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
@@ -179,7 +179,7 @@ def _paint_femur_end(person: Person) -> Paints:
     )
     yield from paint_all(shafts, "yellow marrow", Layer.MARROW, replaced_tissues="cortical bone")
     notch = ellipsoid((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
-    yield paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, replaced_tissues="yellow marrow")
+    yield paint(notch.shrink(-1.4), "cortical bone", Layer.MARROW, replaced_tissues="yellow marrow")
     yield paint_detail(
         notch, "fat", replaced_tissues=("cortical bone", "yellow marrow", "cartilage")
     )
@@ -205,7 +205,7 @@ def _paint_signs_of_age(person: Person, side: int) -> Paints:
     sign_dice = rng.random(2)
     patch_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
     oedema_mm = rng.uniform(4, 13)
-    red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
+    red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.is_female, 0.0, 0.9))
     if sign_dice[0] < red_marrow_share:
         metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
         patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, patch_phase)

@@ -142,7 +142,7 @@ def on_both_sides(paint_right: Callable[P, Paints]) -> Callable[P, Paints]:
 
 def factor_of_women(person: Person, factor: float) -> float:
     """That factor for a woman, 1 for a man: the anatomy is written for a man."""
-    if person.female:
+    if person.is_female:
         return factor
     return 1.0
 
@@ -164,15 +164,15 @@ def growth_plate_tissue(person: Person) -> str:
 def paint_bone(solid: Solid, cortex_mm: float, marrow: str = "red marrow") -> Paints:
     """A bone: a dark cortex of that thickness around marrow of that tissue."""
     yield paint(solid, "cortical bone", Layer.BONE)
-    yield paint(solid.shrunk(cortex_mm), marrow, Layer.MARROW)
+    yield paint(solid.shrink(cortex_mm), marrow, Layer.MARROW)
 
 
 def paint_fat_and_skin(
     muscle: Solid, fat_mm: float, flatten: Flatten = lambda solid, _: solid
 ) -> Paints:
     """Fat of that thickness over a muscle, and skin over the fat; `flatten` presses both flat."""
-    skin = muscle.shrunk(-fat_mm - SKIN_MM)
-    fat = muscle.shrunk(-fat_mm)
+    skin = muscle.shrink(-fat_mm - SKIN_MM)
+    fat = muscle.shrink(-fat_mm)
     yield paint(flatten(skin, 0.0), "skin", Layer.SKIN)
     yield paint(flatten(fat, SKIN_MM), "fat", Layer.FAT)
 
@@ -180,8 +180,8 @@ def paint_fat_and_skin(
 def paint_skin_fat_muscle(skin: Solid, fat_depth_mm: float, muscle_depth_mm: float) -> Paints:
     """A solid of skin, in it fat and muscle that begin at those depths under its surface."""
     yield paint(skin, "skin", Layer.SKIN)
-    yield paint(skin.shrunk(fat_depth_mm), "fat", Layer.FAT)
-    yield paint(skin.shrunk(muscle_depth_mm), "muscle", Layer.MUSCLE)
+    yield paint(skin.shrink(fat_depth_mm), "fat", Layer.FAT)
+    yield paint(skin.shrink(muscle_depth_mm), "muscle", Layer.MUSCLE)
 
 
 def paint_limb(muscle: Solid, fat_mm: float) -> Paints:
@@ -201,7 +201,7 @@ def shift_sideways(
     direction_rad = rng.uniform(0, 2 * np.pi)
     shift_x = shift_mm * float(np.cos(direction_rad))
     shift_y = shift_mm * float(np.sin(direction_rad))
-    grown_muscle = muscle.shrunk(-0.2 * shift_mm)
+    grown_muscle = muscle.shrink(-0.2 * shift_mm)
     if isinstance(grown_muscle, Ellipsoid):
         x, y, z = grown_muscle.centre
         return replace(grown_muscle, centre=(x + shift_x, y + shift_y, z))

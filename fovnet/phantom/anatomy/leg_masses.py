@@ -27,15 +27,17 @@ def paint_leg_mass(person: Person) -> Paints:
         return
     rng = person.generator(98)
     core_mm = CORE_SHARE * swelling.radius_mm
-    mass = draw_lobed(Ellipsoid(swelling.middle, (core_mm, core_mm, 0.96 * swelling.half_mm)), rng)
+    mass = draw_lobed(
+        Ellipsoid(swelling.middle_mm, (core_mm, core_mm, 0.96 * swelling.half_length_mm)), rng
+    )
     if rng.random() < OEDEMA_SHARE:
         semi_axes = (
             core_mm + rng.uniform(4, 12),
             core_mm + rng.uniform(4, 12),
-            swelling.half_mm + 20.0,
+            swelling.half_length_mm + 20.0,
         )
         yield paint_detail(
-            draw_lobed(replace(mass.base, semi=semi_axes), rng),
+            draw_lobed(replace(mass.ellipsoid, half_axes_mm=semi_axes), rng),
             "bruise",
             replaced_tissues=OEDEMA_TISSUES,
         )

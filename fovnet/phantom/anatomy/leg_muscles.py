@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.phantom.anatomy.layers import Paints, paint_fat_plane, place_solid
-from fovnet.phantom.geometry.bundles import Outline, Oval, Planes
+from fovnet.phantom.geometry.bundles import FatPlanes, Outline, Oval
 from fovnet.phantom.person.traits import Person
 from fovnet.records import read_tsv
 
@@ -59,7 +59,9 @@ CALF_MUSCLES = _segment_muscles("calf")
 def paint_leg_fat_planes(person: Person, outline: Outline, side: int) -> Paints:
     """The fat between the muscles of a leg, of which `outline` is the right one's: thin in lean and
     muscular people, wide with muscle atrophy."""
-    atrophy_mm = 0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn)
+    atrophy_mm = (
+        0.7 + 4.0 * person.marbled_share + 0.015 * person.fat_mm + 2.0 * (1 - person.muscle_factor)
+    )
     thickness_mm = float(np.clip(atrophy_mm, 0.7, 3.2))
     for segment_index, (heights, muscles) in enumerate(
         ((THIGH_HEIGHTS_MM, THIGH_MUSCLES), (CALF_HEIGHTS_MM, CALF_MUSCLES))
@@ -71,11 +73,15 @@ def paint_leg_fat_planes(person: Person, outline: Outline, side: int) -> Paints:
         # recipes before 16 restarted the generator for every muscle: all moved alike
         side_rng = person.generator(side_stream)
         varied_muscles = tuple(
-            _vary_muscle(muscle, side_rng if person.placed else person.generator(side_stream), 0.03)
+            _vary_muscle(
+                muscle,
+                side_rng if person.is_placed_exactly else person.generator(side_stream),
+                0.03,
+            )
             for muscle in common_muscles
         )
         side_outline = place_solid(outline, side)
-        yield paint_fat_plane(Planes(side_outline, side, heights, varied_muscles, thickness_mm))
+        yield paint_fat_plane(FatPlanes(side_outline, side, heights, varied_muscles, thickness_mm))
 
 
 def _vary_muscle(muscle: MuscleOvals, rng: np.random.Generator, mobility: float) -> MuscleOvals:

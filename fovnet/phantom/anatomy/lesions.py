@@ -17,14 +17,14 @@ from fovnet.phantom.anatomy.breast import breast_dome as dome
 from fovnet.phantom.anatomy.breast import gland_ellipsoid
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_detail
 from fovnet.phantom.geometry.lobed import Lobed, draw_lobed
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, mirror_point, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Point, mirror_point, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
-from fovnet.phantom.person.breast_shapes import of_a_kind
+from fovnet.phantom.person.breast_shapes import has_shaped_breasts
 from fovnet.phantom.person.traits import Person
 
 LESION_SHARE = 0.25  # of people, those with a lesion (beside white matter lesions)
 BREAST_SHARE = 0.4  # of women who lie prone
-LEG_MASS_SHARE = 1 / 12  # of people; `families.draw_small_family` makes it the reason for scans
+LEG_MASS_SHARE = 1 / 12  # of people; `field_kinds.draw_small_field` makes it the reason for scans
 LARGE_MM = 60.0  # soft-tissue tumours above this are drawn as sarcomas with lobules
 
 # fmt: off
@@ -101,15 +101,17 @@ def _paint_breast_mass(person: Person) -> Paints:
     Source of the appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*:
     irregular or lobed, spiculated margins.
     """
-    if of_a_kind(person):
+    if has_shaped_breasts(person):
         yield from breast_findings.paint_breast_findings(person)
         return
     rng = person.generator(784)
-    if not person.prone or person.age < 25 or rng.random() > BREAST_SHARE:
+    if not person.is_prone or person.age < 25 or rng.random() > BREAST_SHARE:
         return
     breast = dome(person, int(rng.choice([-1, 1])))
     for _ in range(1 + (rng.random() < 0.3)):
-        middle_mm = breast.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
+        middle_mm = breast.point_at_shares(
+            *rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist()
+        )
         size_mm = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
         mass = draw_lobed(Ellipsoid(middle_mm, _draw_semi_axes(size_mm, rng)), rng)
         yield paint_detail(mass, "tumour", replaced_tissues=("fat", "gland"))
@@ -180,7 +182,7 @@ def _paint_brain_lesion(lesion: Lobed, lesion_kind: str, across_mm: float) -> Pa
     """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
     oedema_tissue = "oedematous white matter"
     yield paint_detail(
-        lesion.shrunk(-0.3 * across_mm), oedema_tissue, replaced_tissues="white matter"
+        lesion.shrink(-0.3 * across_mm), oedema_tissue, replaced_tissues="white matter"
     )
     yield paint_detail(
         lesion,
@@ -188,7 +190,7 @@ def _paint_brain_lesion(lesion: Lobed, lesion_kind: str, across_mm: float) -> Pa
         replaced_tissues=BRAIN_TISSUES,
     )
     if lesion_kind in ("fluid", "dead inside"):
-        fluid_core = lesion.shrunk(1.5 if lesion_kind == "fluid" else 0.15 * across_mm)
+        fluid_core = lesion.shrink(1.5 if lesion_kind == "fluid" else 0.15 * across_mm)
         yield paint_detail(fluid_core, "cerebrospinal fluid", replaced_tissues=BRAIN_TISSUES)
 
 
@@ -204,16 +206,16 @@ def _paint_body_lesion(
     lesion_tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(lesion_kind, "tumour")
     yield paint_detail(lesion, lesion_tissue, replaced_tissues=replaced_tissues)
     if lesion_kind == "dead inside":
-        fluid_core = draw_lobed(lesion.base.shrunk(0.17 * across_mm), rng)
+        fluid_core = draw_lobed(lesion.ellipsoid.shrink(0.17 * across_mm), rng)
         yield paint_detail(fluid_core, "fluid of a lesion", replaced_tissues="tumour")
     if lesion_kind == "bled" and rng.random() < 0.5:
         yield paint_detail(
-            lesion.shrunk(0.12 * across_mm), "fluid of a lesion", replaced_tissues="bruise"
+            lesion.shrink(0.12 * across_mm), "fluid of a lesion", replaced_tissues="bruise"
         )
     # a second part of another tissue, and strands through it
     if lesion_kind == "solid" and across_mm > 25:
         yield paint_detail(
-            draw_lobed(lesion.base.shrunk(0.25 * across_mm), rng),
+            draw_lobed(lesion.ellipsoid.shrink(0.25 * across_mm), rng),
             "muscle",
             replaced_tissues="tumour",
         )
@@ -229,7 +231,7 @@ def paint_sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Pa
     mass_tissues = (
         ("watery tumour", "tumour") if rng.random() < 0.65 else ("tumour", "watery tumour")
     )
-    mass_core = mass.shrunk(2.0)
+    mass_core = mass.shrink(2.0)
     yield paint_detail(mass, "muscle", replaced_tissues=replaced_tissues)
     yield paint_detail(mass_core, mass_tissues[0], replaced_tissues="muscle")
     for tissue, thickness_range, length_range in (
@@ -253,7 +255,7 @@ def paint_sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Pa
 def _paint_bulge(person: Person, mass: Lobed) -> Paints:
     """Skin, thinned fat and stretched muscle over a mass larger than its leg; between the legs it
     ends at the midline."""
-    medial_x = -1.0 if mass.base.centre[0] > 0 else 1.0
+    medial_x = -1.0 if mass.ellipsoid.centre[0] > 0 else 1.0
     fat_mm = 7.0 + 0.4 * person.fat_mm
     for thickness_mm, tissue, layer, gap_mm in (
         (fat_mm + 1.8, "skin", Layer.SKIN, 0.0),
@@ -261,7 +263,9 @@ def _paint_bulge(person: Person, mass: Lobed) -> Paints:
         (5.0, "muscle", Layer.MUSCLE, 4.0),
     ):
         yield paint(
-            mass.base.shrunk(-thickness_mm) & Side((medial_x, 0.0, 0.0), -gap_mm), tissue, layer
+            mass.ellipsoid.shrink(-thickness_mm) & HalfSpace((medial_x, 0.0, 0.0), -gap_mm),
+            tissue,
+            layer,
         )
 
 

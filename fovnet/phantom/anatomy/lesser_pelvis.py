@@ -43,7 +43,7 @@ def paint_lesser_pelvis(person: Person) -> Paints:
         _paint_bladder,
     ):
         yield from paint_part(person)
-    yield from _paint_female_organs(person) if person.female else _paint_male_organs(person)
+    yield from _paint_female_organs(person) if person.is_female else _paint_male_organs(person)
 
 
 @on_both_sides
@@ -56,10 +56,10 @@ def _paint_pelvic_walls(person: Person) -> Paints:
         tube([(36, 30, 868), (64, 6, 872), (104, -26, 888)], [12.0, 14.0, 8.0], step_mm=18),
         tube([(28, -58, 968), (70, -56, 946), (116, -32, 922)], [11.0, 13.0, 6.0], step_mm=18),
     )
-    yield from map(paint_fat_plane, (muscle.shrunk(-1.2) for muscle in muscles))
+    yield from map(paint_fat_plane, (muscle.shrink(-1.2) for muscle in muscles))
     yield from paint_all(muscles, "muscle", Layer.SEAM)
     obturator_internus = Ellipsoid(
-        (52.0, -2.0, 903.0), (11.5 * person.brawn, 42.0, 34.0), (0.0, 8.0, -14.0)
+        (52.0, -2.0, 903.0), (11.5 * person.muscle_factor, 42.0, 34.0), (0.0, 8.0, -14.0)
     )
     yield paint(obturator_internus, "muscle", Layer.ORGAN)
     gluteal_fat_plane = Ellipsoid(
@@ -94,7 +94,7 @@ def _paint_pelvic_floor(person: Person) -> Paints:
     yield paint(inner_floor, "fat", Layer.ORGAN, replaced_tissues=("muscle", "visceral fat"))
     yield from _paint_ischioanal_fossa(person)
     levator_space = Loft(LEVATOR_OUTLINE)
-    levator_ani = (levator_space - levator_space.shrunk(3.2 * person.brawn)) - Ellipsoid(
+    levator_ani = (levator_space - levator_space.shrink(3.2 * person.muscle_factor)) - Ellipsoid(
         (0.0, 44.0, 880.0), (13.0, 40.0, 60.0)
     )
     yield paint(levator_space, "visceral fat", Layer.ORGAN, replaced_tissues=("fat", "muscle"))
@@ -103,11 +103,11 @@ def _paint_pelvic_floor(person: Person) -> Paints:
         [(0, -47, 884), (0, -52, 864), (0, -62, 836), (0, -68, 822)], [14.0, 14.5, 13.0, 11.0]
     )
     yield paint(anal_canal, "muscle", Layer.CONTENT)
-    yield paint(anal_canal.shrunk(7.5), "mucosa", Layer.CONTENT)
-    yield paint(anal_canal.shrunk(11.5), "gas", Layer.CONTENT)
+    yield paint(anal_canal.shrink(7.5), "mucosa", Layer.CONTENT)
+    yield paint(anal_canal.shrink(11.5), "gas", Layer.CONTENT)
     mesorectal_fascia = Ellipsoid((0.0, -44.0, 934.0), (36.0, 27.0, 48.0))
     yield paint(
-        mesorectal_fascia - mesorectal_fascia.shrunk(0.9),
+        mesorectal_fascia - mesorectal_fascia.shrink(0.9),
         "tendon",
         Layer.ORGAN,
         replaced_tissues="visceral fat",
@@ -122,7 +122,7 @@ def _paint_ischioanal_fossa(person: Person) -> Paints:
     fossa = Ellipsoid((33.0, -50.0, 862.0), (24.0, 33.0, 36.0), (18.0, 0.0, 12.0))
     yield paint(fossa, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
     obturator_edge = Ellipsoid(
-        (48.0, -2.0, 874.0), (6.0 * person.brawn, 34.0, 22.0), (0.0, 26.0, -22.0)
+        (48.0, -2.0, 874.0), (6.0 * person.muscle_factor, 34.0, 22.0), (0.0, 26.0, -22.0)
     )
     # the lower edge of obturator internus
     yield paint(obturator_edge, "muscle", Layer.ORGAN, replaced_tissues=("fat", "visceral fat"))
@@ -134,8 +134,8 @@ def _paint_perineum(person: Person) -> Paints:
     size_factor = factor_of_children(person, 0.6)
     fat_wedge = Ellipsoid((0.0, 4.0, 842.0), (11.0 + 0.2 * person.fat_mm, 74.0, 25.0))
     yield paint(fat_wedge, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
-    yield from _paint_crus((3.5 if person.female else 7.5) * size_factor)
-    if person.female:
+    yield from _paint_crus((3.5 if person.is_female else 7.5) * size_factor)
+    if person.is_female:
         yield from _paint_vestibular_bulb()
         return
     bulb_points = [(0, -18, 847), (0, -6, 845), (0, 14, 845), (0, 36, 851)]
@@ -143,14 +143,14 @@ def _paint_perineum(person: Person) -> Paints:
     yield from _paint_erectile_body(bulb, 3.5, 1.0)
     membranous_urethra = tube([(0, -8, 874), (0, -4, 858), (0, 2, 848)], 6.5 * size_factor)
     yield paint(membranous_urethra, "muscle", Layer.VESSEL)
-    yield paint(membranous_urethra.shrunk(4.0), "mucosa", Layer.VESSEL)
+    yield paint(membranous_urethra.shrink(4.0), "mucosa", Layer.VESSEL)
     yield from _paint_penis(size_factor)
 
 
 def _paint_erectile_body(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
     """Erectile tissue in its tunica under a layer of muscle, of those thicknesses."""
-    yield paint(bulb.shrunk(-muscle_mm), "muscle", Layer.ORGAN)
-    yield paint(bulb.shrunk(-tunica_mm), "tendon", Layer.CONTENT)
+    yield paint(bulb.shrink(-muscle_mm), "muscle", Layer.ORGAN)
+    yield paint(bulb.shrink(-tunica_mm), "tendon", Layer.CONTENT)
     yield paint(bulb, "gonad", Layer.CONTENT)
 
 
@@ -168,7 +168,7 @@ def _paint_crus(radius_mm: float) -> Paints:
 def _paint_vestibular_bulb() -> Paints:
     """The vestibular bulb of one side."""
     bulb = tube([(9, -8, 846), (9, 12, 846), (4, 26, 850)], [5.0, 4.5, 2.5])
-    yield paint(bulb.shrunk(-2.0), "muscle", Layer.ORGAN)
+    yield paint(bulb.shrink(-2.0), "muscle", Layer.ORGAN)
     yield paint(bulb, "gonad", Layer.CONTENT)
 
 
@@ -207,7 +207,7 @@ def _paint_bladder(person: Person) -> Paints:
     """The neck of the bladder extends downwards; the wall is thin when full, thick when empty or
     with outlet obstruction (older men)."""
     bladder, fullness, _ = belly.draw_bladder(person)
-    obstruction_mm = 0.0 if person.female else max(0.0, person.age - 50) * 0.08
+    obstruction_mm = 0.0 if person.is_female else max(0.0, person.age - 50) * 0.08
     wall_mm = float(
         np.clip(7.5 - 5.0 * fullness + obstruction_mm * person.generator(75).uniform(), 1.8, 8.0)
     )
@@ -218,7 +218,7 @@ def _paint_bladder(person: Person) -> Paints:
     yield paint(neck, "muscle", Layer.CONTENT, replaced_tissues="visceral fat")
     yield paint(bladder, "muscle", Layer.CONTENT, replaced_tissues="urine")
     yield paint(
-        bladder.shrunk(wall_mm) | neck.shrunk(wall_mm),
+        bladder.shrink(wall_mm) | neck.shrink(wall_mm),
         "urine",
         Layer.CONTENT,
         replaced_tissues="muscle",
@@ -266,7 +266,7 @@ def _paint_gluteus_maximus_end(person: Person) -> Paints:
     """
     lowest_z = person.generator(947).uniform(764, 790)
     flatten = partial(limbs.flatten_leg, person)
-    brawn_factor = 0.4 + 0.6 * person.brawn
+    brawn_factor = 0.4 + 0.6 * person.muscle_factor
     pressed_mm = 3.5 + 0.3 * person.fat_mm
     belly_points = limbs.place_leg_points(
         person, ((66, -74, 880), (88, -62, 836), (108, -52, 800), (128, -28, lowest_z))
@@ -276,7 +276,7 @@ def _paint_gluteus_maximus_end(person: Person) -> Paints:
         [radius_mm * brawn_factor for radius_mm in (26.0, 24.0, 16.0, 6.0)],
         step_mm=20,
     )
-    fat_sleeve = belly.shrunk(-(0.8 + 0.04 * person.fat_mm))
+    fat_sleeve = belly.shrink(-(0.8 + 0.04 * person.fat_mm))
     soft_tissues = ("muscle", "intermuscular fat", "fat")
     yield from paint_fat_and_skin(belly, 0.9 * person.fat_mm, flatten)
     yield paint_fat_plane(flatten(fat_sleeve, pressed_mm))
@@ -290,7 +290,7 @@ def _paint_gluteus_maximus_end(person: Person) -> Paints:
 def _paint_male_organs(person: Person) -> Paints:
     """Prostate with a bright peripheral zone behind a nodular transition zone, its capsule and
     venous plexus, and the seminal vesicles."""
-    if "prostate" in person.missing:
+    if "prostate" in person.missing_parts:
         yield paint(Ellipsoid((0.0, 10.0, 890.0), (26.0, 22.0, 22.0)), "visceral fat", Layer.VESSEL)
         return
     rng = person.generator(62)
@@ -302,7 +302,7 @@ def _paint_male_organs(person: Person) -> Paints:
     middle_y = -31.0 + half_depth
     middle_z = 872.0 + half_height
     prostate = Ellipsoid(
-        (0.0, middle_y, middle_z), (half_width, half_depth, half_height), square=0.15
+        (0.0, middle_y, middle_z), (half_width, half_depth, half_height), squareness=0.15
     )
     transition_zone = Ellipsoid(
         (0.0, middle_y + 0.24 * half_depth, middle_z + 0.1 * half_height),
@@ -316,9 +316,9 @@ def _paint_male_organs(person: Person) -> Paints:
         (person.generator(76).uniform(0, 6), 1.0, 0.0),
     )
     yield paint(veins, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
-    yield paint(prostate.shrunk(-1.3), "muscle", Layer.VESSEL)
+    yield paint(prostate.shrink(-1.3), "muscle", Layer.VESSEL)
     yield paint(prostate, "peripheral zone", Layer.VESSEL)
-    yield paint(transition_zone.shrunk(-1.0), "muscle", Layer.VESSEL)
+    yield paint(transition_zone.shrink(-1.0), "muscle", Layer.VESSEL)
     yield paint(transition_zone, "prostate", Layer.VESSEL)
     for _ in range(int(3 + 9 * (growth - 1))):
         nodule_centre = np.array([0.0, middle_y + 0.2 * half_depth, middle_z]) + rng.uniform(
@@ -330,7 +330,7 @@ def _paint_male_organs(person: Person) -> Paints:
         )
         tissue = rng.choice(["peripheral zone", "muscle", "prostate"])
         nodule = Ellipsoid(tuple(nodule_centre.tolist()), (rng.uniform(3, 7),) * 3)
-        yield paint(nodule.shrunk(-0.8), "muscle", Layer.VESSEL, replaced_tissues="prostate")
+        yield paint(nodule.shrink(-0.8), "muscle", Layer.VESSEL, replaced_tissues="prostate")
         yield paint(nodule, tissue, Layer.VESSEL, replaced_tissues=("prostate", "muscle"))
     anterior_stroma = Ellipsoid(
         (0.0, middle_y + 0.85 * half_depth, middle_z + 2),
@@ -353,7 +353,7 @@ def _paint_male_organs(person: Person) -> Paints:
 def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
     """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
     _, middle_y, middle_z = prostate.centre
-    half_width, half_depth, half_height = prostate.semi
+    half_width, half_depth, half_height = prostate.half_axes_mm
     neurovascular_bundles = (
         Ellipsoid(
             (0.85 * half_width + 4, middle_y - 0.6 * half_depth, middle_z + offset_z),
@@ -367,12 +367,12 @@ def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -
     )
     vesicle_folds = Sheets(seminal_vesicle, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
     yield paint(seminal_vesicle, "muscle", Layer.VESSEL)
-    yield paint(seminal_vesicle.shrunk(1.0), "gonad", Layer.VESSEL)
+    yield paint(seminal_vesicle.shrink(1.0), "gonad", Layer.VESSEL)
     yield paint(vesicle_folds, "muscle", Layer.VESSEL, replaced_tissues="gonad")
     spermatic_cord = tube([(18, 84, 850), (28, 82, 885), (52, 74, 920)], [8.0, 7.0, 6.0])
     yield paint(spermatic_cord, "muscle", Layer.SEAM, replaced_tissues="fat")
-    yield paint(spermatic_cord.shrunk(1.6), "fat", Layer.SEAM, replaced_tissues="muscle")
-    yield paint(spermatic_cord.shrunk(4.5), "venous blood", Layer.VESSEL, replaced_tissues="fat")
+    yield paint(spermatic_cord.shrink(1.6), "fat", Layer.SEAM, replaced_tissues="muscle")
+    yield paint(spermatic_cord.shrink(4.5), "venous blood", Layer.VESSEL, replaced_tissues="fat")
 
 
 def _paint_female_organs(person: Person) -> Paints:
@@ -388,7 +388,7 @@ def _paint_female_organs(person: Person) -> Paints:
                 (x, -10.0 - 0.3 * abs(x), 884.0), (half_width_mm + added_mm, 4.0 + added_mm, 32.0)
             )
             yield paint(sheath, tissue, Layer.VESSEL)
-    if "uterus" in person.missing:
+    if "uterus" in person.missing_parts:
         uterus_space = Ellipsoid((0.0, -10.0, 958.0), (40.0, 34.0, 42.0))
         yield paint(
             uterus_space,
@@ -440,12 +440,12 @@ def _paint_uterine_zones(person: Person) -> Paints:
     )
     cervix = tube([(0, -18, 936), (0, -22, 916), (0, -16, 892)], [7.5, 8.0, 7.5])
     yield paint(
-        endometrium.shrunk(-3.5),
+        endometrium.shrink(-3.5),
         "muscle",
         Layer.VESSEL,
         replaced_tissues=("myometrium", "endometrium"),
     )
     yield paint(endometrium, "endometrium", Layer.VESSEL)
-    yield paint(cervix.shrunk(-3.5), "myometrium", Layer.VESSEL)
+    yield paint(cervix.shrink(-3.5), "myometrium", Layer.VESSEL)
     yield paint(cervix, "muscle", Layer.VESSEL)
-    yield paint(cervix.shrunk(5.0), "mucosa", Layer.VESSEL)
+    yield paint(cervix.shrink(5.0), "mucosa", Layer.VESSEL)

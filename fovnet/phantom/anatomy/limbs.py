@@ -23,7 +23,15 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.anatomy.leg_muscles import paint_leg_fat_planes
 from fovnet.phantom.geometry.bundles import Outline
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, mirror_point, tube
+from fovnet.phantom.geometry.solids import (
+    Ellipsoid,
+    HalfSpace,
+    Point,
+    Solid,
+    Tube,
+    mirror_point,
+    tube,
+)
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.tissues import TISSUES
 
@@ -56,7 +64,7 @@ def paint_legs(person: Person) -> Paints:
         yield from place_paints(_paint_leg_surface(person), side)
         yield from paint_leg_fat_planes(person, leg_outline(person), side)
         yield from place_paints(_paint_leg_vessels(person), side)
-        if hip_name in person.missing:
+        if hip_name in person.missing_parts:
             yield from place_paints(_paint_metal_hip(person), side)
         for paint_part in (_paint_femur, _paint_knee, _paint_lower_leg_bones, _paint_foot):
             yield from place_paints(paint_part(person), side)
@@ -79,17 +87,17 @@ def _paint_leg_surface(person: Person) -> Paints:
             * hip_factor
             * unevenness
             * (0.9, 1.25, 0.75, 1.15)
-            * person.figure.leg(z)
+            * person.figure.leg_factors(z)
         )
         fat_rows.append((z, centre_x, centre_y, *(reaches + np.maximum(fat_mm, 2.0)).tolist()))
     fat_outline = replace(muscle_outline, table=tuple(fat_rows))
     medial_normal = (-1.0, 0.0, 0.0)
     muscle = flatten_leg(
-        person, muscle_outline & Side(medial_normal, -4.0), 3.5 + 0.3 * person.fat_mm
+        person, muscle_outline & HalfSpace(medial_normal, -4.0), 3.5 + 0.3 * person.fat_mm
     )
-    yield paint(flatten_leg(person, fat_outline.shrunk(-SKIN_MM)), "skin", Layer.SKIN)
+    yield paint(flatten_leg(person, fat_outline.shrink(-SKIN_MM)), "skin", Layer.SKIN)
     yield paint(
-        flatten_leg(person, fat_outline & Side(medial_normal, -1.6), SKIN_MM), "fat", Layer.FAT
+        flatten_leg(person, fat_outline & HalfSpace(medial_normal, -1.6), SKIN_MM), "fat", Layer.FAT
     )
     yield paint(muscle, "muscle", Layer.MUSCLE)
 
@@ -100,12 +108,12 @@ def flatten_leg(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
     if person.table_mm == float("inf"):
         return solid
     behind_mm = 86.0 + 0.7 * person.fat_mm - person.generator(785).uniform(4.0, 22.0)
-    return solid & Side((0.0, -1.0, 0.0), behind_mm - above_mm)
+    return solid & HalfSpace((0.0, -1.0, 0.0), behind_mm - above_mm)
 
 
 def leg_outline(person: Person) -> Outline:
     """The muscle of the right leg, an asymmetric outline that differs between people."""
-    brawn_factor = 1 + 0.6 * (person.brawn - 1)
+    brawn_factor = 1 + 0.6 * (person.muscle_factor - 1)
     rng = person.generator(781)
     outer_factor, front_factor = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
     corner_size = rng.uniform(0.02, 0.11)
@@ -121,7 +129,7 @@ def leg_outline(person: Person) -> Outline:
             brawn_factor * behind_mm * (2 - front_factor),
         )
         outline_rows.append(
-            (z, centre_x + person.turned_out_mm(z), centre_y, *widths_mm, *depths_mm)
+            (z, centre_x + person.leg_offset_mm(z), centre_y, *widths_mm, *depths_mm)
         )
     # A corner at the angle t lies at the minimum of the cubic term: cos 3 (θ - t) = -1.
     cubic_terms = (
@@ -170,7 +178,7 @@ def _paint_leg_vessels(person: Person) -> Paints:
 
 def place_leg_points(person: Person, points: tuple[Point, ...]) -> list[Point]:
     """Points of the right leg as written, with the leg's lateral offset."""
-    return [(x + person.turned_out_mm(z), y, z) for x, y, z in points]
+    return [(x + person.leg_offset_mm(z), y, z) for x, y, z in points]
 
 
 def leg_ellipsoid(
@@ -219,7 +227,7 @@ def _paint_metal_hip(person: Person) -> Paints:
     """Cup, head and stem of a prosthesis, and 12 mm of signal void around them (spin echoes show
     less of it, gradient echoes more)."""
     stem_points = (_hip_joint_centre(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
-    void = leg_tube(person, stem_points, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
+    void = leg_tube(person, stem_points, [25.0, 11.0, 9.0, 6.0]).shrink(-12.0)
     replaced_tissues = tuple(
         tissue.name for tissue in TISSUES if tissue.name not in ("air", "skin", "fat")
     )
@@ -236,7 +244,7 @@ def _paint_knee(person: Person) -> Paints:
     yield paint(leg_ellipsoid(person, (98, 28, 474), (22.0, 13.0, 20.0)), "fat", Layer.SEAM)
     for offset_x in (-21, 21):
         condyle = leg_ellipsoid(person, (98 + offset_x, -8, 499), (20.0, 31.0, 22.0))
-        yield paint(condyle.shrunk(-2.8), "cartilage", Layer.BONE)
+        yield paint(condyle.shrink(-2.8), "cartilage", Layer.BONE)
         yield from paint_bone(condyle, 1.5, "yellow marrow")
         yield paint(
             leg_ellipsoid(person, (98 + 1.2 * offset_x, -6, 474), (17.0, 24.0, 4.0)),
@@ -244,7 +252,7 @@ def _paint_knee(person: Person) -> Paints:
             Layer.BONE,
         )
     plateau = leg_ellipsoid(person, (98, -8, 452), (39.0, 27.0, 18.0), square=0.5)
-    yield paint(plateau.shrunk(-2.2), "cartilage", Layer.BONE)
+    yield paint(plateau.shrink(-2.2), "cartilage", Layer.BONE)
     yield from paint_bone(plateau, 1.6, "yellow marrow")
     yield from paint_bone(
         leg_ellipsoid(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow"
@@ -268,7 +276,7 @@ def _paint_lower_leg_bones(person: Person) -> Paints:
     tibia_table = tuple(
         (
             z,
-            x + person.turned_out_mm(z),
+            x + person.leg_offset_mm(z),
             y,
             0.95 * radius_mm,
             0.95 * radius_mm,
@@ -331,8 +339,8 @@ def paint_arms(person: Person, with_small_parts: bool = False) -> Paints:
     for side in (1, -1):
         joints = draw_arm_joints(person, side, with_small_parts)
         shoulder, elbow, wrist, palm, finger_tips = joints
-        brawn = person.brawn
-        fat_mm = 0.45 * person.fat_mm * person.figure.arms
+        brawn = person.muscle_factor
+        fat_mm = 0.45 * person.fat_mm * person.figure.arm_factor
         upper_arm_points = [
             shoulder,
             _point_between(shoulder, elbow, 0.35),
@@ -366,9 +374,9 @@ def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> list[P
     lateral_mm = (
         max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + rng.uniform(0, 14)
     )
-    wall_mm = max(person.build.wall_mm(1105.0), 0.0)
-    lateral_mm += person.figure.wider_mm(person.fat_mm) + wall_mm
-    raise_mm = person.borders.shoulders_mm
+    wall_mm = max(person.build.added_wall_mm(1105.0), 0.0)
+    lateral_mm += person.figure.added_width_mm(person.fat_mm) + wall_mm
+    raise_mm = person.borders.shoulder_rise_mm
     drawn_y = rng.uniform(-18, 10)
     other_joints: tuple[Point, ...] = (
         (206 + lateral_mm, -8 + drawn_y, 1105 + raise_mm),
@@ -376,7 +384,7 @@ def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> list[P
         (226 + lateral_mm, 12 + drawn_y, 790 + raise_mm),
         (222 + lateral_mm, 20 + drawn_y, 695 + raise_mm),
     )
-    if person.arms == "raised":
+    if person.arm_posture == "raised":
         lean_mm = rng.uniform(-20, 25)
         other_joints = (
             (225 + lean_mm, 10 + drawn_y, 1655 + raise_mm),
@@ -384,12 +392,12 @@ def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> list[P
             (140 + lean_mm, 34 + drawn_y, 1950 + raise_mm),
             (120 + lean_mm, 36 + drawn_y, 2040 + raise_mm),
         )
-    if person.arms == "folded":
+    if person.arm_posture == "folded":
         front_y = (
             128
             + person.fat_mm
             + person.belly_mm
-            + person.figure.deeper_mm(person.fat_mm)
+            + person.figure.added_depth_mm(person.fat_mm)
             + 0.5 * wall_mm
         )
         other_joints = (

@@ -42,7 +42,7 @@ def paint_lung_recesses(person: Person) -> Paints:
         replaced_tissues="lung",
     )
     yield paint(
-        chest_wall - diaphragm_space.shrunk(3.0),
+        chest_wall - diaphragm_space.shrink(3.0),
         "muscle",
         Layer.CONTENT,
         replaced_tissues=replaced_tissues,
@@ -56,7 +56,7 @@ def draw_recess(person: Person) -> tuple[float, float]:
     """How far below the dome the lung reaches behind, and its thickness there 2 cm below the dome,
     mm."""
     rng = person.generator(39)
-    depth_mm = float(np.clip(rng.normal(95, 18) + 0.8 * person.breath_mm, 55, 140))
+    depth_mm = float(np.clip(rng.normal(95, 18) + 0.8 * person.breath_drop_mm, 55, 140))
     return depth_mm, rng.uniform(16, 32)
 
 
@@ -67,7 +67,8 @@ def _chest_wall_solid(person: Person) -> Loft:
     cavity = abdominal_cavity_solid(person)
     heights = np.linspace(written_liver_dome_mm(person) - depth_mm, top_z, 9)
     return Loft(
-        tuple(np.column_stack([heights, *cavity.at(heights)]).tolist()), square=cavity.square
+        tuple(np.column_stack([heights, *cavity.columns_at(heights)]).tolist()),
+        squareness=cavity.squareness,
     )
 
 
@@ -94,4 +95,4 @@ def _diaphragm_solid(person: Person, chest_wall: Loft) -> Loft:
                 back_mm - thickness_mm * height_share**0.6,
             )
         )
-    return Loft(tuple(space_rows), square=chest_wall.square)
+    return Loft(tuple(space_rows), squareness=chest_wall.squareness)

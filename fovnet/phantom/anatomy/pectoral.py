@@ -37,8 +37,8 @@ class PectoralFront:
 
     def plain_front_mm(self, x: Floats, z: Floats) -> Floats:
         """y of the front of the trunk's muscle; 40 mm farther back beside the trunk."""
-        centre_x, centre_y, half_width_mm, front_mm, _ = self.muscle.at(z)
-        squareness = np.float32(max(self.muscle.square, 1e-3))
+        centre_x, centre_y, half_width_mm, front_mm, _ = self.muscle.columns_at(z)
+        squareness = np.float32(max(self.muscle.squareness, 1e-3))
         lateral_share = np.square((x - centre_x) / np.maximum(half_width_mm, np.float32(1)))
         # of (1 - s) v² + s v⁴, solved for v²
         front_remainder = (
@@ -94,7 +94,7 @@ class PectoralRelief(Filling):
     front: PectoralFront
     hollow: bool
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) between the plain and the uneven front of the
         muscle."""
         plain_mm = self.front.plain_front_mm(x, z)
@@ -103,7 +103,7 @@ class PectoralRelief(Filling):
             is_between = (y <= plain_mm) & (y > plain_mm + added_mm)
         else:
             is_between = (y > plain_mm) & (y <= plain_mm + added_mm)
-        return is_between & self.region.inside(x, y, z)
+        return is_between & self.region.contains(x, y, z)
 
 
 def draw_pectoral_front(person: Person, muscle: Loft) -> PectoralFront:
@@ -113,7 +113,7 @@ def draw_pectoral_front(person: Person, muscle: Loft) -> PectoralFront:
     added_everywhere_mm, slope_mm, wave_mm = rng.uniform((-3.0, 0.0, 0.5), (5.0, 7.0, 3.0)).tolist()
     waves = [(*rng.normal(0, 2 * np.pi / 70, 2).tolist(), rng.uniform(0, 6.3)) for _ in range(3)]
     return PectoralFront(
-        muscle, added_everywhere_mm * person.brawn, slope_mm, wave_mm, tuple(waves)
+        muscle, added_everywhere_mm * person.muscle_factor, slope_mm, wave_mm, tuple(waves)
     )
 
 

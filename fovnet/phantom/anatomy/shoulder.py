@@ -30,7 +30,7 @@ from fovnet.phantom.anatomy.layers import (
     shift_sideways,
 )
 from fovnet.phantom.anatomy.trunk import flatten_on_table, place_girdle_points
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Point, Solid, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Walls
 from fovnet.phantom.person.traits import Person
 
@@ -135,7 +135,7 @@ def _scapular_ellipsoid(
 def shoulder_solid(person: Person) -> Solid:
     """The part of the right shoulder outside the muscular trunk: deltoid, scapula with its muscles,
     pectoral fold, slope of trapezius."""
-    brawn_factor = 0.5 + 0.5 * person.brawn
+    brawn_factor = 0.5 + 0.5 * person.muscle_factor
     deltoid = _shoulder_ellipsoid(
         person, (150, -14, 1398), (64, 48 * brawn_factor, 49.0), square=0.1
     )
@@ -153,7 +153,7 @@ def _paint_shoulder_surface(person: Person) -> Paints:
     """Skin, fat and muscle of the right shoulder."""
     contour = shoulder_solid(person)
     yield from paint_fat_and_skin(
-        contour, 0.45 * person.fat_mm * person.figure.arms, partial(flatten_on_table, person)
+        contour, 0.45 * person.fat_mm * person.figure.arm_factor, partial(flatten_on_table, person)
     )
     yield paint(
         flatten_on_table(person, contour, 3.5 + 0.2 * person.fat_mm), "muscle", Layer.MUSCLE
@@ -216,8 +216,8 @@ def _paint_axillary_vessels(person: Person) -> Paints:
 def _paint_rotator_cuff(person: Person, side: int) -> Paints:
     """The cuff on both faces of the scapula and its neighbours, each in a sleeve of fat; they
     atrophy with age and disuse."""
-    sleeve_mm = FAT_SLEEVE_MM + 6 * person.marbling + 3.0 * max(0.0, 1 - person.brawn)
-    brawn_factor = 1 + 0.8 * (person.brawn - 1)
+    sleeve_mm = FAT_SLEEVE_MM + 6 * person.marbled_share + 3.0 * max(0.0, 1 - person.muscle_factor)
+    brawn_factor = 1 + 0.8 * (person.muscle_factor - 1)
     rng = person.generator(944)
     soft_tissues = ("muscle", "intermuscular fat", "fat")
     right_bellies: list[Ellipsoid | Tube] = [
@@ -256,9 +256,9 @@ def _paint_upper_arm_fat(person: Person, side: int) -> Paints:
         [head_centre + arm_share * arm_vector for arm_share in (0, 0.14, 0.3, 0.46)],
         [HEAD_RADIUS_MM + 10.0, 31.0, 25.0, 12.0],
     )
-    thickness_mm = 0.9 + 4 * person.marbling + 0.02 * person.fat_mm
-    lateral_half = Side((-float(side), 0.0, 0.0), -(abs(float(head_centre[0])) - 4.0))
-    subdeltoid_plane = (humeral_space.shrunk(-thickness_mm) - humeral_space) & lateral_half
+    thickness_mm = 0.9 + 4 * person.marbled_share + 0.02 * person.fat_mm
+    lateral_half = HalfSpace((-float(side), 0.0, 0.0), -(abs(float(head_centre[0])) - 4.0))
+    subdeltoid_plane = (humeral_space.shrink(-thickness_mm) - humeral_space) & lateral_half
     muscle_lines = []
     # biceps, brachialis, the three heads of triceps
     for x, y in ((0, 22), (9, 9), (17, -12), (-9, -14), (2, -27)):
@@ -279,7 +279,9 @@ def paint_scapula_and_clavicle(person: Person) -> Paints:
     normal_x = 0.88
     normal_z = -0.476
     x, _, z = _shoulder_ellipsoid(person, (146, 0, 1380), (1, 1, 1)).centre
-    blade = plate & Side((normal_x, 0.0, normal_z), float(np.dot((normal_x, normal_z), (x, z))))
+    blade = plate & HalfSpace(
+        (normal_x, 0.0, normal_z), float(np.dot((normal_x, normal_z), (x, z)))
+    )
     spine_points = ((76, -100, 1412), (112, -80, 1424), (146, -60, 1436), (170, -44, 1440))
     spine_base_points = ((82, -93, 1411), (114, -68, 1416), (140, -46, 1418))
     clavicle_points = ((16, 62, 1418), (64, 58, 1428), (118, 26, 1436), (163, -9, 1440))
@@ -343,11 +345,13 @@ def _paint_shoulder_joint(person: Person, side: int) -> Paints:
     scapular_neck = (
         _shoulder_tube(person, ((128, -50, 1398), (143, -34, 1401)), (8.0, 11.5)) - joint_space
     )
-    labrum = ellipsoid((153, -26, 1402), (5.0, 17, 22), turn_deg) - joint_space.shrunk(2.0)
+    labrum = ellipsoid((153, -26, 1402), (5.0, 17, 22), turn_deg) - joint_space.shrink(2.0)
     away_direction = (0.74, 0.5, -0.45)  # away from the socket, where the head has no cartilage
-    articular_side = Side(away_direction, float(np.dot(away_direction, humeral_head.centre)) + 4.0)
+    articular_side = HalfSpace(
+        away_direction, float(np.dot(away_direction, humeral_head.centre)) + 4.0
+    )
     yield paint(
-        joint_space.shrunk(2.0 - 0.5 * fluid_mm) & articular_side, "joint fluid", Layer.CONTENT
+        joint_space.shrink(2.0 - 0.5 * fluid_mm) & articular_side, "joint fluid", Layer.CONTENT
     )
     yield paint(
         ellipsoid((166, -10, 1376), (12, 14, 3 + 3 * fluid_mm)), "joint fluid", Layer.CONTENT
@@ -355,7 +359,7 @@ def _paint_shoulder_joint(person: Person, side: int) -> Paints:
     yield paint(labrum, "tendon", Layer.BONE)
     yield from paint_bone(glenoid, 1.6)
     yield from paint_bone(scapular_neck, 1.6)
-    yield paint(humeral_head.shrunk(-2.0) & articular_side, "cartilage", Layer.BONE)
+    yield paint(humeral_head.shrink(-2.0) & articular_side, "cartilage", Layer.BONE)
     greater_tuberosity = ellipsoid(_humeral_point(person, (14, -3, -3)), (11.5, 16, 18))
     lesser_tuberosity = ellipsoid(_humeral_point(person, (7, 21, -6)), (8, 7, 13))
     metaphysis = ellipsoid(_humeral_point(person, (5, 1, -18)), (18, 17, 22))
@@ -363,7 +367,7 @@ def _paint_shoulder_joint(person: Person, side: int) -> Paints:
         yield from paint_bone(solid, 1.6, "yellow marrow")
     if has_red_marrow:
         yield paint(
-            metaphysis.shrunk(4.0), "mixed marrow", Layer.MARROW, replaced_tissues="yellow marrow"
+            metaphysis.shrink(4.0), "mixed marrow", Layer.MARROW, replaced_tissues="yellow marrow"
         )
     upper_side, lower_side = (
         ellipsoid(_humeral_point(person, offset), (19, 18, 6), (0, 30, 0))
@@ -379,7 +383,7 @@ def _humeral_point(person: Person, from_head: Point) -> Point:
     """Position of a point of the proximal humerus, given in mm from the middle of its head for a
     hanging arm: a raised arm rotates it."""
     offset_x, offset_y, offset_z = from_head
-    if person.arms == "raised":
+    if person.arm_posture == "raised":
         offset_x = -0.3 * offset_x
         offset_z = -offset_z
     return HEAD_CENTRE[0] + offset_x, HEAD_CENTRE[1] + offset_y, HEAD_CENTRE[2] + offset_z

@@ -30,9 +30,9 @@ def _draw_roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[
     # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the
     # front and up.
     for protrusion_mm, least_values, most_values in (
-        (figure.handles_mm, (0, 1062, 38, 45, 26), (50, 1100, 60, 80, 48)),
-        (figure.hang_mm, (10, 1060, 55, 45, 80), (55, 1120, 80, 75, 150)),
-        (figure.under_blades_mm, (25, 1210, 40, 40, 18), (60, 1290, 60, 65, 40)),
+        (figure.hip_roll_mm, (0, 1062, 38, 45, 26), (50, 1100, 60, 80, 48)),
+        (figure.loin_roll_mm, (10, 1060, 55, 45, 80), (55, 1120, 80, 75, 150)),
+        (figure.blade_roll_mm, (25, 1210, 40, 40, 18), (60, 1290, 60, 65, 40)),
     ):
         behind_mm, z, *semi_axes = rng.uniform(least_values, most_values).tolist()
         for side in (1, -1):
@@ -48,7 +48,7 @@ def _draw_roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[
         (965, 95, 40, 34), (1010, 150, 60, 60)
     ).tolist()
     if figure.apron_mm:
-        _, centre_y, _, front_mm, _ = trunk_under_skin(person).below(z).tolist()
+        _, centre_y, _, front_mm, _ = trunk_under_skin(person).columns_below(z).tolist()
         yield Ellipsoid(
             (0.0, centre_y + front_mm + figure.apron_mm - half_depth_mm, z),
             (half_width_mm, half_depth_mm, half_height_mm),
@@ -58,7 +58,9 @@ def _draw_roll_ellipsoids(person: Person, rng: np.random.Generator) -> Iterator[
 def _lateral_extent_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
     """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an
     elliptical outline."""
-    centre_x, centre_y, half_width_mm, _, back_mm = trunk_under_skin(person).below(z).tolist()
+    centre_x, centre_y, half_width_mm, _, back_mm = (
+        trunk_under_skin(person).columns_below(z).tolist()
+    )
     return float(
         side * centre_x
         + half_width_mm * np.sqrt(max(1 - ((centre_y + behind_mm) / back_mm) ** 2, 0.2))

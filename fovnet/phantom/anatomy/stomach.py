@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fovnet.phantom.anatomy.belly import written_liver_dome_mm
 from fovnet.phantom.anatomy.layers import Paints, paint_detail
-from fovnet.phantom.geometry.solids import Side
+from fovnet.phantom.geometry.solids import HalfSpace
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets
 from fovnet.phantom.person.traits import Person
 
@@ -21,7 +21,7 @@ def paint_stomach_content(person: Person) -> Paints:
     if (
         filling_kind == "gas"
     ):  # in front in a supine person, at times as far as the back of the fundus
-        gas_side = Side((0.0, 1.0 if person.prone else -1.0, 0.0), rng.uniform(-12, 30))
+        gas_side = HalfSpace((0.0, 1.0 if person.is_prone else -1.0, 0.0), rng.uniform(-12, 30))
         yield paint_detail(stomach_box & gas_side, "gas", replaced_tissues="stomach content")
     elif filling_kind == "food":
         yield paint_detail(stomach_box, "stool", replaced_tissues="stomach content")

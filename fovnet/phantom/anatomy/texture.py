@@ -45,14 +45,14 @@ def paint_tissue_structure(person: Person, with_small_parts: bool = False) -> Pa
     yield from _paint_fasciae_and_folds(person, rng)
     yield from thorax.paint_pectoral_fat_plane(person)
     yield from _paint_abdominal_wall(person)
-    if person.female:
+    if person.is_female:
         yield from breast.paint_breast_structure(person, rng)
 
 
 def _paint_muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bool) -> Paints:
     """Walls of fat between the muscles of buttocks, chest and neck, at positions that vary between
     people."""
-    thickness_mm = 0.5 + 3.5 * person.marbling + 0.015 * person.fat_mm
+    thickness_mm = 0.5 + 3.5 * person.marbled_share + 0.015 * person.fat_mm
     chest_top_z = 1330.0 if with_small_parts else 1430.0
     for side in (1, -1):
         for muscles, low_z, high_z, thickness_share in (
@@ -83,8 +83,8 @@ def _paint_abdominal_wall(person: Person) -> Paints:
     Rankin, Stokes & Newham (2006), Muscle Nerve 34:320, table 2.
     """
     trunk_muscle = muscular_trunk(person)
-    thickness_mm = 0.6 + 3.0 * person.marbling + 0.02 * person.fat_mm
-    brawn = person.brawn * person.build.wall
+    thickness_mm = 0.6 + 3.0 * person.marbled_share + 0.02 * person.fat_mm
+    brawn = person.muscle_factor * person.build.wall_factor
     for low_x, high_x in ((-260.0, -62.0), (62.0, 260.0)):
         flank_box = Box((low_x, -62.0, 1020.0), (high_x, 200.0, 1185.0))
         fat_planes = Shells(flank_box, trunk_muscle, (7.0 * brawn, 15.0 * brawn), thickness_mm)
@@ -105,8 +105,8 @@ def _paint_fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
         (whole_body, (31.0, 27.0, 130.0), 0.5),
         (back_box, (17.0, 15.0, 80.0), 1.1),
     ):
-        streaks = Sheets(box, wavelengths, fat_share * person.marbling, _draw_phases(rng))
-        if streaks.thick > 0.025:  # thinner ones are invisible at the same cost
+        streaks = Sheets(box, wavelengths, fat_share * person.marbled_share, _draw_phases(rng))
+        if streaks.level_width > 0.025:  # thinner ones are invisible at the same cost
             yield paint_detail(streaks, "intermuscular fat", replaced_tissues="muscle")
 
 

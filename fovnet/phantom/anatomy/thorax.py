@@ -38,14 +38,14 @@ LUNG_OUTLINE = (
 
 def written_lung_apex_mm(person: Person) -> float:
     """Top of this person's higher lung, in the written anatomy."""
-    return LUNG_APEX_MM + person.borders.apex_mm
+    return LUNG_APEX_MM + person.borders.lung_apex_rise_mm
 
 
 def lung_solid(person: Person, side: int) -> Loft:
     """One lung, from well below the diaphragm (which is painted over it) to its apex."""
     apex_z = written_lung_apex_mm(person) - (0.0 if side > 0 else 4.0)
     width_factor = factor_of_women(person, 0.93)
-    brawn_factor = 1 + 0.35 * (person.brawn - 1)
+    brawn_factor = 1 + 0.35 * (person.muscle_factor - 1)
     outline_rows = [
         (
             apex_z - below_apex_mm,
@@ -57,7 +57,7 @@ def lung_solid(person: Person, side: int) -> Loft:
         )
         for below_apex_mm, centre_x, centre_y, half_width_mm, front_mm, back_mm in LUNG_OUTLINE
     ]
-    return Loft(tuple(outline_rows), square=0.2)
+    return Loft(tuple(outline_rows), squareness=0.2)
 
 
 def paint_lungs(person: Person) -> Paints:
@@ -79,13 +79,13 @@ def paint_lungs(person: Person) -> Paints:
     trachea = tube(
         [(0, 22, 1512), (0, 14, 1470), (0, -2, 1425), (0, -16, 1384)], [8.5, 8.5, 8.5, 8.0]
     )
-    yield paint(trachea.shrunk(-2), "cartilage", Layer.ORGAN)
+    yield paint(trachea.shrink(-2), "cartilage", Layer.ORGAN)
     yield paint(trachea, "gas", Layer.CONTENT)
     for side, end_z in ((1, 1352), (-1, 1356)):
         bronchus = tube(
             [(0, -16, 1386), (side * 20, -22, 1370), (side * 40, -26, end_z)], [7.0, 6.0, 3.5]
         )
-        yield paint(bronchus.shrunk(-1.5), "bowel wall", Layer.ORGAN)
+        yield paint(bronchus.shrink(-1.5), "bowel wall", Layer.ORGAN)
         yield paint(bronchus, "gas", Layer.CONTENT)
 
 
@@ -99,7 +99,7 @@ MEDIASTINUM = Loft(
         (1430, 0, -8, 24, 40, 50),
         (1470, 0, -4, 24, 30, 36),
     ),
-    square=0.1,
+    squareness=0.1,
 )
 
 
@@ -118,7 +118,7 @@ def paint_mediastinum(person: Person) -> Paints:
         step_mm=30,
     )
     yield paint(oesophagus, "muscle", Layer.ORGAN)
-    yield paint(oesophagus.shrunk(4.0), "mucosa", Layer.CONTENT)
+    yield paint(oesophagus.shrink(4.0), "mucosa", Layer.CONTENT)
     yield from _paint_heart(person)
 
 
@@ -126,11 +126,13 @@ def _paint_diaphragm_under_heart(person: Person) -> Paints:
     """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just
     below, between the two domes."""
     left_ventricle = plain_ventricles(person)[0]
-    top_z = min(float(left_ventricle.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.lowered_mm)
+    top_z = min(
+        float(left_ventricle.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.diaphragm_drop_mm
+    )
     central_tendon = Ellipsoid((-16.0, 26.0, top_z - 46.0), (66.0, 62.0, 46.0))
     replaced_tissues = ("visceral fat", "lung", "muscle")
     yield paint(central_tendon, "muscle", Layer.CAVITY, replaced_tissues=replaced_tissues)
-    yield paint(central_tendon.shrunk(3.0), "liver", Layer.ORGAN, replaced_tissues=replaced_tissues)
+    yield paint(central_tendon.shrink(3.0), "liver", Layer.ORGAN, replaced_tissues=replaced_tissues)
 
 
 LIVER_TOP_MM = 1270.0
@@ -141,8 +143,8 @@ def paint_pectoral_fat_plane(person: Person) -> Paints:
     """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side
     of the sternum."""
     trunk = muscular_trunk(person)
-    thickness_mm = 8.5 * person.brawn
-    band = trunk.shrunk(thickness_mm) - trunk.shrunk(thickness_mm + 0.9 + 0.03 * person.fat_mm)
+    thickness_mm = 8.5 * person.muscle_factor
+    band = trunk.shrink(thickness_mm) - trunk.shrink(thickness_mm + 0.9 + 0.03 * person.fat_mm)
     for low_x, high_x in ((20.0, 130.0), (-130.0, -20.0)):
         box = Box((low_x, 20.0, 1270.0), (high_x, 125.0, 1410.0))
         yield paint_fat_plane(box & band)
@@ -165,7 +167,7 @@ def paint_intercostal_muscles(person: Person) -> Paints:
             for row in chest_rows
         )
     )
-    chest = Loft(tuple(chest_rows), square=person.figure.square)
+    chest = Loft(tuple(chest_rows), squareness=person.figure.squareness)
     yield paint(chest - inner_chest, "muscle", Layer.CONTENT, replaced_tissues="lung")
 
 
@@ -182,7 +184,7 @@ def heart_chamber(
     growth_factor = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
     growth_factor *= 1.0 if person.age > 15 else 0.88
     offset_x, offset_y, offset_z = (growth_factor * length_mm for length_mm in offset_mm)
-    centre = (offset_x - 24.0, offset_y + 26.0, offset_z + 1306.0 - 0.4 * person.lowered_mm)
+    centre = (offset_x - 24.0, offset_y + 26.0, offset_z + 1306.0 - 0.4 * person.diaphragm_drop_mm)
     semi_axes = tuple(growth_factor * length_mm for length_mm in semi_mm)
     return Ellipsoid(centre, semi_axes, HEART_TURN_DEG if is_turned else (0.0, 0.0, 0.0))
 
@@ -201,14 +203,14 @@ def _paint_heart(person: Person) -> Paints:
     left_ventricle, right_ventricle = plain_ventricles(person)
     left_atrium = heart_chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False)
     right_atrium = heart_chamber(person, (46, 6, 2), (25, 28, 34), is_turned=False)
-    yield paint(pericardium.shrunk(-1.5), "visceral fat", Layer.ORGAN)
-    yield paint(right_ventricle.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)
-    yield paint(right_ventricle.shrunk(-3.5), "myocardium", Layer.CONTENT)
-    yield paint(left_atrium.shrunk(-2.5), "myocardium", Layer.CONTENT)
-    yield paint(right_atrium.shrunk(-2.5), "myocardium", Layer.CONTENT)
+    yield paint(pericardium.shrink(-1.5), "visceral fat", Layer.ORGAN)
+    yield paint(right_ventricle.shrink(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)
+    yield paint(right_ventricle.shrink(-3.5), "myocardium", Layer.CONTENT)
+    yield paint(left_atrium.shrink(-2.5), "myocardium", Layer.CONTENT)
+    yield paint(right_atrium.shrink(-2.5), "myocardium", Layer.CONTENT)
     yield paint(right_ventricle, "venous blood", Layer.VESSEL)
     yield paint(left_ventricle, "myocardium", Layer.VESSEL)
-    yield paint(left_ventricle.shrunk(10.0), "arterial blood", Layer.VESSEL)
+    yield paint(left_ventricle.shrink(10.0), "arterial blood", Layer.VESSEL)
     yield paint(left_atrium, "arterial blood", Layer.VESSEL)
     yield paint(right_atrium, "venous blood", Layer.VESSEL)
 

@@ -25,7 +25,7 @@ from fovnet.phantom.anatomy.layers import (
     paint_fat_and_skin,
     paint_fat_plane,
 )
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, Solid, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Point, Solid, tube
 from fovnet.phantom.person.organ_heights import RIBS_MM
 from fovnet.phantom.person.traits import Person
 
@@ -96,29 +96,33 @@ def muscular_trunk(person: Person) -> Loft:
     """The trunk under its fat, from the perineum into the head."""
     heights = [row[0] for row in TRUNK_OUTLINE]
     fronts = [row[2] for row in TRUNK_OUTLINE]
-    brawn_factor = 1 + 0.35 * (person.brawn - 1)
+    brawn_factor = 1 + 0.35 * (person.muscle_factor - 1)
     outline_rows = []
     for z, half_width_mm, _, back_mm, *_ in TRUNK_OUTLINE:
         # the shoulders' slope and nape are higher in people who lie, the front of the chest is not
-        raised_z = z + person.borders.outline_mm(z)
+        raised_z = z + person.borders.side_rise_mm(z)
         front_mm = float(np.interp(raised_z, heights, fronts))
         belly_mm = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
-        wall_mm = person.build.wall_mm(z)
+        wall_mm = person.build.added_wall_mm(z)
         side_mm = (
             half_width_mm * _trunk_width_factor(person, z) * brawn_factor
             + 0.35 * belly_mm
-            + person.build.waist(z)
+            + person.build.added_width_mm(z)
             + wall_mm
         )
         front_mm = front_mm * brawn_factor + belly_mm + 0.5 * wall_mm
         outline_rows.append((raised_z, 0.0, 0.0, side_mm, front_mm, back_mm * brawn_factor))
-    return Loft(tuple(outline_rows), square=person.figure.square, gives_way=person.figure.neck)
+    return Loft(
+        tuple(outline_rows),
+        squareness=person.figure.squareness,
+        squareness_change=person.figure.neck_squareness_change,
+    )
 
 
 def _trunk_width_factor(person: Person, z: float) -> float:
     """The width of the trunk at a height relative to a man's: women have broader hips, narrower
     shoulders."""
-    if not person.female:
+    if not person.is_female:
         return 1.0
     if z < 1030:
         return 1.03
@@ -134,10 +138,10 @@ def trunk_under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
         raised_z, x, y, side_mm, front_mm, back_mm = muscle_row
         z, _, _, _, side_share, front_share, back_share = outline_row
         fat_mm = person.fat_mm * (hip_factor if z < 1000 else 1.0)
-        side_factor, front_factor, back_factor = figure.trunk(z)
+        side_factor, front_factor, back_factor = figure.trunk_factors(z)
         trunk_share = float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0)))
-        shift_mm = figure.uneven_mm * trunk_share
-        sunk_mm = figure.sunk_mm * trunk_share
+        shift_mm = figure.asymmetry_mm * trunk_share
+        sunk_mm = figure.sag_mm * trunk_share
         reaches_mm = (
             side_mm + fat_mm * side_share * side_factor,
             front_mm + fat_mm * front_share * front_factor + sunk_mm,
@@ -146,7 +150,11 @@ def trunk_under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
         outline_rows.append(
             (raised_z, x + shift_mm, y - sunk_mm, *(reach_mm + skin_mm for reach_mm in reaches_mm))
         )
-    return Loft(tuple(outline_rows), square=figure.outside, gives_way=figure.neck)
+    return Loft(
+        tuple(outline_rows),
+        squareness=figure.outer_squareness,
+        squareness_change=figure.neck_squareness_change,
+    )
 
 
 def paint_trunk_wall(person: Person) -> Paints:
@@ -156,21 +164,21 @@ def paint_trunk_wall(person: Person) -> Paints:
     yield paint(flatten_on_table(person, trunk_under_skin(person), SKIN_MM), "fat", Layer.FAT)
     yield paint(muscle, "muscle", Layer.MUSCLE)
     yield from _paint_buttock_and_erector(person)
-    if person.female:
+    if person.is_female:
         yield from breast.paint_breast_contour(person, muscle)
 
 
 @on_both_sides
 def _paint_buttock_and_erector(person: Person) -> Paints:
     """A buttock, and the erector of the spine with its fat plane."""
-    fat_mm = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
-    thickness_mm = 44.0 * person.brawn * person.build.hips
+    fat_mm = person.fat_mm * (1.7 if person.is_female else 1.2) * person.figure.buttock_factor
+    thickness_mm = 44.0 * person.muscle_factor * person.build.hip_factor
     gluteus = Ellipsoid((68.0, -84.0, 900.0), (66.0, thickness_mm, 72.0), (0.0, 18.0, -25.0))
     pressed_mm = 5.0 + 0.3 * person.fat_mm  # mm of skin and fat between muscle and table
     yield from paint_fat_and_skin(gluteus, fat_mm, partial(flatten_on_table, person))
-    yield paint_fat_plane(gluteus.shrunk(-3.0))
+    yield paint_fat_plane(gluteus.shrink(-3.0))
     yield paint(flatten_on_table(person, gluteus, pressed_mm), "muscle", Layer.SEAM)
-    thickness_mm = 19 * person.brawn * person.build.back
+    thickness_mm = 19 * person.muscle_factor * person.build.back_factor
     heights = (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)
     erector_points = [(30.0, spine_y(z) - 38 if z > 1010 else -84.0, z) for z in heights]
     erector = tube(
@@ -178,7 +186,7 @@ def _paint_buttock_and_erector(person: Person) -> Paints:
         [thickness_mm * share for share in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)],
         step_mm=40,
     )
-    yield paint_fat_plane(erector.shrunk(-1.6))
+    yield paint_fat_plane(erector.shrink(-1.6))
     yield paint(erector, "muscle", Layer.SEAM)
 
 
@@ -195,11 +203,11 @@ def flatten_on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Sol
     normal_x = float(np.sin(slope))
     normal_y = float(np.cos(slope))
     offset_mm = contact_half_width_mm * normal_x + person.table_mm * normal_y - above_mm
-    flattened = solid & Side((0.0, -1.0, 0.0), person.table_mm - above_mm)
+    flattened = solid & HalfSpace((0.0, -1.0, 0.0), person.table_mm - above_mm)
     return (
         flattened
-        & Side((normal_x, -normal_y, 0.0), offset_mm)
-        & Side((-normal_x, -normal_y, 0.0), offset_mm)
+        & HalfSpace((normal_x, -normal_y, 0.0), offset_mm)
+        & HalfSpace((-normal_x, -normal_y, 0.0), offset_mm)
     )
 
 
@@ -265,14 +273,14 @@ def _paint_vertebra(vertebra: Vertebra) -> Paints:
     y = spine_y(z)
     turn_deg = (-spine_lean_deg(z), 0.0, 0.0)
     vertebral_body = Ellipsoid(
-        (0.0, y, z), (half_width_mm, half_depth_mm, 0.39 * step_mm + 1.2), turn_deg, square=0.85
+        (0.0, y, z), (half_width_mm, half_depth_mm, 0.39 * step_mm + 1.2), turn_deg, squareness=0.85
     )
     disc_z = z - step_mm / 2
     disc = Ellipsoid(
         (0.0, spine_y(disc_z), disc_z),
         (half_width_mm + 0.5, half_depth_mm + 0.5, 0.15 * step_mm + 0.8),
         turn_deg,
-        square=0.8,
+        squareness=0.8,
     )
     back_y = y - half_depth_mm
     drop_mm, length_mm, transverse_mm = PROCESS_LENGTHS_MM[kind]
@@ -312,7 +320,7 @@ def _paint_sacrum() -> Paints:
             (0.0, spine_y(z), z),
             (half_width_mm, half_depth_mm, 15.0),
             (-28.0 + 14 * segment_index, 0.0, 0.0),
-            square=0.5,
+            squareness=0.5,
         )
         yield from paint_bone(segment, 1.4)
     yield from paint_bone(tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5]), 1.0)
@@ -328,7 +336,7 @@ def _paint_spinal_canal(person: Person) -> Paints:
     cord_points = [point for point in canal_points if point[2] > cord_end_z]
     root_points = [(0.0, y - 4.0, z) for _, y, z in canal_points if 990 < z <= cord_end_z]
     yield paint_detail(
-        dural_sac.shrunk(-2.2), "fat", replaced_tissues=("muscle", "cortical bone", "red marrow")
+        dural_sac.shrink(-2.2), "fat", replaced_tissues=("muscle", "cortical bone", "red marrow")
     )
     yield paint_detail(dural_sac, "cerebrospinal fluid")
     yield paint_detail(
@@ -365,12 +373,14 @@ def paint_thoracic_cage(person: Person, with_small_parts: bool = False) -> Paint
     deeper would overlap some right ventricles.
     """
     yield from _paint_ribs_and_shoulder_girdle(person, with_small_parts)
-    front_y = float(muscular_trunk(person).below(1360.0)[3]) + (5.0 if with_small_parts else 0.0)
+    front_y = float(muscular_trunk(person).columns_below(1360.0)[3]) + (
+        5.0 if with_small_parts else 0.0
+    )
     manubrium = Ellipsoid(
-        (0.0, front_y - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5
+        (0.0, front_y - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), squareness=0.5
     )
     body_of_sternum = Ellipsoid(
-        (0.0, front_y - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5
+        (0.0, front_y - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), squareness=0.5
     )
     yield from paint_bone(manubrium, 1.6)
     yield from paint_bone(body_of_sternum, 1.6)
@@ -381,7 +391,9 @@ def _paint_ribs_and_shoulder_girdle(person: Person, with_small_parts: bool) -> P
     """Twelve ribs of one side; without `with_small_parts` also clavicle and shoulder blade."""
     trunk = muscular_trunk(person)
     for rib_number in range(12):
-        yield from _paint_rib(trunk, rib_number, person.organs.ribs * RIBS_MM[rib_number])
+        yield from _paint_rib(
+            trunk, rib_number, person.organ_heights.rib_descent_share * RIBS_MM[rib_number]
+        )
     if not with_small_parts:
         yield from _paint_clavicle(person)
         yield from _paint_scapula(person)
@@ -399,7 +411,7 @@ def _paint_rib(trunk: Loft, rib_number: int, lowering_mm: float) -> Paints:
     rib_points = [(14.0, spine_y(head_z) - 8, head_z)]
     for angle in np.linspace(0.06, end_angle_share, 11) * np.pi:
         z = head_z - fall_mm * (angle / np.pi) ** 1.1
-        _, _, wall_half_width_mm, wall_front_mm, wall_back_mm = trunk.below(z)
+        _, _, wall_half_width_mm, wall_front_mm, wall_back_mm = trunk.columns_below(z)
         half_width_mm = (min(wall_half_width_mm, 150) - 13) * width_factor
         depth_mm = wall_back_mm - 18 if angle < np.pi / 2 else wall_front_mm - 13
         y = -depth_mm * np.cos(angle)
@@ -423,7 +435,7 @@ def place_girdle_points(
 ) -> list[Point]:
     """Points of the right shoulder girdle as written, as high as this person's, and `width_factor`
     times as far beside the middle."""
-    return [(x * width_factor, y, z + person.borders.girdle_mm(x)) for x, y, z in points]
+    return [(x * width_factor, y, z + person.borders.girdle_rise_mm(x)) for x, y, z in points]
 
 
 def _paint_scapula(person: Person) -> Paints:
@@ -436,7 +448,7 @@ def _paint_scapula(person: Person) -> Paints:
         [5, 6, 8],
     )
     yield from paint_bone(
-        Ellipsoid(blade_middle, (48.0, 5.0, 66.0), (8.0, -14.0, 26.0), square=0.2), 1.6
+        Ellipsoid(blade_middle, (48.0, 5.0, 66.0), (8.0, -14.0, 26.0), squareness=0.2), 1.6
     )
     yield from paint_bone(spine_of_scapula, 2.0)
     yield from paint_bone(Ellipsoid(glenoid, (10.0, 14.0, 18.0)), 1.8)
@@ -496,7 +508,7 @@ def _paint_iliac_wing(person: Person, width_factor: float) -> Paints:
     semi_axes = (8.5, 74.0, 70.0)
     turn_deg = (-12.0, 20.0, 38.0)
     top_mm = Ellipsoid((0.0, 0.0, 0.0), semi_axes, turn_deg).box[1, 2]
-    crest_z = ILIAC_CREST_MM + person.borders.crest_mm
+    crest_z = ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm
     plate = Ellipsoid((98.0 * width_factor, -10.0, crest_z - top_mm), semi_axes, turn_deg)
     # in the plane of the plate, from the front over the top
     rim_angles = np.deg2rad(np.linspace(20.0, 160.0, 11))
@@ -511,7 +523,7 @@ def _paint_iliac_wing(person: Person, width_factor: float) -> Paints:
     rim_points[:, 2] += crest_z - (rim_points[:, 2] + rim_radii).max()
     is_behind_joint = rim_points[:, 1] > -62.0
     yield from _paint_iliac_muscles(person, plate)
-    yield from paint_bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, PELVIS_MARROW)
+    yield from paint_bone(plate - HalfSpace((0.0, -1.0, 0.0), -66.0), 2.0, PELVIS_MARROW)
     yield from paint_bone(
         tube(rim_points[is_behind_joint], rim_radii[is_behind_joint]), 1.8, PELVIS_MARROW
     )
@@ -530,7 +542,7 @@ def _paint_iliac_muscles(person: Person, plate: Ellipsoid) -> Paints:
         )
 
     thickness_mm = 1.2 + 0.05 * person.fat_mm
-    yield paint(layer_at(-11.0, (11.0 * person.brawn, 62.0, 58.0)), "muscle", Layer.CAVITY)
+    yield paint(layer_at(-11.0, (11.0 * person.muscle_factor, 62.0, 58.0)), "muscle", Layer.CAVITY)
     fat_planes = (
         layer_at(18.0, (thickness_mm, 62.0, 56.0)),
         layer_at(31.0, (thickness_mm, 56.0, 50.0)),

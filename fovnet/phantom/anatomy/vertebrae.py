@@ -47,12 +47,14 @@ def _paint_disc_structure(person: Person, rng: np.random.Generator, vertebra: Ve
     tilted_ellipsoid = partial(Ellipsoid, turn_deg=(-spine_lean_deg(z), 0.0, 0.0))
     is_degenerated = rng.random() < 0.008 * (person.age - 8)
     annulus = tilted_ellipsoid(
-        (0.0, y, z), (half_width_mm + 0.8, half_depth_mm + 0.8, 0.13 * step_mm + 0.6), square=0.8
+        (0.0, y, z),
+        (half_width_mm + 0.8, half_depth_mm + 0.8, 0.13 * step_mm + 0.6),
+        squareness=0.8,
     )
     nucleus = tilted_ellipsoid(
         (0.0, y - 0.12 * half_depth_mm, z),
         (0.62 * half_width_mm, 0.55 * half_depth_mm, 0.11 * step_mm),
-        square=0.5,
+        squareness=0.5,
     )
     annulus_tissue = "tendon" if rng.random() < 0.5 else "cartilage"
     yield paint(annulus - nucleus, annulus_tissue, Layer.MARROW, replaced_tissues="disc")
@@ -159,7 +161,7 @@ def _paint_cord_grey_matter() -> Paints:
 def _paint_back_muscles(person: Person) -> Paints:
     """Three columns of muscle on each side of the spinous processes, each in a sleeve of fat that
     is thicker in old and obese people."""
-    sleeve_mm = 0.8 + 8 * person.marbling
+    sleeve_mm = 0.8 + 8 * person.marbled_share
     replaced_tissues = ("muscle", "intermuscular fat")
     for x, depth_mm, heights, radii_mm in (
         (13.0, 36.0, (985, 1060, 1150, 1250, 1400, 1500), (13, 14, 11, 8, 7, 8)),
@@ -172,10 +174,10 @@ def _paint_back_muscles(person: Person) -> Paints:
             bulge_mm = erector_spinae_bulge_mm(person, z)
             y = spine_y(z) - (depth_mm if z > 1020 else depth_mm + 6) - 0.5 * bulge_mm
             belly_points.append((x if z < 1300 else 0.8 * x, y, z))
-            belly_radii.append(radius_mm * person.brawn + 0.35 * bulge_mm)
+            belly_radii.append(radius_mm * person.muscle_factor + 0.35 * bulge_mm)
         belly = tube(belly_points, belly_radii, step_mm=30)
         yield paint(
-            belly.shrunk(-sleeve_mm),
+            belly.shrink(-sleeve_mm),
             "intermuscular fat",
             Layer.SEAM,
             replaced_tissues=replaced_tissues,

@@ -38,7 +38,7 @@ def paint_vessel_trees(person: Person) -> Paints:
     rng = person.generator(900)
     dome_z = written_liver_dome_mm(person)
     for side in (1, -1):
-        lung_core = lung_solid(person, side).shrunk(8.0)
+        lung_core = lung_solid(person, side).shrink(8.0)
         (low_x, low_y, _), (high_x, high_y, _) = lung_core.box.tolist()
         end_points = _draw_end_points(
             lung_core,
@@ -66,9 +66,9 @@ def _draw_end_points(
     solid: Solid, box: Box, count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """(up to `count`, 3) mm: random points in the intersection of solid and box."""
-    candidates = rng.uniform(box.low, box.high, (6 * count, 3))
+    candidates = rng.uniform(box.low_corner, box.high_corner, (6 * count, 3))
     x, y, z = candidates.T.astype(np.float32)
-    return candidates[solid.inside(x, y, z)][:count]
+    return candidates[solid.contains(x, y, z)][:count]
 
 
 def branch_vessels(

@@ -43,7 +43,7 @@ class IliacBlade(Stack):
     out_mm: float = 0.0
     added_thickness_mm: float = 0.0
     ends: tuple[float, float] = (0.0, 1.0)
-    sparse = True
+    is_costly = True
 
     def parts(self) -> Iterator[Solid]:
         """Pieces two rows high: flared shapes then have small boxes."""
@@ -66,9 +66,9 @@ class IliacBlade(Stack):
             [low_corner, (x_mm.max() + margin_mm, y_mm.max() + margin_mm, self.table[-1][0])]
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the bent plate between its ends."""
-        hind_x, hind_y, front_x, front_y, thickness_mm, bow_mm = self.at(z)
+        hind_x, hind_y, front_x, front_y, thickness_mm, bow_mm = self.columns_at(z)
         length_mm = np.hypot(front_x - hind_x, front_y - hind_y)
         direction_x = (front_x - hind_x) / length_mm
         direction_y = (front_y - hind_y) / length_mm
@@ -97,12 +97,12 @@ class IliacBlade(Stack):
             & (length_share >= first_end)
             & (length_share <= last_end)
         )
-        return is_inside & self.beside(z)
+        return is_inside & self.is_between_ends(z)
 
     def mirror(self) -> IliacBlade:
         return replace(self, side=-self.side)
 
-    def shrunk(self, mm: float) -> IliacBlade:
+    def shrink(self, mm: float) -> IliacBlade:
         """The plate thinner by twice `mm`, and shorter by `mm` above and below."""
         bottom_row, *middle_rows, top_row = self.table
         shrunk_rows = (
@@ -140,7 +140,7 @@ def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     wing_rows = []
     for z, hind_x, hind_y, front_x, front_y, thickness_mm, bow_mm in WING_OUTLINE:
         flare_mm = flare_at_top_mm * (z - 938.0) / 122.0
-        raise_mm = person.borders.crest_mm * float(
+        raise_mm = person.borders.iliac_crest_rise_mm * float(
             np.interp(z, (STRETCH_LOW_MM, STRETCH_TOP_MM), (0.0, 1.0))
         )
         wing_rows.append(
@@ -167,7 +167,7 @@ def paint_iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Pain
     wing_table = draw_wing_table(person)
     written_heights = [row[0] for row in WING_OUTLINE]
     fat_plane_mm = 0.8 + 0.05 * person.fat_mm
-    brawn = person.brawn * person.build.hips
+    brawn = person.muscle_factor * person.build.hip_factor
 
     def parallel_blade(
         out_mm: float, low_z: float, high_z: float, thickness_mm: float, ends: tuple[float, float]

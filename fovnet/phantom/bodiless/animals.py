@@ -31,6 +31,18 @@ ANIMAL_ORGANS: tuple[tuple[str, Point, Point], ...] = (
     ("urine", (0.0, 0.06, -0.30), (0.03, 0.03, 0.03)),
 )
 
+ANIMAL_CROSS_SECTIONS = (
+    # height, half width and half depth as shares of the length from nose to rump
+    (-0.48, 0.02, 0.03),
+    (-0.42, 0.09, 0.10),
+    (-0.25, 0.14, 0.13),
+    (-0.08, 0.14, 0.12),
+    (0.08, 0.11, 0.11),
+    (0.22, 0.08, 0.09),
+    (0.32, 0.085, 0.08),
+    (0.42, 0.06, 0.055),
+    (0.50, 0.02, 0.02),
+)
 
 FINGER_PLACES = ((33.0, 70.0), (12.0, 80.0), (-9.0, 74.0), (-29.0, 58.0), (46.0, 62.0))
 """Distance from the middle of the palm and length of each, mm; last the thumb."""
@@ -55,20 +67,9 @@ def rabbit(rng: np.random.Generator) -> Iterator[Paint]:
 
 
 def _paint_animal(length_mm: float, tail_share: float, rng: np.random.Generator) -> Iterator[Paint]:
-    """An animal of that length with a tail of that share of it."""
+    """An animal of that length, with a tail of that share of it."""
     stoutness = rng.uniform(0.8, 1.25)
     fat_mm = length_mm * rng.uniform(0.003, 0.02)
-    cross_sections = (
-        (-0.48, 0.02, 0.03),
-        (-0.42, 0.09, 0.10),
-        (-0.25, 0.14, 0.13),
-        (-0.08, 0.14, 0.12),
-        (0.08, 0.11, 0.11),
-        (0.22, 0.08, 0.09),
-        (0.32, 0.085, 0.08),
-        (0.42, 0.06, 0.055),
-        (0.50, 0.02, 0.02),
-    )
     width_mm = length_mm * stoutness
     trunk = Loft(
         tuple(
@@ -80,28 +81,26 @@ def _paint_animal(length_mm: float, tail_share: float, rng: np.random.Generator)
                 half_depth * width_mm,
                 half_depth * width_mm,
             )
-            for z, half_width, half_depth in cross_sections
+            for z, half_width, half_depth in ANIMAL_CROSS_SECTIONS
         )
     )
     yield from _paint_limbs(length_mm, tail_share, rng)
     yield from _fleshy_paints(trunk, fat_mm)
-    body_cavity = trunk.shrunk(0.025 * length_mm)
-    yield _tissue_paint(
-        _lump(length_mm, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2)) & body_cavity, "visceral fat"
-    )
+    body_cavity = trunk.shrink(0.025 * length_mm)
+    belly = _ellipsoid(length_mm, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2))
+    yield _tissue_paint(belly & body_cavity, "visceral fat")
     for tissue, centre, half_axes in ANIMAL_ORGANS:
         centre_mm = np.array(centre) * length_mm * stoutness + rng.normal(0, 0.006 * length_mm, 3)
-        organ = _lump(1.0, centre_mm, np.array(half_axes) * length_mm * rng.uniform(0.8, 1.15, 3))
+        half_axes_mm = np.array(half_axes) * length_mm * rng.uniform(0.8, 1.15, 3)
+        organ = _ellipsoid(1.0, centre_mm, half_axes_mm)
         yield _tissue_paint(organ & body_cavity, tissue)
     for _ in range(rng.integers(8, 22)):
-        bowel_loop = _lump(
-            length_mm, rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10)), (0.025, 0.02, 0.02)
-        )
-        yield _tissue_paint(
-            bowel_loop & body_cavity, str(rng.choice(["bowel wall", "bowel fluid", "stool"]))
-        )
-    brain = _lump(length_mm, (0.0, -0.02, 0.34), (0.05, 0.038, 0.065))
-    yield _tissue_paint(brain.shrunk(-0.008 * length_mm), "cortical bone")
+        loop_centre = rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10))
+        bowel_loop = _ellipsoid(length_mm, loop_centre, (0.025, 0.02, 0.02))
+        loop_tissue = str(rng.choice(["bowel wall", "bowel fluid", "stool"]))
+        yield _tissue_paint(bowel_loop & body_cavity, loop_tissue)
+    brain = _ellipsoid(length_mm, (0.0, -0.02, 0.34), (0.05, 0.038, 0.065))
+    yield _tissue_paint(brain.shrink(-0.008 * length_mm), "cortical bone")
     yield _tissue_paint(brain, "grey matter")
     spine_line = [(0.0, -0.065, z) for z in (-0.42, -0.2, 0.0, 0.2, 0.29)]
     yield _tissue_paint(_tube(length_mm, spine_line, 0.018), "red marrow")
@@ -109,35 +108,29 @@ def _paint_animal(length_mm: float, tail_share: float, rng: np.random.Generator)
 
 
 def _paint_limbs(length_mm: float, tail_share: float, rng: np.random.Generator) -> Iterator[Paint]:
-    """Four legs with a bone in each, and the tail."""
+    """Four legs with a bone in each, and the tail, for an animal of that length, of which the tail
+    is a share; 0: it has none."""
     for side in (1.0, -1.0):
+        # shares of the length: height of the hip, thickness, and from the hip to the foot
         for hip_z, thickness, foot_drop in ((-0.34, 0.045, -0.12), (0.14, 0.03, 0.1)):
-            knee_point = (
-                side * rng.uniform(0.13, 0.2),
-                rng.uniform(-0.05, 0.1),
-                hip_z + 0.4 * foot_drop,
-            )
-            foot_point = (
-                side * rng.uniform(0.14, 0.26),
-                rng.uniform(0.02, 0.16),
-                hip_z + foot_drop,
-            )
-            limb_line = [(side * 0.07, 0.0, hip_z), knee_point, foot_point]
-            yield from _fleshy_paints(
-                _tube(length_mm, limb_line, np.array([1.3, 1.0, 0.4]) * thickness),
-                0.004 * length_mm,
-            )
+            hip = (side * 0.07, 0.0, hip_z)
+            knee_x = side * rng.uniform(0.13, 0.2)
+            knee = (knee_x, rng.uniform(-0.05, 0.1), hip_z + 0.4 * foot_drop)
+            foot_x = side * rng.uniform(0.14, 0.26)
+            foot = (foot_x, rng.uniform(0.02, 0.16), hip_z + foot_drop)
+            limb_line = [hip, knee, foot]
+            radii = np.array([1.3, 1.0, 0.4]) * thickness
+            yield from _fleshy_paints(_tube(length_mm, limb_line, radii), 0.004 * length_mm)
             yield _tissue_paint(_tube(length_mm, limb_line, 0.2 * thickness), "cortical bone")
     if tail_share:
         tail_bend = rng.uniform(-0.2, 0.2)
-        limb_line = [
+        tail_line = [
             (0, -0.04, -0.46),
             (tail_bend, -0.04, -0.46 - 0.5 * tail_share),
             (0, 0, -0.46 - tail_share),
         ]
-        yield from _fleshy_paints(
-            _tube(length_mm, limb_line, [0.02, 0.014, 0.006]), 0.002 * length_mm
-        )
+        tail = _tube(length_mm, tail_line, [0.02, 0.014, 0.006])
+        yield from _fleshy_paints(tail, 0.002 * length_mm)
 
 
 def hand(rng: np.random.Generator) -> Iterator[Paint]:
@@ -146,44 +139,50 @@ def hand(rng: np.random.Generator) -> Iterator[Paint]:
     bend_deg = rng.uniform(0, 35)
     scale = rng.uniform(0.8, 1.15)
     forearm = _tube(scale, [(0, 0, -40), (0, 0, -90), (0, 0, -150)], [26, 27, 31])
-    yield from _fleshy_paints(forearm & _lump(scale, (0, 0, -95), (31, 20, 75), 0.3), 2.0)
-    yield from _fleshy_paints(_lump(scale, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
+    wrist = _ellipsoid(scale, (0, 0, -95), (31, 20, 75), 0.3)
+    yield from _fleshy_paints(forearm & wrist, 2.0)
+    yield from _fleshy_paints(_ellipsoid(scale, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
     for x in (11.0, -11.0):
-        yield from _bone_paints(
-            _tube(scale, [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)], [6, 6, 9])
-        )
-    for bone_index in range(8):
-        yield from _bone_paints(
-            _lump(
-                scale, ((bone_index % 4 - 1.5) * 12.0, 0, -52 + 11 * (bone_index // 4)), (6, 6, 6)
-            )
-        )
-    for bone_index, (x, finger_mm) in enumerate(FINGER_PLACES):
+        forearm_line = [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)]
+        yield from _bone_paints(_tube(scale, forearm_line, [6, 6, 9]))
+    for carpal_index in range(8):
+        row_index, place_in_row = divmod(carpal_index, 4)
+        carpal_centre = ((place_in_row - 1.5) * 12.0, 0, -52 + 11 * row_index)
+        yield from _bone_paints(_ellipsoid(scale, carpal_centre, (6, 6, 6)))
+    for finger_index, (base_x, finger_mm) in enumerate(FINGER_PLACES):
+        is_thumb = finger_index == len(FINGER_PLACES) - 1
         bend_radians = float(np.deg2rad(bend_deg) * rng.uniform(0.6, 1.4))
-        yield from _paint_finger(
-            x, finger_mm, bone_index == len(FINGER_PLACES) - 1, finger_spread, bend_radians, scale
-        )
+        yield from _paint_finger(base_x, finger_mm, is_thumb, finger_spread, bend_radians, scale)
 
 
 def _paint_finger(
-    base_x: float, finger_mm: float, is_thumb: bool, spread: float, bend_step: float, scale: float
+    base_x: float,
+    finger_mm: float,
+    is_thumb: bool,
+    spread: float,
+    bend_radians: float,
+    scale: float,
 ) -> Iterator[Paint]:
-    """A finger beside `x` with its metacarpal and three phalanges, each bent forwards against the
-    one before."""
-    lean_radians = np.deg2rad(50.0 if is_thumb else 0.5 * spread * base_x)
-    knuckle = np.array([base_x * (0.6 if is_thumb else 1.0), 0.0, -25.0 if is_thumb else 44.0])
+    """A finger `base_x` mm beside the middle of the palm, with its metacarpal and three phalanges,
+    each bent forwards by `bend_radians` against the one before; `spread` 0 is closed, 1 spread, and
+    all lengths are multiplied by `scale`."""
+    lean_angle = np.deg2rad(0.5 * spread * base_x)
+    knuckle = np.array([base_x, 0.0, 44.0])
+    if is_thumb:
+        lean_angle = np.deg2rad(50.0)
+        knuckle = np.array([0.6 * base_x, 0.0, -25.0])
     bend_angle = 0.0
     joints = [knuckle]
     for length_share in (0.45, 0.32, 0.23):
         direction = np.array(
             [
-                np.sin(lean_radians) * np.cos(bend_angle),
+                np.sin(lean_angle) * np.cos(bend_angle),
                 np.sin(bend_angle),
-                np.cos(lean_radians) * np.cos(bend_angle),
+                np.cos(lean_angle) * np.cos(bend_angle),
             ]
         )
         joints.append(joints[-1] + length_share * finger_mm * direction)
-        bend_angle += bend_step
+        bend_angle += bend_radians
     joint_line = np.array(joints) * scale
     yield from _fleshy_paints(tube(joint_line, np.array([11.0, 10.0, 9.0, 7.0]) * scale), 1.6)
     for start_joint, end_joint in pairwise(joint_line):
@@ -193,18 +192,17 @@ def _paint_finger(
     yield from _bone_paints(tube([palm_end, joint_line[0]], 4.6 * scale))
 
 
-def _lump(
+def _ellipsoid(
     scale: float, centre: ArrayLike, half_axes: ArrayLike, squareness: float = 0.0
 ) -> Ellipsoid:
-    """An ellipsoid written for an animal of size 1."""
-    (x, y, z), (semi_x, semi_y, semi_z) = (
-        (np.asarray(values) * scale).tolist() for values in (centre, half_axes)
-    )
-    return Ellipsoid((x, y, z), (semi_x, semi_y, semi_z), square=squareness)
+    """An ellipsoid whose centre (3,) and half axes (3,) are multiplied by `scale`."""
+    x, y, z = (np.asarray(centre) * scale).tolist()
+    half_x, half_y, half_z = (np.asarray(half_axes) * scale).tolist()
+    return Ellipsoid((x, y, z), (half_x, half_y, half_z), squareness=squareness)
 
 
 def _tube(scale: float, points: ArrayLike, radii: ArrayLike) -> Tube:
-    """A tube written for an animal of size 1."""
+    """A tube whose points (n, 3) and radii, (n,) or one, are multiplied by `scale`."""
     return tube(np.multiply(points, scale), np.multiply(radii, scale))
 
 
@@ -212,8 +210,8 @@ def _fleshy_paints(solid: Solid, fat_mm: float) -> list[Paint]:
     """Muscle under fat and skin."""
     skin_mm = max(0.8, 0.3 * fat_mm)
     return [
-        _tissue_paint(solid.shrunk(-fat_mm - skin_mm), "skin"),
-        _tissue_paint(solid.shrunk(-fat_mm), "fat"),
+        _tissue_paint(solid.shrink(-fat_mm - skin_mm), "skin"),
+        _tissue_paint(solid.shrink(-fat_mm), "fat"),
         _tissue_paint(solid, "muscle"),
     ]
 
@@ -222,7 +220,7 @@ def _bone_paints(solid: Solid) -> list[Paint]:
     """Cortex about fatty marrow."""
     return [
         _tissue_paint(solid, "cortical bone", 8),
-        _tissue_paint(solid.shrunk(1.3), "yellow marrow", 9),
+        _tissue_paint(solid.shrink(1.3), "yellow marrow", 9),
     ]
 
 

@@ -21,9 +21,8 @@ def citrus(rng: np.random.Generator) -> Iterator[Paint]:
     elongation = rng.uniform(0.85, 1.5)
     fruit_count = int(rng.choice([1, 1, 1, 2, 3, 4]))
     for fruit_index in range(fruit_count):
-        yield from _citrus_paints(
-            2.15 * radius_mm * (fruit_index - (fruit_count - 1) / 2), radius_mm, elongation, rng
-        )
+        centre_x = 2.15 * radius_mm * (fruit_index - (fruit_count - 1) / 2)
+        yield from _citrus_paints(centre_x, radius_mm, elongation, rng)
 
 
 def _citrus_paints(
@@ -34,26 +33,24 @@ def _citrus_paints(
     segment_count = int(rng.integers(8, 14))
     first_angle = rng.uniform(0, 6.3)
     fruit = Ellipsoid((centre_x, 0.0, 0.0), (radius_mm, radius_mm, radius_mm * elongation))
-    flesh = fruit.shrunk(rind_mm)
-    wall_reach_mm = 0.5 * (radius_mm - rind_mm)
-    half_height_mm = flesh.semi[2]
+    flesh = fruit.shrink(rind_mm)
+    wall_half_length_mm = 0.5 * (radius_mm - rind_mm)
+    half_height_mm = flesh.half_axes_mm[2]
+    wall_half_axes_mm = (wall_half_length_mm, 0.9, half_height_mm)
     yield Paint(fruit, RIND)
-    yield Paint(fruit.shrunk(0.4 * rind_mm), FIBRE)
+    yield Paint(fruit.shrink(0.4 * rind_mm), FIBRE)
     yield Paint(flesh, FLESH)
     for angle in (first_angle + np.arange(segment_count) * 2 * np.pi / segment_count).tolist():
-        dx, dy = on_circle(wall_reach_mm, angle)
+        wall_x, wall_y = on_circle(wall_half_length_mm, angle)
         turn_deg = (0.0, 0.0, float(np.rad2deg(angle)))
-        wall = Ellipsoid(
-            (centre_x + dx, dy, 0.0), (wall_reach_mm, 0.9, half_height_mm), turn_deg, square=0.5
-        )
+        wall_centre = (centre_x + wall_x, wall_y, 0.0)
+        wall = Ellipsoid(wall_centre, wall_half_axes_mm, turn_deg, squareness=0.5)
         yield Paint(wall & flesh, FIBRE)
         if rng.random() < 0.5:
-            dx, dy = on_circle(0.35 * radius_mm, angle + np.pi / segment_count)
-            yield Paint(Ellipsoid((centre_x + dx, dy, 0.0), (3.0, 3.0, 6.0)), SEED)
-    yield Paint(
-        tube([(centre_x, 0.0, -half_height_mm), (centre_x, 0.0, half_height_mm)], 0.12 * radius_mm),
-        CORE,
-    )
+            seed_x, seed_y = on_circle(0.35 * radius_mm, angle + np.pi / segment_count)
+            yield Paint(Ellipsoid((centre_x + seed_x, seed_y, 0.0), (3.0, 3.0, 6.0)), SEED)
+    core_line = [(centre_x, 0.0, -half_height_mm), (centre_x, 0.0, half_height_mm)]
+    yield Paint(tube(core_line, 0.12 * radius_mm), CORE)
 
 
 def melon(rng: np.random.Generator) -> Iterator[Paint]:
@@ -63,7 +60,7 @@ def melon(rng: np.random.Generator) -> Iterator[Paint]:
     fruit = Ellipsoid(ORIGIN, (radius_mm, radius_mm, radius_mm * elongation))
     cavity = Ellipsoid(ORIGIN, (0.4 * radius_mm, 0.4 * radius_mm, 0.5 * radius_mm * elongation))
     yield Paint(fruit, RIND)
-    yield Paint(fruit.shrunk(0.1 * radius_mm), FLESH)
+    yield Paint(fruit.shrink(0.1 * radius_mm), FLESH)
     yield Paint(draw_lobed(cavity, rng), CORE)
     for _ in range(rng.integers(10, 45)):
         seed_direction = rng.normal(size=3)
@@ -77,7 +74,7 @@ def apple(rng: np.random.Generator) -> Iterator[Paint]:
     """An apple or a pear: flesh under a thin skin, five chambers of seeds, a hollow at the stem."""
     radius_mm = rng.uniform(30, 50)
     elongation = rng.uniform(0.8, 1.15)
-    fruit: Solid = Ellipsoid(ORIGIN, (radius_mm, radius_mm, radius_mm * elongation), square=0.2)
+    fruit: Solid = Ellipsoid(ORIGIN, (radius_mm, radius_mm, radius_mm * elongation), squareness=0.2)
     if rng.random() < 0.4:
         neck = Ellipsoid(
             (0.0, 0.0, radius_mm), (0.55 * radius_mm, 0.55 * radius_mm, 0.9 * radius_mm)
@@ -86,13 +83,13 @@ def apple(rng: np.random.Generator) -> Iterator[Paint]:
     top_centre = (0.0, 0.0, radius_mm * elongation)
     stem_hollow = Ellipsoid(top_centre, (0.35 * radius_mm, 0.35 * radius_mm, 0.3 * radius_mm))
     yield Paint(fruit - stem_hollow, RIND)
-    yield Paint(fruit.shrunk(1.2) - stem_hollow, FLESH)
+    yield Paint(fruit.shrink(1.2) - stem_hollow, FLESH)
     for angle in (np.arange(5) * 2 * np.pi / 5).tolist():
         x, y = on_circle(0.2 * radius_mm, angle)
         turn_deg = (0.0, 0.0, float(np.rad2deg(angle)))
         half_axes = (0.16 * radius_mm, 0.09 * radius_mm, 0.25 * radius_mm)
         chamber = Ellipsoid((x, y, 0.0), half_axes, turn_deg)
-        yield Paint(chamber.shrunk(-1.5), FIBRE)
+        yield Paint(chamber.shrink(-1.5), FIBRE)
         yield Paint(chamber, CORE)
         yield Paint(Ellipsoid((x, y, 0.0), (2.0, 2.0, 4.0)), SEED)
 
@@ -102,9 +99,9 @@ def pineapple(rng: np.random.Generator) -> Iterator[Paint]:
     radius_mm = rng.uniform(45, 70)
     elongation = rng.uniform(1.3, 1.9)
     half_height_mm = radius_mm * elongation
-    fruit = Ellipsoid(ORIGIN, (radius_mm, radius_mm, half_height_mm), square=0.35)
+    fruit = Ellipsoid(ORIGIN, (radius_mm, radius_mm, half_height_mm), squareness=0.35)
     yield Paint(fruit, RIND)
-    yield Paint(fruit.shrunk(5.0), FLESH)
+    yield Paint(fruit.shrink(5.0), FLESH)
     for eye_index in range(rng.integers(70, 140)):
         relative_height = -0.85 + 1.7 * (eye_index + 0.5) / 140
         reach_mm = 0.78 * radius_mm * float(np.sqrt(max(0.05, 1 - relative_height**4)))

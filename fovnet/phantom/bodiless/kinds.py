@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from fovnet.phantom.bodiless import animals, fruit, quality, vessels
-from fovnet.phantom.bodiless.fillings import flesh_table, vessel_table
+from fovnet.phantom.bodiless.fillings import draw_fruit_tissues, draw_vessel_tissues
 from fovnet.phantom.bodiless.thing import Thing
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue
@@ -19,17 +19,19 @@ DrawPaints = Callable[[np.random.Generator], Iterable[Paint]]
 DrawTissues = Callable[[np.random.Generator], tuple[Tissue, ...]]
 
 
-def _make_thing(draw_parts: DrawPaints, draw_table: DrawTissues, rng: np.random.Generator) -> Thing:
+def _make_thing(
+    draw_parts: DrawPaints, draw_tissues: DrawTissues, rng: np.random.Generator
+) -> Thing:
     """A thing, its shape drawn before what it is filled with."""
-    return Thing(tuple(draw_parts(rng)), draw_table(rng))
+    return Thing(tuple(draw_parts(rng)), draw_tissues(rng))
 
 
 def _things_filled_by(
-    draw_table: DrawTissues, parts_by_kind: Mapping[str, DrawPaints]
+    draw_tissues: DrawTissues, parts_by_kind: Mapping[str, DrawPaints]
 ) -> dict[str, MakeThing]:
-    """For each kind the function that makes a thing of it, with tissues from `draw_table`."""
+    """For each kind the function that makes a thing of it, with tissues from `draw_tissues`."""
     return {
-        kind: partial(_make_thing, draw_parts, draw_table)
+        kind: partial(_make_thing, draw_parts, draw_tissues)
         for kind, draw_parts in parts_by_kind.items()
     }
 
@@ -41,7 +43,7 @@ def _body_tissues(rng: np.random.Generator) -> tuple[Tissue, ...]:
 
 TRAINING: Mapping[str, MakeThing] = {
     **_things_filled_by(
-        vessel_table,
+        draw_vessel_tissues,
         {
             "cylinder": vessels.cylinder,
             "ball": vessels.ball,
@@ -56,22 +58,22 @@ TRAINING: Mapping[str, MakeThing] = {
             "lattice": quality.lattice,
         },
     ),
-    **_things_filled_by(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
+    **_things_filled_by(draw_fruit_tissues, {"citrus": fruit.citrus, "melon": fruit.melon}),
     **_things_filled_by(_body_tissues, {"rodent": animals.rodent, "hand": animals.hand}),
 }
 HELD_OUT: Mapping[str, MakeThing] = {
     **_things_filled_by(
-        vessel_table,
+        draw_vessel_tissues,
         {
             "prism": vessels.prism,
             "beaker": vessels.beaker,
-            "nested vessels": vessels.nested_vessels,
+            "nested vessels": vessels.nest_vessels,
             "balls in a ball": quality.balls,
             "straws": quality.straws,
             "stairs": quality.stairs,
         },
     ),
-    **_things_filled_by(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
+    **_things_filled_by(draw_fruit_tissues, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
     **_things_filled_by(_body_tissues, {"rabbit": animals.rabbit}),
 }
 COMMON_KINDS = ("cylinder", "ball", "bottles", "layered phantom", "cylinder", "bottles")

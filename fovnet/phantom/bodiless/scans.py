@@ -13,13 +13,13 @@ from fovnet.phantom.acquisition.coils import draw_surface_coil
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.bodiless.kinds import HELD_OUT, TRAINING
 from fovnet.phantom.bodiless.thing import Thing, log_uniform
-from fovnet.phantom.finish.masks import BACKGROUND, Finish, apply_finish, draw_finish
+from fovnet.phantom.finish.masks import BACKGROUND, Processing, apply_processing, draw_processing
 from fovnet.phantom.geometry.raster import Grid, rasterise
 from fovnet.phantom.geometry.solids import FAR_MM, Floats
 from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE, draw_flaws
 from fovnet.phantom.scanner.contrasts import FreeContrast, draw_contrast
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, scan
-from fovnet.phantom.scanner.sequence import Sequence, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, signals
 from fovnet.phantom.scanner.tissues import Tissue, visible_tissues
 from fovnet.volume.volume import Volume
 
@@ -34,15 +34,15 @@ PLANES = tuple(LABELS_PER_VOXEL)
 CAREFUL_SHARE = 0.3  # without flaws, in an even coil, with the contrast of physics
 UPRIGHT_SHARE = 0.5  # share of things upright
 LYING_SHARE = 0.2  # share of things along the left-right axis
-PIXEL_COUNTS = (80, 176)  # voxels across a slice
-SLICE_COUNTS = (8, 56)
-FIELD_FACTORS = (0.65, 2.4)
+PIXEL_COUNT_RANGE = (80, 176)  # voxels across a slice
+SLICE_COUNT_RANGE = (8, 56)
+FIELD_FACTOR_RANGE = (0.65, 2.4)
 """Field of view over the size of what is in it: cut off, or small within."""
 LEAST_FIELD_MM = 60.0  # of a field of view
 MOST_FIELD_MM = 480.0
 SEQUENCE_TRIES = 8  # sequences drawn at most
 FAINT_SIGNAL = 0.004  # signal of what is hardly seen
-SLICE_STEPS_MM = (1.5, 9.0)  # between slices
+SLICE_STEP_RANGE_MM = (1.5, 9.0)  # between slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,41 +74,47 @@ def thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
 
     The same generator gives the same volume.
     """
-    thing = {**TRAINING, **HELD_OUT}[kind](rng)
+    draw_thing = {**TRAINING, **HELD_OUT}[kind]
+    thing = draw_thing(rng)
     rotation = _draw_rotation(rng)
     grid = _draw_grid(thing, rotation, plane, rng)
     labels_per_voxel = LABELS_PER_VOXEL[plane]
-    fine_grid = grid.finer(labels_per_voxel)
-    labels = rasterise(thing.pieces, fine_grid, RotatedThing(rotation))
-    label_volume = LabelVolume(labels, fine_grid.vox_to_ras)
-    acquisition = replace(_draw_acquisition(grid, plane, rng), average=labels_per_voxel)
-    finish = Finish() if rng.random() < CAREFUL_SHARE else draw_finish(False, grid.shape, rng)
+    label_grid = grid.split_voxels(labels_per_voxel)
+    labels = rasterise(thing.pieces, label_grid, RotatedThing(rotation))
+    acquisition = replace(_draw_acquisition(grid, plane, rng), labels_per_voxel=labels_per_voxel)
+    processing = Processing()
+    if rng.random() >= CAREFUL_SHARE:
+        processing = draw_processing(False, grid.shape, rng)
     sequence, contrast = _draw_visible_sequence(thing.tissues, labels, rng)
-    acquisition = replace(acquisition, contrast=contrast)
+    acquisition = replace(acquisition, free_contrast=contrast)
+    label_volume = LabelVolume(labels, label_grid.vox_to_ras)
     volume = scan(label_volume, sequence, acquisition, rng, thing.tissues, kind)
-    is_visible = visible_tissues(thing.tissues)[labels]
-    hidden_voxels = is_visible if finish.hides == BACKGROUND and is_visible.any() else None
-    return apply_finish(volume, hidden_voxels, labels_per_voxel, finish)
+    is_solid = visible_tissues(thing.tissues)[labels]
+    is_visible = None
+    if processing.mask_kind == BACKGROUND and is_solid.any():
+        is_visible = is_solid
+    return apply_processing(volume, is_visible, labels_per_voxel, processing)
 
 
 def _draw_visible_sequence(
     tissues: tuple[Tissue, ...], labels: NDArray[np.uint8], rng: np.random.Generator
-) -> tuple[Sequence, FreeContrast | None]:
+) -> tuple[PulseSequence, FreeContrast | None]:
     """A sequence, and in most a departure from its contrast, otherwise None; in nearly all, the
     thing is seen in it.
 
     Water is black in an image of fat, and oil where fat is suppressed: others are drawn then, a few
     times.
     """
-    thing_labels = np.unique(labels[labels > 0])
+    shown_labels = np.unique(labels[labels > 0])
     for _ in range(SEQUENCE_TRIES):
         sequence, contrast = draw_contrast(SEQUENCES[rng.integers(len(SEQUENCES))], rng)
-        if (
-            thing_labels.size
-            and float(np.max(signals(tissues, sequence, 1.5)[thing_labels])) > FAINT_SIGNAL
-        ):
+        if not shown_labels.size:
+            continue
+        if float(np.max(signals(tissues, sequence, 1.5)[shown_labels])) > FAINT_SIGNAL:
             break
-    return sequence, None if rng.random() < CAREFUL_SHARE else contrast
+    if rng.random() < CAREFUL_SHARE:
+        contrast = None
+    return sequence, contrast
 
 
 def _draw_rotation(rng: np.random.Generator) -> NDArray[np.float64]:
@@ -118,9 +124,15 @@ def _draw_rotation(rng: np.random.Generator) -> NDArray[np.float64]:
         return np.eye(3)
     if posture_dice < UPRIGHT_SHARE + LYING_SHARE:
         return np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-    is_tilted = rng.random() < 0.5
-    angles_deg = rng.normal(0, 6, 3) if is_tilted else rng.uniform(-180, 180, 3)
+    angles_deg = _draw_angles_deg(rng)
     return np.asarray(Rotation.from_euler("xyz", angles_deg, degrees=True).as_matrix())
+
+
+def _draw_angles_deg(rng: np.random.Generator) -> NDArray[np.float64]:
+    """(3,) angles about the axes: in half of the cases small ones."""
+    if rng.random() < 0.5:
+        return rng.normal(0, 6, 3)
+    return rng.uniform(-180, 180, 3)
 
 
 def _draw_grid(
@@ -135,41 +147,50 @@ def _draw_grid(
     scanner_corners = corners @ rotation  # the inverse of a rotation is its transpose
     size_mm = np.ptp(scanner_corners, axis=0)
     centre_mm = (scanner_corners.min(axis=0) + scanner_corners.max(axis=0)) / 2
-    field_factor = log_uniform(*FIELD_FACTORS, rng)
-    fields_mm = np.clip(
-        size_mm * field_factor * np.exp(rng.uniform(-0.2, 0.2, 3)), LEAST_FIELD_MM, MOST_FIELD_MM
-    )
+    field_factor = log_uniform(*FIELD_FACTOR_RANGE, rng)
+    axis_factors = np.exp(rng.uniform(-0.2, 0.2, 3))
+    field_mm = np.clip(size_mm * field_factor * axis_factors, LEAST_FIELD_MM, MOST_FIELD_MM)
     slice_axis = SLICE_AXIS_BY_PLANE.get(plane)
-    pixel_count = int(rng.integers(*PIXEL_COUNTS))
-    pixel_mm = float(fields_mm.max()) / pixel_count
-    spacing_mm = np.full(
-        3, max(pixel_mm, 0.7) if slice_axis is not None else max(1.5 * pixel_mm, 1.2)
-    )
+    spacing_mm = _draw_spacing(field_mm, slice_axis, rng)
+    shape = np.maximum(np.rint(field_mm / spacing_mm).astype(int), 16)
     if slice_axis is not None:
-        most_mm = float(fields_mm[slice_axis]) / SLICE_COUNTS[0]
-        spacing_mm[slice_axis] = min(
-            log_uniform(*SLICE_STEPS_MM, rng), max(most_mm, SLICE_STEPS_MM[0])
-        )
-    shape = np.maximum(np.rint(fields_mm / spacing_mm).astype(int), 16)
-    if slice_axis is not None:
-        shape[slice_axis] = int(np.clip(shape[slice_axis], *SLICE_COUNTS))
+        shape[slice_axis] = int(np.clip(shape[slice_axis], *SLICE_COUNT_RANGE))
         plane_axes = [axis for axis in range(3) if axis != slice_axis]
-        shape[plane_axes] = shape[plane_axes].max() if rng.random() < 0.5 else shape[plane_axes]
+        if rng.random() < 0.5:  # a square image
+            shape[plane_axes] = shape[plane_axes].max()
     affine = np.diag([*spacing_mm, 1.0])
-    field_centre_mm = centre_mm + rng.uniform(-0.12, 0.12, 3) * fields_mm
+    field_centre_mm = centre_mm + rng.uniform(-0.12, 0.12, 3) * field_mm
     affine[:3, 3] = field_centre_mm - spacing_mm * (shape - 1) / 2
     size_i, size_j, size_k = shape.tolist()
     return Grid((size_i, size_j, size_k), affine)
 
 
+def _draw_spacing(
+    field_mm: NDArray[np.float64], slice_axis: int | None, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """(3,) mm between voxels of a field of that size (3,): pixels and thicker slices, or coarser
+    cubes without a `slice_axis`."""
+    pixel_mm = float(field_mm.max()) / int(rng.integers(*PIXEL_COUNT_RANGE))
+    if slice_axis is None:
+        return np.full(3, max(1.5 * pixel_mm, 1.2))
+    spacing_mm = np.full(3, max(pixel_mm, 0.7))
+    least_step_mm, _ = SLICE_STEP_RANGE_MM
+    most_step_mm = float(field_mm[slice_axis]) / SLICE_COUNT_RANGE[0]
+    slice_step_mm = log_uniform(*SLICE_STEP_RANGE_MM, rng)
+    spacing_mm[slice_axis] = min(slice_step_mm, max(most_step_mm, least_step_mm))
+    return spacing_mm
+
+
 def _draw_acquisition(grid: Grid, plane: str, rng: np.random.Generator) -> Acquisition:
     """Coil, flaws and noise: even and clean in one volume of three."""
-    field_tesla = float(rng.choice([1.5, 3.0]))
+    field_strength_tesla = float(rng.choice([1.5, 3.0]))
     snr = log_uniform(6, 120, rng)
     if rng.random() < CAREFUL_SHARE:
-        return Acquisition(field_tesla, snr=max(snr, 20.0))
+        return Acquisition(field_strength_tesla, snr=max(snr, 20.0))
     coil = draw_surface_coil(Coil(), grid, np.zeros(3), rng)
     if rng.random() < 0.3:  # dielectric standing waves and what is not corrected
-        coil = replace(coil, bias=rng.uniform(0.1, 0.5))
+        coil = replace(coil, bias_spread=rng.uniform(0.1, 0.5))
     flaws = draw_flaws(plane, rng)
-    return Acquisition(field_tesla, snr=snr, coil=coil, flaws=flaws, blur=rng.uniform(0.3, 0.8))
+    return Acquisition(
+        field_strength_tesla, snr=snr, coil=coil, flaws=flaws, blur_voxels=rng.uniform(0.3, 0.8)
+    )

@@ -45,7 +45,7 @@ class Thing:
 
 def vessel_paints(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
     """The solid filled with one of the thing's own materials, and its wall."""
-    return [Paint(inner.shrunk(-wall_mm), WALL), Paint(inner, label)]
+    return [Paint(inner.shrink(-wall_mm), WALL), Paint(inner, label)]
 
 
 def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
@@ -65,16 +65,21 @@ def column(
     *,
     centre: Point = ORIGIN,
     depth_mm: float = 0.0,
-    square: float = 0.0,
-    top: float = 1.0,
+    squareness: float = 0.0,
+    top_width_share: float = 1.0,
 ) -> Loft:
-    """A column about `centre`, `depth_mm` from front to back if given: a cylinder, a box with
-    `square` near 1, a cone with a `top` of another width."""
+    """A column about `centre`, `depth_mm` from front to back if given: a cylinder, a box with a
+    `squareness` near 1, a cone if its top has another width than its bottom."""
     x, y, z = centre
     half_width = width_mm / 2
     half_depth = (depth_mm or width_mm) / 2
     half_height = height_mm / 2
-    bottom_row = (z - half_height, x, y, half_width, half_depth, half_depth)
-    top_depth = top * half_depth
-    top_row = (z + half_height, x, y, top * half_width, top_depth, top_depth)
-    return Loft((bottom_row, top_row), square=square)
+    top_half_width = top_width_share * half_width
+    top_half_depth = top_width_share * half_depth
+    return Loft(
+        (
+            (z - half_height, x, y, half_width, half_depth, half_depth),
+            (z + half_height, x, y, top_half_width, top_half_depth, top_half_depth),
+        ),
+        squareness=squareness,
+    )

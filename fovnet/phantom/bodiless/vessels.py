@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from fovnet.phantom.bodiless.thing import (
     vessel_paints,
 )
 from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Solid
 
-WALL_MM = (1.0, 6.0)
+WALL_RANGE_MM = (1.0, 6.0)
 
 
 def cylinder(rng: np.random.Generator) -> Iterable[Paint]:
@@ -39,9 +40,8 @@ def ball(rng: np.random.Generator) -> Iterable[Paint]:
 def canister(rng: np.random.Generator) -> Iterable[Paint]:
     """A box with round or sharp edges."""
     width_mm, depth_mm, height_mm = rng.uniform((60, 50, 60), (300, 220, 350)).tolist()
-    return _fill_vessel(
-        column(width_mm, height_mm, depth_mm=depth_mm, square=rng.uniform(0.6, 1.0)), rng
-    )
+    squareness = rng.uniform(0.6, 1.0)
+    return _fill_vessel(column(width_mm, height_mm, depth_mm=depth_mm, squareness=squareness), rng)
 
 
 def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
@@ -49,9 +49,8 @@ def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
     width_mm = rng.uniform(180, 400)
     depth_mm = width_mm * rng.uniform(0.5, 0.85)
     squareness = rng.uniform(0, 0.4)
-    return _fill_vessel(
-        column(width_mm, rng.uniform(100, 400), depth_mm=depth_mm, square=squareness), rng
-    )
+    height_mm = rng.uniform(100, 400)
+    return _fill_vessel(column(width_mm, height_mm, depth_mm=depth_mm, squareness=squareness), rng)
 
 
 def bottle(rng: np.random.Generator) -> Iterable[Paint]:
@@ -65,26 +64,42 @@ def bottles(rng: np.random.Generator) -> Iterator[Paint]:
     vessel_count = int(rng.integers(2, 9))
     are_alike = rng.random() < 0.5
     spacing_mm = rng.uniform(55, 130)
-    row_length = (
-        vessel_count
-        if vessel_count < 4 or (vessel_count < 6 and rng.random() < 0.4)
-        else (vessel_count + 1) // 2
-    )
+    row_count = 2
+    row_length = (vessel_count + 1) // 2
+    if vessel_count < 4 or (vessel_count < 6 and rng.random() < 0.4):
+        row_count = 1
+        row_length = vessel_count
     for vessel_index in range(vessel_count):
-        vessel_x = (vessel_index % row_length - (row_length - 1) / 2) * spacing_mm
-        vessel_y = (vessel_index // row_length) * spacing_mm - (
-            vessel_count > row_length
-        ) * spacing_mm / 2
-        vessel_z = 0.0 if are_alike else rng.uniform(-40, 40)
-        width_mm = spacing_mm * (0.92 if are_alike else rng.uniform(0.35, 0.95))
-        label = FILLING if are_alike else int(rng.integers(FILLING, SIXTH_FILLING + 1))
-        height_mm = width_mm * (2.2 if are_alike else rng.uniform(0.6, 3.0))
+        row_index, place_in_row = divmod(vessel_index, row_length)
+        x = (place_in_row - (row_length - 1) / 2) * spacing_mm
+        y = row_index * spacing_mm - (row_count - 1) * spacing_mm / 2
+        vessel = BottleSize(0.0, 0.92 * spacing_mm, FILLING, 2.2)
+        if not are_alike:
+            vessel = _draw_bottle_size(spacing_mm, rng)
         if rng.random() < 0.3:
-            yield from _bottle_paints(rng, label, (vessel_x, vessel_y, vessel_z), width_mm)
+            yield from _bottle_paints(rng, vessel.label, (x, y, vessel.z), vessel.width_mm)
         else:
-            yield from vessel_paints(
-                column(width_mm, height_mm, centre=(vessel_x, vessel_y, vessel_z)), label
-            )
+            height_mm = vessel.width_mm * vessel.height_ratio
+            content = column(vessel.width_mm, height_mm, centre=(x, y, vessel.z))
+            yield from vessel_paints(content, vessel.label)
+
+
+class BottleSize(NamedTuple):
+    """What one of several vessels differs by: the height of its middle in mm, its width, the label
+    of its filling, and its height over its width."""
+
+    z: float
+    width_mm: float
+    label: int
+    height_ratio: float
+
+
+def _draw_bottle_size(spacing_mm: float, rng: np.random.Generator) -> BottleSize:
+    """A vessel unlike the others, for vessels that far apart."""
+    z = rng.uniform(-40, 40)
+    width_mm = spacing_mm * rng.uniform(0.35, 0.95)
+    label = int(rng.integers(FILLING, SIXTH_FILLING + 1))
+    return BottleSize(z, width_mm, label, rng.uniform(0.6, 3.0))
 
 
 def loading_ring(rng: np.random.Generator) -> Iterator[Paint]:
@@ -103,28 +118,30 @@ def prism(rng: np.random.Generator) -> Iterable[Paint]:
     side_count = int(rng.integers(3, 7))
     radius_mm = rng.uniform(35, 130)
     height_mm = rng.uniform(80, 350)
-    prism_solid: Solid = column(2.4 * radius_mm, height_mm)
+    content: Solid = column(2.4 * radius_mm, height_mm)
     for angle in np.arange(side_count) * 2 * np.pi / side_count:
-        prism_solid = prism_solid & Side((*on_circle(1.0, angle), 0.0), radius_mm)
-    return _fill_vessel(prism_solid, rng)
+        side_normal = (*on_circle(1.0, angle), 0.0)
+        content = content & HalfSpace(side_normal, radius_mm)
+    return _fill_vessel(content, rng)
 
 
 def beaker(rng: np.random.Generator) -> Iterable[Paint]:
     """A cone cut off, wider above or below."""
     width_mm = rng.uniform(60, 220)
-    return _fill_vessel(column(width_mm, rng.uniform(60, 300), top=rng.uniform(0.25, 0.8)), rng)
+    height_mm = rng.uniform(60, 300)
+    return _fill_vessel(column(width_mm, height_mm, top_width_share=rng.uniform(0.25, 0.8)), rng)
 
 
-def nested_vessels(rng: np.random.Generator) -> Iterator[Paint]:
+def nest_vessels(rng: np.random.Generator) -> Iterator[Paint]:
     """Two to four vessels, one in another, as for measuring diffusion or perfusion."""
     width_mm = rng.uniform(100, 260)
     height_mm = rng.uniform(80, 300)
     is_round = rng.random() < 0.4
     for nesting_depth in range(rng.integers(2, 5)):
-        vessel_solid: Solid = (
-            Ellipsoid(ORIGIN, (width_mm / 2,) * 3) if is_round else column(width_mm, height_mm)
-        )
-        yield from vessel_paints(vessel_solid, FILLING + nesting_depth)
+        content: Solid = column(width_mm, height_mm)
+        if is_round:
+            content = Ellipsoid(ORIGIN, (width_mm / 2,) * 3)
+        yield from vessel_paints(content, FILLING + nesting_depth)
         width_mm = width_mm * rng.uniform(0.55, 0.85)
         height_mm = height_mm * rng.uniform(0.7, 0.95)
 
@@ -132,32 +149,34 @@ def nested_vessels(rng: np.random.Generator) -> Iterator[Paint]:
 def _fill_vessel(content: Solid, rng: np.random.Generator) -> Iterator[Paint]:
     """The vessel about that content: its wall, mostly a bubble of air above the water line, in one
     of three a second liquid."""
-    yield from vessel_paints(content, FILLING, rng.uniform(*WALL_MM))
-    low_corner, high_corner = content.box.tolist()
+    yield from vessel_paints(content, FILLING, rng.uniform(*WALL_RANGE_MM))
+    (_, back_y, bottom_z), (_, front_y, top_z) = content.box.tolist()
     if rng.random() < 0.35:
-        level_mm = high_corner[1] - rng.uniform(0.02, 0.25) * (high_corner[1] - low_corner[1])
-        yield Paint(content & Side((0.0, -1.0, 0.0), -level_mm), AIR)
+        water_line_y = front_y - rng.uniform(0.02, 0.25) * (front_y - back_y)
+        yield Paint(content & HalfSpace((0.0, -1.0, 0.0), -water_line_y), AIR)
     if rng.random() < 0.2:
-        level_mm = high_corner[2] - rng.uniform(0.1, 0.8) * (high_corner[2] - low_corner[2])
-        yield Paint(content & Side((0.0, 0.0, -1.0), -level_mm), SECOND_FILLING)
+        surface_z = top_z - rng.uniform(0.1, 0.8) * (top_z - bottom_z)
+        yield Paint(content & HalfSpace((0.0, 0.0, -1.0), -surface_z), SECOND_FILLING)
 
 
 def _bottle_paints(
     rng: np.random.Generator, label: int, centre: Point, width_mm: float
 ) -> list[Paint]:
     """A bottle that narrows to a neck, and its cap, which gives no signal."""
-    (x, y, z) = centre
+    x, y, z = centre
     half_width_mm = width_mm / 2
     height_mm = width_mm * rng.uniform(1.6, 3.2)
-    neck_mm = half_width_mm * rng.uniform(0.25, 0.5)
+    neck_radius_mm = half_width_mm * rng.uniform(0.25, 0.5)
+    # (z, radius)
     outline = (
         (z - height_mm / 2, half_width_mm),
         (z + 0.2 * height_mm, half_width_mm),
-        (z + 0.36 * height_mm, 1.1 * neck_mm),
-        (z + height_mm / 2, neck_mm),
+        (z + 0.36 * height_mm, 1.1 * neck_radius_mm),
+        (z + height_mm / 2, neck_radius_mm),
     )
     content = Loft(
-        tuple((level_mm, x, y, radius_mm, radius_mm, radius_mm) for level_mm, radius_mm in outline)
+        tuple((level_z, x, y, radius_mm, radius_mm, radius_mm) for level_z, radius_mm in outline)
     )
-    cap = column(2.4 * neck_mm, 0.06 * height_mm, centre=(x, y, z + 0.52 * height_mm))
+    cap_centre = (x, y, z + 0.52 * height_mm)
+    cap = column(2.4 * neck_radius_mm, 0.06 * height_mm, centre=cap_centre)
     return [*vessel_paints(content, label), Paint(cap, WALL)]

@@ -21,14 +21,14 @@ TRUE_HEADER_SHARE = 0.9  # of tilted volumes; the others claim to lie along the 
 UPRIGHT_SHARE = 0.5
 LATTICE_POINTS = 9  # points at which heights are evaluated along each axis of a grid
 
-Turn = tuple[tuple[int, int], ...]
+HeaderTurn = tuple[tuple[int, int], ...]
 """For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its
 direction; () for a true header."""
 
 
-def only_region(grid: Grid, marks: Landmarks, least: float) -> int | None:
-    """The rung of the chain that contains the grid (mm of the person), or at least the share
-    `least` of it; None if there is none.
+def only_region(grid: Grid, marks: Landmarks, least_share: float) -> int | None:
+    """The index, in the chain of regions, of the one that contains the grid (mm of the person), or
+    at least `least_share` of it; None if there is none.
 
     Parts above the vertex or below the soles are ignored: a head with air above it is a head alone.
     """
@@ -36,38 +36,40 @@ def only_region(grid: Grid, marks: Landmarks, least: float) -> int | None:
     i, j, k = np.meshgrid(*sample_indices, indexing="ij")
     height_row = grid.vox_to_ras[2]
     z = height_row[0] * i + height_row[1] * j + height_row[2] * k + height_row[3]
-    borders = np.asarray(marks.borders_mm)
-    region_count = len(borders) - 1
-    rung_indices = np.searchsorted(borders, z, side="right") - 1
-    rung_counts = np.bincount(
-        rung_indices[(rung_indices >= 0) & (rung_indices < region_count)], minlength=region_count
-    )
-    fullest_rung = int(rung_counts.argmax())
-    is_alone = rung_counts[fullest_rung] and rung_counts[fullest_rung] >= least * rung_counts.sum()
-    return fullest_rung if is_alone else None
+    borders_mm = np.asarray(marks.borders_mm)
+    region_count = len(borders_mm) - 1
+    region_indices = np.searchsorted(borders_mm, z, side="right") - 1
+    is_in_body = (region_indices >= 0) & (region_indices < region_count)
+    point_counts = np.bincount(region_indices[is_in_body], minlength=region_count)
+    fullest_region = int(point_counts.argmax())
+    fullest_count = point_counts[fullest_region]
+    if not fullest_count or fullest_count < least_share * point_counts.sum():
+        return None
+    return fullest_region
 
 
-def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
+def draw_turn(slice_axis: int, rng: np.random.Generator) -> HeaderTurn:
     """A turn by which `slice_axis` is the third axis, in either direction; the other two as they
     are, or in any order and direction."""
-    other_axes = [axis for axis in range(3) if axis != slice_axis]
-    signs = rng.choice([-1, 1], 3).tolist()
+    first_axis, second_axis = [axis for axis in range(3) if axis != slice_axis]
+    first_sign, second_sign, slice_sign = rng.choice([-1, 1], 3).tolist()
     is_swapped = rng.random() < 0.5
     if rng.random() < UPRIGHT_SHARE:
-        signs[:2] = [1, 1]
+        first_sign = 1
+        second_sign = 1
         is_swapped = False
-    turn_by_axis = {
-        other_axes[0]: (int(is_swapped), signs[0]),
-        other_axes[1]: (int(not is_swapped), signs[1]),
-        slice_axis: (2, signs[2]),
+    claim_by_axis = {
+        first_axis: (int(is_swapped), first_sign),
+        second_axis: (int(not is_swapped), second_sign),
+        slice_axis: (2, slice_sign),
     }
-    return tuple(turn_by_axis[axis] for axis in range(3))
+    return tuple(claim_by_axis[axis] for axis in range(3))
 
 
 ROWS_DOWN_SHARE = 0.3  # of images stored with their first row on top; readers flip most of them
 
 
-def draw_picture_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
+def draw_picture_turn(slice_axis: int, rng: np.random.Generator) -> HeaderTurn:
     """A turn that keeps images as a scanner stores them: columns from the patient's right, or
     front, to the left, or back.
 
@@ -75,25 +77,25 @@ def draw_picture_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     either direction.
     """
     column_axis, row_axis = [axis for axis in range(3) if axis != slice_axis]
-    turn_by_axis = {
-        column_axis: (0, -1),
-        row_axis: (1, -1 if rng.random() < ROWS_DOWN_SHARE else 1),
-        slice_axis: (2, int(rng.choice([-1, 1]))),
-    }
-    return tuple(turn_by_axis[axis] for axis in range(3))
+    row_sign = 1
+    if rng.random() < ROWS_DOWN_SHARE:
+        row_sign = -1
+    slice_sign = int(rng.choice([-1, 1]))
+    claim_by_axis = {column_axis: (0, -1), row_axis: (1, row_sign), slice_axis: (2, slice_sign)}
+    return tuple(claim_by_axis[axis] for axis in range(3))
 
 
-def to_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:
+def to_claimed_axes(values: NDArray[np.float32], turn: HeaderTurn) -> NDArray[np.float32]:
     """Values (i, j, k) of a grid along the axes right, front, up that the header claims."""
     return np.asarray(apply_orientation(values, np.asarray(turn)))  # type: ignore[no-untyped-call]
 
 
-def apply_claimed_header(volume: Volume, turn: Turn) -> Volume:
+def apply_claimed_header(volume: Volume, turn: HeaderTurn) -> Volume:
     """The volume as its header describes it: voxel sizes, straight axes, 0 mm in the middle."""
     voxels = to_claimed_axes(volume.voxels, turn)
-    sizes_mm = np.ones(3)
+    spacing_mm = np.ones(3)
     for axis, (claimed_axis, _) in enumerate(turn):
-        sizes_mm[claimed_axis] = volume.spacing_mm[axis]
-    affine = np.diag([*sizes_mm, 1.0])
-    affine[:3, 3] = -sizes_mm * (np.asarray(voxels.shape) - 1) / 2
+        spacing_mm[claimed_axis] = volume.spacing_mm[axis]
+    affine = np.diag([*spacing_mm, 1.0])
+    affine[:3, 3] = -spacing_mm * (np.asarray(voxels.shape) - 1) / 2
     return replace(volume, voxels=np.ascontiguousarray(voxels), vox_to_ras=affine)

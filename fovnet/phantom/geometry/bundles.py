@@ -21,11 +21,12 @@ class Outline(Stack):
     """A stack of rounded, asymmetric cross-sections: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four
     reaches.
 
-    table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back)
-    three  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: three corners 120° apart, as in a tibia's triangle
+    table         rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back)
+    corner_terms  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: three corners 120° apart, as in a
+                  tibia's triangle
     """
 
-    three: tuple[float, float] = (0.0, 0.0)
+    corner_terms: tuple[float, float] = (0.0, 0.0)
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -33,7 +34,7 @@ class Outline(Stack):
         centre_x, centre_y, reach_right, reach_left, reach_front, reach_back = (
             self.profile.T.astype(float)
         )
-        corner_reach = 1 + 0.8 * float(np.hypot(*self.three))
+        corner_reach = 1 + 0.8 * float(np.hypot(*self.corner_terms))
         low_corner = (
             (centre_x - corner_reach * reach_left).min(),
             (centre_y - corner_reach * reach_back).min(),
@@ -50,9 +51,9 @@ class Outline(Stack):
             ]
         )
 
-    def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+    def relative_position(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
-        centre_x, centre_y, *reaches = self.at(z)
+        centre_x, centre_y, *reaches = self.columns_at(z)
         right_scale, left_scale, front_scale, back_scale = (
             1 / np.maximum(side_reach, np.float32(0.1)) for side_reach in reaches
         )
@@ -62,15 +63,15 @@ class Outline(Stack):
         v *= np.where(v > 0, front_scale, back_scale)
         return u, v
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points within the cross-section at their
         height."""
-        u, v = self.within(x, y, z)
+        u, v = self.relative_position(x, y, z)
         u_squared = u * u
         v_squared = v * v
         level = u_squared + v_squared
         is_inside = level <= FARTHEST_LEVEL**2
-        cos_term, sin_term = (np.float32(coefficient) for coefficient in self.three)
+        cos_term, sin_term = (np.float32(coefficient) for coefficient in self.corner_terms)
         if cos_term or sin_term:  # in place, as a leg is painted over millions of voxels
             u *= cos_term
             v *= sin_term
@@ -85,7 +86,7 @@ class Outline(Stack):
             is_inside &= level <= 1.0
         else:
             is_inside = level <= 1.0
-        return is_inside & self.beside(z)
+        return is_inside & self.is_between_ends(z)
 
     def mirror(self) -> Outline:
         """The outline on the other side, reaches and corner exchanged."""
@@ -93,7 +94,7 @@ class Outline(Stack):
             (z, -x, y, left_reach, right_reach, *depth_reaches)
             for z, x, y, right_reach, left_reach, *depth_reaches in self.table
         )
-        cos_term, sin_term = self.three
+        cos_term, sin_term = self.corner_terms
         return Outline(rows, (-cos_term, sin_term))
 
 
@@ -103,58 +104,60 @@ towards the outer side."""
 
 
 @dataclass(frozen=True)
-class Planes(Solid):
-    """The planes of fat, `thick_mm` thick, between muscles that fill an outline.
+class FatPlanes(Solid):
+    """The planes of fat, `thickness_mm` thick, between muscles that fill an outline.
 
-    Every point belongs to the muscle with the nearest oval, in units of the oval's half widths; a muscle may
-    have several ovals, with no plane between them.  So small muscles are rounded, large ones fill the rest,
-    and a muscle ends where its ovals shrink to nothing.
-    heights  (h,) mm, ascending         muscles  for each muscle, for each oval of it, an `Oval` at every
-        height
+    Every point belongs to the muscle with the nearest oval, in units of the oval's half widths; a
+    muscle may have several ovals, with no plane between them.  So small muscles are rounded, large
+    ones fill the rest, and a muscle ends where its ovals shrink to nothing.
+
+    side          1 for the right, -1 for the left
+    heights_mm    (h,) ascending
+    muscle_ovals  for each muscle, for each oval of it, an `Oval` at every height
     """
 
     outline: Outline
     side: int
-    heights: tuple[float, ...]
-    muscles: tuple[tuple[tuple[Oval, ...], ...], ...]
-    thick_mm: float
-    sparse = True
+    heights_mm: tuple[float, ...]
+    muscle_ovals: tuple[tuple[tuple[Oval, ...], ...], ...]
+    thickness_mm: float
+    is_costly = True
 
     @property
     def box(self) -> NDArray[np.float64]:
         box = self.outline.box
-        box[:, 2] = self.heights[0], self.heights[-1]
+        box[:, 2] = self.heights_mm[0], self.heights_mm[-1]
         return box
 
     @cached_property
-    def ovals(self) -> list[list[NDArray[np.float32]]]:
+    def oval_coefficients(self) -> list[list[NDArray[np.float32]]]:
         """For every oval of every muscle (5, n): 1/a, -x/a, 1/b, -y/b and (a b)^½ every STEP_MM."""
-        z = np.arange(self.heights[0], self.heights[-1] + STEP_MM, STEP_MM)
+        z = np.arange(self.heights_mm[0], self.heights_mm[-1] + STEP_MM, STEP_MM)
         return [
-            [_oval_coefficients(self.heights, oval, z) for oval in muscle]
-            for muscle in self.muscles
+            [_oval_coefficients(self.heights_mm, oval, z) for oval in muscle]
+            for muscle in self.muscle_ovals
         ]
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) half way between the two nearest muscles."""
-        u, v = self.outline.within(x, y, z)
+        u, v = self.outline.relative_position(x, y, z)
         u = self.side * u
         # Slightly waved: straight planes would look artificial.
         u, v = (
             u + np.float32(0.03) * np.sin(9 * v + z / 40),
             v + np.float32(0.03) * np.sin(8 * u - z / 50),
         )
-        lowest_mm = self.heights[0]
-        highest_mm = self.heights[-1]
+        lowest_mm = self.heights_mm[0]
+        highest_mm = self.heights_mm[-1]
         row_index = np.clip(
-            np.rint((z - lowest_mm) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1
+            np.rint((z - lowest_mm) / STEP_MM), 0, self.oval_coefficients[0][0].shape[1] - 1
         ).astype(np.intp)
         shape = np.broadcast_shapes(u.shape, row_index.shape)
         nearest_squared = np.full(shape, 1e9, dtype=np.float32)
         second_squared = np.full(shape, 1e9, dtype=np.float32)
         nearest_size = np.ones(shape, dtype=np.float32)
         second_size = np.ones(shape, dtype=np.float32)
-        for ovals_of_muscle in self.ovals:
+        for ovals_of_muscle in self.oval_coefficients:
             muscle_squared, muscle_size = _nearest_oval(ovals_of_muscle, u, v, row_index)
             is_nearest = muscle_squared < nearest_squared
             is_second_or_nearest = is_nearest | (muscle_squared < second_squared)
@@ -168,8 +171,8 @@ class Planes(Solid):
             )
             nearest_squared = np.where(is_nearest, muscle_squared, nearest_squared)
             nearest_size = np.where(is_nearest, muscle_size, nearest_size)
-        mean_reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.row(z)]
-        relative_thickness = np.float32(self.thick_mm) / np.maximum(mean_reach, np.float32(1.0))
+        mean_reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.nearest_row(z)]
+        relative_thickness = np.float32(self.thickness_mm) / np.maximum(mean_reach, np.float32(1.0))
         # Across the plane the two distances change by 1 / size each, in opposite directions.
         is_on_border = (
             np.sqrt(second_squared) - np.sqrt(nearest_squared)

@@ -18,43 +18,46 @@ class Lobed(Solid):
     """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about
     the ellipsoid's own size.
 
-    waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
+    waves      (3, 4) wave numbers along x, y, z in 1 / mm, and phases
+    lobe_size  the largest noise
     """
 
-    base: Ellipsoid
+    ellipsoid: Ellipsoid
     waves: tuple[tuple[float, ...], ...]
-    gain: float
-    sparse = True
+    lobe_size: float
+    is_costly = True
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return self.reach.box
+        return self.enclosing_ellipsoid.box
 
     @cached_property
-    def reach(self) -> Ellipsoid:
+    def enclosing_ellipsoid(self) -> Ellipsoid:
         """The ellipsoid that encloses the bulges."""
         return replace(
-            self.base,
-            semi=tuple(half_axis / (1 - self.gain) ** 0.5 for half_axis in self.base.semi),
+            self.ellipsoid,
+            half_axes_mm=tuple(
+                half_axis / (1 - self.lobe_size) ** 0.5 for half_axis in self.ellipsoid.half_axes_mm
+            ),
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points within the bulging surface."""
         noise = sum(
             np.sin(wave_number_x * x + wave_number_y * y + wave_number_z * z + phase)
             for wave_number_x, wave_number_y, wave_number_z, phase in self.waves
         )
         return np.asarray(
-            self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0
+            self.ellipsoid.level(x, y, z) * (1 + self.lobe_size / len(self.waves) * noise) <= 1.0
         )
 
-    def shrunk(self, mm: float) -> Lobed:
-        return replace(self, base=self.base.shrunk(mm))
+    def shrink(self, mm: float) -> Lobed:
+        return replace(self, ellipsoid=self.ellipsoid.shrink(mm))
 
 
 def draw_lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
     """The ellipsoid with random bulges."""
-    mean_half_axis = np.mean(base.semi)
+    mean_half_axis = np.mean(base.half_axes_mm)
     waves = [
         (*rng.normal(0, 1.6 / mean_half_axis, 3).tolist(), rng.uniform(0, 2 * np.pi))
         for _ in range(3)

@@ -49,7 +49,7 @@ class Grid:
             )
         return axis_coordinates[0], axis_coordinates[1], axis_coordinates[2]
 
-    def windows(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+    def find_windows(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n, 2, 3) first and last index along each axis of the voxels whose centres may lie in the
         boxes (n, 2, 3) mm.
 
@@ -67,7 +67,7 @@ class Grid:
         )
         return np.stack([first_indices, last_indices], axis=1).astype(np.int64)
 
-    def finer(self, factors: Sequence[int]) -> Grid:
+    def split_voxels(self, factors: Sequence[int]) -> Grid:
         """The grid with each voxel cut into `factors` (3,) equal parts along its axes; it covers
         the same space."""
         part_counts = np.asarray(factors)
@@ -82,16 +82,19 @@ class Grid:
 
 @dataclass(frozen=True)
 class Paint:
-    """A solid filled with a tissue label.  Layers are painted in ascending order; `over` restricts
-    it to voxels with these labels."""
+    """A solid filled with a tissue label.
+
+    Layers are painted in ascending order; `paintable_labels` restricts the paint to voxels that have
+    one of these labels, () to none.
+    """
 
     solid: Solid
     label: int
     layer: int = 0
-    over: tuple[int, ...] = ()
+    paintable_labels: tuple[int, ...] = ()
 
 
-class Shape(Protocol):
+class PointMapping(Protocol):
     """The mapping from the millimetres of one person to those of the written anatomy, and back for
     boxes."""
 
@@ -104,7 +107,7 @@ class Shape(Protocol):
         ...
 
 
-class AsWritten:
+class UnchangedPoints:
     """The identity: an anatomy used as it is written."""
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
@@ -121,8 +124,8 @@ class Pieces:
     """An anatomy ready for painting: its smallest solids in painting order, each with its paint,
     and their boxes (n, 2, 3) in mm."""
 
-    pairs: tuple[tuple[Solid, Paint], ...]
-    boxes: NDArray[np.float64]
+    parts_and_paints: tuple[tuple[Solid, Paint], ...]
+    boxes_mm: NDArray[np.float64]
 
 
 def pieces_of(paints: Iterable[Paint]) -> Pieces:
@@ -137,18 +140,18 @@ def pieces_of(paints: Iterable[Paint]) -> Pieces:
     )
 
 
-def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArray[np.uint8]:
+def rasterise(anatomy: Pieces, grid: Grid, shape: PointMapping | None = None) -> NDArray[np.uint8]:
     """Labels (i, j, k) of the solids on the grid: a voxel has the label of the last solid that
     holds its centre, else 0."""
-    shape = shape or AsWritten()
+    shape = shape or UnchangedPoints()
     labels = np.zeros(grid.shape, dtype=np.uint8)
     coordinates = shape.to_anatomy(*grid.coordinates())
-    is_empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)  # disjoint solids
-    windows = grid.windows(shape.enclose(anatomy.boxes))
+    is_empty = np.any(anatomy.boxes_mm[:, 0] > anatomy.boxes_mm[:, 1], axis=1)  # disjoint solids
+    windows = grid.find_windows(shape.enclose(anatomy.boxes_mm))
     for piece_index in np.flatnonzero(
         ~is_empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)
     ).tolist():
-        part, paint = anatomy.pairs[piece_index]
+        part, paint = anatomy.parts_and_paints[piece_index]
         i, j, k = (
             slice(first_index, last_index + 1)
             for first_index, last_index in windows[piece_index].T.tolist()
@@ -157,14 +160,18 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
         block_points = [
             _cut_to_window(axis_coordinates, (i, j, k)) for axis_coordinates in coordinates
         ]
-        if part.sparse and paint.over:
+        if part.is_costly and paint.paintable_labels:
             _paint_allowed_voxels(
-                _may_cover(label_block, paint.over), part, paint.label, label_block, block_points
+                _may_cover(label_block, paint.paintable_labels),
+                part,
+                paint.label,
+                label_block,
+                block_points,
             )
             continue
-        is_inside = part.inside(*block_points)
-        if paint.over:
-            is_inside = is_inside & _may_cover(label_block, paint.over)
+        is_inside = part.contains(*block_points)
+        if paint.paintable_labels:
+            is_inside = is_inside & _may_cover(label_block, paint.paintable_labels)
         np.copyto(label_block, paint.label, where=is_inside)
     return labels
 
@@ -178,7 +185,7 @@ def _paint_allowed_voxels(
 ) -> None:
     """Paint a solid whose test is expensive on the allowed voxels of a block, testing no others."""
     if is_allowed.any():
-        is_inside = part.inside(
+        is_inside = part.contains(
             *(
                 np.broadcast_to(axis_coordinates, label_block.shape)[is_allowed]
                 for axis_coordinates in block_points

@@ -36,7 +36,7 @@ class Solid(ABC):
     """A shape; `&` is the intersection, `-` the difference, `|` the union."""
 
     @property
-    def sparse(self) -> bool:
+    def is_costly(self) -> bool:
         """Whether testing a point is so expensive that only voxels that may be painted should be
         tested."""
         return False
@@ -47,10 +47,10 @@ class Solid(ABC):
         """(2, 3) corners in mm that enclose the shape."""
 
     @abstractmethod
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True at the points that belong to the shape; the broadcast shape of x, y, z."""
 
-    def shrunk(self, mm: float) -> Solid:
+    def shrink(self, mm: float) -> Solid:
         """The shape with its surface moved inwards by about `mm` (outwards when negative); not
         every solid can."""
         # not abstract: most shapes of one use are never shrunk
@@ -66,10 +66,10 @@ class Solid(ABC):
         yield self
 
     def __and__(self, other: Solid) -> Solid:
-        return Shared(self, other)
+        return Intersection(self, other)
 
     def __sub__(self, other: Solid) -> Solid:
-        return Shared(self, Outside(other))
+        return Intersection(self, Complement(other))
 
     def __or__(self, other: Solid) -> Solid:
         return Union((self, other))
@@ -80,7 +80,7 @@ class Filling(Solid):
     """A solid that fills a part of the solid `region`; testing a point is expensive."""
 
     region: Solid
-    sparse = True
+    is_costly = True
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -92,16 +92,18 @@ class Filling(Solid):
 
 @dataclass(frozen=True)
 class Ellipsoid(Solid):
-    """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0
-    ellipsoid, 1 superellipsoid of power 4).
+    """|u|² + |v|² + |w|² ≤ 1 along its own axes, in units of its half axes.
 
-    centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
+    centre        (3,) mm
+    half_axes_mm  (3,)
+    turn_deg      rotations about x, y, z in this order, about fixed axes
+    squareness    0 for an ellipsoid, towards 1 for a box: a superellipsoid of power 4
     """
 
     centre: Point
-    semi: Point
+    half_axes_mm: Point
     turn_deg: Point = (0.0, 0.0, 0.0)
-    square: float = 0.0
+    squareness: float = 0.0
 
     @cached_property
     def axes(self) -> NDArray[np.float64]:
@@ -112,11 +114,11 @@ class Ellipsoid(Solid):
     def box(self) -> NDArray[np.float64]:
         """(2, 3) corners in mm that enclose the turned ellipsoid."""
         centre = np.asarray(self.centre)
-        scaled_axes = self.axes * np.asarray(self.semi)
+        scaled_axes = self.axes * np.asarray(self.half_axes_mm)
         # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
         # superellipsoid in between.
         half_extent = np.linalg.norm(scaled_axes, axis=1)
-        if self.square > 0 and any(self.turn_deg):
+        if self.squareness > 0 and any(self.turn_deg):
             half_extent = np.abs(scaled_axes).sum(axis=1)
         return np.stack([centre - half_extent, centre + half_extent])
 
@@ -127,29 +129,31 @@ class Ellipsoid(Solid):
         dy = y - self.centre[1]
         dz = z - self.centre[2]
         if any(self.turn_deg):
-            inverse = (self.axes / self.semi).astype(np.float32)
+            inverse = (self.axes / self.half_axes_mm).astype(np.float32)
             axis_shares = [
                 dx * axis_x + dy * axis_y + dz * axis_z for axis_x, axis_y, axis_z in inverse.T
             ]
         else:
             axis_shares = [
                 offset_mm * np.float32(1 / half_axis)
-                for offset_mm, half_axis in zip((dx, dy, dz), self.semi, strict=True)
+                for offset_mm, half_axis in zip((dx, dy, dz), self.half_axes_mm, strict=True)
             ]
         u_squared, v_squared, w_squared = (axis_share * axis_share for axis_share in axis_shares)
-        if self.square == 0.0:
+        if self.squareness == 0.0:
             return np.asarray(u_squared + v_squared + w_squared)
-        square_share = np.float32(self.square)
+        square_share = np.float32(self.squareness)
         return np.asarray(
             (1 - square_share) * (u_squared + v_squared + w_squared)
             + square_share * (u_squared * u_squared + v_squared * v_squared + w_squared * w_squared)
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
 
-    def shrunk(self, mm: float) -> Ellipsoid:
-        return replace(self, semi=tuple(max(0.05, half_axis - mm) for half_axis in self.semi))
+    def shrink(self, mm: float) -> Ellipsoid:
+        return replace(
+            self, half_axes_mm=tuple(max(0.05, half_axis - mm) for half_axis in self.half_axes_mm)
+        )
 
     def mirror(self) -> Ellipsoid:
         turn_x, turn_y, turn_z = self.turn_deg
@@ -160,33 +164,42 @@ class Ellipsoid(Solid):
 
 @dataclass(frozen=True)
 class Segment(Solid):
-    """A tapered capsule: the union of spheres from radius `r0` at `p0` to radius `r1` at `p1`."""
+    """A tapered capsule: the union of spheres along a straight line from `start` to `end` (3,), mm,
+    whose radius changes evenly."""
 
-    p0: Point
-    p1: Point
-    r0: float
-    r1: float
+    start: Point
+    end: Point
+    start_radius_mm: float
+    end_radius_mm: float
 
     @property
     def box(self) -> NDArray[np.float64]:
         """(2, 3) corners in mm that enclose the spheres at both ends."""
         # plain floats: thousands of these, and numpy takes 20 us each
-        end_pairs = list(zip(self.p0, self.p1, strict=True))
-        low_corner = [min(start - self.r0, end - self.r1) for start, end in end_pairs]
+        end_pairs = list(zip(self.start, self.end, strict=True))
+        low_corner = [
+            min(start - self.start_radius_mm, end - self.end_radius_mm) for start, end in end_pairs
+        ]
         return np.array(
-            [low_corner, [max(start + self.r0, end + self.r1) for start, end in end_pairs]]
+            [
+                low_corner,
+                [
+                    max(start + self.start_radius_mm, end + self.end_radius_mm)
+                    for start, end in end_pairs
+                ],
+            ]
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points no farther from the axis than its radius
         there."""
-        axis_vector = np.subtract(self.p1, self.p0)
+        axis_vector = np.subtract(self.end, self.start)
         squared_length = float(axis_vector @ axis_vector)
-        dx = x - self.p0[0]
-        dy = y - self.p0[1]
-        dz = z - self.p0[2]
+        dx = x - self.start[0]
+        dy = y - self.start[1]
+        dz = z - self.start[2]
         if squared_length < 1e-6:
-            return dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2
+            return dx * dx + dy * dy + dz * dz <= max(self.start_radius_mm, self.end_radius_mm) ** 2
         step_x, step_y, step_z = (axis_vector / squared_length).astype(np.float32)
         axis_share = dx * step_x + dy * step_y + dz * step_z
         np.clip(axis_share, 0.0, 1.0, out=axis_share)
@@ -194,13 +207,17 @@ class Segment(Solid):
         squared_distance = np.square(dx - axis_share * axis_x)
         squared_distance += np.square(dy - axis_share * axis_y)
         squared_distance += np.square(dz - axis_share * axis_z)
-        axis_share *= np.float32(self.r1 - self.r0)
-        axis_share += np.float32(self.r0)
+        axis_share *= np.float32(self.end_radius_mm - self.start_radius_mm)
+        axis_share += np.float32(self.start_radius_mm)
         axis_share *= axis_share
         return np.asarray(squared_distance <= axis_share)
 
-    def shrunk(self, mm: float) -> Segment:
-        return replace(self, r0=max(0.05, self.r0 - mm), r1=max(0.05, self.r1 - mm))
+    def shrink(self, mm: float) -> Segment:
+        return replace(
+            self,
+            start_radius_mm=max(0.05, self.start_radius_mm - mm),
+            end_radius_mm=max(0.05, self.end_radius_mm - mm),
+        )
 
 
 @dataclass(frozen=True)
@@ -219,10 +236,10 @@ class Tube(Solid):
         for (start, r0), (end, r1) in pairwise(zip(self.points, self.radii, strict=True)):
             yield Segment(start, end, r0, r1)
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return Union(tuple(self.parts())).inside(x, y, z)
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return Union(tuple(self.parts())).contains(x, y, z)
 
-    def shrunk(self, mm: float) -> Tube:
+    def shrink(self, mm: float) -> Tube:
         return replace(self, radii=tuple(max(0.05, radius - mm) for radius in self.radii))
 
     def mirror(self) -> Tube:
@@ -249,28 +266,28 @@ class Stack(Solid):
         )
         return np.asarray(interpolated, dtype=np.float32)
 
-    def row(self, z: Floats) -> NDArray[np.intp]:
+    def nearest_row(self, z: Floats) -> NDArray[np.intp]:
         """Which row of the profile is nearest to these heights."""
         row_indices: Floats = np.rint(z - self.table[0][0])
         return row_indices.clip(0, len(self.profile) - 1).astype(np.intp)
 
-    def at(self, z: Floats) -> list[Floats]:
+    def columns_at(self, z: Floats) -> list[Floats]:
         """The columns at these heights."""
-        row_index = self.row(z)
+        row_index = self.nearest_row(z)
         return [column[row_index] for column in self.profile.T]
 
-    def below(self, z: float) -> NDArray[np.float32]:
+    def columns_below(self, z: float) -> NDArray[np.float32]:
         """(q,) the columns at the last row up to a height."""
         lower_row: NDArray[np.float32] = self.profile[
             int(np.clip(z - self.table[0][0], 0, len(self.profile) - 1))
         ]
         return lower_row
 
-    def beside(self, z: Floats) -> Bools:
+    def is_between_ends(self, z: Floats) -> Bools:
         """Whether these heights are between the two ends."""
         return (z >= self.table[0][0]) & (z <= self.table[-1][0])
 
-    def shrunk(self, mm: float) -> Self:
+    def shrink(self, mm: float) -> Self:
         rows = tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table)
         return replace(self, table=rows)
 
@@ -279,14 +296,14 @@ class Stack(Solid):
 class Loft(Stack):
     """A stack of rounded cross-sections.
 
-    table   rows (z, centre x, centre y, half width, reach to the front, reach to the back)
-    square  0 for ellipses, towards 1 for rounded rectangles
-    gives_way  (low, high, other): heights in mm between which `square` changes to `other`; () if it is
-               constant
+    table              rows (z, centre x, centre y, half width, reach to the front, reach to the back)
+    squareness         0 for ellipses, towards 1 for rounded rectangles
+    squareness_change  (low, high, other): heights in mm between which `squareness` changes to
+                       `other`; () if it is constant
     """
 
-    square: float = 0.0
-    gives_way: Point = ()
+    squareness: float = 0.0
+    squareness_change: Point = ()
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -300,10 +317,10 @@ class Loft(Stack):
             ]
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points within the cross-section at their
         height."""
-        centre_x, centre_y, half_width, reach_front, reach_back = self.at(z)
+        centre_x, centre_y, half_width, reach_front, reach_back = self.columns_at(z)
         # Operations on the two largest arrays are in place: the trunk is painted over millions of voxels.
         u = x * (1 / np.maximum(half_width, 1e-3)) - centre_x / np.maximum(half_width, 1e-3)
         v = y - centre_y
@@ -313,36 +330,36 @@ class Loft(Stack):
         u *= u
         v *= v
         level = u + v
-        if self.square or self.gives_way:
+        if self.squareness or self.squareness_change:
             u *= u
             v *= v
             u += v
-            squareness: Floats | np.float32 = np.float32(self.square)
-            if self.gives_way:
-                change_start, change_end, end_squareness = self.gives_way
+            squareness: Floats | np.float32 = np.float32(self.squareness)
+            if self.squareness_change:
+                change_start, change_end, end_squareness = self.squareness_change
                 squareness = np.interp(
-                    z, (change_start, change_end), (self.square, end_squareness)
+                    z, (change_start, change_end), (self.squareness, end_squareness)
                 ).astype(np.float32)
             level *= 1 - squareness
             level += squareness * u
-        return (level <= 1.0) & (self.beside(z) & (half_width > 0.5))
+        return (level <= 1.0) & (self.is_between_ends(z) & (half_width > 0.5))
 
     def mirror(self) -> Loft:
         return replace(self, table=tuple((z, -x, *reaches) for z, x, *reaches in self.table))
 
 
 @dataclass(frozen=True)
-class Side(Solid):
-    """The half-space n · p ≤ offset (mm)."""
+class HalfSpace(Solid):
+    """The half-space n · p ≤ offset: points up to `offset_mm` in the direction of `normal` (3,)."""
 
     normal: Point
-    offset: float
+    offset_mm: float
 
     @property
     def box(self) -> NDArray[np.float64]:
         return EVERYWHERE
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) on the side opposite to the normal."""
         # most have one
         slope_terms = [
@@ -350,25 +367,25 @@ class Side(Solid):
             for normal_component, axis_coordinates in zip(self.normal, (x, y, z), strict=True)
             if normal_component
         ]
-        return sum(slope_terms[1:], start=slope_terms[0]) <= self.offset
+        return sum(slope_terms[1:], start=slope_terms[0]) <= self.offset_mm
 
-    def shrunk(self, mm: float) -> Side:
-        return replace(self, offset=self.offset - mm * float(np.linalg.norm(self.normal)))
+    def shrink(self, mm: float) -> HalfSpace:
+        return replace(self, offset_mm=self.offset_mm - mm * float(np.linalg.norm(self.normal)))
 
-    def mirror(self) -> Side:
+    def mirror(self) -> HalfSpace:
         return replace(self, normal=mirror_point(self.normal, -1))
 
 
 @dataclass(frozen=True)
-class Shared(Solid):
+class Intersection(Solid):
     """The intersection of two solids; its box is the overlap of the two boxes."""
 
     first: Solid
     second: Solid
 
     @property
-    def sparse(self) -> bool:
-        return self.first.sparse
+    def is_costly(self) -> bool:
+        return self.first.is_costly
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -379,22 +396,22 @@ class Shared(Solid):
             [np.maximum(first_box[0], second_box[0]), np.minimum(first_box[1], second_box[1])]
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.first.inside(x, y, z) & self.second.inside(x, y, z)
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.first.contains(x, y, z) & self.second.contains(x, y, z)
 
     def parts(self) -> Iterator[Solid]:
         for part in self.first.parts():
-            yield Shared(part, self.second)
+            yield Intersection(part, self.second)
 
-    def shrunk(self, mm: float) -> Solid:
-        return Shared(self.first.shrunk(mm), self.second)
+    def shrink(self, mm: float) -> Solid:
+        return Intersection(self.first.shrink(mm), self.second)
 
     def mirror(self) -> Solid:
-        return Shared(self.first.mirror(), self.second.mirror())
+        return Intersection(self.first.mirror(), self.second.mirror())
 
 
 @dataclass(frozen=True)
-class Outside(Solid):
+class Complement(Solid):
     """Everything but a solid."""
 
     solid: Solid
@@ -403,11 +420,11 @@ class Outside(Solid):
     def box(self) -> NDArray[np.float64]:
         return EVERYWHERE
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return ~self.solid.inside(x, y, z)
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return ~self.solid.contains(x, y, z)
 
     def mirror(self) -> Solid:
-        return Outside(self.solid.mirror())
+        return Complement(self.solid.mirror())
 
 
 @dataclass(frozen=True)
@@ -422,15 +439,15 @@ class Union(Solid):
         boxes = np.stack([solid.box for solid in self.solids])
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return reduce(np.bitwise_or, (solid.inside(x, y, z) for solid in self.solids))
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return reduce(np.bitwise_or, (solid.contains(x, y, z) for solid in self.solids))
 
     def parts(self) -> Iterator[Solid]:
         for solid in self.solids:
             yield from solid.parts()
 
-    def shrunk(self, mm: float) -> Solid:
-        return Union(tuple(solid.shrunk(mm) for solid in self.solids))
+    def shrink(self, mm: float) -> Solid:
+        return Union(tuple(solid.shrink(mm) for solid in self.solids))
 
     def mirror(self) -> Solid:
         return Union(tuple(solid.mirror() for solid in self.solids))

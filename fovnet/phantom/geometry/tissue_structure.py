@@ -20,44 +20,48 @@ Line = tuple[Point, ...]
 
 @dataclass(frozen=True)
 class Box(Solid):
-    """The region between two corners (3,) mm."""
+    """The region between two corners (3,), mm."""
 
-    low: Point
-    high: Point
+    low_corner: Point
+    high_corner: Point
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return np.array([self.low, self.high])
+        return np.array([self.low_corner, self.high_corner])
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points between the two corners."""
         is_within_x, is_within_y, is_within_z = (
             (values >= low) & (values <= high)
-            for values, low, high in zip((x, y, z), self.low, self.high, strict=True)
+            for values, low, high in zip((x, y, z), self.low_corner, self.high_corner, strict=True)
         )
         return is_within_x & is_within_y & is_within_z
 
 
 @dataclass(frozen=True)
 class Sheets(Filling):
-    """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths,
-    its symmetry broken.
+    """Thin sheets that wind through a region: |g| ≤ `level_width`, for the gyroid g of three
+    wavelengths, its symmetry broken.
 
-    g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).  `thick` 0.1 fills about 7 % of
-    the space.
-    region  limits the sheets                          wavelength_mm  along x, y, z: long along z for a muscle
+    g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).
+
+    wavelengths_mm  (3,) along x, y, z: long along z for a muscle
+    level_width     0.1 fills about 7 % of the space
+    phases          (3,) of the waves, radians
     """
 
-    wavelength_mm: Point
-    thick: float
-    phase: Point
+    wavelengths_mm: Point
+    level_width: float
+    phases: Point
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the sheets within the region."""
         angle_x, angle_y, angle_z = (
             np.float32(2 * np.pi / length) * np.asarray(values, dtype=np.float32)
             + np.float32(phase)
-            for values, length, phase in zip((x, y, z), self.wavelength_mm, self.phase, strict=True)
+            for values, length, phase in zip(
+                (x, y, z), self.wavelengths_mm, self.phases, strict=True
+            )
         )
         angle_x, angle_y, angle_z = (
             angle_x + np.sin(np.float32(0.61) * angle_y + angle_z),
@@ -71,8 +75,8 @@ class Sheets(Filling):
             np.sin(angle + np.float32(np.pi / 2)) for angle in (angle_x, angle_y, angle_z)
         )
         return np.asarray(
-            (np.abs(sin_x * cos_y + sin_y * cos_z + sin_z * cos_x) <= self.thick)
-            & self.region.inside(x, y, z)
+            (np.abs(sin_x * cos_y + sin_y * cos_z + sin_z * cos_x) <= self.level_width)
+            & self.region.contains(x, y, z)
         )
 
 
@@ -82,22 +86,22 @@ class Shells(Filling):
 
     surface: Loft
     depths_mm: tuple[float, ...]
-    thick_mm: float
+    thickness_mm: float
 
     @cached_property
     def faces(self) -> list[tuple[Loft, Loft]]:
         """The outer and the inner face of every layer."""
         return [
-            (self.surface.shrunk(mm), self.surface.shrunk(mm + self.thick_mm))
+            (self.surface.shrink(mm), self.surface.shrink(mm + self.thickness_mm))
             for mm in self.depths_mm
         ]
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the layers within the region."""
         is_in_layers = [
-            outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces
+            outer.contains(x, y, z) & ~inner.contains(x, y, z) for outer, inner in self.faces
         ]
-        return np.asarray(np.logical_or.reduce(is_in_layers) & self.region.inside(x, y, z))
+        return np.asarray(np.logical_or.reduce(is_in_layers) & self.region.contains(x, y, z))
 
 
 @dataclass(frozen=True)
@@ -110,35 +114,35 @@ class Walls(Solid):
     mm), no farther than `reach_mm` from a line.
     """
 
-    lines: tuple[Line, ...]
-    thick_mm: float
+    bundle_lines: tuple[Line, ...]
+    thickness_mm: float
     reach_mm: float = 60.0
-    sparse = True
+    is_costly = True
 
     @property
     def box(self) -> NDArray[np.float64]:
         """(2, 3) corners in mm that enclose all lines and `reach_mm` around them."""
-        points = np.concatenate([np.asarray(line) for line in self.lines])
+        points = np.concatenate([np.asarray(line) for line in self.bundle_lines])
         reach_xy = np.array([self.reach_mm, self.reach_mm, 0.0])
         return np.stack([points.min(axis=0) - reach_xy, points.max(axis=0) + reach_xy])
 
     @cached_property
-    def centres(self) -> NDArray[np.float32]:
+    def line_positions(self) -> NDArray[np.float32]:
         """(n, 2, heights) x and y of every line, every 2 mm from the lowest height."""
         lowest_mm, highest_mm = self.box[:, 2]
         z = np.arange(lowest_mm, highest_mm + 2.0, 2.0)
         sampled_lines = [
             [np.interp(z, *np.asarray(line)[:, (2, axis)].T) for axis in (0, 1)]
-            for line in self.lines
+            for line in self.bundle_lines
         ]
         return np.asarray(sampled_lines, dtype=np.float32)
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) half way between the two nearest lines."""
         lowest_mm, highest_mm = self.box[:, 2]
-        row_index = np.clip(np.rint((z - lowest_mm) / 2.0), 0, self.centres.shape[2] - 1).astype(
-            np.intp
-        )
+        row_index = np.clip(
+            np.rint((z - lowest_mm) / 2.0), 0, self.line_positions.shape[2] - 1
+        ).astype(np.intp)
         # Straight walls would look artificial: waved by 3 mm along each axis.
         x, y = (
             x + 3 * np.sin(y / np.float32(9) + z / np.float32(70)),
@@ -148,7 +152,7 @@ class Walls(Solid):
             np.broadcast_shapes(x.shape, y.shape, z.shape), np.inf, dtype=np.float32
         )
         second_mm = nearest_mm.copy()
-        for line_x, line_y in self.centres:
+        for line_x, line_y in self.line_positions:
             squared_distance = np.square(x - line_x[row_index]) + np.square(y - line_y[row_index])
             np.minimum(second_mm, np.maximum(nearest_mm, squared_distance), out=second_mm)
             np.minimum(nearest_mm, squared_distance, out=nearest_mm)
@@ -156,7 +160,7 @@ class Walls(Solid):
         np.sqrt(second_mm, out=second_mm)
         # Near the line joining two centres, the two distances differ by twice the distance from the middle.
         return np.asarray(
-            (second_mm - nearest_mm <= self.thick_mm)
+            (second_mm - nearest_mm <= self.thickness_mm)
             & (nearest_mm <= self.reach_mm)
             & (z >= lowest_mm)
             & (z <= highest_mm)

@@ -55,27 +55,29 @@ RISE_BY_HEIGHT = (
 class Borders:
     """Shifts upwards in mm of the written anatomy; a plain person has `Borders()`.
 
-    shoulders_mm  shoulder girdle and arms      apex_mm  tops of the lungs      crest_mm  iliac crests
-    dome_mm       the diaphragm, in addition to the breath (`Person.breath_mm`)
+    shoulder_rise_mm      of the shoulder girdle and the arms
+    lung_apex_rise_mm     of the tops of the lungs
+    iliac_crest_rise_mm   of the iliac crests
+    diaphragm_rise_mm     of the diaphragm, in addition to the breath (`Person.breath_drop_mm`)
 
-    The ischium is moved by `Morph.ischium_mm`, together with all that is around it.
+    The ischium is moved by `Morph.ischium_rise_mm`, together with all that is around it.
     """
 
-    shoulders_mm: float = 0.0
-    apex_mm: float = 0.0
-    crest_mm: float = 0.0
-    dome_mm: float = 0.0
+    shoulder_rise_mm: float = 0.0
+    lung_apex_rise_mm: float = 0.0
+    iliac_crest_rise_mm: float = 0.0
+    diaphragm_rise_mm: float = 0.0
 
-    def outline_mm(self, z: float) -> float:
+    def side_rise_mm(self, z: float) -> float:
         """How much higher the side of the trunk that is written at `z` is."""
         heights, rise_shares = zip(*RISE_BY_HEIGHT, strict=True)
-        return self.shoulders_mm * float(np.interp(z, heights, rise_shares))
+        return self.shoulder_rise_mm * float(np.interp(z, heights, rise_shares))
 
-    def girdle_mm(self, x: float) -> float:
+    def girdle_rise_mm(self, x: float) -> float:
         """How much higher a point of the shoulder girdle is that is written `x` mm beside the
         middle."""
         rise_share = (abs(x) - MEDIAL_MM) / (LATERAL_MM - MEDIAL_MM)
-        return self.shoulders_mm * float(np.clip(rise_share, 0.0, 1.0))
+        return self.shoulder_rise_mm * float(np.clip(rise_share, 0.0, 1.0))
 
 
 def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float]:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.dome import BEHIND_MM, FLARED_SHARE, Dome
+from fovnet.phantom.geometry.breast_solid import BEHIND_MM, FLARED_SHARE, BreastSolid
 from fovnet.phantom.geometry.solids import Bools, Floats, Point
 from fovnet.phantom.person.traits import Person
 
@@ -45,109 +45,119 @@ HANGING_KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
 
 
 @dataclass(frozen=True)
-class BreastShape(Dome):
-    """A dome with an outline of its own.
+class BreastShape(BreastSolid):
+    """A breast with an outline of its own.
 
-    square  towards 1 for cross-sections that are rounded rectangles     bulge   relative increase of r² at
-        two thirds of the length
-    ring    relative decrease of r² near the base, by a coil's opening   twist   mm of shear to the right at
-        the top of the nipple's end
-    plates  shares of half width and half height that limit the shape: flat parallel sides            dents,
-        phase  waves of the skin
+    squareness    towards 1 for cross-sections that are rounded rectangles
+    bulge         relative increase of r² at two thirds of the length
+    ring_depth    relative decrease of r² near the base, by a coil's opening
+    twist         mm of shear to the right at the top of the nipple's end
+    plate_shares  of half width and half height, that limit the shape: flat parallel sides
+    dent_depth    relative change of r² by waves of the skin
+    dent_phase    of these waves, radians
     """
 
-    square: float = 0.0
+    squareness: float = 0.0
     bulge: float = 0.0
-    ring: float = 0.0
+    ring_depth: float = 0.0
     twist: float = 0.0
-    plates: tuple[float, float] = (NO_PLATE, NO_PLATE)
-    dents: float = 0.0
-    phase: float = 0.0
+    plate_shares: tuple[float, float] = (NO_PLATE, NO_PLATE)
+    dent_depth: float = 0.0
+    dent_phase: float = 0.0
 
     @cached_property
-    def squared(self) -> NDArray[np.float32]:
+    def squared_radii(self) -> NDArray[np.float32]:
         """(OUTLINE_STEPS + 1,) r² along the length, in units of the half width."""
         length_share = np.linspace(0, 1, OUTLINE_STEPS + 1)
-        squared_radius = (1 - length_share**self.power) ** self.point + self.flare * np.square(
+        squared_radius = (
+            1 - length_share**self.taper_power
+        ) ** self.tip_power + self.base_flare * np.square(
             np.clip(1 - length_share / FLARED_SHARE, 0, 1)
         )
         squared_radius *= (1 + self.bulge * np.exp(-np.square((length_share - 0.66) / 0.28))) * (
-            1 - self.ring * np.exp(-np.square((length_share - 0.16) / 0.11))
+            1 - self.ring_depth * np.exp(-np.square((length_share - 0.16) / 0.11))
         )
         return squared_radius.astype(np.float32)
 
-    def radius(self, t: float) -> float:
+    def radius_share(self, t: float) -> float:
         """Share of the half width at a share of the length."""
-        radius_share: float = float(self.squared[int(np.clip(t, 0, 1) * OUTLINE_STEPS)]) ** 0.5
+        radius_share: float = (
+            float(self.squared_radii[int(np.clip(t, 0, 1) * OUTLINE_STEPS)]) ** 0.5
+        )
         return radius_share
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def reach_mm(self) -> tuple[float, float]:
         """Largest half width and half height, mm."""
-        largest_radius = float(self.squared.max() * (1 + self.dents)) ** 0.5
+        largest_radius = float(self.squared_radii.max() * (1 + self.dent_depth)) ** 0.5
         reach_x, reach_z = (
             half_size * min(largest_radius, plate_share + 1)
-            for half_size, plate_share in zip(self.half, self.plates, strict=True)
+            for half_size, plate_share in zip(self.half_size_mm, self.plate_shares, strict=True)
         )
         return reach_x + abs(self.twist) * largest_radius, reach_z
 
-    def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        u, t, w = super().within(x, y, z)
-        return u - np.float32(self.twist / self.half[0]) * w * np.square(np.clip(t, 0, 1)), t, w
+    def to_shares(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
+        u, t, w = super().to_shares(x, y, z)
+        return (
+            u - np.float32(self.twist / self.half_size_mm[0]) * w * np.square(np.clip(t, 0, 1)),
+            t,
+            w,
+        )
 
-    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
-        return super().within_mm(
-            t, u + self.twist / self.half[0] * w * min(max(t, 0.0), 1.0) ** 2, w
+    def point_at_shares(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
+        return super().point_at_shares(
+            t, u + self.twist / self.half_size_mm[0] * w * min(max(t, 0.0), 1.0) ** 2, w
         )
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
         """Level at shares of width, length and height: below 1 inside the skin, about the square of
         the share of the radius."""
-        squared_radius = self.squared[
+        squared_radius = self.squared_radii[
             np.clip(np.rint(t * OUTLINE_STEPS), 0, OUTLINE_STEPS).astype(np.intp)
         ]
         squared_radius = squared_radius * (
-            1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
+            1 - np.square(np.minimum(t, 0) * np.float32(self.length_mm / BEHIND_MM))
         )
-        dent_wave = np.sin(3 * u + 5 * t + np.float32(self.phase))
+        dent_wave = np.sin(3 * u + 5 * t + np.float32(self.dent_phase))
         squared_radius = np.maximum(
-            squared_radius * (1 + np.float32(self.dents) * dent_wave * np.sin(4 * w - 3 * t)), 1e-6
+            squared_radius * (1 + np.float32(self.dent_depth) * dent_wave * np.sin(4 * w - 3 * t)),
+            1e-6,
         )
         share_x = u * u / squared_radius
         share_z = w * w / squared_radius
         return np.asarray(
-            (1 - self.square) * (share_x + share_z)
-            + self.square * (share_x * share_x + share_z * share_z)
+            (1 - self.squareness) * (share_x + share_z)
+            + self.squareness * (share_x * share_x + share_z * share_z)
         )
 
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+    def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points under the skin and between the plates."""
-        u, t, w = self.within(x, y, z)
-        is_inside = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
-        for share, plate_share in zip((u, w), self.plates, strict=True):
+        u, t, w = self.to_shares(x, y, z)
+        is_inside = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length_mm)
+        for share, plate_share in zip((u, w), self.plate_shares, strict=True):
             if plate_share < NO_PLATE:  # the base at the chest is not compressed
                 is_inside &= np.abs(share) <= np.float32(plate_share) + 3 * np.square(
                     np.clip(np.float32(0.4) - t, 0, 1)
                 )
         return is_inside
 
-    def shrunk(self, mm: float) -> BreastShape:
+    def shrink(self, mm: float) -> BreastShape:
         """The breast with its surface `mm` farther inwards, and its plates too."""
         plate_shares = [
             max(0.05, (plate_share * half_size - mm) / max(0.5, half_size - mm))
             if plate_share < NO_PLATE
             else plate_share
-            for plate_share, half_size in zip(self.plates, self.half, strict=True)
+            for plate_share, half_size in zip(self.plate_shares, self.half_size_mm, strict=True)
         ]
-        half_width, half_height = (max(0.5, half_size - mm) for half_size in self.half)
+        half_width, half_height = (max(0.5, half_size - mm) for half_size in self.half_size_mm)
         return replace(
             self,
-            half=(half_width, half_height),
-            length=max(0.5, self.length - mm),
-            plates=(plate_shares[0], plate_shares[1]),
+            half_size_mm=(half_width, half_height),
+            length_mm=max(0.5, self.length_mm - mm),
+            plate_shares=(plate_shares[0], plate_shares[1]),
         )
 
-    def millilitres(self) -> float:
+    def measure_ml(self) -> float:
         """The volume in front of the base, from a lattice of 40 000 points."""
         low_corner, high_corner = self.box
         low_corner[1] = self.base[1]
@@ -161,7 +171,7 @@ class BreastShape(Dome):
         )
         points = np.meshgrid(x, y, z, indexing="ij", sparse=True)
         return float(
-            self.inside(*(coordinates.astype(np.float32) for coordinates in points)).mean()
+            self.contains(*(coordinates.astype(np.float32) for coordinates in points)).mean()
             * np.prod(high_corner - low_corner)
             / 1000
         )
@@ -171,24 +181,26 @@ class BreastShape(Dome):
 class Bust:
     """What both breasts of a woman have in common; each varies about it.
 
-    volume_ml   in front of the chest, one breast     gland_share  of that volume, 0 to 1
-    skin_mm     its thickness                         behind_mm    fat between gland and pectoral muscle
+    volume_ml      in front of the chest, one breast
+    gland_share    of that volume, 0 to 1
+    skin_mm        its thickness
+    fat_behind_mm  between gland and pectoral muscle
     """
 
     volume_ml: float
     gland_share: float
     skin_mm: float
-    behind_mm: float
+    fat_behind_mm: float
 
 
-def of_a_kind(person: Person) -> bool:
+def has_shaped_breasts(person: Person) -> bool:
     """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS with
     `own_breasts` and without implants."""
     return (
-        person.female
-        and person.own_breasts
+        person.is_female
+        and person.has_own_breasts
         and person.age >= GROWN_YEARS
-        and "natural breasts" not in person.missing
+        and "natural breasts" not in person.missing_parts
     )
 
 
@@ -218,50 +230,50 @@ def volume_ml(person: Person, side: int) -> float:
 def breast_shape(person: Person, side: int) -> BreastShape:
     """One breast of a woman with breasts `of_a_kind`, under its skin and of her volume for that
     side."""
-    common_shape = _hanging_shape(person) if person.prone else _lying_shape(person)
+    common_shape = _hanging_shape(person) if person.is_prone else _lying_shape(person)
     rng = person.generator(7304 + (side > 0))
     (_, y, z) = common_shape.base
-    (half_width, half_height) = common_shape.half
-    (lean_x, lean_z) = common_shape.lean
+    (half_width, half_height) = common_shape.half_size_mm
+    (lean_x, lean_z) = common_shape.lean_mm
     length_factor, height_factor, outward_factor, lean_factor = (
         1 + 0.07 * rng.normal(size=4)
     ).tolist()
     varied_shape = replace(
         common_shape,
-        half=(half_width, half_height * height_factor),
-        length=common_shape.length * length_factor,
-        phase=rng.uniform(0, 6.3),
+        half_size_mm=(half_width, half_height * height_factor),
+        length_mm=common_shape.length_mm * length_factor,
+        dent_phase=rng.uniform(0, 6.3),
     )
     scaled_shape = scale_breast(varied_shape, volume_ml(person, side))
     # a breast between plates leans to neither side
-    lean_share = 1.0 if common_shape.plates[0] == NO_PLATE else 0.0
+    lean_share = 1.0 if common_shape.plate_shares[0] == NO_PLATE else 0.0
     tip_shift = (
-        side * lean_x * outward_factor * lean_share * scaled_shape.half[0],
-        lean_z * lean_factor * scaled_shape.half[1],
+        side * lean_x * outward_factor * lean_share * scaled_shape.half_size_mm[0],
+        lean_z * lean_factor * scaled_shape.half_size_mm[1],
     )
     beside_mm = person.generator(7306).uniform(78, 96)
-    foot_mm = scaled_shape.half[0] * float(scaled_shape.squared.max()) ** 0.5
+    foot_mm = scaled_shape.half_size_mm[0] * float(scaled_shape.squared_radii.max()) ** 0.5
     beside_mm = (
         min(beside_mm, BESIDE_MM + 0.6 * person.fat_mm - foot_mm)
-        if person.prone
+        if person.is_prone
         else max(beside_mm, foot_mm - 10.0)
     )
     return replace(
         scaled_shape,
         base=(side * beside_mm, y, z),
-        lean=tip_shift,
-        twist=side * scaled_shape.twist * scaled_shape.half[0] * lean_share,
+        lean_mm=tip_shift,
+        twist=side * scaled_shape.twist * scaled_shape.half_size_mm[0] * lean_share,
     )
 
 
 def scale_breast(shape: BreastShape, millilitres: float) -> BreastShape:
     """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
-    (half_width, half_height) = shape.half
-    length_mm = shape.length
-    radius_share = float(shape.squared.max()) ** 0.5
+    (half_width, half_height) = shape.half_size_mm
+    length_mm = shape.length_mm
+    radius_share = float(shape.squared_radii.max()) ** 0.5
     widest_mm = WIDEST_MM / radius_share
     tallest_mm = TALLEST_MM / radius_share
-    filled_share = shape.millilitres() * 1000 / (half_width * half_height * length_mm)
+    filled_share = shape.measure_ml() * 1000 / (half_width * half_height * length_mm)
     volume_mm3 = millilitres * 1000 / filled_share
     size_factor = (volume_mm3 / (half_width * half_height * length_mm)) ** (1 / 3)
     half_width = min(half_width * size_factor, widest_mm)
@@ -270,8 +282,8 @@ def scale_breast(shape: BreastShape, millilitres: float) -> BreastShape:
     half_width = min(volume_mm3 / (half_height * length_mm), widest_mm)
     return replace(
         shape,
-        half=(half_width, min(volume_mm3 / (half_width * length_mm), tallest_mm)),
-        length=length_mm,
+        half_size_mm=(half_width, min(volume_mm3 / (half_width * length_mm), tallest_mm)),
+        length_mm=length_mm,
     )
 
 
@@ -337,5 +349,5 @@ def _lying_shape(person: Person) -> BreastShape:
         outline_point,
         0.2,
         rng.uniform(0, 0.4),
-        dents=dent_depth,
+        dent_depth=dent_depth,
     )

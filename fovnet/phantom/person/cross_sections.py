@@ -30,15 +30,17 @@ STEP_MM = 5.0
 
 @dataclass(frozen=True)
 class CrossSections:
-    """Factors at LEVELS_MM, all neutral in a plain person.
+    """Factors and depths at LEVELS_MM, all neutral in a plain person.
 
-    wide, deep  width and depth of the trunk, 1 as written
-    lens        how much shallower the flanks are than the middle: 0.3 by a fifth, below 0 deeper, as in a box
+    width_factors  of the trunk, 1 as written
+    depth_factors  of the trunk, 1 as written
+    lens_depths    how much shallower the flanks are than the middle: 0.3 by a fifth, below 0 deeper,
+                   as in a box
     """
 
-    wide: tuple[float, ...]
-    deep: tuple[float, ...]
-    lens: tuple[float, ...]
+    width_factors: tuple[float, ...]
+    depth_factors: tuple[float, ...]
+    lens_depths: tuple[float, ...]
 
     @cached_property
     def _table(self) -> NDArray[np.float64]:
@@ -46,7 +48,7 @@ class CrossSections:
         neutral."""
         z = np.arange(LEVELS_MM[0], LEVELS_MM[-1] + 3 * STEP_MM, STEP_MM)
         interpolator = PchipInterpolator(
-            LEVELS_MM, np.stack([self.wide, self.deep, self.lens], axis=1)
+            LEVELS_MM, np.stack([self.width_factors, self.depth_factors, self.lens_depths], axis=1)
         )
         return np.stack([z, *interpolator(np.minimum(z, LEVELS_MM[-1])).T])
 
@@ -65,9 +67,9 @@ class CrossSections:
         return x, np.float32(BACK_MM) + (y - np.float32(BACK_MM)) / depth_factor
 
     @property
-    def most(self) -> tuple[float, float]:
+    def largest_factors(self) -> tuple[float, float]:
         """The largest of wide and of deep, at any height, without the lens."""
-        return max(self.wide), max(self.deep)
+        return max(self.width_factors), max(self.depth_factors)
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""

@@ -36,72 +36,85 @@ EVEN_LEG: Factors = (1.0,) * 4
 class Figure:
     """How a person's fat differs from a plain person's, for whom all arguments have their defaults.
 
-    sides, front, back  factors of the fat of the trunk at LEVELS_MM
-    thighs, calves      factors of the fat of the legs: outer, inner, front, back;   buttocks, arms  one
-        factor each
-    square, outside     squareness of the trunk's cross-section, under its fat and with it: 0 an ellipse, 1 a
-                        box with round corners
-    uneven_mm           thickness of the fat on the right minus the mean of both sides
-    sunk_mm             how far behind that of its muscles the trunk is widest: in supine people fat sinks to
-                        the sides
-    handles_mm, hang_mm, apron_mm, under_blades_mm
-                        protrusion of rolls above the hips, beside the loins, at the lower belly and below the
-                        shoulder blades
+    side_factors       of the fat at the sides of the trunk, at LEVELS_MM
+    front_factors      of the fat in front of the trunk, at LEVELS_MM
+    back_factors       of the fat behind the trunk, at LEVELS_MM
+    thigh_factors      of the fat of the thighs: outer, inner, front, back
+    calf_factors       of the fat of the calves, in the same order
+    buttock_factor     of the fat of the buttocks
+    arm_factor         of the fat of the arms
+    squareness         of the trunk's cross-section under its fat: 0 an ellipse, 1 a box with round
+                       corners
+    outer_squareness   of the trunk's cross-section with its fat
+    asymmetry_mm       thickness of the fat on the right minus the mean of both sides
+    sag_mm             how far behind that of its muscles the trunk is widest: in supine people fat
+                       sinks to the sides
+    hip_roll_mm        protrusion of rolls above the hips
+    loin_roll_mm       protrusion of rolls beside the loins
+    apron_mm           protrusion of a roll at the lower belly
+    blade_roll_mm      protrusion of rolls below the shoulder blades
     """
 
-    sides: Factors = EVEN_LEVELS
-    front: Factors = EVEN_LEVELS
-    back: Factors = EVEN_LEVELS
-    thighs: Factors = EVEN_LEG
-    calves: Factors = EVEN_LEG
-    buttocks: float = 1.0
-    arms: float = 1.0
-    square: float = PLAIN_SQUARE
-    outside: float = PLAIN_SQUARE
-    uneven_mm: float = 0.0
-    sunk_mm: float = 0.0
-    handles_mm: float = 0.0
-    hang_mm: float = 0.0
+    side_factors: Factors = EVEN_LEVELS
+    front_factors: Factors = EVEN_LEVELS
+    back_factors: Factors = EVEN_LEVELS
+    thigh_factors: Factors = EVEN_LEG
+    calf_factors: Factors = EVEN_LEG
+    buttock_factor: float = 1.0
+    arm_factor: float = 1.0
+    squareness: float = PLAIN_SQUARE
+    outer_squareness: float = PLAIN_SQUARE
+    asymmetry_mm: float = 0.0
+    sag_mm: float = 0.0
+    hip_roll_mm: float = 0.0
+    loin_roll_mm: float = 0.0
     apron_mm: float = 0.0
-    under_blades_mm: float = 0.0
+    blade_roll_mm: float = 0.0
 
     @cached_property
     def _along(self) -> PchipInterpolator:
-        return PchipInterpolator(LEVELS_MM, np.stack([self.sides, self.front, self.back], axis=1))
+        return PchipInterpolator(
+            LEVELS_MM, np.stack([self.side_factors, self.front_factors, self.back_factors], axis=1)
+        )
 
-    def trunk(self, z: float) -> Point:
+    def trunk_factors(self, z: float) -> Point:
         """The factors at the sides, in front and behind at a height of the written anatomy,
         interpolated along the trunk."""
         return tuple(self._along(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1])).tolist())
 
-    def leg(self, z: float) -> NDArray[np.float64]:
+    def leg_factors(self, z: float) -> NDArray[np.float64]:
         """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to
         thigh over the 10 cm around the knee."""
         thigh_share = float(np.clip((z - 430.0) / 100.0, 0, 1))
-        calves = np.asarray(self.calves)
-        return np.asarray(calves + thigh_share * (np.asarray(self.thighs) - calves))
+        calves = np.asarray(self.calf_factors)
+        return np.asarray(calves + thigh_share * (np.asarray(self.thigh_factors) - calves))
 
     @property
-    def neck(self) -> Point:
+    def neck_squareness_change(self) -> Point:
         """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they
         are equal."""
-        return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
+        return (
+            ()
+            if self.squareness == self.outer_squareness == PLAIN_SQUARE
+            else (*NECK_MM, PLAIN_SQUARE)
+        )
 
-    def wider_mm(self, fat_mm: float) -> float:
+    def added_width_mm(self, fat_mm: float) -> float:
         """How much farther the trunk and hips extend to either side than in a plain person with
         that much fat; not below 0."""
-        share_factor_pairs = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
+        share_factor_pairs = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.side_factors, strict=False)
         added_fat_mm = max(
             fat_mm * max(width_share * (factor - 1) for width_share, factor in share_factor_pairs),
             0.0,
         )
         return min(
-            added_fat_mm + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM
+            added_fat_mm + abs(self.asymmetry_mm) + max(self.hip_roll_mm, self.loin_roll_mm),
+            MOST_WIDER_MM,
         )
 
-    def deeper_mm(self, fat_mm: float) -> float:
+    def added_depth_mm(self, fat_mm: float) -> float:
         """How much farther the belly extends to the front than in a plain person; not below 0."""
-        return max(1.2 * fat_mm * (max(self.front[2:5]) - 1), 0.0) + 0.5 * self.apron_mm
+        return max(1.2 * fat_mm * (max(self.front_factors[2:5]) - 1), 0.0) + 0.5 * self.apron_mm
 
 
 FIGURE_SHARE = 0.75
@@ -158,7 +171,7 @@ def draw_figure(
         for roll_dice, drawn_size, roll_share in zip(*roll_draws, roll_shares, strict=True)
     )
     return Figure(
-        sides=draw_factors(
+        side_factors=draw_factors(
             (1 + hip_factor) / 2,
             hip_factor,
             (hip_factor + flank_factor) / 2,
@@ -167,7 +180,7 @@ def draw_figure(
             chest_factor,
             chest_factor,
         ),
-        front=draw_factors(
+        front_factors=draw_factors(
             1.0,
             (1 + belly_factor) / 2,
             belly_factor,
@@ -177,7 +190,7 @@ def draw_figure(
             chest_factor,
             most_mm=min(LARGEST_ADDITION_MM, 500 / fat_mm),
         ),
-        back=draw_factors(
+        back_factors=draw_factors(
             (1 + buttock_factor) / 2,
             buttock_factor,
             (buttock_factor + back_factor) / 2,
@@ -186,20 +199,20 @@ def draw_figure(
             (back_factor + chest_factor) / 2,
             chest_factor,
         ),
-        thighs=draw_factors(*[thigh_factor] * 4, spread=0.25),
-        calves=draw_factors(*[np.sqrt(thigh_factor) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
-        buttocks=draw_factors(buttock_factor)[0],
-        arms=draw_factors((1 + chest_factor) / 2, spread=0.3)[0],
-        square=squareness,
-        outside=float(
+        thigh_factors=draw_factors(*[thigh_factor] * 4, spread=0.25),
+        calf_factors=draw_factors(*[np.sqrt(thigh_factor) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
+        buttock_factor=draw_factors(buttock_factor)[0],
+        arm_factor=draw_factors((1 + chest_factor) / 2, spread=0.3)[0],
+        squareness=squareness,
+        outer_squareness=float(
             np.clip(squareness + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)
         ),
-        uneven_mm=clip_normal(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
-        sunk_mm=0.0 if prone else rng.uniform(0.0, 1.2) * min(fat_mm, 28.0),
-        handles_mm=handles_size * roll_size,
-        hang_mm=0.0 if prone else hang_size * min(fat_mm, 40.0),
+        asymmetry_mm=clip_normal(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
+        sag_mm=0.0 if prone else rng.uniform(0.0, 1.2) * min(fat_mm, 28.0),
+        hip_roll_mm=handles_size * roll_size,
+        loin_roll_mm=0.0 if prone else hang_size * min(fat_mm, 40.0),
         apron_mm=apron_size * min(fat_mm, 35.0),
-        under_blades_mm=blades_size * roll_size,
+        blade_roll_mm=blades_size * roll_size,
     )
 
 

@@ -43,49 +43,52 @@ BEND_MARGIN_MM = 1.5  # by which the bend may be larger between the tabulated po
 class Morph:
     """The mapping from the person's millimetres to the written anatomy's, and back.
 
-    heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the
-        anatomy, x and y
-    yaw_deg     rotation of the head to the left                    waves  (n, 8) amplitudes x, y; wave
-        numbers, phases x, y, z
-    lift_mm     how far bent knees are in front of straight ones, in mm of the written anatomy
-    swelling    a mass that displaces the tissue around it, if any
-    across      shape of the trunk's cross-sections by height, if not as written
-    ischium_mm  how much higher the lower end of the ischium is, in mm of the written anatomy, with all around
-        it: thighs are longer, and the pelvis below the hips is shorter
+    anchor_heights_mm  (11,) the person's heights of ANCHORS_MM
+    trunk_factors      (2,) widths of the trunk relative to the anatomy, x and y
+    head_factors       (2,) widths of the head, the same
+    yaw_deg            rotation of the head to the left
+    waves              (n, 8) amplitudes x, y; wave numbers, phases x, y, z
+    knee_lift_mm       how far bent knees are in front of straight ones, in mm of the written anatomy
+    swelling           a mass that displaces the tissue around it, if any
+    cross_sections     shape of the trunk's cross-sections by height, if not as written
+    ischium_rise_mm    how much higher the lower end of the ischium is, in mm of the written anatomy,
+                       with all around it: thighs are longer, and the pelvis below the hips is shorter
     """
 
-    heights_mm: tuple[float, ...]
-    trunk: tuple[float, float]
-    head: tuple[float, float]
+    anchor_heights_mm: tuple[float, ...]
+    trunk_factors: tuple[float, float]
+    head_factors: tuple[float, float]
     yaw_deg: float
     waves: tuple[tuple[float, ...], ...]
-    lift_mm: float = 0.0
+    knee_lift_mm: float = 0.0
     swelling: Swelling | None = None
-    across: CrossSections | None = None
-    ischium_mm: float = 0.0
+    cross_sections: CrossSections | None = None
+    ischium_rise_mm: float = 0.0
 
     @property
-    def trunk_at_most(self) -> tuple[float, float]:
+    def largest_trunk_factors(self) -> tuple[float, float]:
         """(2,) the largest widths of the trunk relative to the anatomy, x and y."""
-        largest_width, largest_depth = (1.0, 1.0) if self.across is None else self.across.most
-        return self.trunk[0] * largest_width, self.trunk[1] * largest_depth
+        largest_width, largest_depth = (
+            (1.0, 1.0) if self.cross_sections is None else self.cross_sections.largest_factors
+        )
+        return self.trunk_factors[0] * largest_width, self.trunk_factors[1] * largest_depth
 
     @cached_property
     def _anatomy_by_height(self) -> PchipInterpolator:
-        return PchipInterpolator(self.heights_mm, ANCHORS_MM)
+        return PchipInterpolator(self.anchor_heights_mm, ANCHORS_MM)
 
     @cached_property
     def _height_table(self) -> NDArray[np.float64]:
         """(2, n) heights of the person every 0.25 mm, and of the anatomy."""
-        z = np.arange(self.heights_mm[0], self.heights_mm[-1], 0.25)
+        z = np.arange(self.anchor_heights_mm[0], self.anchor_heights_mm[-1], 0.25)
         return np.stack([z, self._with_raised_ischium(self._anatomy_by_height(z))])
 
     def _with_raised_ischium(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Written heights of those with the ischium raised by `ischium_mm`."""
-        if not self.ischium_mm:
+        if not self.ischium_rise_mm:
             return z
         shin_z, knee_z, ischium_z, hip_z, crest_z, loin_z = RAISED_BETWEEN_MM
-        raised_heights = (shin_z, knee_z, ischium_z + self.ischium_mm, hip_z, crest_z, loin_z)
+        raised_heights = (shin_z, knee_z, ischium_z + self.ischium_rise_mm, hip_z, crest_z, loin_z)
         lowered_z = PchipInterpolator(raised_heights, RAISED_BETWEEN_MM)(np.clip(z, shin_z, loin_z))
         return np.where((z > shin_z) & (z < loin_z), lowered_z, z)
 
@@ -100,15 +103,15 @@ class Morph:
         head_share = _head_share(anatomy_z)
         width_factor, depth_factor = (
             np.float32(trunk_factor) + head_share * np.float32(head_factor - trunk_factor)
-            for trunk_factor, head_factor in zip(self.trunk, self.head, strict=True)
+            for trunk_factor, head_factor in zip(self.trunk_factors, self.head_factors, strict=True)
         )
         x = x / width_factor
         y = y / depth_factor
-        if self.across is not None:
-            x, y = self.across.to_anatomy(x, y, anatomy_z)
+        if self.cross_sections is not None:
+            x, y = self.cross_sections.to_anatomy(x, y, anatomy_z)
         shift_x, shift_y = self._shift_on_lattice_mm(x, y, anatomy_z)
-        if self.lift_mm:
-            shift_y = shift_y - self.lifted_mm(anatomy_z)
+        if self.knee_lift_mm:
+            shift_y = shift_y - self.forward_lift_mm(anatomy_z)
         x = np.asarray(x + shift_x)
         y = np.asarray(y + shift_y)
         return (
@@ -117,7 +120,7 @@ class Morph:
             else (*self.swelling.to_anatomy(x, y, anatomy_z), anatomy_z)
         )
 
-    def lifted_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
+    def forward_lift_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
         """How far bent legs are moved to the front at heights of the written anatomy, in mm of it:
         a shear, so that heights do not change.
 
@@ -129,12 +132,14 @@ class Morph:
         shin_share = (anatomy_z - heel_z) / (below_knee_z - heel_z)
         thigh_share = (hip_z - anatomy_z) / (hip_z - above_knee_z)
         lift_share = np.clip(np.minimum(shin_share, thigh_share), 0, 1)
-        return np.asarray(np.float32(self.lift_mm) * lift_share)
+        return np.asarray(np.float32(self.knee_lift_mm) * lift_share)
 
-    def ahead_mm(self, low_mm: float, high_mm: float) -> tuple[float, float]:
+    def forward_lift_range_mm(self, low_mm: float, high_mm: float) -> tuple[float, float]:
         """The least and the largest forward shift of bent legs between two heights of the person,
         in mm of the anatomy."""
-        lifts_mm = self.lifted_mm(np.interp(np.linspace(low_mm, high_mm, 33), *self._height_table))
+        lifts_mm = self.forward_lift_mm(
+            np.interp(np.linspace(low_mm, high_mm, 33), *self._height_table)
+        )
         return float(lifts_mm.min()), float(lifts_mm.max())
 
     def _shift_mm(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
@@ -249,9 +254,9 @@ class Morph:
         level_index = level_index.clip(0, len(LEVELS_MM) - 1).astype(int)
         # a tall box: the largest bend at any height
         level_index = np.where(high_corner[:, 2] - low_corner[:, 2] > LEVEL_MM, -1, level_index)
-        end_lifts_mm = self.lifted_mm(boxes[:, :, 2])
+        end_lifts_mm = self.forward_lift_mm(boxes[:, :, 2])
         has_knee = (low_corner[:, 2] < LIFT_MM[2]) & (high_corner[:, 2] > LIFT_MM[1])
-        most_lift_mm = np.where(has_knee, self.lift_mm, end_lifts_mm.max(axis=1))
+        most_lift_mm = np.where(has_knee, self.knee_lift_mm, end_lifts_mm.max(axis=1))
         for axis, (least_bend, most_bend) in enumerate(self._bend_limits):
             moved_low = low_corner[:, axis] - yaw_reach - most_bend[level_index]
             moved_high = high_corner[:, axis] + yaw_reach - least_bend[level_index]
@@ -259,12 +264,12 @@ class Morph:
                 moved_low = moved_low + end_lifts_mm.min(axis=1)
                 moved_high = moved_high + most_lift_mm
             low_corner[:, axis], high_corner[:, axis] = moved_low, moved_high
-        if self.across is not None:
-            low_corner, high_corner = self.across.enclose(
+        if self.cross_sections is not None:
+            low_corner, high_corner = self.cross_sections.enclose(
                 np.stack([low_corner, high_corner], axis=1)
             ).transpose(1, 0, 2)
         for axis in (0, 1):
-            axis_factors = (self.trunk[axis], self.head[axis])
+            axis_factors = (self.trunk_factors[axis], self.head_factors[axis])
             end_candidates = np.stack(
                 [
                     corner[:, axis] * axis_factor

@@ -32,16 +32,16 @@ tenth then reaches L3."""
 class OrganHeights:
     """In mm of the written anatomy; a plain person has `OrganHeights()`.
 
-    kidneys_mm  upward shift of both kidneys         liver_mm  from the dome to the tip of the right lobe,
-        None: as `belly` draws it
-    colon_mm    added sag of the middle of the transverse colon
-    ribs        share of RIBS_MM by which the lower ribs descend further
+    kidney_rise_mm     upward shift of both kidneys
+    liver_height_mm    from the dome to the tip of the right lobe; None: as `belly` draws it
+    colon_sag_mm       added sag of the middle of the transverse colon
+    rib_descent_share  share of RIBS_MM by which the lower ribs descend further
     """
 
-    kidneys_mm: float = 0.0
-    liver_mm: float | None = None
-    colon_mm: float = 0.0
-    ribs: float = 0.0
+    kidney_rise_mm: float = 0.0
+    liver_height_mm: float | None = None
+    colon_sag_mm: float = 0.0
+    rib_descent_share: float = 0.0
 
 
 def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:

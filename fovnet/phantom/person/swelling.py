@@ -42,21 +42,25 @@ LENGTH_OVER_WIDTH = (1.0, 3.5)  # least and largest length over width
 
 @dataclass(frozen=True)
 class Swelling:
-    """The position of a mass, in mm of the written anatomy: its middle, its largest radius, and
-    half its length along the body."""
+    """The position of a mass, in mm of the written anatomy.
 
-    middle: Point
+    middle_mm       (3,)
+    radius_mm       the largest, at its middle
+    half_length_mm  half its length along the body
+    """
+
+    middle_mm: Point
     radius_mm: float
-    half_mm: float
+    half_length_mm: float
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in the anatomy of points x, y, z (mm, broadcastable) of the swollen body;
         float32."""
-        mass_radius = self.radius_at(z)
+        mass_radius = self.radius_at_height_mm(z)
         if not mass_radius.any():
             return x, y
-        dx = x - np.float32(self.middle[0])
-        dy = y - np.float32(self.middle[1])
+        dx = x - np.float32(self.middle_mm[0])
+        dy = y - np.float32(self.middle_mm[1])
         r = np.maximum(np.hypot(dx, dy), np.float32(1e-3))
         outside_shift = r - np.sqrt(
             np.maximum(r * r - np.float32(1 - CORE_SHARE**2) * mass_radius * mass_radius, 0)
@@ -73,10 +77,10 @@ class Swelling:
             y - dy * inward_share, dtype=np.float32
         )
 
-    def radius_at(self, z: Floats) -> Floats:
+    def radius_at_height_mm(self, z: Floats) -> Floats:
         """R in mm at heights of the anatomy; 0 above and below."""
-        u = (np.asarray(z, dtype=np.float32) - np.float32(self.middle[2])) / np.float32(
-            self.half_mm
+        u = (np.asarray(z, dtype=np.float32) - np.float32(self.middle_mm[2])) / np.float32(
+            self.half_length_mm
         )
         return np.asarray(
             np.float32(self.radius_mm) * np.sqrt(np.clip(1 - u * u, 0, None)), dtype=np.float32
@@ -85,9 +89,10 @@ class Swelling:
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it,
         enlarged by the largest displacement."""
-        reach_mm = np.array([REACH_RADII * self.radius_mm] * 2 + [self.half_mm])
+        reach_mm = np.array([REACH_RADII * self.radius_mm] * 2 + [self.half_length_mm])
         is_near = np.all(
-            (boxes[:, 0] < self.middle + reach_mm) & (boxes[:, 1] > self.middle - reach_mm), axis=1
+            (boxes[:, 0] < self.middle_mm + reach_mm) & (boxes[:, 1] > self.middle_mm - reach_mm),
+            axis=1,
         )
         largest_shift_mm = (
             is_near[:, None] * (1 - CORE_SHARE) * self.radius_mm * np.array([1.0, 1.0, 0.0])

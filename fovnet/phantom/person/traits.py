@@ -39,66 +39,73 @@ DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))
 class Person:
     """A simulated person; every length in mm of the written anatomy unless stated otherwise.
 
-    sex        "female" or "male"                      fat_mm      subcutaneous fat at the waist
-    seed       two numbers that fix every detail       belly_mm    protrusion of the abdomen
-    morph      written anatomy to person               brawn       muscle relative to the average, about 0.85
-        to 1.15
-    arms       "beside", "raised" or "folded"          breath_mm   how far the diaphragm is below its written
-        height
-    age        in years                                spread_mm   lateral offset of each leg at the ankle
-    prone      whether she is prone, with hanging breasts
-    marbling   share of muscle streaked with fat, 0 to about 0.3
-    missing    what the person lacks or has replaced, names of MISSING_PROBABILITIES
-    loops      number of short loops of small bowel, and `gut` their width: 1 is full
-    own_breasts  whether a woman's breasts are individually shaped, rather than of one similar shape
-    table_mm   how far behind the middle of the trunk the table is; infinite if nothing is flattened
-    figure   distribution of fat, and how round or square the trunk is across
-    build    where there is more muscle, and where less
-    organs   heights of kidneys, liver, colon and ribs
-    borders  heights of shoulders, lungs, crests and diaphragm
-    open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
-    placed   whether fields of view, labels and muscles are placed exactly; recipes before 16 were slightly
-             off (`features`: "true places")
+    sex                   "female" or "male"
+    seed                  two numbers that fix every detail
+    morph                 written anatomy to person
+    arm_posture           "beside", "raised" or "folded"
+    age                   in years
+    fat_mm                subcutaneous fat at the waist
+    belly_mm              protrusion of the abdomen
+    muscle_factor         muscle relative to the average, about 0.85 to 1.15
+    breath_drop_mm        how far the breath puts the diaphragm below its written height
+    ankle_offset_mm       lateral offset of each leg at the ankle
+    is_prone              whether she is prone, with hanging breasts
+    marbled_share         share of muscle streaked with fat, 0 to about 0.3
+    missing_parts         what the person lacks or has replaced, names of MISSING_PROBABILITIES
+    bowel_loop_count      short loops of small bowel
+    bowel_width           of these loops: 1 is full
+    table_mm              how far behind the middle of the trunk the table is; infinite if nothing is
+                          flattened
+    has_own_breasts       whether a woman's breasts are individually shaped, rather than of one similar
+                          shape
+    figure                distribution of fat, and how round or square the trunk is across
+    build                 where there is more muscle, and where less
+    organ_heights         of kidneys, liver, colon and ribs
+    borders               heights of shoulders, lungs, crests and diaphragm
+    has_open_wall         whether the muscle of the abdominal wall ends between straight and flat
+                          muscles and at the loin
+    is_placed_exactly     whether fields of view, labels and muscles are placed exactly; recipes before
+                          16 were slightly off (`features`: "true places")
     """
 
     sex: str
     seed: tuple[int, int]
     morph: Morph
-    arms: str
+    arm_posture: str
     age: float
     fat_mm: float
     belly_mm: float
-    brawn: float
-    breath_mm: float
-    spread_mm: float
-    prone: bool = False
-    marbling: float = 0.05
-    missing: frozenset[str] = frozenset()
-    loops: int = 70
-    gut: float = 1.0
+    muscle_factor: float
+    breath_drop_mm: float
+    ankle_offset_mm: float
+    is_prone: bool = False
+    marbled_share: float = 0.05
+    missing_parts: frozenset[str] = frozenset()
+    bowel_loop_count: int = 70
+    bowel_width: float = 1.0
     table_mm: float = float("inf")
-    own_breasts: bool = False
+    has_own_breasts: bool = False
     figure: Figure = Figure()  # noqa: RUF009  (frozen)
     build: Build = Build()  # noqa: RUF009  (frozen)
-    organs: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
+    organ_heights: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
     borders: Borders = Borders()  # noqa: RUF009  (frozen)
-    open_wall: bool = False
-    placed: bool = False
+    has_open_wall: bool = False
+    is_placed_exactly: bool = False
 
     @property
-    def female(self) -> bool:
+    def is_female(self) -> bool:
         """Whether the anatomy is a woman's."""
         return self.sex == "female"
 
     @property
-    def lowered_mm(self) -> float:
+    def diaphragm_drop_mm(self) -> float:
         """How far the diaphragm is below its written height, by the breath and by the person's own."""
-        return self.breath_mm - self.borders.dome_mm
+        return self.breath_drop_mm - self.borders.diaphragm_rise_mm
 
-    def turned_out_mm(self, z: float) -> float:
+    def leg_offset_mm(self, z: float) -> float:
         """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more
         with fat thighs."""
-        return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(
+        return (self.ankle_offset_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(
             np.clip((900 - z) / 820, 0, 1)
         )
 
@@ -155,15 +162,15 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         sex="female" if is_female else "male",
         seed=seed,
         morph=_sample_morph(rng, is_female, stature_mm),
-        arms=arm_posture,
+        arm_posture=arm_posture,
         age=rng.uniform(18, 85),
         fat_mm=fat_mm,
         belly_mm=belly_mm,
-        brawn=clip_normal(rng, 0.94 if is_female else 1.02, 0.05, 0.82, 1.15),
-        breath_mm=rng.uniform(-10, 18),
-        spread_mm=rng.uniform(-6, 28),
-        open_wall="open walls" not in without,
-        placed="true places" not in without,
+        muscle_factor=clip_normal(rng, 0.94 if is_female else 1.02, 0.05, 0.82, 1.15),
+        breath_drop_mm=rng.uniform(-10, 18),
+        ankle_offset_mm=rng.uniform(-6, 28),
+        has_open_wall="open walls" not in without,
+        is_placed_exactly="true places" not in without,
     )
     may_be_flat = "builds" not in without  # lean trunks may then be so
     change_by_feature: tuple[tuple[str, Callable[[Person], Person]], ...] = (
@@ -186,7 +193,7 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         (
             "organs high and low",
             lambda person_before: replace(
-                person_before, organs=draw_organ_heights(person_before.generator(972))
+                person_before, organ_heights=draw_organ_heights(person_before.generator(972))
             ),
         ),
         ("kinds of breasts", _with_own_breasts),
@@ -200,20 +207,20 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
 def _with_borders(person: Person) -> Person:
     """The person with the shoulders of someone who lies, and borders that vary as they do between
     people."""
-    borders, ischium_mm = draw_borders(person.female, person.generator(973))
-    return replace(person, borders=borders, morph=replace(person.morph, ischium_mm=ischium_mm))
+    borders, ischium_mm = draw_borders(person.is_female, person.generator(973))
+    return replace(person, borders=borders, morph=replace(person.morph, ischium_rise_mm=ischium_mm))
 
 
 def _with_cross_sections(person: Person) -> Person:
     """The person, if supine, with a trunk that is flat, round, a lens or a box at each height
     independently."""
-    cross_sections = None if person.prone else draw_cross_sections(person.generator(971))
-    return replace(person, morph=replace(person.morph, across=cross_sections))
+    cross_sections = None if person.is_prone else draw_cross_sections(person.generator(971))
+    return replace(person, morph=replace(person.morph, cross_sections=cross_sections))
 
 
 def _with_swelling(person: Person) -> Person:
     """The person with a mass in a leg, if one is drawn."""
-    swelling = draw_swelling(person.generator(97), person.turned_out_mm)
+    swelling = draw_swelling(person.generator(97), person.leg_offset_mm)
     return replace(person, morph=replace(person.morph, swelling=swelling))
 
 
@@ -237,35 +244,35 @@ def _with_uncommon_traits(person: Person) -> Person:
     )
     marbling = float(np.clip(marbling, 0.02, 0.3))
     if kind_dice < 0.05:
-        child_morph = _sample_morph(rng, person.female, 1150 + 330 * first_amount)
+        child_morph = _sample_morph(rng, person.is_female, 1150 + 330 * first_amount)
         child_age = 6 + 8 * first_amount
         person = replace(person, morph=child_morph, age=child_age, fat_mm=5 + 9 * second_amount)
-        return replace(person, belly_mm=0.0, brawn=0.85, marbling=0.02)
+        return replace(person, belly_mm=0.0, muscle_factor=0.85, marbled_share=0.02)
     if kind_dice < 0.13:
-        spread_mm = max(person.spread_mm, 8.0)
+        spread_mm = max(person.ankle_offset_mm, 8.0)
         person = replace(
             person,
             fat_mm=30 + 26 * first_amount,
             belly_mm=20 + 45 * second_amount,
-            spread_mm=spread_mm,
+            ankle_offset_mm=spread_mm,
         )
     elif kind_dice < 0.21:
         person = replace(
             person,
-            brawn=0.68 + 0.12 * first_amount,
+            muscle_factor=0.68 + 0.12 * first_amount,
             fat_mm=person.fat_mm * (0.5 + 0.8 * second_amount),
         )
     elif kind_dice < 0.29:
         # visceral, not subcutaneous fat
         person = replace(person, belly_mm=25 + 25 * first_amount, fat_mm=7 + 8 * second_amount)
-    is_prone = person.female and rng.random() < PRONE_SHARE
-    arm_posture = "raised" if is_prone and person.arms == "folded" else person.arms
+    is_prone = person.is_female and rng.random() < PRONE_SHARE
+    arm_posture = "raised" if is_prone and person.arm_posture == "folded" else person.arm_posture
     return replace(
         person,
-        marbling=marbling,
-        missing=frozenset(missing_organs),
-        prone=is_prone,
-        arms=arm_posture,
+        marbled_share=marbling,
+        missing_parts=frozenset(missing_organs),
+        is_prone=is_prone,
+        arm_posture=arm_posture,
     )
 
 
@@ -274,8 +281,8 @@ OWN_BREASTS_SHARE = 0.75
 
 
 def _with_own_breasts(person: Person) -> Person:
-    has_own_breasts = person.female and person.generator(7300).random() < OWN_BREASTS_SHARE
-    return replace(person, own_breasts=has_own_breasts)
+    has_own_breasts = person.is_female and person.generator(7300).random() < OWN_BREASTS_SHARE
+    return replace(person, has_own_breasts=has_own_breasts)
 
 
 def _with_bowel_filling(person: Person) -> Person:
@@ -291,7 +298,9 @@ def _with_bowel_filling(person: Person) -> Person:
     bowel_width = rng.uniform(0.5, 1.05)
     leanness = float(np.clip(1 - person.belly_mm / 16, 0, 1))
     return replace(
-        person, loops=max(loop_count, round(66 * leanness)), gut=max(bowel_width, 0.75 * leanness)
+        person,
+        bowel_loop_count=max(loop_count, round(66 * leanness)),
+        bowel_width=max(bowel_width, 0.75 * leanness),
     )
 
 
@@ -302,7 +311,7 @@ def _with_table(person: Person) -> Person:
     The sacrum comes within 2 cm of the table, with a third to all of the fat that a standing person
     has there.
     """
-    if person.prone:
+    if person.is_prone:
         return person
     return replace(person, table_mm=108.0 + person.fat_mm * person.generator(93).uniform(0.35, 1.0))
 
@@ -315,9 +324,9 @@ def _with_bent_knees(person: Person) -> Person:
     """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of
     straight ones."""
     bend_dice, lift_mm = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
-    if person.prone or bend_dice > BENT_SHARE:
+    if person.is_prone or bend_dice > BENT_SHARE:
         return person
-    return replace(person, morph=replace(person.morph, lift_mm=lift_mm))
+    return replace(person, morph=replace(person.morph, knee_lift_mm=lift_mm))
 
 
 def _with_figure(person: Person, may_be_flat: bool) -> Person:
@@ -329,25 +338,27 @@ def _with_figure(person: Person, may_be_flat: bool) -> Person:
     higher above the table, by a part of it.
     """
     rng = person.generator(96)
-    figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
+    figure = draw_figure(person.is_female, person.fat_mm, person.belly_mm, person.is_prone, rng)
     if figure is None:
         return person
     # A large belly spreads sideways in a supine person.
     fat_and_belly_mm = person.fat_mm + person.belly_mm
     stoutness_mm = person.fat_mm + max(person.belly_mm, 0.0)
     mean_log_breadth = (
-        0.0 if person.prone else 0.04 * float(np.clip(fat_and_belly_mm / 40 - 1, 0, 1))
+        0.0 if person.is_prone else 0.04 * float(np.clip(fat_and_belly_mm / 40 - 1, 0, 1))
     )
     leanness = (
-        float(np.clip(1.5 - stoutness_mm / 30, 0, 1)) if may_be_flat and not person.prone else 0.0
+        float(np.clip(1.5 - stoutness_mm / 30, 0, 1))
+        if may_be_flat and not person.is_prone
+        else 0.0
     )
     breadth_factor = rng.lognormal(mean_log_breadth + 0.03 * leanness, 0.05 + 0.04 * leanness)
     compression_share = rng.uniform(0.3, 0.9)
     breadth_factor = float(np.clip(breadth_factor, 0.9 - 0.05 * leanness, 1.1 + 0.1 * leanness))
-    trunk_width, trunk_depth = person.morph.trunk
-    higher_mm = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * compression_share
+    trunk_width, trunk_depth = person.morph.trunk_factors
+    higher_mm = person.fat_mm * max(figure.trunk_factors(1060.0)[2] - 1, 0.0) * compression_share
     morph = replace(
-        person.morph, trunk=(trunk_width * breadth_factor, trunk_depth / breadth_factor)
+        person.morph, trunk_factors=(trunk_width * breadth_factor, trunk_depth / breadth_factor)
     )
     return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher_mm)
 
@@ -356,7 +367,7 @@ def _with_deformation(person: Person) -> Person:
     """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights
     unchanged."""
     rng = person.generator(92)
-    size_factor = person.morph.trunk[0] ** 0.5
+    size_factor = person.morph.trunk_factors[0] ** 0.5
     wave_rows = [row for row in DEFORMATION_MM for _ in range(3)]
     bend_waves = [
         _draw_wave(rng, wavelength_mm, size_factor * size_mm / np.sqrt(3))
@@ -382,9 +393,9 @@ def _sample_morph(rng: np.random.Generator, is_female: bool, stature_mm: float) 
     head_width = stature_factor**0.3 * rng.normal(0.98 if is_female else 1.0, 0.025)
     bend_waves = [_draw_wave(rng, wavelength_mm, size_mm) for wavelength_mm, size_mm in WAVES_MM]
     return Morph(
-        heights_mm=tuple(heights_mm.tolist()),
-        trunk=(trunk_width, trunk_width * rng.normal(1.0, 0.03)),
-        head=(head_width, head_width * rng.normal(1.0, 0.03)),
+        anchor_heights_mm=tuple(heights_mm.tolist()),
+        trunk_factors=(trunk_width, trunk_width * rng.normal(1.0, 0.03)),
+        head_factors=(head_width, head_width * rng.normal(1.0, 0.03)),
         yaw_deg=clip_normal(rng, 0, 6, -18, 18),
         waves=tuple(bend_waves),
     )

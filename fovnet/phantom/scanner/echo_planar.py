@@ -13,7 +13,7 @@ dephasing, sinc(G d TE).
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from fovnet.phantom.scanner.tissues import Tissue
 Floats = NDArray[np.float32]
 
 AIR_PPM = 9.4  # susceptibility of air minus that of water
-HZ_A_TESLA_PPM = 42.577
+HZ_PER_TESLA_PPM = 42.577
 AIR_SHARE_BY_TISSUE = {"air": 1.0, "gas": 1.0, "lung": 0.75}
 """The fraction of air in a tissue."""
 
@@ -37,19 +37,19 @@ PARTS_PER_VOXEL = 4
 class EchoPlanar:
     """How the lines of a slice are read.
 
-    phase         axis along which signal is displaced
-    through       axis of the slices
+    phase_axis    along which signal is displaced
+    slice_axis    across the slices
     bandwidth_hz  per voxel along the phase axis; its sign is the direction in which the lines are read
     te_ms         echo time of a gradient echo, with signal loss by dephasing; 0 for a spin echo, without
     """
 
-    phase: int
-    through: int
+    phase_axis: int
+    slice_axis: int
     bandwidth_hz: float
     te_ms: float = 0.0
 
 
-def air_share(tissues: Many[Tissue]) -> Floats:
+def air_share(tissues: Sequence[Tissue]) -> Floats:
     """(t,) the fraction of air in each tissue."""
     return np.array(
         [AIR_SHARE_BY_TISSUE.get(tissue.name, 0.0) for tissue in tissues], dtype=np.float32
@@ -58,38 +58,39 @@ def air_share(tissues: Many[Tissue]) -> Floats:
 
 def read_out(
     image: Floats,
-    air: Floats,
+    air_shares: Floats,
     vox_to_ras: NDArray[np.float64],
-    planar: EchoPlanar,
-    field_strength: float,
+    echo_planar: EchoPlanar,
+    field_strength_tesla: float,
 ) -> Floats:
-    """The image (i, j, k) as read by an echo-planar sequence, at `field_strength` tesla along z."""
-    hz_a_ppm = np.float32(HZ_A_TESLA_PPM * field_strength)
-    offset_hz = shim(field_ppm(air, vox_to_ras), air) * hz_a_ppm
-    if planar.te_ms:
-        slice_gradient_hz = np.gradient(offset_hz, axis=planar.through)
-        image = image * np.abs(np.sinc(slice_gradient_hz * (planar.te_ms / 1000))).astype(
-            np.float32
-        )
-    return displace(image, offset_hz / np.float32(planar.bandwidth_hz), planar.phase)
+    """The image (i, j, k) as read by an echo-planar sequence in a field along z: distorted, and
+    after a gradient echo dark, near air (`air_shares` (i, j, k), 0 to 1)."""
+    hz_per_ppm = np.float32(HZ_PER_TESLA_PPM * field_strength_tesla)
+    offset_hz = shim(field_change_ppm(air_shares, vox_to_ras), air_shares) * hz_per_ppm
+    if echo_planar.te_ms:
+        slice_gradient_hz = np.gradient(offset_hz, axis=echo_planar.slice_axis)
+        dephased_turns = slice_gradient_hz * (echo_planar.te_ms / 1000)
+        image = image * np.abs(np.sinc(dephased_turns)).astype(np.float32)
+    shift_voxels = offset_hz / np.float32(echo_planar.bandwidth_hz)
+    return displace(image, shift_voxels, echo_planar.phase_axis)
 
 
-def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
-    """(i, j, k) relative field change by air in water, in ppm; the field of view is continued by
-    its edge values.
+def field_change_ppm(air_shares: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
+    """(i, j, k) relative change of the static field, in ppm, by air (`air_shares` (i, j, k), 0 to
+    1) in water; the field of view is continued by its edge values.
 
     Outside a sphere of radius a it is 9.4 / 3 (a / r)³ (3 cos²θ - 1), inside 0.
     """
-    margins = [max(4, axis_size // 4) for axis_size in air.shape]
-    padded = np.pad(air, [(margin, margin) for margin in margins], mode="edge")
+    margins = [max(4, axis_size // 4) for axis_size in air_shares.shape]
+    padded_air = np.pad(air_shares, [(margin, margin) for margin in margins], mode="edge")
     spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     z_direction = vox_to_ras[2, :3] / spacing_mm  # the scanner's z along each axis of the grid
     frequencies = np.meshgrid(
         *(
             fft.fftfreq(size, voxel_mm)
-            for size, voxel_mm in zip(padded.shape[:2], spacing_mm[:2], strict=True)
+            for size, voxel_mm in zip(padded_air.shape[:2], spacing_mm[:2], strict=True)
         ),
-        fft.rfftfreq(padded.shape[2], spacing_mm[2]),
+        fft.rfftfreq(padded_air.shape[2], spacing_mm[2]),
         indexing="ij",
         sparse=True,
     )
@@ -101,49 +102,48 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     squared_frequency[0, 0, 0] = 1.0
     dipole_kernel = (1 / 3 - z_frequency**2 / squared_frequency).astype(np.float32)
     dipole_kernel[0, 0, 0] = 0.0  # a constant offset is removed by tuning
-    relative_field = fft.irfftn(fft.rfftn(padded) * dipole_kernel, padded.shape)
-    inner = tuple(
+    relative_field = fft.irfftn(fft.rfftn(padded_air) * dipole_kernel, padded_air.shape)
+    unpadded_window = tuple(
         slice(margin, margin + axis_size)
-        for margin, axis_size in zip(margins, air.shape, strict=True)
+        for margin, axis_size in zip(margins, air_shares.shape, strict=True)
     )
-    return np.asarray(AIR_PPM * relative_field[inner])
+    return np.asarray(AIR_PPM * relative_field[unpadded_window])
 
 
-def shim(field: Floats, air: Floats) -> Floats:
-    """The field after second-order shimming: minus its least-squares polynomial over voxels that
-    are not air."""
-    axis_coordinates = [np.linspace(-1, 1, size, dtype=np.float32) for size in field.shape]
-    x, y, z = np.meshgrid(*axis_coordinates, indexing="ij", sparse=True)
+def shim(field_ppm: Floats, air_shares: Floats) -> Floats:
+    """The field (i, j, k) after second-order shimming: minus its least-squares polynomial over
+    voxels that are mostly not air."""
+    axis_positions = [np.linspace(-1, 1, size, dtype=np.float32) for size in field_ppm.shape]
+    x, y, z = np.meshgrid(*axis_positions, indexing="ij", sparse=True)
+    monomials = (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)
     polynomial_terms = [
-        np.ones_like(field),
-        *(
-            np.broadcast_to(monomial, field.shape)
-            for monomial in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)
-        ),
+        np.ones_like(field_ppm),
+        *(np.broadcast_to(monomial, field_ppm.shape) for monomial in monomials),
     ]
-    tissue_voxels = np.flatnonzero(air.ravel() < 0.5)
+    tissue_voxels = np.flatnonzero(air_shares.ravel() < 0.5)
     if len(tissue_voxels) <= len(polynomial_terms):
-        return field
+        return field_ppm
     # enough for ten coefficients
     sampled_voxels = tissue_voxels[:: max(1, len(tissue_voxels) // 5000)]
-    design = np.stack([term.ravel()[sampled_voxels] for term in polynomial_terms], axis=1)
-    weights = np.linalg.lstsq(design, field.ravel()[sampled_voxels], rcond=None)[0].astype(
-        np.float32
-    )
+    term_values = np.stack([term.ravel()[sampled_voxels] for term in polynomial_terms], axis=1)
+    sampled_field = field_ppm.ravel()[sampled_voxels]
+    coefficients = np.linalg.lstsq(term_values, sampled_field, rcond=None)[0].astype(np.float32)
     polynomial = sum(
-        term_weight * term for term_weight, term in zip(weights, polynomial_terms, strict=True)
+        coefficient * term for coefficient, term in zip(coefficients, polynomial_terms, strict=True)
     )
-    return np.asarray(field - polynomial)
+    return np.asarray(field_ppm - polynomial)
 
 
-def displace(image: Floats, voxels: Floats, axis: int) -> Floats:
-    """The image (i, j, k) with the signal of every voxel moved by `voxels` (i, j, k) along an axis.
+def displace(image: Floats, shift_voxels: Floats, axis: int) -> Floats:
+    """The image (i, j, k) with the signal of every voxel moved along an axis by its own
+    `shift_voxels` (i, j, k).
 
     Signal is conserved, so it piles up where neighbours converge; what leaves at one end enters at
     the other.
     """
     image_lines, line_shifts = (
-        np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis]) for values in (image, voxels)
+        np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis])
+        for values in (image, shift_voxels)
     )
     line_length = image_lines.shape[1]
     source_position = (np.arange(line_length * PARTS_PER_VOXEL) + 0.5) / PARTS_PER_VOXEL - 0.5
@@ -158,11 +158,12 @@ def displace(image: Floats, voxels: Floats, axis: int) -> Floats:
     lower_target = np.floor(target_position).astype(np.int64)
     upper_target_share = (target_position - lower_target).astype(np.float32)
     line_start = (np.arange(len(image_lines)) * line_length)[:, None]
-    displaced = np.zeros(image_lines.size)
+    displaced_signal = np.zeros(image_lines.size)
     for target_step, target_share in ((0, 1 - upper_target_share), (1, upper_target_share)):
         target_index = line_start + (lower_target + target_step) % line_length
-        displaced += np.bincount(
+        displaced_signal += np.bincount(
             target_index.ravel(), (part_signal * target_share).ravel(), minlength=image_lines.size
         )
     shape = np.moveaxis(image, axis, -1).shape
-    return np.ascontiguousarray(np.moveaxis(displaced.reshape(shape), -1, axis), dtype=np.float32)
+    displaced_image = np.moveaxis(displaced_signal.reshape(shape), -1, axis)
+    return np.ascontiguousarray(displaced_image, dtype=np.float32)

@@ -6,7 +6,7 @@ scanned.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -19,18 +19,23 @@ from fovnet.phantom.scanner.artefacts import (
     Flaws,
     apply_noise_flaws,
     apply_signal_flaws,
-    fat_suppression_failure,
+    draw_smooth_gains,
+    draw_suppression_failure,
     shift_image,
-    smooth_field,
     stretch,
 )
 from fovnet.phantom.scanner.contrasts import FreeContrast
 from fovnet.phantom.scanner.echo_planar import EchoPlanar, air_share, read_out
-from fovnet.phantom.scanner.sequence import Sequence, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, signals
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue
 from fovnet.volume.volume import Volume
 
 Floats = NDArray[np.float32]
+
+WHITE_LEVEL = 1000
+"""The intensity that counts as white in a simulated image."""
+WHITE_OVER_BRIGHT_MEAN = 1.6
+"""White over the mean signal of the brighter half of the tissue."""
 
 
 @dataclass(frozen=True)
@@ -47,62 +52,63 @@ class LabelVolume:
 
 @dataclass(frozen=True)
 class Coil:
-    """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of
-    about `reach_mm`; `depth` 0 is uniform.
+    """Receive sensitivity of a coil.
 
-    fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; 1e6: no
-              fall
-    bias      standard deviation of the logarithm of an additional smooth field
-    power     steepness of an element's sensitivity: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius
-              along its axis
-    known_mm  spacing of the points at which the sensitivity is computed; it has no detail below that
+    centres_mm       (c, 3) of its elements
+    reach_mm         about how far each element receives
+    element_share    of the sensitivity, that depends on the elements; 0: it is uniform
+    half_signal_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a
+                     half; 1e6: it does not drop
+    bias_spread      standard deviation of the logarithm of an additional smooth field
+    element_power    steepness of an element's sensitivity: (1 + (d / reach)²)^-power; 1.5 is a loop of
+                     that radius along its axis
+    knot_spacing_mm  of the points at which the sensitivity is computed; it has no detail below that
     """
 
-    centres_mm: Many[Many[float]] = ()
+    centres_mm: Sequence[Sequence[float]] = ()
     reach_mm: float = 200.0
-    depth: float = 0.0
-    fall_mm: float = 1e6
-    bias: float = 0.0
-    power: float = 1.0
-    known_mm: float = 24.0
+    element_share: float = 0.0
+    half_signal_mm: float = 1e6
+    bias_spread: float = 0.0
+    element_power: float = 1.0
+    knot_spacing_mm: float = 24.0
 
 
 @dataclass(frozen=True)
 class Acquisition:
     """How the signal is received.
 
-    field_strength  tesla
-    average         (3,) label voxels that make one voxel
-    snr             mean signal of the brighter half of the tissue over sigma
-    coil            receive sensitivity
-    blur            Gaussian sigma in acquired voxels
-    mottled         whether tissues show their own texture
-    contrast        departure from physics, or None
-    flaws           artefacts of the image
-    planar          echo-planar readout, or None
+    labels_per_voxel  (3,) label voxels that make one voxel, along each axis
+    snr               mean signal of the brighter half of the tissue over sigma
+    coil              receive sensitivity
+    blur_voxels       Gaussian sigma, in acquired voxels
+    has_texture       whether tissues show their own texture
+    free_contrast     departure from physics, or None
+    flaws             artefacts of the image
+    echo_planar       readout, or None
     """
 
-    field_strength: float = 1.5
-    average: tuple[int, int, int] = (1, 1, 1)
+    field_strength_tesla: float = 1.5
+    labels_per_voxel: tuple[int, int, int] = (1, 1, 1)
     snr: float = 40.0
     coil: Coil = Coil()
-    blur: float = 0.45
-    mottled: bool = True
-    contrast: FreeContrast | None = None
+    blur_voxels: float = 0.45
+    has_texture: bool = True
+    free_contrast: FreeContrast | None = None
     flaws: Flaws = Flaws()  # noqa: RUF009  (frozen)
-    planar: EchoPlanar | None = None
+    echo_planar: EchoPlanar | None = None
 
 
 def scan(
     body: LabelVolume,
-    sequence: Sequence,
+    sequence: PulseSequence,
     acquisition: Acquisition,
     rng: np.random.Generator,
     tissues: tuple[Tissue, ...] = TISSUES,
     source: str = "simulated",
 ) -> Volume:
     """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided
-    by `acquisition.average`, without voxels that fold over.
+    by `acquisition.labels_per_voxel`, without voxels that fold over.
 
     Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel
     half of fat is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label
@@ -111,24 +117,27 @@ def scan(
     """
     _refuse_unknown_labels(body, tissues, source)
     flaws = acquisition.flaws
+    coil = acquisition.coil
     image, affine = _receive_signal(body, sequence, acquisition, tissues, rng)
-    if acquisition.blur > 0:
-        image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
-    image = image * sensitivity(image.shape, affine, acquisition.coil)
+    if acquisition.blur_voxels > 0:
+        image = ndimage.gaussian_filter(image, acquisition.blur_voxels, truncate=2.5)
+    image = image * sensitivity(image.shape, affine, coil)
     spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
-    if acquisition.coil.bias:
-        image = image * smooth_field(image.shape, spacing_mm, acquisition.coil.bias, rng)
-    if acquisition.planar is not None:
-        air_shares = block_means(air_share(tissues)[body.labels], acquisition.average)
-        image = read_out(image, air_shares, affine, acquisition.planar, acquisition.field_strength)
-    image = image * np.float32(1000 / max(_bright_tissue_mean(image) * 1.6, 1e-6))
+    if coil.bias_spread:
+        image = image * draw_smooth_gains(image.shape, spacing_mm, coil.bias_spread, rng)
+    if acquisition.echo_planar is not None:
+        air_shares = block_means(air_share(tissues)[body.labels], acquisition.labels_per_voxel)
+        image = read_out(
+            image, air_shares, affine, acquisition.echo_planar, acquisition.field_strength_tesla
+        )
+    bright_mean = max(_bright_tissue_mean(image) * WHITE_OVER_BRIGHT_MEAN, 1e-6)
+    image = image * np.float32(WHITE_LEVEL / bright_mean)
     image = apply_signal_flaws(image, spacing_mm, flaws, rng)
-    if flaws.folded:
-        affine[:3, 3] += affine[:3, flaws.phase] * flaws.folded
-    noise_sigma = 1000 / 1.6 / acquisition.snr
-    return Volume(
-        apply_noise_flaws(add_rician_noise(image, noise_sigma, rng), flaws, rng), affine, source
-    )
+    if flaws.folded_voxels:
+        affine[:3, 3] += affine[:3, flaws.phase_axis] * flaws.folded_voxels
+    noise_sigma = WHITE_LEVEL / WHITE_OVER_BRIGHT_MEAN / acquisition.snr
+    noisy_image = add_rician_noise(image, noise_sigma, rng)
+    return Volume(apply_noise_flaws(noisy_image, flaws, rng), affine, source)
 
 
 def _refuse_unknown_labels(body: LabelVolume, tissues: tuple[Tissue, ...], source: str) -> None:
@@ -148,7 +157,7 @@ def _refuse_unknown_labels(body: LabelVolume, tissues: tuple[Tissue, ...], sourc
 
 def _receive_signal(
     body: LabelVolume,
-    sequence: Sequence,
+    sequence: PulseSequence,
     acquisition: Acquisition,
     tissues: tuple[Tissue, ...],
     rng: np.random.Generator,
@@ -156,51 +165,59 @@ def _receive_signal(
     """The signal (i, j, k) of every voxel, and the affine (4, 4) of these voxels; with chemical
     shift of fat and failed fat suppression, if any."""
     flaws = acquisition.flaws
-    tissue_signals = signals(tissues, sequence, acquisition.field_strength)
-    if acquisition.contrast is not None:
-        tissue_signals = acquisition.contrast.of(tissue_signals, tissues)
-    if sequence.fat == "cancelling":
-        tissue_signals = tissue_signals * [-1 if tissue.fat > 0.5 else 1 for tissue in tissues]
+    labels_per_voxel = acquisition.labels_per_voxel
+    tissue_signals = signals(tissues, sequence, acquisition.field_strength_tesla)
+    if acquisition.free_contrast is not None:
+        tissue_signals = acquisition.free_contrast.change_signals(tissue_signals, tissues)
+    fat_fractions = np.array([tissue.fat_fraction for tissue in tissues])
+    if sequence.fat_mode == "cancelling":
+        tissue_signals = np.where(fat_fractions > 0.5, -tissue_signals, tissue_signals)
     label_signals = tissue_signals.astype(np.float32)[body.labels]
-    texture = _tissue_texture(body, tissues, rng) if acquisition.mottled else np.float32(1)
+    texture: Floats | np.float32 = np.float32(1)
+    if acquisition.has_texture:
+        texture = _draw_texture(body, tissues, rng)
     label_signals *= texture
-    image = block_means(label_signals, acquisition.average)
-    affine = block_affine(body.vox_to_ras, acquisition.average)
-    if flaws.unsuppressed and sequence.fat == "suppressed":
-        in_phase_signals = signals(
-            tissues, replace(sequence, fat="in phase"), acquisition.field_strength
-        )
-        suppressed_signals = in_phase_signals - signals(
-            tissues, sequence, acquisition.field_strength
-        )
+    image = block_means(label_signals, labels_per_voxel)
+    affine = block_affine(body.vox_to_ras, labels_per_voxel)
+    if flaws.unsuppressed_share and sequence.fat_mode == "suppressed":
+        suppressed_signals = _suppressed_signals(tissues, sequence, acquisition)
         suppressed_image = suppressed_signals.astype(np.float32)[body.labels] * texture
         spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
-        failure_shares = fat_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed, rng)
-        image = image + block_means(suppressed_image, acquisition.average) * failure_shares
-    if flaws.shift_mm:
-        fat_image = (tissue_signals * [tissue.fat for tissue in tissues]).astype(np.float32)[
-            body.labels
-        ] * texture
-        fat_image = block_means(fat_image, acquisition.average)
-        shift_voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
-        image = image - fat_image + shift_image(fat_image, shift_voxels, flaws.frequency)
-    if sequence.fat == "cancelling":
+        failure = draw_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed_share, rng)
+        image = image + block_means(suppressed_image, labels_per_voxel) * failure
+    if flaws.fat_shift_mm:
+        fat_signals = (tissue_signals * fat_fractions).astype(np.float32)
+        fat_image = block_means(fat_signals[body.labels] * texture, labels_per_voxel)
+        voxel_mm = float(np.linalg.norm(affine[:3, flaws.frequency_axis]))
+        shift_voxels = flaws.fat_shift_mm / voxel_mm
+        image = image - fat_image + shift_image(fat_image, shift_voxels, flaws.frequency_axis)
+    if sequence.fat_mode == "cancelling":
         image = np.abs(image)
     return image, affine
 
 
-def block_means(fine: Floats, factors: tuple[int, int, int]) -> Floats:
+def _suppressed_signals(
+    tissues: tuple[Tissue, ...], sequence: PulseSequence, acquisition: Acquisition
+) -> NDArray[np.float64]:
+    """The signal (t,) that the sequence's fat suppression takes from each tissue."""
+    field_strength = acquisition.field_strength_tesla
+    in_phase_signals = signals(tissues, replace(sequence, fat_mode="in phase"), field_strength)
+    return in_phase_signals - signals(tissues, sequence, field_strength)
+
+
+def block_means(fine_values: Floats, factors: tuple[int, int, int]) -> Floats:
     """Means over blocks of `factors` voxels: partial volume.  A block cut off at the end is
     dropped."""
+    means = fine_values
     for axis, factor in enumerate(factors):
         if factor > 1:
-            block_count = fine.shape[axis] // factor
-            fine = np.moveaxis(fine, axis, 0)[: block_count * factor]
-            block_sum = fine[0::factor].copy()
-            for block_offset in range(1, factor):
-                block_sum += fine[block_offset::factor]
-            fine = np.moveaxis(block_sum / np.float32(factor), 0, axis)
-    return fine
+            block_count = means.shape[axis] // factor
+            planes = np.moveaxis(means, axis, 0)[: block_count * factor]
+            block_sums = planes[0::factor].copy()
+            for offset in range(1, factor):
+                block_sums += planes[offset::factor]
+            means = np.moveaxis(block_sums / np.float32(factor), 0, axis)
+    return means
 
 
 def add_rician_noise(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
@@ -221,11 +238,12 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
     """Receive sensitivity (i, j, k), 1 at its maximum: root of the sum of squares of (1 + (d /
     reach)²)^-power over elements.
 
-    Computed every `coil.known_mm` and interpolated: mostly it has no detail below centimetres.
+    Computed every `coil.knot_spacing_mm` and interpolated: mostly it has no detail below
+    centimetres.
     """
     spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     knot_counts = [
-        max(2, int(np.ceil(size * step_mm / coil.known_mm)))
+        max(2, int(np.ceil(size * step_mm / coil.knot_spacing_mm)))
         for size, step_mm in zip(shape, spacing_mm, strict=True)
     ]
     knot_indices = np.meshgrid(
@@ -236,9 +254,9 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
         indexing="ij",
     )
     x, y, z = (np.tensordot(row[:3], np.stack(knot_indices), 1) + row[3] for row in vox_to_ras[:3])
-    profile = np.ones_like(x)
-    if coil.depth > 0 and coil.centres_mm:
-        exponent = 2 * coil.power
+    knot_values = np.ones_like(x)
+    if coil.element_share > 0 and coil.centres_mm:
+        exponent = 2 * coil.element_power
         squared_sensitivities = [
             1
             / (
@@ -249,21 +267,21 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
             ** exponent
             for centre_x, centre_y, centre_z in coil.centres_mm
         ]
-        profile = np.sqrt(np.sum(squared_sensitivities, axis=0))
-        profile = (1 - coil.depth) + coil.depth * profile / profile.max()
-    profile = profile / (1 + (np.abs(z) / coil.fall_mm) ** 6)
-    return stretch((profile / profile.max()).astype(np.float32), shape)
+        knot_values = np.sqrt(np.sum(squared_sensitivities, axis=0))
+        even_share = 1 - coil.element_share
+        knot_values = even_share + coil.element_share * knot_values / knot_values.max()
+    knot_values = knot_values / (1 + (np.abs(z) / coil.half_signal_mm) ** 6)
+    return stretch((knot_values / knot_values.max()).astype(np.float32), shape)
 
 
 def _bright_tissue_mean(image: Floats) -> float:
     """Mean signal of the brighter half of everything except air; 0 for an empty image."""
-    sampled_voxels = image.ravel()[:: max(1, image.size // 200_000)]
-    tissue_voxels = sampled_voxels[sampled_voxels > 0.02 * max(float(sampled_voxels.max()), 1e-9)]
-    return (
-        float(tissue_voxels[tissue_voxels >= np.median(tissue_voxels)].mean())
-        if tissue_voxels.size
-        else 0.0
-    )
+    sampled_signals = image.ravel()[:: max(1, image.size // 200_000)]
+    air_limit = 0.02 * max(float(sampled_signals.max()), 1e-9)
+    tissue_signals = sampled_signals[sampled_signals > air_limit]
+    if not tissue_signals.size:
+        return 0.0
+    return float(tissue_signals[tissue_signals >= np.median(tissue_signals)].mean())
 
 
 def block_affine(
@@ -282,7 +300,7 @@ TILE_VOXELS = 96
 TILE_MM = 2.0
 
 
-def _tissue_texture(
+def _draw_texture(
     body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator
 ) -> Floats:
     """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of
@@ -290,12 +308,13 @@ def _tissue_texture(
     tiles_per_voxel = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
     tile_starts = rng.integers(0, TILE_VOXELS, 3)
     i, j, k = (
-        (tile_start + (np.arange(size) * voxel_tiles).astype(np.intp)) % TILE_VOXELS
-        for tile_start, size, voxel_tiles in zip(
+        (tile_start + (np.arange(size) * axis_step).astype(np.intp)) % TILE_VOXELS
+        for tile_start, size, axis_step in zip(
             tile_starts.tolist(), body.labels.shape, tiles_per_voxel, strict=True
         )
     )
-    texture = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
+    variations = np.array([tissue.texture_variation for tissue in tissues], dtype=np.float32)
+    texture = variations[body.labels]
     texture *= _texture_tile()[np.ix_(i, j, k)]
     texture += 1
     return np.asarray(np.maximum(texture, 0, out=texture))

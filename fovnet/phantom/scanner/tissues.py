@@ -28,24 +28,23 @@ FIELD_STRENGTHS = (1.5, 3.0)
 class Tissue:
     """One tissue, with times in ms as (at 1.5 T, at 3 T).
 
-    pd      proton density, water = 1
-    t1, t2  relaxation times
-    t2star  with field inhomogeneity
-    fat     fraction of the signal that comes from fat
-    flow    share of the full flow effect: 1 for arterial blood, 0 without flow
-    uptake  contrast agent taken up, mmol / L
-    mottle  coefficient of variation of the tissue's own texture
+    pd                 proton density, water = 1
+    t2star_ms          with field inhomogeneity
+    fat_fraction       of the signal, that comes from fat
+    flow_share         of the full flow effect: 1 for arterial blood, 0 without flow
+    uptake_mmol        contrast agent taken up, mmol / L
+    texture_variation  coefficient of variation of the tissue's own texture
     """
 
     name: str
     pd: float
-    t1: tuple[float, float]
-    t2: tuple[float, float]
-    t2star: tuple[float, float]
-    fat: float = 0.0
-    flow: float = 0.0
-    uptake: float = 0.0
-    mottle: float = 0.05
+    t1_ms: tuple[float, float]
+    t2_ms: tuple[float, float]
+    t2star_ms: tuple[float, float]
+    fat_fraction: float = 0.0
+    flow_share: float = 0.0
+    uptake_mmol: float = 0.0
+    texture_variation: float = 0.05
 
 
 def _tissue(
@@ -66,7 +65,7 @@ def _tissue(
 
 
 TISSUES: tuple[Tissue, ...] = (
-    Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
+    Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), texture_variation=0.0),
     _tissue("skin", 0.70, (350, 400), (30, 28), uptake=0.1),
     _tissue("fat", 1.00, (288, 371), (165, 133), fat=0.92, mottle=0.06),
     _tissue("visceral fat", 0.98, (288, 371), (150, 125), fat=0.85, mottle=0.08),
@@ -127,7 +126,7 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("bowel wall", 0.80, (950, 1200), (60, 55), uptake=0.4),
     _tissue("bowel fluid", 0.95, (1500, 1700), (220, 200), mottle=0.2),
     _tissue("stool", 0.70, (500, 560), (45, 42), fat=0.1, mottle=0.3, dephasing=(0.06, 0.12)),
-    Tissue("gas", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
+    Tissue("gas", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), texture_variation=0.0),
     _tissue("urine", 1.00, (3500, 3700), (1200, 1000), mottle=0.02),
     _tissue("prostate", 0.88, (1317, 1597), (95, 84), uptake=0.4, mottle=0.15),
     _tissue("myometrium", 0.85, (1309, 1514), (80, 72), uptake=0.5),
@@ -138,7 +137,7 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("joint fluid", 0.98, (2850, 3600), (1210, 770), mottle=0.03),
     _tissue("disc nucleus", 0.95, (1200, 1400), (135, 115), mottle=0.1),
     _tissue("peripheral zone", 0.95, (1500, 1800), (165, 145), uptake=0.3, mottle=0.1),
-    Tissue("metal", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
+    Tissue("metal", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), texture_variation=0.0),
     _tissue("silicone", 0.90, (900, 1000), (230, 200), mottle=0.02),
     _tissue("tumour", 0.90, (1150, 1550), (95, 85), uptake=0.8, mottle=0.2),
     _tissue("fluid of a lesion", 0.98, (2500, 2800), (500, 420), mottle=0.08),

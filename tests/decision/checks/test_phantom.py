@@ -11,7 +11,7 @@ from fovnet.decision.checks.phantom import resembles_phantom, roundness
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.phantom.collection import simulate_collection
-from fovnet.phantom.oddities import BOTTLES, INSERT, oddity
+from fovnet.phantom.oddities import BOTTLES, INSERT, make_oddity
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.slices.stack import SliceStack, cut_slices, slice_volume
@@ -73,7 +73,9 @@ def test_water_is_a_phantom_whatever_its_vessel_its_shading_and_its_noise(
 @pytest.mark.parametrize("kind", [*BOTTLES, INSERT])
 @pytest.mark.parametrize("number", range(5))
 def test_bottles_as_a_scanner_shows_them_are_phantoms(kind, number):
-    assert resembles_phantom(cut_slices(oddity(kind, np.random.default_rng([3, number]))).pixels)
+    assert resembles_phantom(
+        cut_slices(make_oddity(kind, np.random.default_rng([3, number]))).pixels
+    )
 
 
 @pytest.mark.slow

@@ -7,18 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.breast_coils import NEAR_MM, SKIN_DISTANCE_MM, draw_breast_coil
+from fovnet.phantom.acquisition.breast_coils import (
+    NEAR_MM,
+    SKIN_DISTANCE_RANGE_MM,
+    draw_breast_coil,
+)
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.breast_shapes import breast_shape, of_a_kind
+from fovnet.phantom.person.breast_shapes import breast_shape, has_shaped_breasts
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.scan import sensitivity
 from fovnet.phantom.scanner.tissues import AIR
 
 WOMEN = [
-    replace(woman, prone=True)
+    replace(woman, is_prone=True)
     for number in range(1, 40)
-    if of_a_kind(woman := sample_person((9, number)))
+    if has_shaped_breasts(woman := sample_person((9, number)))
 ][:4]
 
 
@@ -42,11 +46,13 @@ def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_t
         x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
         point = woman.morph.to_anatomy(x, y, z)
         whole = breast_shape(woman, 1)
-        _, along, _ = whole.within(*point)
+        _, along, _ = whole.to_shares(*point)
         body = label_volume(woman, grid).labels != AIR
-        ahead = whole.inside(*point) & body & (along > 0.15)
-        deep = ahead & whole.shrunk(0.4 * min(*whole.half, whole.length)).inside(*point)
-        skin = ahead & ~whole.shrunk(8.0).inside(*point)
+        ahead = whole.contains(*point) & body & (along > 0.15)
+        deep = ahead & whole.shrink(0.4 * min(*whole.half_size_mm, whole.length_mm)).contains(
+            *point
+        )
+        skin = ahead & ~whole.shrink(8.0).contains(*point)
         chest = body & (point[1] < whole.base[1] - 50) & (point[1] > whole.base[1] - 90)
         skin_to_middle.append(np.quantile(profile[skin], 0.9) / np.median(profile[deep]))
         breast_to_chest.append(np.mean(profile[ahead]) / np.mean(profile[chest]))
@@ -69,5 +75,8 @@ def test_elements_stand_beside_the_skin_of_what_is_seen() -> None:
         point = woman.morph.to_anatomy(*(own[:, axis].astype(np.float32) for axis in range(3)))
         for side in (1, -1):
             assert (
-                not breast_shape(woman, side).shrunk(SKIN_DISTANCE_MM[0] + 4).inside(*point).any()
+                not breast_shape(woman, side)
+                .shrink(SKIN_DISTANCE_RANGE_MM[0] + 4)
+                .contains(*point)
+                .any()
             )

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fovnet.phantom.acquisition.families import FAMILIES, SMALL_FAMILIES, Family
+from fovnet.phantom.acquisition.field_kinds import SMALL_FIELDS, USUAL_FIELDS, FieldKind
 from fovnet.phantom.acquisition.fitting import (
-    AIR_MM,
-    IMAGE_SIZES_MM,
-    SKIN_MARGIN_MM,
+    AIR_RANGE_MM,
+    IMAGE_SIZE_RANGE_MM,
+    SKIN_MARGIN_RANGE_MM,
     STEP_MM,
-    contour,
     fit_to_body,
     resize_field,
+    trace_contour,
 )
 from fovnet.phantom.acquisition.heart_stacks import to_short_axis
 from fovnet.phantom.acquisition.protocols import MOST_LABELS, SITES, Plan, draw_plan
@@ -29,10 +29,10 @@ from fovnet.phantom.person.traits import sample_person
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
 STRAIGHT = replace(SITES[0], oblique_share=0.0)
-NAMED = {family.name: family for family in (*FAMILIES, *SMALL_FAMILIES)}
+NAMED = {family.name: family for family in (*USUAL_FIELDS, *SMALL_FIELDS)}
 
 
-def planned(family: Family, number: int) -> Plan:
+def planned(family: FieldKind, number: int) -> Plan:
     return draw_plan(PERSON, MARKS, family, STRAIGHT, np.random.default_rng(number))
 
 
@@ -48,7 +48,7 @@ def ends_mm(grid: Grid, axis: int) -> tuple[float, float]:
 def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: str) -> None:
     """Slices lie at the heights where they did, voxels are as large, and beside the body there is no more air
     than stated."""
-    body, near = contour(PERSON), max(SKIN_MARGIN_MM) + 6 + STEP_MM + 3
+    body, near = trace_contour(PERSON), max(SKIN_MARGIN_RANGE_MM) + 6 + STEP_MM + 3
     beside = 0
     for number in range(30):
         before = planned(NAMED[name], number)
@@ -62,9 +62,10 @@ def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: s
             low, high = ends_mm(after.grid, axis)
             step = float(np.linalg.norm(after.grid.vox_to_ras[:3, axis]))
             out = np.min(
-                [np.abs(body.low[:, axis] - low), np.abs(body.high[:, axis] - high)], axis=1
+                [np.abs(body.low_xy_mm[:, axis] - low), np.abs(body.high_xy_mm[:, axis] - high)],
+                axis=1,
             )
-            assert out.min() <= near + step and out.max() <= near + step + max(AIR_MM)
+            assert out.min() <= near + step and out.max() <= near + step + max(AIR_RANGE_MM)
             beside += out.max() > near + step
     assert 2 <= beside <= 18
 
@@ -101,7 +102,7 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
             before.is_tilted,
             before.header_is_true,
         )
-        assert np.prod(np.asarray(after.grid.shape) * after.acquisition.average) <= max(
+        assert np.prod(np.asarray(after.grid.shape) * after.acquisition.labels_per_voxel) <= max(
             MOST_LABELS, np.prod(after.grid.shape)
         )
         at = np.linalg.inv(after.grid.vox_to_ras) @ [*middle(before.grid), 1.0]
@@ -109,7 +110,10 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
         sizes.append(
             max((spacing[1] * after.grid.shape)[axis] for axis in range(3) if axis != through)
         )
-    assert IMAGE_SIZES_MM[0] - 1 < min(sizes) < 130 and 300 < max(sizes) < IMAGE_SIZES_MM[1] + 1
+    assert (
+        IMAGE_SIZE_RANGE_MM[0] - 1 < min(sizes) < 130
+        and 300 < max(sizes) < IMAGE_SIZE_RANGE_MM[1] + 1
+    )
 
 
 def test_size_is_the_same_whatever_the_organ() -> None:

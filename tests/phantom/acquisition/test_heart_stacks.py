@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import Family, FieldEnd
+from fovnet.phantom.acquisition.field_kinds import FieldEnd, FieldKind
 from fovnet.phantom.acquisition.heart_stacks import to_long_axis, to_short_axis
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
@@ -20,7 +20,7 @@ MARKS = landmarks(PERSON)
 
 @pytest.mark.parametrize("seed", range(3))
 def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) -> None:
-    family = Family(
+    family = FieldKind(
         "heart",
         FieldEnd("liver_dome", -20, 0),
         FieldEnd("liver_dome", 100, 120),
@@ -50,7 +50,7 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
 
 
 def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> None:
-    family = Family(
+    family = FieldKind(
         "heart",
         FieldEnd("liver_dome", -20, 0),
         FieldEnd("liver_dome", 100, 120),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
+from fovnet.phantom.acquisition.limb_alone import draw_arm_plan, label_arms
 from fovnet.phantom.acquisition.protocols import SITES
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
@@ -16,10 +16,10 @@ MARKS = landmarks(PERSON)
 
 
 def test_an_arm_alone_is_seen_and_nothing_else() -> None:
-    acquired = arm_plan(PERSON, MARKS, SITES[0], np.random.default_rng(5))
+    acquired = draw_arm_plan(PERSON, MARKS, SITES[0], np.random.default_rng(5))
     grid = Grid(
         (16, 16, 16),
         acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]),
     )
-    arm, body = arm_alone(PERSON, grid).labels != AIR, label_volume(PERSON, grid).labels != AIR
+    arm, body = label_arms(PERSON, grid).labels != AIR, label_volume(PERSON, grid).labels != AIR
     assert 0 < arm.sum() <= body.sum() and np.all(body[arm])

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from fovnet.phantom.acquisition.coils import body_extent_mm, draw_skin_coil
-from fovnet.phantom.acquisition.families import ScanRequest, choose_families
+from fovnet.phantom.acquisition.field_kinds import ScanRequest, choose_field_kinds
 from fovnet.phantom.acquisition.localisers import (
     LEAST_SNR,
-    LOCALISER_FAMILIES,
+    LOCALISER_FIELDS,
     combine_flaws,
     draw_quick_sequence,
+    draw_stack_grid,
     is_localiser,
-    stack_grid,
     to_localiser,
 )
 from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
@@ -23,9 +23,9 @@ from fovnet.phantom.acquisition.regrid import slice_axis
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
-from fovnet.phantom.scanner.artefacts import Flaws, pile_up
+from fovnet.phantom.scanner.artefacts import Flaws, darken_corners
 from fovnet.phantom.scanner.scan import Coil, sensitivity
-from fovnet.phantom.scanner.sequence import Sequence, magnetisation_prepared, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, magnetisation_prepared, signals
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
 from fovnet.phantom.variety import vary_plan
 
@@ -34,7 +34,7 @@ MARKS = landmarks(PERSON)
 
 
 def plain(at: int) -> Plan:
-    family = choose_families(at + 1, np.random.default_rng(3))[at]
+    family = choose_field_kinds(at + 1, np.random.default_rng(3))[at]
     return draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(1))
 
 
@@ -59,7 +59,7 @@ def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_sever
     found = [one for one in made if is_localiser(one)]
     assert 16 < len(found) < 46  # 30 give or take three standard deviations
     assert all(
-        one.family.is_long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one)
+        one.field_kind.is_long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one)
     )
     assert all(one.acquisition.snr >= LEAST_SNR for one in found)
     assert not any(
@@ -85,9 +85,9 @@ def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane
     for seed in range(12):
         rng = np.random.default_rng(seed)
         acquired = replace(
-            draw_plan(PERSON, MARKS, LOCALISER_FAMILIES[seed], SITES[1], rng), plane=plane
+            draw_plan(PERSON, MARKS, LOCALISER_FIELDS[seed], SITES[1], rng), plane=plane
         )
-        grid = stack_grid(acquired, rng)
+        grid = draw_stack_grid(acquired, rng)
         spacing, through = np.diag(grid.vox_to_ras)[:3], slice_axis(replace(acquired, grid=grid))
         assert through == {"sagittal": 0, "coronal": 1, "axial": 2}[plane]
         assert np.array_equal(grid.vox_to_ras[:3, :3], np.diag(spacing))
@@ -132,14 +132,16 @@ def test_an_outline_holds_the_body_and_touches_it() -> None:
 def test_the_sensitivity_of_a_loop_along_its_axis_is_that_of_biot_and_savart() -> None:
     """(1 + (d / a)²)^(-3/2) of its field in the middle, d along the axis of a loop of radius a."""
     affine = np.diag([24.0, 24.0, 24.0, 1.0])
-    profile = sensitivity((11, 2, 2), affine, Coil(((0.0, 0.0, 0.0),), 50.0, 1.0, power=1.5))
+    profile = sensitivity(
+        (11, 2, 2), affine, Coil(((0.0, 0.0, 0.0),), 50.0, 1.0, element_power=1.5)
+    )
     assert profile[:, 0, 0] == pytest.approx((1 + (np.arange(11) * 24 / 50) ** 2) ** -1.5, rel=1e-5)
 
 
 def test_a_single_small_flip_reads_recovery_from_nothing_or_from_upside_down() -> None:
     one, t1, train = np.array([1.0]), np.array([800.0]), (1, 0.001)
     for ti in (200.0, 600.0, 1500.0):
-        sequence = Sequence("", "", 1e6, 0.0, ti, 0.01, train=train)
+        sequence = PulseSequence("", "", 1e6, 0.0, ti, 0.01, flip_train=train)
         read = [
             float(magnetisation_prepared(one, t1, one * 1e9, sequence, left)[0])
             for left in (0.0, -1.0)
@@ -151,7 +153,9 @@ def test_a_single_small_flip_reads_recovery_from_nothing_or_from_upside_down() -
 
 def test_a_late_train_after_a_saturation_is_flatter_than_an_early_one() -> None:
     def spread(ti: float) -> float:
-        sequence = Sequence("", "saturation prepared", ti + 500, 1.4, ti, 8.0, train=(64, 3.0))
+        sequence = PulseSequence(
+            "", "saturation prepared", ti + 500, 1.4, ti, 8.0, flip_train=(64, 3.0)
+        )
         fat, muscle = signals(TISSUES, sequence, 1.5)[[label_of("fat"), label_of("muscle")]]
         return float(fat / muscle)
 
@@ -168,18 +172,20 @@ def test_sequences_of_localisers_are_quick() -> None:
         "gradient echo",
     }
     for sequence, single_shot in drawn:
-        assert single_shot == (sequence.kind == "spin echo") and (single_shot or sequence.te <= 2.5)
+        assert single_shot == (sequence.kind == "spin echo") and (
+            single_shot or sequence.te_ms <= 2.5
+        )
         if sequence.kind.endswith("prepared"):
-            flips, flip_ms = sequence.train
+            flips, flip_ms = sequence.flip_train
             assert (
-                300 <= sequence.ti <= 3500
-                and flips * flip_ms / 2 <= sequence.ti <= sequence.tr - flips * flip_ms / 2
+                300 <= sequence.ti_ms <= 3500
+                and flips * flip_ms / 2 <= sequence.ti_ms <= sequence.tr_ms - flips * flip_ms / 2
             )
 
 
 def test_signal_past_a_ball_is_lost_and_piles_up_just_within_it() -> None:
     image = np.ones((41, 31, 21), np.float32)
-    piled = pile_up(image, np.array([10.0, 10.0, 10.0]), 0.9)
+    piled = darken_corners(image, np.array([10.0, 10.0, 10.0]), 0.9)
     assert (
         piled[20, 15, 10] == pytest.approx(1, abs=0.01)
         and piled[0, 0, 0] < 0.01
@@ -189,6 +195,8 @@ def test_signal_past_a_ball_is_lost_and_piles_up_just_within_it() -> None:
 
 
 def test_other_flaws_leave_a_localisers_own_as_they_are() -> None:
-    own = Flaws(0, 2, folded=7, ball=0.8)
-    both = combine_flaws(Flaws(1, 2, spike=20.0, motion=2.0), own)
-    assert both == Flaws(0, 2, folded=7, ball=0.8, spike=20.0, motion=2.0)
+    own = Flaws(0, 2, folded_voxels=7, gradient_radius=0.8)
+    both = combine_flaws(Flaws(1, 2, spike_amplitude=20.0, motion_voxels=2.0), own)
+    assert both == Flaws(
+        0, 2, folded_voxels=7, gradient_radius=0.8, spike_amplitude=20.0, motion_voxels=2.0
+    )

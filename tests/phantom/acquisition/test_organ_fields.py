@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fovnet.phantom.acquisition.families import choose_families
-from fovnet.phantom.acquisition.organ_fields import ORGAN_FAMILIES, draw_organ_field
+from fovnet.phantom.acquisition.field_kinds import choose_field_kinds
+from fovnet.phantom.acquisition.organ_fields import ORGAN_FIELDS, draw_organ_field
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.features import SCANNING
@@ -21,7 +21,7 @@ from fovnet.phantom.scanner.tissues import AIR, label_of
 from fovnet.phantom.variety import vary_plan
 
 PEOPLE = [sample_person((15, number)) for number in range(6)]
-NAMED = {family.name: family for family in ORGAN_FAMILIES}
+NAMED = {family.name: family for family in ORGAN_FIELDS}
 STEP_MM = 8.0
 
 
@@ -46,7 +46,11 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
         if (one := draw_organ_field(marks, np.random.default_rng(seed))).name == name
     )
     grid = draw_plan(
-        person, marks, replace(family, planes="i"), SITES[0], np.random.default_rng([3, number])
+        person,
+        marks,
+        replace(family, plane_letters="i"),
+        SITES[0],
+        np.random.default_rng([3, number]),
     ).grid
     labels, points = trunk(person)
     index = np.linalg.solve(grid.vox_to_ras[:3, :3], points - grid.vox_to_ras[:3, 3:])
@@ -90,7 +94,7 @@ def test_fields_shrink_with_the_person_and_never_turn_inside_out() -> None:
             draw_organ_field(landmarks(one), np.random.default_rng(seed)) for one in (tall, small)
         )
         assert of_small.name == of_tall.name
-        assert of_small.width_mm == pytest.approx(np.multiply(of_tall.width_mm, ratio))
+        assert of_small.width_range_mm == pytest.approx(np.multiply(of_tall.width_range_mm, ratio))
     for person in (*PEOPLE, small):
         marks = landmarks(person)
         for family in (draw_organ_field(marks, np.random.default_rng(seed)) for seed in range(40)):
@@ -105,12 +109,12 @@ def test_one_field_in_six_is_of_an_organ_and_the_first_never_is() -> None:
         usual = draw_plan(
             person,
             marks,
-            choose_families(2, np.random.default_rng(at))[1],
+            choose_field_kinds(2, np.random.default_rng(at))[1],
             SITES[0],
             np.random.default_rng([9, at]),
         )
         one = vary_plan(usual, person, marks, (9, 1, at), only)
-        became += one.family.name in NAMED
-        assert one is usual or one.family.name in NAMED
+        became += one.field_kind.name in NAMED
+        assert one is usual or one.field_kind.name in NAMED
     assert 0.1 < became / 180 < 0.24
     assert vary_plan(usual, person, marks, (9, 1, 0), only) is usual

@@ -36,7 +36,7 @@ def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points(around: Arou
     person = sample_person((5, 2))
     z = landmarks(person).knee
     coarse = around((40, -70, z - 45), (160, 70, z + 45), 3.0)
-    fine = label_volume(person, coarse.finer((3, 3, 3))).labels[1::3, 1::3, 1::3]
+    fine = label_volume(person, coarse.split_voxels((3, 3, 3))).labels[1::3, 1::3, 1::3]
     assert (label_volume(person, coarse).labels == fine).mean() > 0.98
 
 
@@ -53,7 +53,7 @@ def test_no_feature_but_the_varied_bodies_and_the_borders_moves_a_landmark(
 def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int], around: Around) -> None:
     """The outline is the same with and without them, but for nipples, skin over a tendon, erectors that stand
     out behind, and shoulders."""
-    person = replace(sample_person(seed), arms="beside")
+    person = replace(sample_person(seed), arm_posture="beside")
     grid = around((-240, -200, 30), (240, 240, landmarks(person).chin), 5.0)
     whole, plain = (
         label_volume(person, grid, without).labels > 0 for without in (frozenset[str](), ALL)
@@ -79,7 +79,7 @@ def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int], around: 
 def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one(
     around: Around,
 ) -> None:
-    number = next(n for n in range(1, 30) if sample_person((5, n)).marbling > 0.06)
+    number = next(n for n in range(1, 30) if sample_person((5, n)).marbled_share > 0.06)
 
     def seen(without: frozenset[str]) -> NDArray[np.integer]:
         person = sample_person((5, number), without)
@@ -93,13 +93,17 @@ def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one(
     for name in ("deformation", "joints and organs", "tissue structure"):
         assert not np.array_equal(whole, seen(frozenset([name]))), name
     assert sample_person((5, number), frozenset(["varied bodies"])) != sample_person((5, number))
-    assert not sample_person((5, number), ALL).missing
+    assert not sample_person((5, number), ALL).missing_parts
 
 
 def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person], around: Around) -> None:
     """Berry et al. (1984), J Urol 132:474: 20 ± 6 g in the young, 33 ± 16 g with hyperplasia, 4 % above 100 g
     past seventy."""
-    men = [person for person in grown if not person.female and "prostate" not in person.missing][:3]
+    men = [
+        person
+        for person in grown
+        if not person.is_female and "prostate" not in person.missing_parts
+    ][:3]
     for person in men:
         z = landmarks(person).ischium
         labels = label_volume(person, around((-45, -45, z + 25), (45, 45, z + 110), 2.0)).labels
@@ -116,7 +120,7 @@ def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person], around:
 
 
 def test_a_lost_kidney_and_a_metal_hip_are_on_the_given_side(around: Around) -> None:
-    person = replace(sample_person((5, 4)), missing=frozenset(["left kidney", "right hip"]))
+    person = replace(sample_person((5, 4)), missing_parts=frozenset(["left kidney", "right hip"]))
     marks = landmarks(person)
     kidneys = label_volume(
         person, around((-130, -130, marks.liver_dome - 230), (130, 100, marks.liver_dome - 30), 4.0)
@@ -143,12 +147,12 @@ def test_people_vary_as_people_do() -> None:
     children = [person for person in people if person.age < 15]
     assert 5 < len(children) < 30 and all(landmarks(person).vertex < 1550 for person in children)
     assert (
-        all(person.female for person in people if person.prone)
-        and 10 < sum(person.prone for person in people) < 60
+        all(person.is_female for person in people if person.is_prone)
+        and 10 < sum(person.is_prone for person in people) < 60
     )
     assert (
         max(person.fat_mm for person in people) > 45
-        and min(person.brawn for person in people) < 0.75
+        and min(person.muscle_factor for person in people) < 0.75
     )
 
 
@@ -159,14 +163,14 @@ def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_i
     place = Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0))
     seams = Shells(place, surface, (7.0, 15.0), 2.0)
     x = np.arange(120.25, 152, 0.5, dtype=np.float32)
-    held = seams.inside(x, np.zeros_like(x), np.full_like(x, 1100))
+    held = seams.contains(x, np.zeros_like(x), np.full_like(x, 1100))
     assert np.array_equal(x[held], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75])
     varied, plain = (
         [sample_person((5, number), frozenset(without)) for number in range(40)]
         for without in ((), ("varied bodies",))
     )
-    assert all((person.loops, person.gut) == (70, 1.0) for person in plain) and all(
-        24 <= person.loops <= 70 for person in varied
-    )
+    assert all(
+        (person.bowel_loop_count, person.bowel_width) == (70, 1.0) for person in plain
+    ) and all(24 <= person.bowel_loop_count <= 70 for person in varied)
     # mm across, 26 being a full one
-    assert np.mean([26 * person.gut < 20 for person in varied]) > 0.35
+    assert np.mean([26 * person.bowel_width < 20 for person in varied]) > 0.35

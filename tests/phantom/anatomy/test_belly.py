@@ -127,7 +127,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(
     person: Person,
 ) -> None:
     """Iliacus within and the gluteal muscles without; the crests are 26 to 31 cm apart."""
-    crest = ILIAC_CREST_MM + person.borders.crest_mm
+    crest = ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm
     top, below = cut(person, crest - 3), cut(person, crest - 45)
     bones = [label_of(name) for name in ("cortical bone", "mixed marrow")]
     # x from 60 to 150 mm, without the arm
@@ -149,7 +149,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(
 def test_psoas_lies_against_the_bodies_of_l3_and_l4_and_is_7_to_18_cm2(person: Person) -> None:
     x, y = np.meshgrid(np.arange(0.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
     for z in (1100.0, 1067.0):
-        inside = back.psoas_solid(person).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[
-            ..., 0
-        ]
+        inside = back.psoas_solid(person).contains(
+            x[..., None], y[..., None], np.full((1, 1, 1), z)
+        )[..., 0]
         assert 700 < inside.sum() < 1800 and x[inside].min() < 26

@@ -20,7 +20,7 @@ BONE = ("cortical bone", "red marrow")
 @pytest.fixture(scope="module", params=PEOPLE, ids=lambda seed: f"person-{seed[0]}-{seed[1]}")
 def person(request: pytest.FixtureRequest) -> Person:
     # folded forearms would stand among the bones looked for
-    return replace(sample_person(request.param), arms="beside")
+    return replace(sample_person(request.param), arm_posture="beside")
 
 
 def around(
@@ -120,7 +120,7 @@ def test_people_are_the_same_for_the_same_seed_and_differ_otherwise() -> None:
     assert sample_person((4, 7)) == sample_person((4, 7)) != sample_person((4, 8))
     people = [sample_person((1, number)) for number in range(60)]
     assert {person.sex for person in people} == {"female", "male"} and {
-        person.arms for person in people
+        person.arm_posture for person in people
     } == {
         "beside",
         "raised",
@@ -133,7 +133,7 @@ def test_who_lies_on_the_back_is_flat_behind_and_who_lies_prone_or_is_plain_is_n
     number = next(
         n
         for n in range(1, 30)
-        if not sample_person((3, n)).prone and sample_person((3, n)).fat_mm > 14
+        if not sample_person((3, n)).is_prone and sample_person((3, n)).fat_mm > 14
     )
     lying, plain = (
         sample_person((3, number), frozenset(without))
@@ -148,7 +148,7 @@ def test_who_lies_on_the_back_is_flat_behind_and_who_lies_prone_or_is_plain_is_n
     affine = np.diag([3.0, 3.0, 3.0, 1.0])
     affine[:3, 3] = -150, -260, lying.morph.height_mm(890.0)
     grid = Grid((101, 60, 5), affine)
-    behind = grid.coordinates()[1] < -(lying.table_mm + 12) * lying.morph.trunk[1]
+    behind = grid.coordinates()[1] < -(lying.table_mm + 12) * lying.morph.trunk_factors[1]
     touching = [
         np.any(label_volume(replace(lying, table_mm=mm), grid).labels * behind)
         for mm in (lying.table_mm, float("inf"))

@@ -20,14 +20,14 @@ from fovnet.phantom.person.breast_shapes import (
     BreastShape,
     breast_shape,
     bust,
-    of_a_kind,
+    has_shaped_breasts,
     volume_ml,
 )
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 PEOPLE = [sample_person((8, number)) for number in range(1, 121)]
-WOMEN = [replace(person, prone=True) for person in PEOPLE if of_a_kind(person)]
+WOMEN = [replace(person, is_prone=True) for person in PEOPLE if has_shaped_breasts(person)]
 MM = 2.5
 
 
@@ -42,15 +42,16 @@ def lattice(whole: BreastShape) -> tuple[Floats, Floats, Floats]:
 
 
 def test_three_women_of_four_have_breasts_of_a_kind_and_nobody_else() -> None:
-    women = [person for person in PEOPLE if person.female]
-    assert 0.62 < np.mean([person.own_breasts for person in women]) < 0.88
-    assert not any(person.own_breasts for person in PEOPLE if not person.female)
+    women = [person for person in PEOPLE if person.is_female]
+    assert 0.62 < np.mean([person.has_own_breasts for person in women]) < 0.88
+    assert not any(person.has_own_breasts for person in PEOPLE if not person.is_female)
     assert not any(
-        of_a_kind(replace(woman, missing=frozenset(["natural breasts"]))) for woman in women
+        has_shaped_breasts(replace(woman, missing_parts=frozenset(["natural breasts"])))
+        for woman in women
     )
-    assert not of_a_kind(replace(WOMEN[0], age=9.0))
+    assert not has_shaped_breasts(replace(WOMEN[0], age=9.0))
     plain = sample_person(WOMEN[0].seed, frozenset(["kinds of breasts"]))
-    assert replace(plain, own_breasts=True) == sample_person(WOMEN[0].seed)
+    assert replace(plain, has_own_breasts=True) == sample_person(WOMEN[0].seed)
 
 
 @pytest.mark.parametrize("prone", [True, False])
@@ -62,9 +63,9 @@ def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
         and all(LEAST_ML <= ml <= MOST_ML for ml in volumes)
     )
     for woman in WOMEN[:8]:
-        whole = breast_shape(replace(woman, prone=prone), -1)
+        whole = breast_shape(replace(woman, is_prone=prone), -1)
         x, y, z = lattice(whole)
-        held = (whole.inside(x, y, z) & (y >= whole.base[1])).sum() * MM**3 / 1000
+        held = (whole.contains(x, y, z) & (y >= whole.base[1])).sum() * MM**3 / 1000
         assert held == pytest.approx(volume_ml(woman, -1), rel=0.15)
 
 
@@ -74,7 +75,7 @@ def test_left_and_right_follow_one_law() -> None:
     more = np.array([np.log(volume_ml(woman, 1) / volume_ml(woman, -1)) for woman in WOMEN])
     assert abs(more.mean()) < 3 * more.std() / np.sqrt(len(more)) and more.std() > 0.05
     out = np.array(
-        [[side * breast_shape(woman, side).lean[0] for side in (1, -1)] for woman in WOMEN]
+        [[side * breast_shape(woman, side).lean_mm[0] for side in (1, -1)] for woman in WOMEN]
     )
     assert abs(out[:, 0] - out[:, 1]).max() < 0.5 * np.abs(out).max()
     assert all(side * breast_shape(woman, side).base[0] > 60 for woman in WOMEN for side in (1, -1))
@@ -82,17 +83,17 @@ def test_left_and_right_follow_one_law() -> None:
 
 def test_hanging_breasts_are_of_all_shapes_and_some_are_pressed_flat() -> None:
     domes = [breast_shape(woman, 1) for woman in WOMEN]
-    slender = np.array([dome.length / dome.half[0] for dome in domes])
+    slender = np.array([dome.length_mm / dome.half_size_mm[0] for dome in domes])
     assert slender.min() < 0.7 and slender.max() > 1.6
-    dome = next(dome for dome in domes if dome.plates[0] < NO_PLATE)
+    dome = next(dome for dome in domes if dome.plate_shares[0] < NO_PLATE)
     x, y, z = lattice(dome)
-    inside = dome.inside(x, y, z)
+    inside = dome.contains(x, y, z)
     for share in (0.45, 0.6, 0.75):
-        at = int((share * dome.length + dome.base[1] - y[0, 0, 0]) / MM)
+        at = int((share * dome.length_mm + dome.base[1] - y[0, 0, 0]) / MM)
         wide = inside[:, at].sum(axis=0).max() * MM
         assert (
-            wide == pytest.approx(2 * dome.plates[0] * dome.half[0], abs=2 * MM)
-            or dome.squared[int(share * 256)] < dome.plates[0] ** 2
+            wide == pytest.approx(2 * dome.plate_shares[0] * dome.half_size_mm[0], abs=2 * MM)
+            or dome.squared_radii[int(share * 256)] < dome.plate_shares[0] ** 2
         )
 
 
@@ -104,11 +105,11 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
         made, both = gland.draw_gland(woman, 1, chest), bust(woman)
         x, y, z = lattice(made.region)
         breast = (
-            made.region.inside(x, y, z)
+            made.region.contains(x, y, z)
             & (y > chest.front_mm(x, z))
             & (y >= made.region.base[1] - 25)
         )
-        filled = made.inside(x, y, z) & breast
+        filled = made.contains(x, y, z) & breast
         assert filled.sum() / breast.sum() == pytest.approx(both.gland_share, abs=0.03)
         beside = [
             np.roll(filled, step, axis)[filled].mean() for axis in range(3) for step in (1, -1)
@@ -121,10 +122,10 @@ def test_gland_keeps_from_the_muscle_and_the_skin_unless_it_is_nearly_all_there_
         chest = draw_pectoral_front(woman, muscular_trunk(woman))
         made = gland.draw_gland(woman, -1, chest)
         x, y, z = lattice(made.region)
-        filled = made.inside(x, y, z)
+        filled = made.contains(x, y, z)
         ahead = (y - chest.front_mm(x, z))[filled]
         assert np.mean(ahead < 0.3 * made.behind_mm) < 0.06
-        out = np.sqrt(made.region.level(*made.region.within(x, y, z)))
+        out = np.sqrt(made.region.level(*made.region.to_shares(x, y, z)))
         assert np.mean(out[filled] > 0.95) < 0.05
 
 
@@ -146,12 +147,12 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
 def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_prone() -> None:
     women = [replace(woman, age=50.0) for woman in WOMEN]
     hanging, lying = (
-        [list(breast_findings.paint_breast_findings(replace(w, prone=prone))) for w in women]
+        [list(breast_findings.paint_breast_findings(replace(w, is_prone=prone))) for w in women]
         for prone in (True, False)
     )
     assert sum(map(bool, hanging)) > 0.5 * len(women) > 1.5 * sum(map(bool, lying))
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
-    assert all(set(paint.over) <= soft for paints in hanging for paint in paints)
+    assert all(set(paint.paintable_labels) <= soft for paints in hanging for paint in paints)
     assert not list(breast_findings.paint_breast_findings(replace(WOMEN[0], age=20.0)))
 
 
@@ -165,7 +166,7 @@ def test_what_is_drawn_with_the_breasts_leaves_everything_within_the_chest_as_it
     woman = WOMEN[0]
     grid = grid_about(woman)
     own, plain = (
-        label_volume(replace(woman, own_breasts=own), grid, frozenset(["lesions"])).labels
+        label_volume(replace(woman, has_own_breasts=own), grid, frozenset(["lesions"])).labels
         for own in (True, False)
     )
     changed = np.argwhere(own != plain) @ grid.vox_to_ras[:3, :3].T + grid.vox_to_ras[:3, 3]

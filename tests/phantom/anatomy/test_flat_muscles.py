@@ -43,7 +43,7 @@ def thin_places(labels: NDArray[np.integer]) -> int:
 
 def test_a_cut_above_the_crest_shows_straight_and_flat_muscles_apart() -> None:
     """The white line and a sheet at either side of it; nowhere in a closed wall."""
-    pairs = [pair for pair in PAIRS if pair[0].arms != "folded"]
+    pairs = [pair for pair in PAIRS if pair[0].arm_posture != "folded"]
     open_, closed = (
         [thin_places(cuts(person)[:, :, 1]) for person in people]
         for people in zip(*pairs, strict=True)
@@ -79,7 +79,7 @@ def test_no_landmark_moves_and_without_it_the_wall_is_closed() -> None:
             person
         )
         assert (
-            person.open_wall
-            and not closed.open_wall
+            person.has_open_wall
+            and not closed.has_open_wall
             and list(paint_wall_gaps(closed)) == [] != list(paint_wall_gaps(person))
         )

@@ -48,7 +48,7 @@ def test_a_shoulder_blade_lies_between_muscles_and_does_not_touch_the_lung(numbe
     person = unbent(number)
     x, y, z = shoulder.SCAPULA_CENTRE
     affine = np.diag([1.0, 1.0, 1.0, 1.0])
-    wide, deep = person.morph.trunk
+    wide, deep = person.morph.trunk_factors
     affine[:3, 3] = (
         x * limbs.shoulder_width_factor(person) * wide,
         y * deep - 40,
@@ -74,7 +74,7 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
         affine = np.diag([1.0, 1.0, 1.0, 1.0])
         x = (
             limbs.place_leg_points(person, ((78.0, 0.0, 480.0 + above),))[0][0]
-            * person.morph.trunk[0]
+            * person.morph.trunk_factors[0]
         )
         affine[:3, 3] = x, -70, person.morph.height_mm(480.0 + above)
         line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[

@@ -57,13 +57,15 @@ def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() 
 
 
 BENT = [
-    person for number in range(1, 41) if (person := sample_person((5, number))).morph.lift_mm > 60
+    person
+    for number in range(1, 41)
+    if (person := sample_person((5, number))).morph.knee_lift_mm > 60
 ]
 
 
 def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None:
     bent = BENT[0]
-    straight = replace(bent, morph=replace(bent.morph, lift_mm=0.0))
+    straight = replace(bent, morph=replace(bent.morph, knee_lift_mm=0.0))
     assert landmarks(bent) == landmarks(straight)
     marks, ahead = landmarks(bent), []
     for height in (marks.sole + 30, marks.knee, marks.iliac_crest - 100):
@@ -74,10 +76,10 @@ def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None
         ]
         ahead.append(4.0 * float(np.subtract(*(np.argwhere(body)[:, 1].mean() for body in both))))
     assert ahead[0] == ahead[2] == 0.0
-    assert ahead[1] == pytest.approx(bent.morph.lift_mm * bent.morph.trunk[1], abs=4)
+    assert ahead[1] == pytest.approx(bent.morph.knee_lift_mm * bent.morph.trunk_factors[1], abs=4)
     assert (
         5 < len(BENT) < 30
-        and sample_person((5, 1), frozenset(["varied bodies"])).morph.lift_mm == 0.0
+        and sample_person((5, 1), frozenset(["varied bodies"])).morph.knee_lift_mm == 0.0
     )
 
 

@@ -15,7 +15,7 @@ from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import sample_person
-from fovnet.phantom.scanner.sequence import Sequence, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, signals
 from fovnet.phantom.scanner.tissues import TISSUES, label_of
 
 PLAIN = frozenset(["varied bodies", "lesions"])
@@ -62,14 +62,21 @@ def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() 
 
 def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_skin() -> None:
     women = [
-        replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False)
+        replace(
+            sample_person((5, number)), sex="female", is_prone=True, age=50.0, has_own_breasts=False
+        )
         for number in range(1, 81)
     ]
     tumours = [list(lesions._paint_breast_mass(woman)) for woman in women]
     assert 20 < sum(map(bool, tumours)) < 44
-    assert not any(list(lesions._paint_breast_mass(replace(woman, prone=False))) for woman in women)
+    assert not any(
+        list(lesions._paint_breast_mass(replace(woman, is_prone=False))) for woman in women
+    )
     woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
-    assert all(label_of("skin") not in paint.over for paint in lesions._paint_breast_mass(woman))
+    assert all(
+        label_of("skin") not in paint.paintable_labels
+        for paint in lesions._paint_breast_mass(woman)
+    )
 
 
 def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> (
@@ -91,7 +98,9 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
         0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4
         and len(np.unique(labels[mass])) > 1
     )
-    bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 85, fat="suppressed"), 1.5)
+    bright = signals(
+        TISSUES, PulseSequence("T2", "spin echo", 4500, 85, fat_mode="suppressed"), 1.5
+    )
     assert 4 < bright[label_of("watery tumour")] / bright[label_of("muscle")] < 7
 
 
@@ -105,6 +114,6 @@ def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() 
     near = draw_lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     assert all(
         one.solid.box[0, 0] < 0
-        and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
+        and not one.solid.contains(np.float32(-5), np.float32(0), np.float32(690))
         for one in lesions._paint_bulge(person, near)
     )

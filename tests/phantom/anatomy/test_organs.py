@@ -10,7 +10,7 @@ import pytest
 from fovnet.phantom.anatomy import heart, thorax, vessel_trees
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.breast import GlandStrands, breast_dome
-from fovnet.phantom.geometry.dome import FLARED_SHARE, Dome
+from fovnet.phantom.geometry.breast_solid import FLARED_SHARE, BreastSolid
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Solid, Tube
 from fovnet.phantom.person.traits import Person, sample_person
@@ -25,12 +25,12 @@ PEOPLE = tuple(
 def test_strands_of_a_breast_may_be_finer_and_frayed_and_fill_as_much_of_it() -> None:
     """Twice as fine: along lines they begin half again to three times as often; what they fill changes by
     less than a tenth."""
-    dome = Dome((80.0, 90.0, 1300.0), (50.0, 60.0), 100.0, (5.0, -20.0), 1.0, 1.0)
+    dome = BreastSolid((80.0, 90.0, 1300.0), (50.0, 60.0), 100.0, (5.0, -20.0), 1.0, 1.0)
     box = (np.arange(45.0, 115, 0.4), np.arange(100.0, 170, 2), np.arange(1270.0, 1330, 2))
     x, y, z = (axis.astype(np.float32) for axis in np.meshgrid(*box, indexing="ij"))
 
     def filled_and_begun(fine: float, ragged: float) -> tuple[float, float]:
-        inside = GlandStrands(dome, 0.15, 0.0, (0.3, 1.1, 2.0), fine, ragged).inside(x, y, z)
+        inside = GlandStrands(dome, 0.15, 0.0, (0.3, 1.1, 2.0), fine, ragged).contains(x, y, z)
         return float(inside.mean()), float((inside[1:] & ~inside[:-1]).mean())
 
     plain, begun = filled_and_begun(1.0, 0.0)
@@ -49,7 +49,7 @@ def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
         for number in range(40)
     ]
     lying, hanging = (
-        np.array([breast_dome(replace(w, prone=prone), 1).length for w in women])
+        np.array([breast_dome(replace(w, is_prone=prone), 1).length_mm for w in women])
         for prone in (False, True)
     )
     assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
@@ -62,23 +62,25 @@ def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some
         sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"]))
         for number in range(60)
     ]
-    women = [replace(person, sex="female", prone=True) for person in people]
+    women = [replace(person, sex="female", is_prone=True) for person in people]
     domes = [breast_dome(woman, 1) for woman in women]
-    flat = [dome.half[0] / dome.half[1] < 0.75 for dome in domes]
-    assert all(50 < dome.length < 180 for dome in domes) and 8 < sum(flat) < 45
+    flat = [dome.half_size_mm[0] / dome.half_size_mm[1] < 0.75 for dome in domes]
+    assert all(50 < dome.length_mm < 180 for dome in domes) and 8 < sum(flat) < 45
     # broad ones, half moons in axial cuts
-    assert sum(dome.half[0] > max(55, 0.85 * dome.length) for dome in domes) > 8
+    assert sum(dome.half_size_mm[0] > max(55, 0.85 * dome.length_mm) for dome in domes) > 8
     points = np.random.default_rng(0).uniform(-90, 90, (4000, 2)).astype(np.float32).T
     for dome in (
-        next(d for d in domes if d.flare > 0.3),
-        next(d for d in domes if d.flare < -0.15),
+        next(d for d in domes if d.base_flare > 0.3),
+        next(d for d in domes if d.base_flare < -0.15),
     ):
-        at = [np.float32(dome.base[1] + share * dome.length) for share in (0.0, FLARED_SHARE)]
+        at = [np.float32(dome.base[1] + share * dome.length_mm) for share in (0.0, FLARED_SHARE)]
         foot, column = (
-            dome.inside(points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]).sum()
+            dome.contains(
+                points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]
+            ).sum()
             for y in at
         )
-        assert foot > 1.15 * column if dome.flare > 0 else foot < 1.1 * column
+        assert foot > 1.15 * column if dome.base_flare > 0 else foot < 1.1 * column
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
@@ -119,7 +121,7 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
             heart.bullet_solid(of.cavity, of.outer_wall, 1.0),
             heart.right_cavity_solid(of),
         )
-        outer, cavity, right = (solid.inside(x, y, z) for solid in solids)
+        outer, cavity, right = (solid.contains(x, y, z) for solid in solids)
         sizes.append(
             [np.count_nonzero(part) * 0.027 for part in (outer & ~cavity, cavity, right & ~outer)]
         )
@@ -143,10 +145,15 @@ def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() 
 
     def half_mm(solid: Solid, share: float) -> float:
         points = np.asarray(of.outer_wall.centre) + np.array(
-            [of.outer_wall.axes @ (np.asarray(of.outer_wall.semi) * (share, 0, up)) for up in wide]
+            [
+                of.outer_wall.axes @ (np.asarray(of.outer_wall.half_axes_mm) * (share, 0, up))
+                for up in wide
+            ]
         )
         x, y, z = points.T.astype(np.float32)
-        return float(np.count_nonzero(solid.inside(x, y, z)) * 0.005 * of.outer_wall.semi[2])
+        return float(
+            np.count_nonzero(solid.contains(x, y, z)) * 0.005 * of.outer_wall.half_axes_mm[2]
+        )
 
     tip, middle, basal, base, beyond = (
         half_mm(muscle, share) for share in (-0.95, -0.3, 0.3, 0.75, 0.85)
@@ -186,10 +193,10 @@ def test_ribs_stand_in_the_wall_of_the_chest_and_no_lung_lies_about_them(person:
 
 
 def test_the_floor_of_the_pelvis_is_a_thin_muscle_between_two_kinds_of_fat() -> None:
-    person = next(p for p in PEOPLE if not p.female)
+    person = next(p for p in PEOPLE if not p.is_female)
     z = person.morph.height_mm(880.0)
     axes = np.eye(4)
-    axes[:3, 3] = (-50.0, person.morph.trunk[1] * -20.0, z)
+    axes[:3, 3] = (-50.0, person.morph.trunk_factors[1] * -20.0, z)
     row = label_volume(person, Grid((101, 1, 1), axes)).labels[:, 0, 0]
     muscle = row[10:90] == label_of("muscle")
     assert 2 <= np.count_nonzero(muscle[:33]) <= 14 and label_of("fat") in row

@@ -8,7 +8,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
-from fovnet.phantom.bodiless.fillings import filling
+from fovnet.phantom.bodiless.fillings import draw_filling
 from fovnet.phantom.bodiless.kinds import COMMON_KINDS, HELD_OUT, TRAINING, draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, RotatedThing, thing_volume
 from fovnet.phantom.bodiless.thing import FILLING, WALL, Thing, column
@@ -91,9 +91,11 @@ def test_a_lying_cylinder_has_its_axis_along_the_left_right_axis() -> None:
 def test_fillings_are_liquids_that_exist() -> None:
     """T2 is at most T1, and water's T1 is not above 3.2 s at 1.5 T."""
     rng = np.random.default_rng(0)
-    drawn = [filling(rng) for _ in range(300)]
+    drawn = [draw_filling(rng) for _ in range(300)]
     assert {one.name for one in drawn} == {"water", "doped water", "gel", "oil"}
-    assert all(one.t2[0] <= one.t1[0] <= 3200 and one.t2star[0] <= one.t2[0] for one in drawn)
+    assert all(
+        one.t2_ms[0] <= one.t1_ms[0] <= 3200 and one.t2star_ms[0] <= one.t2_ms[0] for one in drawn
+    )
 
 
 def test_most_things_are_bright_and_not_noise_alone() -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import Family, FieldEnd
+from fovnet.phantom.acquisition.field_kinds import FieldEnd, FieldKind
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.finish.headers import draw_picture_turn, draw_turn, only_region, to_claimed_axes
-from fovnet.phantom.finish.masks import Finish
+from fovnet.phantom.finish.masks import Processing
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 
@@ -27,7 +27,7 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
     base = draw_plan(
         PERSON,
         MARKS,
-        Family(
+        FieldKind(
             "head",
             FieldEnd("lung_apex", 0, 0),
             FieldEnd("vertex", 20, 20),
@@ -38,16 +38,18 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
         SITES[0],
         np.random.default_rng(0),
     )
-    finish = Finish(border=(3, 5))
+    finish = Processing(border_voxels=(3, 5))
     acquired = replace(
         base,
         grid=head_grid,
-        acquisition=replace(base.acquisition, average=(1, 1, 1)),
-        finish=finish,
+        acquisition=replace(base.acquisition, labels_per_voxel=(1, 1, 1)),
+        processing=finish,
     )
     turn = draw_turn(axis, np.random.default_rng(axis))
     true = acquire_volume(PERSON, acquired, np.random.default_rng(0))[0]
-    volume, rows = acquire_volume(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
+    volume, rows = acquire_volume(
+        PERSON, replace(acquired, header_turn=turn), np.random.default_rng(0)
+    )
     np.testing.assert_array_equal(volume.voxels, to_claimed_axes(true.voxels, turn))
     assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
     np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import Family, FieldEnd
+from fovnet.phantom.acquisition.field_kinds import FieldEnd, FieldKind
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.collection import acquire_volume
-from fovnet.phantom.finish.masks import BRAIN, FACE, Finish, apply_finish, visible_voxels
+from fovnet.phantom.finish.masks import BRAIN, FACE, Processing, apply_processing, visible_voxels
 from fovnet.phantom.finish.stripping import CEREBELLUM, Stripping
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
@@ -39,7 +39,7 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
     base = draw_plan(
         PERSON,
         MARKS,
-        Family(
+        FieldKind(
             "head",
             FieldEnd("lung_apex", 0, 0),
             FieldEnd("vertex", 20, 20),
@@ -53,12 +53,14 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
     acquired = replace(
         base,
         grid=head_grid,
-        acquisition=replace(base.acquisition, average=(1, 1, 1)),
-        finish=Finish(BRAIN),
+        acquisition=replace(base.acquisition, labels_per_voxel=(1, 1, 1)),
+        processing=Processing(BRAIN),
     )
     volume, rows = acquire_volume(PERSON, acquired, np.random.default_rng(0))
     assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
-    whole = acquire_volume(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
+    whole = acquire_volume(
+        PERSON, replace(acquired, processing=Processing()), np.random.default_rng(0)
+    )[1]
     assert rows[0]["first_slice"] > whole[0]["first_slice"]
 
 
@@ -69,7 +71,7 @@ def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_
     matter = np.isin(labels, [at for at, tissue in enumerate(TISSUES) if "matter" in tissue.name])
     good, wide, less = (
         visible_voxels(labels, head_grid, MARKS, BRAIN, stripping)
-        for stripping in (Stripping(), Stripping(reach_mm=8.0), Stripping(gone=CEREBELLUM))
+        for stripping in (Stripping(), Stripping(reach_mm=8.0), Stripping(missing_part=CEREBELLUM))
     )
     assert good is not None and wide is not None and less is not None
     assert (good & matter).sum() > 0.9 * matter.sum() and (
@@ -88,7 +90,7 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
     base = draw_plan(
         PERSON,
         MARKS,
-        Family(
+        FieldKind(
             "head",
             FieldEnd("lung_apex", 0, 0),
             FieldEnd("vertex", 20, 20),
@@ -99,12 +101,14 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
         SITES[0],
         np.random.default_rng(0),
     )
-    finish = Finish(BRAIN, cropped=1, through=True, cube_mm=cube_mm, stripping=Stripping())
+    finish = Processing(
+        BRAIN, crop_margin=1, crops_slices=True, cube_mm=cube_mm, stripping=Stripping()
+    )
     acquired = replace(
         base,
         grid=head_grid,
-        acquisition=replace(base.acquisition, average=(1, 1, 1)),
-        finish=finish,
+        acquisition=replace(base.acquisition, labels_per_voxel=(1, 1, 1)),
+        processing=finish,
     )
     volume, rows = acquire_volume(PERSON, acquired, np.random.default_rng(0))
     # of 25 mm2: 400 mm2
@@ -113,7 +117,7 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
     assert [row["region"] for row in rows] == ["head"]
     sides = np.asarray(volume.voxels.shape) * volume.spacing_mm
     assert np.allclose(sides, 256, atol=5) if cube_mm else np.all(sides < 200)
-    loose = replace(acquired, finish=Finish(BRAIN, stripping=Stripping()))
+    loose = replace(acquired, processing=Processing(BRAIN, stripping=Stripping()))
     whole = acquire_volume(PERSON, loose, np.random.default_rng(0))[0]
     heights = [
         v.slice_heights_mm()[int((v.voxels > 0).sum(axis=(0, 1)).argmax())] for v in (volume, whole)
@@ -140,7 +144,7 @@ def test_cropping_around_what_is_shown_leaves_every_voxel_where_it_was_in_the_sc
     visible[3:8, 4:6, 1:3] = True
     volume = Volume(voxels, affine, "made up")
     whole, cut = (
-        apply_finish(volume, visible, (1, 1, 1), Finish(BRAIN, cropped=margin))
+        apply_processing(volume, visible, (1, 1, 1), Processing(BRAIN, crop_margin=margin))
         for margin in (None, 1)
     )
     assert cut.voxels.shape == (7, 4, 6)

@@ -14,7 +14,7 @@ def test_an_outline_is_closed_and_lies_in_its_box() -> None:
         (0.0, 0.2),
     )
     x, y = np.meshgrid(np.arange(-120, 121.0), np.arange(-120, 121.0), indexing="ij")
-    inside = shape.inside(
+    inside = shape.contains(
         x.astype(np.float32), y.astype(np.float32), np.full((1, 1), 10, np.float32)
     )
     low, high = shape.box

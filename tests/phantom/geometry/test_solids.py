@@ -9,7 +9,7 @@ from hypothesis.strategies import floats, tuples
 
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.raster import Grid, Paint, pieces_of, rasterise
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Segment, Side, Solid, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Segment, Solid, tube
 
 
 def grid_of(size_mm: float, spacing_mm: float) -> Grid:
@@ -53,7 +53,7 @@ def test_a_straight_loft_is_an_elliptic_cylinder() -> None:
 
 def test_half_a_ball_has_half_the_volume() -> None:
     ball = Ellipsoid((0.0, 0.0, 0.0), (20.0, 20.0, 20.0))
-    assert volume_of(ball & Side((1.0, 1.0, 0.0), 0.0), grid_of(60, 1.0)) == pytest.approx(
+    assert volume_of(ball & HalfSpace((1.0, 1.0, 0.0), 0.0), grid_of(60, 1.0)) == pytest.approx(
         2 / 3 * np.pi * 8000, rel=0.03
     )
 
@@ -77,7 +77,7 @@ def test_half_a_ball_has_half_the_volume() -> None:
 )
 def test_no_point_of_a_solid_is_outside_its_box(solid: Solid) -> None:
     points = np.random.default_rng(0).uniform(-40, 40, (3, 200_000)).astype(np.float32)
-    inside = points[:, np.asarray(solid.inside(*points))].T
+    inside = points[:, np.asarray(solid.contains(*points))].T
     assert (
         len(inside) > 100
         and np.all(inside >= solid.box[0] - 1e-3)
@@ -89,7 +89,7 @@ def test_no_point_of_a_solid_is_outside_its_box(solid: Solid) -> None:
     "solid",
     [
         Ellipsoid((9.0, -2.0, 1.0), (20.0, 9.0, 14.0), (20.0, 40.0, -30.0))
-        - Side((1.0, 0.4, 0.0), 2.0),
+        - HalfSpace((1.0, 0.4, 0.0), 2.0),
         tube([(8, 0, -10), (2, 9, 4), (15, -6, 18)], [6.0, 3.0, 8.0]),
         Loft(((-20.0, 4.0, 0.0, 9.0, 6.0, 12.0), (20.0, 9.0, 0.0, 4.0, 6.0, 6.0))),
         Outline(
@@ -101,7 +101,7 @@ def test_no_point_of_a_solid_is_outside_its_box(solid: Solid) -> None:
 )
 def test_a_left_organ_holds_the_mirror_images_of_the_points_of_the_right_one(solid: Solid) -> None:
     x, y, z = np.random.default_rng(0).uniform(-30, 30, (3, 20_000)).astype(np.float32)
-    right, left = solid.inside(x, y, z), solid.mirror().inside(-x, y, z)
+    right, left = solid.contains(x, y, z), solid.mirror().contains(-x, y, z)
     assert right.sum() > 100 and np.array_equal(right, left)
 
 
@@ -119,7 +119,11 @@ def test_later_layers_cover_earlier_ones_and_over_protects_the_rest() -> None:
     big, small = Ellipsoid((0.0, 0.0, 0.0), (20.0,) * 3), Ellipsoid((0.0, 0.0, 0.0), (10.0,) * 3)
     labels = rasterise(
         pieces_of(
-            [Paint(small, 2, layer=5), Paint(big, 1, layer=0), Paint(big, 3, layer=9, over=(2,))]
+            [
+                Paint(small, 2, layer=5),
+                Paint(big, 1, layer=0),
+                Paint(big, 3, layer=9, paintable_labels=(2,)),
+            ]
         ),
         grid_of(60, 2.0),
     )
@@ -137,8 +141,8 @@ def test_a_half_space_shrunk_ends_so_many_millimetres_further_in(
     normal: tuple[float, float, float], offset: float, mm: float
 ) -> None:
     """Along its normal the surface lies at offset / |n|, whatever the length of the normal."""
-    side, length = Side(normal, offset), float(np.linalg.norm(normal))
+    side, length = HalfSpace(normal, offset), float(np.linalg.norm(normal))
     surface = np.asarray(normal) / length * (offset / length - mm)
     for step, within in ((-0.05, True), (0.05, False)):
         point = np.float32(surface + step * np.asarray(normal) / length)[:, None]
-        assert side.shrunk(mm).inside(*point).item() == within
+        assert side.shrink(mm).contains(*point).item() == within

@@ -12,7 +12,7 @@ def test_sheets_fill_the_stated_share_of_space() -> None:
     points = np.random.default_rng(0).uniform(-100, 100, (3, 50_000)).astype(np.float32)
     everywhere = Box((-100.0,) * 3, (100.0,) * 3)
     shares = [
-        Sheets(everywhere, (30.0, 26.0, 90.0), thick, (0.0, 1.0, 2.0)).inside(*points).mean()
+        Sheets(everywhere, (30.0, 26.0, 90.0), thick, (0.0, 1.0, 2.0)).contains(*points).mean()
         for thick in (0.05, 0.1, 0.2)
     ]
     assert shares[1] == pytest.approx(0.07, abs=0.015)
@@ -34,4 +34,4 @@ def test_the_wall_between_two_bundles_is_as_thick_as_stated() -> None:
         .astype(np.float32)
         .T
     )
-    assert walls.inside(*points).mean() == pytest.approx(2.0 / 20, rel=0.25)
+    assert walls.contains(*points).mean() == pytest.approx(2.0 / 20, rel=0.25)

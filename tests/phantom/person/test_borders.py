@@ -15,7 +15,9 @@ from fovnet.phantom.person.traits import Person, sample_person
 
 FEATURE = frozenset({"borders as measured"})
 PEOPLE = tuple(sample_person((7, number)) for number in range(1, 201))
-LYING = tuple(person for person in PEOPLE[:40] if person.arms != "raised" and person.age > 18)[:10]
+LYING = tuple(
+    person for person in PEOPLE[:40] if person.arm_posture != "raised" and person.age > 18
+)[:10]
 HIP_MM, L4_MM, T1_MM, COLLAR_BONE_MM = 932.0, 1067.0, 1452.0, 1431.0
 """Heights as written: a femoral head, two vertebrae, the upper edge of the medial third of a clavicle."""
 
@@ -31,7 +33,7 @@ def outline_top_mm(person: Person, beside_mm: float) -> float:
     bottom, tops = landmarks(person).lung_apex - 90.0, []
     for x in (-beside_mm, beside_mm):
         affine = np.diag([1.0, 8.0, 2.0, 1.0])
-        affine[:3, 3] = x * person.morph.trunk[0], -110.0, bottom
+        affine[:3, 3] = x * person.morph.trunk_factors[0], -110.0, bottom
         body = label_volume(person, Grid((1, 21, 100), affine)).labels > 0
         tops.append(2.0 * float(np.flatnonzero(body.any(axis=(0, 1))).max()) - 90.0)
     return float(np.mean(tops))
@@ -64,7 +66,7 @@ def test_the_ischium_is_7_to_10_cm_below_the_hip_joint_and_lower_in_men() -> Non
     """103 ± 8 mm from the far rim of the acetabulum in men, 101 in women, less its radius of 26 (Qaiser et
     al.); the ischium is 88 and 78 mm long (Washburn (1948), Am J Phys Anthropol 6:199)."""
     down = np.array([scaled_mm(p, p.morph.height_mm(HIP_MM), landmarks(p).ischium) for p in PEOPLE])
-    female = np.array([person.female for person in PEOPLE])
+    female = np.array([person.is_female for person in PEOPLE])
     assert 82 < down[~female].mean() < 87 and 77 < down[female].mean() < 83
     assert down.min() > 60 and down.max() < 105
 
@@ -103,4 +105,7 @@ def test_without_it_a_person_keeps_every_voxel(number: int) -> None:
     """The shift has random numbers of its own: nothing else of the person is drawn otherwise."""
     person = sample_person((7, number))
     plain = sample_person((7, number), FEATURE)
-    assert replace(person, borders=Borders(), morph=replace(person.morph, ischium_mm=0.0)) == plain
+    assert (
+        replace(person, borders=Borders(), morph=replace(person.morph, ischium_rise_mm=0.0))
+        == plain
+    )

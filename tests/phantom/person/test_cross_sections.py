@@ -31,8 +31,8 @@ SIMPLE = frozenset(
         "tissue structure",
     }
 )
-PLAIN = replace(sample_person((4, 2), SIMPLE), arms="raised", table_mm=float("inf"))
-PLAIN = replace(PLAIN, morph=replace(PLAIN.morph, waves=(), trunk=(1.0, 1.0)))
+PLAIN = replace(sample_person((4, 2), SIMPLE), arm_posture="raised", table_mm=float("inf"))
+PLAIN = replace(PLAIN, morph=replace(PLAIN.morph, waves=(), trunk_factors=(1.0, 1.0)))
 NEUTRAL, NONE = (1.0,) * len(LEVELS_MM), (0.0,) * len(LEVELS_MM)
 WAIST = LEVELS_MM.index(1130.0)
 
@@ -53,8 +53,12 @@ def reaches(person: Person, z_mm: float) -> tuple[float, float]:
 
 
 def test_a_waist_is_as_much_wider_and_flatter_as_specified_and_the_hips_are_as_they_were() -> None:
-    across = CrossSections(wide=at_the_waist(1.15, 1.0), deep=at_the_waist(0.85, 1.0), lens=NONE)
-    flat = replace(PLAIN, morph=replace(PLAIN.morph, across=across))
+    across = CrossSections(
+        width_factors=at_the_waist(1.15, 1.0),
+        depth_factors=at_the_waist(0.85, 1.0),
+        lens_depths=NONE,
+    )
+    flat = replace(PLAIN, morph=replace(PLAIN.morph, cross_sections=across))
     (wide, deep), (wider, flatter) = reaches(PLAIN, 1130.0), reaches(flat, 1130.0)
     assert wider / wide == pytest.approx(1.15, abs=0.01) and flatter / deep == pytest.approx(
         0.85, abs=0.01
@@ -66,7 +70,9 @@ def test_a_waist_is_as_much_wider_and_flatter_as_specified_and_the_hips_are_as_t
 def test_a_lens_is_shallower_at_the_flanks_and_deeper_in_the_middle(lens: float) -> None:
     """At the flank the share is 1 / sqrt(2): 1 + 0.4 (0.35 - 0.707) = 0.857 of the depth, 1 + 0.4 * 0.35 =
     1.14 in the middle."""
-    across = CrossSections(wide=NEUTRAL, deep=NEUTRAL, lens=at_the_waist(lens, 0.0))
+    across = CrossSections(
+        width_factors=NEUTRAL, depth_factors=NEUTRAL, lens_depths=at_the_waist(lens, 0.0)
+    )
     x, y = np.array([0.0, FLANK_MM], np.float32), np.array([60.0, 60.0], np.float32)
     _, written = across.to_anatomy(x, y, np.full(2, 1130.0, np.float32))
     assert (60 - BACK_MM) / (written - BACK_MM) == pytest.approx(
@@ -76,7 +82,9 @@ def test_a_lens_is_shallower_at_the_flanks_and_deeper_in_the_middle(lens: float)
 
 def test_the_back_stays_flat_and_head_and_legs_stay_as_they_are() -> None:
     across = CrossSections(
-        wide=at_the_waist(1.2, 1.0), deep=at_the_waist(1.3, 1.0), lens=at_the_waist(0.4, 0.0)
+        width_factors=at_the_waist(1.2, 1.0),
+        depth_factors=at_the_waist(1.3, 1.0),
+        lens_depths=at_the_waist(0.4, 0.0),
     )
     z = np.linspace(0, 1800, 361).astype(np.float32)
     _, back = across.to_anatomy(np.full_like(z, 50.0), np.full_like(z, BACK_MM), z)
@@ -96,7 +104,9 @@ def test_cross_sections_differ_from_height_to_height_and_move_no_landmark() -> N
     drawn = [draw_cross_sections(np.random.default_rng([3, number])) for number in range(1000)]
     there = [one for one in drawn if one is not None]
     assert 0.82 < len(there) / 1000 < 0.88
-    flatter = np.log(np.array([np.divide(one.wide, one.deep)[1:-1] for one in there]))
+    flatter = np.log(
+        np.array([np.divide(one.width_factors, one.depth_factors)[1:-1] for one in there])
+    )
     assert np.all(np.abs(flatter.std(axis=0) - 0.2) < 0.03) and np.all(
         np.abs(flatter.mean(axis=0) - 0.08) < 0.03
     )
@@ -106,13 +116,15 @@ def test_cross_sections_differ_from_height_to_height_and_move_no_landmark() -> N
         for number in range(30)
     ]
     assert all(
-        landmarks(one) == landmarks(other) and other.morph.across is None for one, other in people
+        landmarks(one) == landmarks(other) and other.morph.cross_sections is None
+        for one, other in people
     )
-    assert all(one.morph.across is None for one, _ in people if one.prone) and any(
-        one.prone for one, _ in people
+    assert all(one.morph.cross_sections is None for one, _ in people if one.is_prone) and any(
+        one.is_prone for one, _ in people
     )
     assert all(
-        replace(one, morph=replace(one.morph, across=None)) == other for one, other in people
+        replace(one, morph=replace(one.morph, cross_sections=None)) == other
+        for one, other in people
     )
 
 
@@ -127,7 +139,7 @@ def test_nothing_of_the_trunk_is_lost_where_it_is_bent() -> None:
     """The outline of a slice drawn alone is that of the same slice in a drawing of the whole trunk: boxes
     enclose what they should."""
     person = replace(PLAIN, morph=sample_person((6, 5)).morph)
-    assert person.morph.across is not None
+    assert person.morph.cross_sections is not None
     low, step = person.morph.height_mm(900.0), 30.0
     grid = np.diag([4.0, 4.0, step, 1.0])
     grid[:3, 3] = -320.0, -220.0, low

@@ -57,9 +57,9 @@ def test_a_box_of_the_anatomy_is_enclosed_wherever_the_person_is_bent(
 ) -> None:
     """Points of the person that belong to a box of the anatomy lie in the box that `enclose` makes of it."""
     morph, rng = replace(sample_person(seed).morph, swelling=None), np.random.default_rng(1)
-    points = rng.uniform((-240, -190, 0), (240, 240, morph.heights_mm[9]), (20_000, 3)).astype(
-        np.float32
-    )
+    points = rng.uniform(
+        (-240, -190, 0), (240, 240, morph.anchor_heights_mm[9]), (20_000, 3)
+    ).astype(np.float32)
     there = np.stack(morph.to_anatomy(*points.T), axis=1)
     boxes = morph.enclose(np.stack([there - 2.0, there + 2.0], axis=1))
     assert np.all(points >= boxes[:, 0] - 0.5) and np.all(points <= boxes[:, 1] + 0.5)

@@ -32,7 +32,7 @@ def poles_mm(person: Person) -> list[float]:
     """How far above the crest the lower pole of the right and of the left kidney is, in mm of the written
     anatomy."""
     return [
-        kidney.z - 55 * kidney.size - trunk.ILIAC_CREST_MM - person.borders.crest_mm
+        kidney.z - 55 * kidney.size - trunk.ILIAC_CREST_MM - person.borders.iliac_crest_rise_mm
         for kidney in kidneys.draw_kidneys(person, belly.written_liver_dome_mm(person))[:2]
     ]
 
@@ -65,7 +65,7 @@ def test_the_lowest_ribs_end_1_to_9_cm_above_the_crest() -> None:
 def test_right_lobes_are_11_to_20_cm_high_and_most_14_to_15() -> None:
     """Kratzer et al. (2003), J Ultrasound Med 22:1155: 14.0 ± 1.7 cm."""
     drawn = [
-        draw_organ_heights(np.random.default_rng([7, number])).liver_mm or 0.0
+        draw_organ_heights(np.random.default_rng([7, number])).liver_height_mm or 0.0
         for number in range(500)
     ]
     assert (
@@ -82,11 +82,11 @@ def test_a_short_liver_ends_at_the_given_height() -> None:
         sample_person(
             (5, 1), frozenset({"varied bodies", "deformation", "cross-sections", "lesions"})
         ),
-        breath_mm=0.0,
+        breath_drop_mm=0.0,
     )
     ends = []
     for liver_mm in (115.0, 145.0, 175.0):
-        of = replace(person, organs=OrganHeights(liver_mm=liver_mm))
+        of = replace(person, organ_heights=OrganHeights(liver_height_mm=liver_mm))
         grid = np.diag([4.0, 4.0, 4.0, 1.0])
         grid[:3, 3] = (-160.0, -120.0, person.morph.height_mm(1020.0))
         liver = label_volume(
@@ -98,7 +98,8 @@ def test_a_short_liver_ends_at_the_given_height() -> None:
 
 def test_no_landmark_moves_and_without_it_everybody_is_as_written() -> None:
     assert all(
-        landmarks(one) == landmarks(other) and other.organs == OrganHeights() != one.organs
+        landmarks(one) == landmarks(other)
+        and other.organ_heights == OrganHeights() != one.organ_heights
         for one, other in PAIRS
     )
     assert sample_person((6, 3)) == PAIRS[3][0]

@@ -12,27 +12,38 @@ from scipy import ndimage, stats
 
 from fovnet.phantom.scanner.artefacts import (
     Flaws,
+    Ghosts,
     add_ghosts,
     add_void,
     blur_by_motion,
     draw_flaws,
+    draw_smooth_gains,
     fold_over,
     shift_image,
-    smooth_field,
     zero_fill,
 )
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, add_rician_noise, scan
-from fovnet.phantom.scanner.sequence import Sequence
+from fovnet.phantom.scanner.sequence import PulseSequence
 from fovnet.phantom.scanner.tissues import Tissue
 
-PD = Sequence("PD", "spin echo", 1e7, 0.0)
+PD = PulseSequence("PD", "spin echo", 1e7, 0.0)
 TABLE = (
-    Tissue("nothing", 0.0, (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), mottle=0.0),
-    Tissue("water", 1.0, (3000.0, 3000.0), (2000.0, 2000.0), (1000.0, 1000.0), mottle=0.0),
-    Tissue("oil", 1.0, (3000.0, 3000.0), (2000.0, 2000.0), (1000.0, 1000.0), fat=1.0, mottle=0.0),
+    Tissue("nothing", 0.0, (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), texture_variation=0.0),
+    Tissue(
+        "water", 1.0, (3000.0, 3000.0), (2000.0, 2000.0), (1000.0, 1000.0), texture_variation=0.0
+    ),
+    Tissue(
+        "oil",
+        1.0,
+        (3000.0, 3000.0),
+        (2000.0, 2000.0),
+        (1000.0, 1000.0),
+        fat_fraction=1.0,
+        texture_variation=0.0,
+    ),
 )
 
-CLEAN = Acquisition(snr=1e9, blur=0.0, mottled=False)
+CLEAN = Acquisition(snr=1e9, blur_voxels=0.0, has_texture=False)
 
 
 def noise(seed: int, shape: tuple[int, int, int] = (12, 14, 10)) -> np.ndarray:
@@ -58,7 +69,7 @@ def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(
         at, abs=1e-5
     ) and seen.sum() == pytest.approx(1, rel=1e-5)
     # as if it had set out from there
-    before = ndimage.center_of_mass(blur_by_motion(image, voxels, axis, start=0.0))
+    before = ndimage.center_of_mass(blur_by_motion(image, voxels, axis, start_share=0.0))
     assert before[axis] - at[axis] == pytest.approx(voxels / 2, abs=1e-5)
 
 
@@ -90,7 +101,7 @@ def test_a_folded_scan_stays_where_it_was() -> None:
     labels[8:12, 10:20] = 1
     plain, folded = (
         scan(LabelVolume(labels, np.diag([2.0, 2, 2, 1])), PD, one, np.random.default_rng(0), TABLE)
-        for one in (CLEAN, replace(CLEAN, flaws=Flaws(phase=1, folded=5)))
+        for one in (CLEAN, replace(CLEAN, flaws=Flaws(phase_axis=1, folded_voxels=5)))
     )
     assert folded.voxels.shape == (20, 20, 6)
     assert folded.vox_to_ras[:3, 3] == pytest.approx((plain.vox_to_ras @ [0, 5, 0, 1])[:3])
@@ -103,7 +114,7 @@ def test_chemical_shift_moves_fat_alone_by_the_stated_millimetres(shift_mm: floa
     for label, wanted_mm in ((1, 0.0), (2, shift_mm)):
         labels = np.zeros((40, 16, 8), np.uint8)
         labels[15:25, 5:11, 2:6] = label
-        flaws = Flaws(phase=1, through=2, shift_mm=shift_mm)
+        flaws = Flaws(phase_axis=1, slice_axis=2, fat_shift_mm=shift_mm)
         affine = np.diag([2.0, 2.0, 2.0, 1.0])
         made = [
             scan(
@@ -139,7 +150,7 @@ def test_an_edge_rings_by_nine_per_cent() -> None:
 def test_a_ghost_stands_half_the_field_of_view_away() -> None:
     image = np.zeros((20, 8, 4), np.float32)
     image[3, 2, 1] = 100
-    ghost = add_ghosts(image, 0.1, 2, 0)
+    ghost = add_ghosts(image, Ghosts(0.1, 2), 0)
     assert (
         ghost[3, 2, 1] == 100
         and ghost[13, 2, 1] == pytest.approx(10)
@@ -154,7 +165,7 @@ def test_metal_leaves_a_hole_and_nothing_far_away_changes() -> None:
 
 
 def test_an_uncorrected_field_is_smooth() -> None:
-    field = smooth_field((100, 80, 60), np.full(3, 3.0), 0.3, np.random.default_rng(0))
+    field = draw_smooth_gains((100, 80, 60), np.full(3, 3.0), 0.3, np.random.default_rng(0))
     assert (
         field.min() > 0
         and np.ptp(field) > 0.1
@@ -168,27 +179,39 @@ def test_flaws_lie_along_axes_of_the_plane_and_many_images_have_none() -> None:
         for seed in range(300)
         for plane in ("axial", "coronal", "sagittal")
     ]
-    assert all({flaws.phase, flaws.through, flaws.frequency} == {0, 1, 2} for flaws in drawn)
-    assert 0.4 < np.mean([flaws == Flaws(flaws.phase, flaws.through) for flaws in drawn]) < 0.7
+    assert all(
+        {flaws.phase_axis, flaws.slice_axis, flaws.frequency_axis} == {0, 1, 2} for flaws in drawn
+    )
+    assert (
+        0.4 < np.mean([flaws == Flaws(flaws.phase_axis, flaws.slice_axis) for flaws in drawn]) < 0.7
+    )
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_suppression_misses_fat_alone_in_about_the_stated_share_of_the_field(share: float) -> None:
     tissues = (
-        Tissue("fat", 1.0, (300.0, 300.0), (100.0, 100.0), (50.0, 50.0), fat=1.0, mottle=0.0),
-        Tissue("water", 0.8, (900.0, 900.0), (60.0, 60.0), (40.0, 40.0), mottle=0.0),
+        Tissue(
+            "fat",
+            1.0,
+            (300.0, 300.0),
+            (100.0, 100.0),
+            (50.0, 50.0),
+            fat_fraction=1.0,
+            texture_variation=0.0,
+        ),
+        Tissue("water", 0.8, (900.0, 900.0), (60.0, 60.0), (40.0, 40.0), texture_variation=0.0),
     )
     labels = np.zeros((40, 40, 40), np.uint8)
     labels[:, ::2] = 1
     sequence, quiet = (
-        Sequence("T1", "spin echo", 500, 10, fat="suppressed"),
-        Acquisition(snr=1e6, blur=0.0, mottled=False),
+        PulseSequence("T1", "spin echo", 500, 10, fat_mode="suppressed"),
+        Acquisition(snr=1e6, blur_voxels=0.0, has_texture=False),
     )
     images = [
         scan(
             LabelVolume(labels, np.diag([5.0, 5, 5, 1])),
             sequence,
-            replace(quiet, flaws=Flaws(unsuppressed=missed)),
+            replace(quiet, flaws=Flaws(unsuppressed_share=missed)),
             np.random.default_rng(3),
             tissues,
         ).voxels

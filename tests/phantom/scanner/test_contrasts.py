@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.phantom.scanner.contrasts import PREPARED_SEQUENCES, UNUSUAL_SEQUENCES, FreeContrast
-from fovnet.phantom.scanner.sequence import Sequence, diffusion, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, diffusion, signals
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
 
-T1 = Sequence("T1", "spin echo", 550, 12)
+T1 = PulseSequence("T1", "spin echo", 550, 12)
 
 
 @given(st.floats(0, 1), st.integers(0, 2**31 - 1), st.floats(0.4, 2.5), st.booleans())
@@ -19,27 +19,35 @@ def test_air_stays_black_and_brightness_in_range(
     share: float, seed: int, gamma: float, inverted: bool
 ) -> None:
     bright = signals(TISSUES, T1, 1.5)
-    made = FreeContrast(share, seed, gamma, inverted).of(bright, TISSUES)
+    made = FreeContrast(share, seed, gamma, inverted).change_signals(bright, TISSUES)
     assert (
         made[AIR] == made[label_of("gas")] == 0
         and made.min() >= 0
         and made.max() <= 1.05**gamma * bright.max()
     )
-    assert np.array_equal(made, FreeContrast(share, seed, gamma, inverted).of(bright, TISSUES))
+    assert np.array_equal(
+        made, FreeContrast(share, seed, gamma, inverted).change_signals(bright, TISSUES)
+    )
 
 
 def test_gamma_keeps_the_order_and_inversion_turns_it() -> None:
     bright = signals(TISSUES, T1, 1.5)
     tissue = np.array([each.pd > 0.05 for each in TISSUES])
-    assert FreeContrast().of(bright, TISSUES) == pytest.approx(bright)
+    assert FreeContrast().change_signals(bright, TISSUES) == pytest.approx(bright)
     order = np.argsort(bright[tissue], kind="stable")
-    assert np.all(np.diff(FreeContrast(gamma=2.0).of(bright, TISSUES)[tissue][order]) >= 0)
-    assert np.all(np.diff(FreeContrast(inverted=True).of(bright, TISSUES)[tissue][order]) <= 1e-12)
+    assert np.all(
+        np.diff(FreeContrast(gamma=2.0).change_signals(bright, TISSUES)[tissue][order]) >= 0
+    )
+    assert np.all(
+        np.diff(FreeContrast(is_inverted=True).change_signals(bright, TISSUES)[tissue][order])
+        <= 1e-12
+    )
 
 
 def test_two_diffusion_weightings_give_back_the_coefficient() -> None:
     weak, strong = (
-        signals(TISSUES, Sequence("", "spin echo", 4000, 70, b=b), 1.5) for b in (100.0, 900.0)
+        signals(TISSUES, PulseSequence("", "spin echo", 4000, 70, b_value=b), 1.5)
+        for b in (100.0, 900.0)
     )
     known = weak > 0
     assert np.log(weak[known] / strong[known]) / 0.8 == pytest.approx(diffusion(TISSUES)[known])
@@ -59,7 +67,15 @@ def test_vessels_are_brightest_in_angiography() -> None:
 def test_more_contrast_agent_shortens_t1_more() -> None:
     kidney = label_of("kidney cortex")
     doses = (
-        Sequence("", "gradient echo", 5, 1.5, flip_deg=15, contrast=dose > 0, dose=dose)
+        PulseSequence(
+            "",
+            "gradient echo",
+            5,
+            1.5,
+            flip_deg=15,
+            has_contrast_agent=dose > 0,
+            contrast_dose=dose,
+        )
         for dose in (0, 1, 3)
     )
     seen = [signals(TISSUES, sequence, 1.5)[kidney] for sequence in doses]
@@ -70,9 +86,9 @@ def test_more_contrast_agent_shortens_t1_more() -> None:
 def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_moves(
     apart: float, sign: int
 ) -> None:
-    bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 95), 1.5)
+    bright = signals(TISSUES, PulseSequence("T2", "spin echo", 4500, 95), 1.5)
     grey, white = label_of("grey matter"), label_of("white matter")
-    moved = FreeContrast(matter=apart).of(bright, TISSUES)
+    moved = FreeContrast(matter_contrast=apart).change_signals(bright, TISSUES)
     assert (
         moved[grey] - moved[white] == pytest.approx(apart * (bright[grey] - bright[white]))
         and sign * (moved[grey] - moved[white]) > 0

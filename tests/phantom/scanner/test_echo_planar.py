@@ -12,7 +12,7 @@ from fovnet.phantom.scanner.echo_planar import (
     AIR_PPM,
     EchoPlanar,
     displace,
-    field_ppm,
+    field_change_ppm,
     read_out,
     shim,
 )
@@ -36,7 +36,7 @@ def test_the_field_about_a_sphere_is_that_of_a_dipole(up: int) -> None:
     air, affine, places = sphere_of_air()
     # the scanner's z along another axis of the grid
     turned = affine[:, [0, 2, 1, 3]] if up == 1 else affine
-    found = field_ppm(air, turned)
+    found = field_change_ppm(air, turned)
     away = np.sqrt((places**2).sum(axis=0))
     wanted = AIR_PPM / 3 * (RADIUS_MM / away) ** 3 * (3 * (places[up] / away) ** 2 - 1)
     outside = (away > RADIUS_MM + 4) & (away < 45)

@@ -15,18 +15,20 @@ from fovnet.phantom.scanner.scan import (
     scan,
     sensitivity,
 )
-from fovnet.phantom.scanner.sequence import Sequence, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, signals
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, label_of
 
-PD = Sequence("PD", "spin echo", 1e7, 0.0)
+PD = PulseSequence("PD", "spin echo", 1e7, 0.0)
 WATER = (
-    Tissue("nothing", 0.0, (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), mottle=0.0),
-    Tissue("water", 1.0, (3000.0, 3000.0), (2000.0, 2000.0), (1000.0, 1000.0), mottle=0.0),
+    Tissue("nothing", 0.0, (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), texture_variation=0.0),
+    Tissue(
+        "water", 1.0, (3000.0, 3000.0), (2000.0, 2000.0), (1000.0, 1000.0), texture_variation=0.0
+    ),
 )
 
 
 def clean(average: tuple[int, int, int] = (1, 1, 1)) -> Acquisition:
-    return Acquisition(average=average, snr=1e9, blur=0.0, mottled=False)
+    return Acquisition(labels_per_voxel=average, snr=1e9, blur_voxels=0.0, has_texture=False)
 
 
 def test_noise_in_air_has_the_rayleigh_mean_and_deviation() -> None:
@@ -82,9 +84,17 @@ def test_a_foreign_label_volume_with_its_own_table_is_scanned() -> None:
     labels = np.random.default_rng(1).integers(0, 3, (20, 24, 10)).astype(np.int32)
     table = (
         *WATER,
-        Tissue("oil", 0.9, (260.0, 300.0), (80.0, 80.0), (60.0, 60.0), fat=1.0, mottle=0.0),
+        Tissue(
+            "oil",
+            0.9,
+            (260.0, 300.0),
+            (80.0, 80.0),
+            (60.0, 60.0),
+            fat_fraction=1.0,
+            texture_variation=0.0,
+        ),
     )
-    sequence = Sequence("T1", "gradient echo", 20, 3, flip_deg=30)
+    sequence = PulseSequence("T1", "gradient echo", 20, 3, flip_deg=30)
     image = scan(LabelVolume(labels, np.eye(4)), sequence, clean(), np.random.default_rng(0), table)
     seen, wanted = (
         np.array([image.voxels[labels == label].mean() for label in range(3)]),
@@ -121,8 +131,8 @@ def test_where_fat_points_against_water_a_voxel_of_both_is_dark() -> None:
     labels = np.full((1, 1, 12), label_of("fat"))
     labels[..., 6:] = label_of("arterial blood")
     labels[..., 5] = label_of("arterial blood")  # half of the third voxel
-    sequence = Sequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling")
-    received = Acquisition(average=(1, 1, 2), snr=1e6, blur=0.0, mottled=False)
+    sequence = PulseSequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45, fat_mode="cancelling")
+    received = Acquisition(labels_per_voxel=(1, 1, 2), snr=1e6, blur_voxels=0.0, has_texture=False)
     fat, _, border, _, blood, _ = scan(
         LabelVolume(labels, np.eye(4)), sequence, received, np.random.default_rng(0)
     ).voxels[0, 0]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis.strategies import floats
 
 from fovnet.phantom.scanner.sequence import (
-    Sequence,
+    PulseSequence,
     balanced_echo,
     gradient_echo,
     inversion_recovery,
@@ -69,7 +69,9 @@ def test_a_balanced_sequence_of_short_repetition_depends_on_t2_over_t1_alone() -
     )
 
 
-def contrast_of(sequence: Sequence, bright: str, dark: str, field_strength: float = 1.5) -> float:
+def contrast_of(
+    sequence: PulseSequence, bright: str, dark: str, field_strength: float = 1.5
+) -> float:
     seen = signals(TISSUES, sequence, field_strength)
     return float(seen[label_of(bright)] / max(seen[label_of(dark)], 1e-9))
 
@@ -77,7 +79,7 @@ def contrast_of(sequence: Sequence, bright: str, dark: str, field_strength: floa
 def test_t1_weighting_shows_white_matter_before_grey_before_water_and_t2_weighting_the_reverse() -> (
     None
 ):
-    t1, t2 = Sequence("t1", "spin echo", 550, 12), Sequence("t2", "spin echo", 4500, 95)
+    t1, t2 = PulseSequence("t1", "spin echo", 550, 12), PulseSequence("t2", "spin echo", 4500, 95)
     assert (
         contrast_of(t1, "white matter", "grey matter") > 1
         and contrast_of(t1, "grey matter", "cerebrospinal fluid") > 1
@@ -90,17 +92,20 @@ def test_t1_weighting_shows_white_matter_before_grey_before_water_and_t2_weighti
 
 def test_stir_and_fat_suppression_take_the_fat_away() -> None:
     assert (
-        contrast_of(Sequence("stir", "inversion recovery", 5000, 55, ti=165), "muscle", "fat") > 1
+        contrast_of(
+            PulseSequence("stir", "inversion recovery", 5000, 55, ti_ms=165), "muscle", "fat"
+        )
+        > 1
     )
-    plain = Sequence("t2", "spin echo", 4500, 95)
+    plain = PulseSequence("t2", "spin echo", 4500, 95)
     assert contrast_of(plain, "fat", "muscle") > 5 * contrast_of(
-        replace(plain, fat="suppressed"), "fat", "muscle"
+        replace(plain, fat_mode="suppressed"), "fat", "muscle"
     )
 
 
 def test_contrast_agent_brightens_the_kidney_in_t1_weighting() -> None:
-    plain = Sequence("t1", "gradient echo", 5, 2.2, flip_deg=12)
-    given_ = signals(TISSUES, replace(plain, contrast=True), 3.0)
+    plain = PulseSequence("t1", "gradient echo", 5, 2.2, flip_deg=12)
+    given_ = signals(TISSUES, replace(plain, has_contrast_agent=True), 3.0)
     assert (
         given_[label_of("kidney cortex")]
         > 2 * signals(TISSUES, plain, 3.0)[label_of("kidney cortex")]
@@ -110,7 +115,7 @@ def test_contrast_agent_brightens_the_kidney_in_t1_weighting() -> None:
 def test_in_a_balanced_cine_blood_of_both_sides_is_several_times_as_bright_as_the_muscle_of_the_heart() -> (
     None
 ):
-    cine = Sequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45)
+    cine = PulseSequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45)
     assert (
         contrast_of(cine, "arterial blood", "myocardium") > 3
         and contrast_of(cine, "venous blood", "arterial blood") > 0.8
@@ -121,7 +126,9 @@ def test_in_a_balanced_cine_blood_of_both_sides_is_several_times_as_bright_as_th
 def test_long_after_contrast_an_inversion_hides_the_muscle_of_the_heart_and_not_its_blood(
     field_strength: float,
 ) -> None:
-    late = Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True)
+    late = PulseSequence(
+        "late enhancement", "inversion gradient echo", 700, 2.0, ti_ms=240, has_contrast_agent=True
+    )
     assert contrast_of(late, "arterial blood", "myocardium", field_strength) > 2.5
 
 
@@ -130,6 +137,6 @@ def test_a_train_of_flips_long_after_an_inversion_reads_what_its_own_flips_leave
     spoiled train."""
     t1, flip = one(20.0), 8.0
     read = magnetisation_prepared(
-        one(1.0), t1, one(1e9), Sequence("", "", 5000.0, 0.0, 2000.0, flip)
+        one(1.0), t1, one(1e9), PulseSequence("", "", 5000.0, 0.0, 2000.0, flip)
     )
     assert read == pytest.approx(gradient_echo(one(1.0), t1, one(1e9), 7.0, 0.0, flip), rel=1e-6)

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import (
+from fovnet.phantom.acquisition.field_kinds import (
     LEG_MASS_FIELD,
-    SMALL_FAMILIES,
-    Family,
+    SMALL_FIELDS,
+    FieldKind,
     ScanRequest,
     draw_box_field,
     draw_field_by_name,
-    draw_small_family,
+    draw_small_field,
 )
 from fovnet.phantom.acquisition.protocols import SITES, draw_corners, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
@@ -34,7 +34,7 @@ def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
     small = [
         person
         for person in (sample_person((5, number)) for number in range(150))
-        if person.morph.trunk[0] < 0.8
+        if person.morph.trunk_factors[0] < 0.8
     ]
     assert len(small) >= 3
     for number, person in enumerate(small[:4]):
@@ -52,7 +52,7 @@ def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
 def test_small_fields_show_some_body() -> None:
     rng = np.random.default_rng(1)
     for _ in range(25):
-        family = draw_small_family(ScanRequest(PERSON, MARKS, 1, frozenset()), rng)
+        family = draw_small_field(ScanRequest(PERSON, MARKS, 1, frozenset()), rng)
         grid = draw_plan(PERSON, MARKS, family, SITES[0], rng).grid
         coarse = Grid(
             (12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0])
@@ -63,23 +63,24 @@ def test_small_fields_show_some_body() -> None:
 def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_all() -> None:
     rng = np.random.default_rng(0)
     assert all(
-        draw_field_by_name(family.name, PERSON, rng).name == family.name
-        for family in SMALL_FAMILIES
+        draw_field_by_name(family.name, PERSON, rng).name == family.name for family in SMALL_FIELDS
     )
     with pytest.raises(ValueError, match=r"'hearts': .* known are .*heart, close"):
         draw_field_by_name("hearts", PERSON, rng)
 
 
-def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
+def breast_fields(prone: bool) -> tuple[Person, list[FieldKind]]:
     """A woman, and those of 300 tight fields of view of her that are of breasts."""
     person = replace(
         next(
-            p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20
+            p
+            for number in range(1, 20)
+            if (p := sample_person((4, number))).is_female and p.age > 20
         ),
-        prone=prone,
+        is_prone=prone,
     )
     rng = np.random.default_rng(2)
-    drawn = [draw_small_family(ScanRequest(person, MARKS, 1, frozenset()), rng) for _ in range(300)]
+    drawn = [draw_small_field(ScanRequest(person, MARKS, 1, frozenset()), rng) for _ in range(300)]
     return person, [family for family in drawn if family.shows_breasts]
 
 
@@ -93,21 +94,23 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
     assert (
         np.mean(
             [
-                acquired.sequence.fat in ("suppressed", "water only") or acquired.sequence.ti > 0
+                acquired.sequence.fat_mode in ("suppressed", "water only")
+                or acquired.sequence.ti_ms > 0
                 for acquired in plans
             ]
         )
         > 0.65
     )
     shares = []
-    for acquired in [one for one in plans if one.family.name == "breast, one"][:8]:
+    for acquired in [one for one in plans if one.field_kind.name == "breast, one"][:8]:
         grid = Grid(
             (16, 16, 16),
             acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]),
         )
         body = label_volume(person, grid).labels != AIR
         ahead = body & (
-            grid.coordinates()[1] / person.morph.trunk[1] > breast_dome(person, 1).base[1] + 12
+            grid.coordinates()[1] / person.morph.trunk_factors[1]
+            > breast_dome(person, 1).base[1] + 12
         )
         shares.append(ahead.sum() / body.sum())
         assert body[:, -1].mean() < 0.05
@@ -121,7 +124,7 @@ def test_hardly_any_of_a_field_about_breasts_lies_below_the_liver() -> None:
         for family in (
             drawn
             for drawn in (
-                draw_small_family(ScanRequest(woman, marks, 1, frozenset()), rng) for _ in range(25)
+                draw_small_field(ScanRequest(woman, marks, 1, frozenset()), rng) for _ in range(25)
             )
             if drawn.shows_breasts
         ):
@@ -143,8 +146,7 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
         fields = [
             family
             for family in (
-                draw_small_family(ScanRequest(person, marks, 1, frozenset()), rng)
-                for _ in range(60)
+                draw_small_field(ScanRequest(person, marks, 1, frozenset()), rng) for _ in range(60)
             )
             if family.name == LEG_MASS_FIELD
         ]
