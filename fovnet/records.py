@@ -85,8 +85,12 @@ def why_unwritable(path: Path, *, folder: bool) -> str:
     temporary file, which is removed."""
     try:
         if path.exists() and path.is_dir() != folder:
-            return "is a folder" if path.is_dir() else "is a file"
-        nearest_folder = path if folder else path.parent
+            if path.is_dir():
+                return "is a folder"
+            return "is a file"
+        nearest_folder = path
+        if not folder:
+            nearest_folder = path.parent
         nearest_folder = next(
             ancestor for ancestor in (nearest_folder, *nearest_folder.parents) if ancestor.exists()
         )
@@ -283,12 +287,10 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
     for member in archive.infolist():
         with archive.open(member) as file:
             npy_version = np.lib.format.read_magic(file)
-            read_header = (
-                np.lib.format.read_array_header_1_0
-                if npy_version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = read_header(file)
+            if npy_version == (1, 0):
+                shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            else:
+                shape, _, dtype = np.lib.format.read_array_header_2_0(file)
             # numpy refuses objects itself
             if (
                 not dtype.hasobject
@@ -340,20 +342,19 @@ def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
-        return (
-            f"{value:.3g}"
-            if ROUNDING_ERROR < abs(float(value)) < LEAST_ROUNDED_NUMBER
-            else f"{value:.3f}"
-        )
+        if ROUNDING_ERROR < abs(float(value)) < LEAST_ROUNDED_NUMBER:
+            return f"{value:.3g}"
+        return f"{value:.3f}"
     cell_text = str(value).translate(BLANK_BY_CHARACTER)
-    return (
-        f"'{cell_text}"
-        if FORMULA_START.match(cell_text.strip()) and not NUMBER_TEXT.fullmatch(cell_text.strip())
-        else cell_text
-    )
+    stripped_text = cell_text.strip()
+    if FORMULA_START.match(stripped_text) and not NUMBER_TEXT.fullmatch(stripped_text):
+        return f"'{cell_text}"
+    return cell_text
 
 
 def remove_formula_mark(cell: str) -> str:
     """The text that `write_tsv` wrote as this cell: without the apostrophe before what a
     spreadsheet would take for a formula."""
-    return cell[1:] if cell.startswith("'") and FORMULA_START.match(cell[1:].strip()) else cell
+    if cell.startswith("'") and FORMULA_START.match(cell[1:].strip()):
+        return cell[1:]
+    return cell

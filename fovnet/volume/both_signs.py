@@ -39,12 +39,10 @@ NORMALISED_TOLERANCE = 0.03
 
 
 def note_both_signs(volume: Volume) -> Volume:
-    """The volume, with NOTE if its background lies amid its values."""
-    return (
-        replace(volume, notes=(*volume.notes, BOTH_SIGNS_NOTE))
-        if has_both_signs(volume)
-        else volume
-    )
+    """The volume, with BOTH_SIGNS_NOTE if its background lies amid its values."""
+    if has_both_signs(volume):
+        return replace(volume, notes=(*volume.notes, BOTH_SIGNS_NOTE))
+    return volume
 
 
 def has_both_signs(volume: Volume) -> bool:
@@ -56,9 +54,11 @@ def has_both_signs(volume: Volume) -> bool:
     foreground = sample[sample != background]
     if background_share < LEAST_BACKGROUND_SHARE or not foreground.size:
         return False
-    has_nan = any(note.endswith(FILLED_NOTE) for note in volume.notes)
-    is_background_nan = has_nan and background < np.percentile(foreground, 1)
-    if not _are_around(foreground, 0.0 if is_background_nan else background):
+    had_nan = any(note.endswith(FILLED_NOTE) for note in volume.notes)
+    centre = background
+    if had_nan and background < np.percentile(foreground, 1):
+        centre = 0.0  # the background was NaN
+    if not _are_around(foreground, centre):
         return False
     return not _are_normalised(volume.voxels[volume.voxels != np.float32(background)])
 

@@ -123,7 +123,8 @@ def make_voxels_usable(
         # NaN if any voxel is: most volumes need no further pass
         lowest = float(voxels.min())
         highest = float(voxels.max())
-    if not (-LARGEST_INTENSITY <= lowest <= highest <= LARGEST_INTENSITY):
+    are_all_usable = -LARGEST_INTENSITY <= lowest <= highest <= LARGEST_INTENSITY
+    if not are_all_usable:
         is_finite = np.abs(voxels) <= LARGEST_INTENSITY
         notes = note_non_finite_voxels(
             source, voxels.size - int(np.count_nonzero(is_finite)), voxels.size
@@ -141,9 +142,9 @@ def estimate_dark_intensity(sample: NDArray[np.float32], low: float) -> np.float
     filled; `low` if there are none.  Not the minimum: a single broken voxel would give all filled
     ones its value, and the window would show everything else white."""
     finite_values = sample[np.isfinite(sample)]
-    return np.float32(
-        np.quantile(finite_values, FILL_QUANTILE, method="lower") if finite_values.size else low
-    )
+    if not finite_values.size:
+        return np.float32(low)
+    return np.float32(np.quantile(finite_values, FILL_QUANTILE, method="lower"))
 
 
 def note_non_finite_voxels(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
@@ -155,7 +156,9 @@ def note_non_finite_voxels(source: str, bad_count: int, voxel_count: int) -> tup
             f"{source}: {bad_count} of {voxel_count} voxels are NaN, infinite or beyond {LARGEST_INTENSITY:g}, "
             "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).",
         )
-    return (f"{bad_count} {FILLED_NOTE}",) if bad_count else ()
+    if not bad_count:
+        return ()
+    return (f"{bad_count} {FILLED_NOTE}",)
 
 
 def refuse_constant(source: str, low: float, high: float) -> None:
@@ -194,22 +197,23 @@ def refuse_labels(volume: Volume) -> None:
     (`_find_background_values`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
     equal voxels has them too: more than FEW_LABELS values must also be gathered, each in a place of
     its own.  Volumes under 32³ voxels are not tested."""
-    glance = _sample_few_voxels(volume.voxels)
-    if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
+    small_sample = _sample_few_voxels(volume.voxels)
+    if volume.voxels.size < LABEL_MIN_VOXELS or not _are_whole(small_sample):
         return
-    background_values = _find_background_values(glance)
-    has_many_values = len(np.unique(glance)) > MAX_FEW_LABELS
-    if (
-        has_many_values
-        and _explained_position_share(glance, background_values) < LEAST_POSITION_SHARE
-    ):
-        return
+    background_values = _find_background_values(small_sample)
+    has_many_values = len(np.unique(small_sample)) > MAX_FEW_LABELS
+    if has_many_values:
+        position_share = _explained_position_share(small_sample, background_values)
+        if position_share < LEAST_POSITION_SHARE:
+            return
     flatness = (
         sum(_measure_flatness(volume.voxels, axis, background_values) for axis in range(3)) / 3
     )
-    least_flatness = PARCEL_FLATNESS if has_many_values else LABEL_FLATNESS
+    least_flatness = LABEL_FLATNESS
+    if has_many_values:
+        least_flatness = PARCEL_FLATNESS
     sample = sample_lattice(volume.voxels)
-    if flatness > least_flatness and np.array_equal(sample, np.rint(sample)):
+    if flatness > least_flatness and _are_whole(sample):
         raise VolumeError(
             "volume-labels",
             f"{volume.source}: {len(np.unique(sample))} different whole numbers, {flatness:.0%} of "
@@ -217,15 +221,20 @@ def refuse_labels(volume: Volume) -> None:
         )
 
 
+def _are_whole(values: NDArray[np.float32]) -> bool:
+    """Whether all values are whole numbers."""
+    return np.array_equal(values, np.rint(values))
+
+
 def refuse_modality(source: str, modality: str) -> None:
     """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a
     missing or unknown one is accepted."""
     modality_code = modality.upper().removeprefix("MET_MOD_")
-    if modality_code in (*CT_MODALITIES, *OTHER_MODALITIES):
-        raise VolumeError(
-            "volume-ct" if modality_code in CT_MODALITIES else "volume-modality",
-            f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series.",
-        )
+    sentence = f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series."
+    if modality_code in CT_MODALITIES:
+        raise VolumeError("volume-ct", sentence)
+    if modality_code in OTHER_MODALITIES:
+        raise VolumeError("volume-modality", sentence)
 
 
 def join_sizes(numbers: Iterable[object]) -> str:
@@ -241,7 +250,7 @@ def _sample_few_voxels(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _explained_position_share(
-    glance: NDArray[np.float32], background_values: NDArray[np.float32]
+    small_sample: NDArray[np.float32], background_values: NDArray[np.float32]
 ) -> float:
     """How much of the variance of positions along an axis the values of a sample (i, j, k) explain,
     the background excepted; the second largest of the three axes, since left and right may share
@@ -251,9 +260,9 @@ def _explained_position_share(
     Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²);
     Ezekiel (1930), the adjustment of R².
     """
-    is_foreground = ~np.isin(glance, background_values)
+    is_foreground = ~np.isin(small_sample, background_values)
     _, value_index, value_counts = np.unique(
-        glance[is_foreground], return_inverse=True, return_counts=True
+        small_sample[is_foreground], return_inverse=True, return_counts=True
     )
     voxel_count = len(value_index)
     degrees_of_freedom = max(1, voxel_count - len(value_counts))
@@ -269,8 +278,10 @@ def _find_background_values(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The two most frequent values of a sample, or one if it has under 16: possible background
     values, be it 0 or -500."""
     values, value_counts = np.unique(sample, return_counts=True)
-    ground_count = MAX_BACKGROUND_VALUES if len(values) >= LEAST_GREY_VALUES else 1
-    return values[np.argsort(-value_counts, kind="stable")][:ground_count]
+    background_count = 1
+    if len(values) >= LEAST_GREY_VALUES:
+        background_count = MAX_BACKGROUND_VALUES
+    return values[np.argsort(-value_counts, kind="stable")][:background_count]
 
 
 def _measure_flatness(

@@ -52,11 +52,10 @@ def find_fill_value(sample: NDArray[np.float32]) -> float | None:
     dark_intensity, bright_intensity = np.percentile(
         image_values, (100 * MAX_INTERPOLATED_SHARE, CLIP_PERCENTILE)
     )
-    return (
-        fill_value
-        if dark_intensity >= 0 and (fill_value <= CT_AIR_HU or -fill_value > bright_intensity)
-        else None
-    )
+    is_far_below = fill_value <= CT_AIR_HU or -fill_value > bright_intensity
+    if dark_intensity >= 0 and is_far_below:
+        return fill_value
+    return None
 
 
 def most_frequent_value(values: NDArray[np.float32]) -> tuple[float, float]:

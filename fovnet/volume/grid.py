@@ -208,8 +208,9 @@ def read_frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDAr
         )
         for frame_index in np.ndindex(*spatial_first.shape[3:]):
             frame = spatial_first[(..., *frame_index)]
-            # of interleaved ones a view would keep all in memory
-            yield frame.copy(order="K") if frame_index else frame
+            if frame_index:  # of interleaved frames a view would keep all in memory
+                frame = frame.copy(order="K")
+            yield frame
         del voxels, spatial_first, frame  # else they are in memory together with the next frame
 
 
@@ -245,19 +246,19 @@ def choose_usable_frame(
             if chosen_frame is None:
                 raise
             break  # damage after the chosen frame does not matter
-        frame_brightness = (
-            measure_brightness(sample_lattice(frame, SMALL_SAMPLE_VOXELS))
-            if frame_count > 1
-            else 0.0
-        )
-        choice_note = f"frame {frame_number} of {frame_count}, the first usable one"
+        frame_brightness = 0.0
+        if frame_count > 1:
+            frame_brightness = measure_brightness(sample_lattice(frame, SMALL_SAMPLE_VOXELS))
+        choice_notes: tuple[str, ...] = ()
+        if frame_count > 1:
+            choice_notes = (f"frame {frame_number} of {frame_count}, the first usable one",)
         if chosen_frame is not None:
             if chosen_frame.brightness >= LEAST_BRIGHTNESS_RATIO * frame_brightness:
                 break
             ratio_to_next = chosen_frame.brightness / frame_brightness
-            choice_note = (
+            choice_notes = (
                 f"frame {frame_number} of {frame_count}; the one before is {ratio_to_next:.1%} as bright, "
-                "perhaps noise or nearly empty"
+                "perhaps noise or nearly empty",
             )
         try:
             voxels, voxel_notes = make_voxels_usable(str(path), frame)
@@ -270,7 +271,7 @@ def choose_usable_frame(
         else:
             chosen_frame = UsableFrame(
                 voxels,
-                (choice_note, *voxel_notes) if frame_count > 1 else voxel_notes,
+                (*choice_notes, *voxel_notes),
                 frame_brightness,
             )
     if chosen_frame is None:

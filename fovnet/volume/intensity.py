@@ -45,7 +45,9 @@ def estimate_window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     foreground = sample[sample > mean]
     if foreground.size:
         is_mostly_zero = np.count_nonzero(sample) < sample.size / 2
-        black = 0.0 if is_mostly_zero else float(low_intensity)
+        black = float(low_intensity)
+        if is_mostly_zero:
+            black = 0.0
         white = float(np.percentile(foreground, WHITE_PERCENTILE, overwrite_input=True))
         if white - black > LEAST_WINDOW_WIDTH:
             return black, white

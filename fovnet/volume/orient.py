@@ -47,7 +47,9 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     tilt = measure_tilt_deg(canonical.vox_to_ras)
     if tilt > max_tilt_deg:
         tilt_phrase = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
-        straightened = None if min(volume.voxels.shape) == 1 else _resample_straight(canonical)
+        straightened = None
+        if min(volume.voxels.shape) > 1:
+            straightened = _resample_straight(canonical)
         if straightened is None or np.ptp(straightened.voxels) <= LEAST_WINDOW_WIDTH:
             tilt_note = (
                 f"{tilt_phrase}, and too thin to be resampled: cut along the volume's own slices"
@@ -176,4 +178,6 @@ def count_straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...
     spacing_mm, sides = straight_grid(
         vox_to_ras[:3, :3][:, axis_order], np.asarray(shape)[axis_order]
     )
-    return 0 if spacing_mm is None else int(sides.prod())
+    if spacing_mm is None:
+        return 0
+    return int(sides.prod())

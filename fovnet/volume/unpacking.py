@@ -73,7 +73,9 @@ def open_unpacked(path: Path) -> BinaryIO:
     except BaseException:
         file.close()
         raise
-    return cast(BinaryIO, _Gzip(file)) if is_packed else file
+    if is_packed:
+        return cast(BinaryIO, _Gzip(file))
+    return file
 
 
 def is_gzip(path: Path) -> bool:

@@ -26,7 +26,9 @@ class Images:
 
     def reorient(self, axis: int, reverse: bool) -> Images:
         """The same images along the new axis, in reverse order if `reverse`."""
-        index_step = -1 if reverse else 1
+        index_step = 1
+        if reverse:
+            index_step = -1
         return Images(axis, self.uids[::index_step], self.frames[::index_step])
 
 

@@ -104,8 +104,8 @@ def _add_folder(
         path for path in anat_folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
     ):
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
+        subject = stem.rpartition("_")[0].split("_")[0]
         *entities, suffix = stem.split("_")
-        subject = entities[0] if entities else ""
         reason = next(
             (part_phrase for part, part_phrase in PHRASE_BY_PART.items() if part in entities), ""
         )
@@ -135,7 +135,9 @@ def _add_folder(
 def _read_sidecars(
     tree: Path, path: Path, entities: list[str], suffix: str
 ) -> tuple[dict[str, str], list[AsideRow]]:
-    """(attributes from the sidecars, the sidecars that cannot be read)."""
+    """(attributes of an image by column, rows of aside.tsv on sidecars that cannot be read), from the
+    sidecars of this suffix in the folders from `tree` down to the image, whose entities are all
+    among `entities`."""
     sidecar_fields: dict[str, Any] = {}
     aside_rows = []
     folders_downwards = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
@@ -148,7 +150,8 @@ def _read_sidecars(
         for _, sidecar in sorted(applicable_sidecars):
             try:
                 json_fields = json.loads(regular_path(sidecar).read_text(encoding="utf-8-sig"))
-                sidecar_fields |= json_fields if isinstance(json_fields, dict) else {}
+                if isinstance(json_fields, dict):
+                    sidecar_fields |= json_fields
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
                 aside_rows.append(AsideRow(sidecar, BROKEN_KIND, reason, "sidecar"))
@@ -161,7 +164,10 @@ def _read_sidecars(
 
 
 def _attribute_text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+    """A value of a sidecar as it is written to the table, on one line."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return " ".join(str(value).split())
 
 
 def _read_participants(table: Path) -> dict[str, dict[str, str]]:

@@ -29,15 +29,16 @@ from fovnet.volume.sources.grids import PLANE_NAMES
 from fovnet.volume.sources.kind import file_kind
 
 MAX_TESLA = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
+GAUSS_PER_TESLA = 1e4
 
 
 def gather_dicom(
     tree: Path, include: Collection[str] = (), progress: ProgressReport | None = None
 ) -> Gathering:
-    """Every series that is read, one volume each, and why the others are not.
+    """The volumes of every series that is read, and the reasons why the others are not.
 
     include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE_KINDS`)
-    progress  as in `find_volumes`
+    progress  called after each DICOM header with (how many are done, how many there are)
     Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
     gathering = Gathering()
@@ -70,7 +71,11 @@ def _leave_non_dicom(gathering: Gathering, path: Path) -> None:
 def _first_image_if_read(
     gathering: Gathering, series_row: Mapping[str, Any], volume_paths: Collection[str]
 ) -> Frame | None:
-    """The first image of a series that is read; None for one that is set aside."""
+    """The first image of a series if it is read; None for one that is set aside.
+
+    series_row    of the table of series found (`dicom.table`)
+    volume_paths  paths of the series that are read
+    """
     path = Path(series_row["path"])
     if series_row["kind"] == "unreadable":
         gathering.aside_rows.append(
@@ -94,7 +99,10 @@ def _first_image_if_read(
 def _add_volumes(
     gathering: Gathering, rows_and_images: Sequence[tuple[Mapping[str, Any], Frame]]
 ) -> None:
-    """Adds these volumes, each with its subject; one that may be of several people is set aside."""
+    """Adds these volumes, each with its subject; one that may be of several people is set aside.
+
+    rows_and_images  (row in the table of series found, first image) of each
+    """
     subjects = find_subjects(
         [
             PersonOfVolume(
@@ -108,11 +116,11 @@ def _add_volumes(
     )
     for series_row, first_image in rows_and_images:
         path = Path(series_row["path"])
-        series = series_row["series"]
-        subject = subjects.subject_by_series.get(series)
-        if series in subjects.note_by_series:
+        series_id = series_row["series"]
+        subject = subjects.subject_by_series.get(series_id)
+        if series_id in subjects.note_by_series:
             gathering.note_rows.append(
-                AsideRow(path, NOTE_KIND, subjects.note_by_series[series], "patient-id")
+                AsideRow(path, NOTE_KIND, subjects.note_by_series[series_id], "patient-id")
             )
         if subject is None:
             gathering.set_aside(
@@ -121,7 +129,7 @@ def _add_volumes(
         else:
             gathering.add_volume(
                 VolumeRow(
-                    f"{subject}-{series}",
+                    f"{subject}-{series_id}",
                     subject,
                     path,
                     attributes=_scanner_attributes(first_image),
@@ -129,25 +137,28 @@ def _add_volumes(
             )
 
 
-def _first_image(path: Path, series: str) -> Frame:
+def _first_image(path: Path, series_id: str) -> Frame:
     """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
     container, _ = split_address(path)
-    found_series = find_series(container, series)
-    if found_series is None:
+    series = find_series(container, series_id)
+    if series is None:
         raise VolumeError(
-            "volume-series", f"{path}: the series {series} no longer exists. Collect again."
+            "volume-series", f"{path}: the series {series_id} no longer exists. Collect again."
         )
-    return found_series.frames[0]
+    return series.frames[0]
 
 
 def _scanner_attributes(frame: Frame) -> dict[str, str]:
     """The scanner attributes of an image, as columns of volumes.tsv; missing ones are empty."""
     field_tesla = frame.facts.field_strength_tesla or 0.0
     if field_tesla > MAX_TESLA:
-        field_tesla /= 1e4
+        field_tesla /= GAUSS_PER_TESLA
+    field_text = ""
+    if field_tesla > 0:
+        field_text = f"{field_tesla:g}"
     return {
         "manufacturer": frame.facts.manufacturer,
-        "field_strength": f"{field_tesla:g}" if field_tesla > 0 else "",
+        "field_strength": field_text,
         "plane": find_plane(frame),
         "body_part_examined": as_body_part_terms(frame.facts.body_part),
     }

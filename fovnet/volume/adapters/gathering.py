@@ -60,16 +60,16 @@ class Gathering:
     def add_volume(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
         """Adds a volume, without its empty attributes, and its labels; sets it aside if its
         volume_id is not a valid file name or is already in use."""
-        name = f"its name {volume.volume_id!r}"
+        name_phrase = f"its name {volume.volume_id!r}"
         folded_id = volume.volume_id.casefold()
         if not is_valid_file_name(volume.volume_id):
-            self.set_aside(volume.path, f"{name} cannot be a file name; rename it")
+            self.set_aside(volume.path, f"{name_phrase} cannot be a file name; rename it")
             return
         if folded_id in self.path_by_id:
             reason = (
                 f"is that of {self.path_by_id[folded_id]}: a duplicate, or it needs another name"
             )
-            self.set_aside(volume.path, f"{name} {reason}")
+            self.set_aside(volume.path, f"{name_phrase} {reason}")
             return
         self.path_by_id[folded_id] = volume.path
         attributes = {name: value for name, value in volume.attributes.items() if value}
@@ -97,11 +97,11 @@ def write_tables(
     """
     volumes_path = out / "volumes.tsv"
     regions_path = out / "regions.tsv"
-    earlier_names = [path.name for path in (volumes_path, regions_path) if path.exists()]
-    if earlier_names and not replace:
+    existing_names = [path.name for path in (volumes_path, regions_path) if path.exists()]
+    if existing_names and not replace:
         raise CollectionError(
             "collection-exists",
-            f"{out}: {' and '.join(earlier_names)} of an earlier run, perhaps corrected by hand, would be "
+            f"{out}: {' and '.join(existing_names)} of an earlier run, perhaps corrected by hand, would be "
             "overwritten. Give another folder, or --replace.",
         )
     aside_path = out / "aside.tsv"
@@ -167,4 +167,6 @@ def path_in_table(path: Path, out: Path) -> str:
     # resolve would follow links out of the tree
     path = Path(os.path.abspath(path))  # noqa: PTH100
     folder = Path(os.path.abspath(out))  # noqa: PTH100
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
+    if path.is_relative_to(folder):
+        return path.relative_to(folder).as_posix()
+    return path.as_posix()

@@ -63,9 +63,10 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
     Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not
     usable.
     """
-    name_by_label = _read_label_names(labels) if labels else {}
+    name_by_label: dict[int, str] = {}
     gathering = Gathering()
     if labels:
+        name_by_label = _read_label_names(labels)
         for name in name_by_label.values():
             _leave_misspelt(gathering, labels, name)
     for case in list_cases(tree):
@@ -183,8 +184,13 @@ def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
 def _find_organ_extents(
     case: Path, grid: VolumeGrid, name_by_label: Mapping[int, str], gathering: Gathering
 ) -> dict[str, OrganExtent | None]:
-    """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar
-    name are set aside."""
+    """The extent of each organ with a mask, by the organ's name, over all masks of that name; None
+    for an organ whose masks are empty.  A mask whose name is only similar to an organ's is set
+    aside.
+
+    name_by_label  names of the labels of a numbered mask
+    Raises CollectionError "collect-labels" for numbered labels without names.
+    """
     if (case / MASK_FOLDER).is_dir():
         paths_by_organ: dict[str, list[Path]] = {}
         for path in sorted((case / MASK_FOLDER).iterdir()):
@@ -218,7 +224,7 @@ def _find_organ_extents(
 
 
 def _find_extent_in_masks(paths: Sequence[Path], grid: VolumeGrid) -> OrganExtent | None:
-    """The extent of an organ in the union of one or more masks."""
+    """The extent of an organ in the union of one or more masks; None if all are empty."""
     voxels, spacing_mm = read_mask_in_ras(paths[0], grid)
     is_organ = voxels != 0
     for path in paths[1:]:
@@ -268,7 +274,10 @@ def _read_label_names(table: Path) -> dict[int, str]:
             f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name.",
         ) from fault
     name_by_label = {}
-    for cells in csv.reader(table_text.splitlines(), delimiter="\t" if "\t" in table_text else ","):
+    delimiter = ","
+    if "\t" in table_text:
+        delimiter = "\t"
+    for cells in csv.reader(table_text.splitlines(), delimiter=delimiter):
         if len(cells) > 1 and cells[0].strip().isdecimal():
             name_by_label[int(cells[0])] = cells[1].strip()
     if not any(map(find_organ, name_by_label.values())):

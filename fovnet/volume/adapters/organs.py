@@ -87,6 +87,7 @@ REGION_LIMITS = (
     RegionLimit(2, ("liver",), True, 250.0),
     RegionLimit(3, LUNGS, True, 150.0),
 )
+LIVER_LIMIT = 2  # index of the liver dome in REGION_LIMITS
 # fmt: off
 FEET_AND_SHANKS = (
     "tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet",
@@ -140,6 +141,7 @@ def find_organ_extent(
 
 
 def _touches_a_side(part: NDArray[np.bool_]) -> bool:
+    """Whether slices (i, j, s) of a mask reach the first or last row or column."""
     return bool(part[[0, -1]].any() or part[:, [0, -1]].any())
 
 
@@ -147,7 +149,7 @@ def find_rungs(
     organs: Mapping[str, OrganExtent | None], slices: int, width_mm: float
 ) -> tuple[NDArray[np.int64], str]:
     """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be
-    labelled).
+    labelled): rung 0 is the lowest region of the chain.
 
     organs    extent of each organ that has a mask, or None for an empty mask
     width_mm  the field of view from left to right
@@ -160,9 +162,9 @@ def find_rungs(
     _settle_rungs(lowest_rungs, highest_rungs, is_limit_absent)
     is_decided = lowest_rungs == highest_rungs
     slice_index = np.arange(slices)
-    rung_range_by_organ = RUNG_RANGE_BY_ORGAN | (
-        RUNG_RANGE_WITHOUT_LIVER if is_limit_absent[2] else {}
-    )
+    rung_range_by_organ = RUNG_RANGE_BY_ORGAN
+    if is_limit_absent[LIVER_LIMIT]:
+        rung_range_by_organ = RUNG_RANGE_BY_ORGAN | RUNG_RANGE_WITHOUT_LIVER
     for organ_name, (lowest_rung, highest_rung) in rung_range_by_organ.items():
         organ = organs.get(organ_name)
         if organ is not None:
@@ -254,7 +256,11 @@ def _bound_by_limit(
 def _settle_rungs(
     lowest_rungs: NDArray[np.int64], highest_rungs: NDArray[np.int64], is_limit_absent: list[bool]
 ) -> None:
-    """Applies rules 2 and 4, in place, until nothing changes."""
+    """Applies rules 2 and 4 to the lowest and the highest possible rung of each slice (slices,), in
+    place, until nothing changes.
+
+    is_limit_absent  for each of REGION_LIMITS, whether it lies outside the volume
+    """
     while True:
         earlier_lowest = lowest_rungs.copy()
         earlier_highest = highest_rungs.copy()
@@ -278,7 +284,12 @@ def _settle_rungs(
             return
 
 
-def _ranges_in_words(flags: NDArray[np.bool_]) -> str:
-    return ", ".join(
-        f"{first} to {last}" if last > first else f"{first}" for first, last in find_runs(flags)
-    )
+def _ranges_in_words(is_in_range: NDArray[np.bool_]) -> str:
+    """The runs of True, for a message: "3 to 5, 8"."""
+    range_phrases = []
+    for first_slice, last_slice in find_runs(is_in_range):
+        range_phrase = f"{first_slice}"
+        if last_slice > first_slice:
+            range_phrase = f"{first_slice} to {last_slice}"
+        range_phrases.append(range_phrase)
+    return ", ".join(range_phrases)

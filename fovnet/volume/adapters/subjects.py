@@ -50,7 +50,7 @@ class Subjects:
 
 
 def find_subjects(volumes: Sequence[PersonOfVolume]) -> Subjects:
-    """The people of these volumes."""
+    """The people of these volumes, and notes on PatientIDs that several people or spellings have."""
     subjects = Subjects()
     for claimants in group_by_key(volumes, map(_identity_claim, volumes)).values():
         people, unclear = _group_into_people(claimants)
@@ -122,7 +122,10 @@ def _group_into_people(
             for person_volumes in volumes_of_people
             if volume.study_hash in {other.study_hash for other in person_volumes} - {""}
         ]
-        (study_matches[0] if len(study_matches) == 1 else volumes_of_nobody).append(volume)
+        if len(study_matches) == 1:
+            study_matches[0].append(volume)
+        else:
+            volumes_of_nobody.append(volume)
     index_by_series = {volume.series_id: index for index, volume in enumerate(volumes)}
     volumes_of_people.sort(
         key=lambda person_volumes: min(
@@ -162,9 +165,9 @@ def _note_on_patient_id(
         people_phrase = several(len(people), "person", "people")
         attributes = ", ".join(_find_contradictions(people))
         note = f"{which_patient_id} is that of {people_phrase}, by {attributes}: {len(people)} subjects"
-        return (
-            f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
-        )
+        if unclear:
+            note = f"{note}; {several(len(unclear), 'volume')} of none of them surely"
+        return note
     if len(people) > 1 and _find_contradictions(people) == ["PatientID"]:
         other_people = several(len(people) - 1, "other")
         note = f"{which_patient_id} is like that of {other_people}; they may be of one person"

@@ -39,7 +39,9 @@ def gather_totalsegmentator(tree: Path) -> Gathering:
         if not (case / MASK_FOLDER).is_dir():
             gathering.set_aside(case, f"no folder {MASK_FOLDER} in it")
         elif not (case / IMAGE_NAME).exists():
-            ct_phrase = ": a CT" if (case / "ct.nii.gz").exists() else ""
+            ct_phrase = ""
+            if (case / "ct.nii.gz").exists():
+                ct_phrase = ": a CT"
             gathering.set_aside(case, f"no {IMAGE_NAME} beside its masks{ct_phrase}")
         else:
             case_row = row_by_case.get(case.name, {})
@@ -65,7 +67,9 @@ def _read_rows(table: Path) -> dict[str, dict[str, str]]:
     if not table.is_file():
         return {}
     table_lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    delimiter = ";" if table_lines and ";" in table_lines[0] else ","
+    delimiter = ","
+    if ";" in "".join(table_lines[:1]):
+        delimiter = ";"
     return {
         (row.get("image_id") or "").strip(): row
         for row in csv.DictReader(table_lines, delimiter=delimiter)

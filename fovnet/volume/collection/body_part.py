@@ -64,15 +64,13 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReadi
         is_one_reading = is_one_reading and range_regions is not None
         meanings.append(range_regions or None)
     known_meanings = [meaning for meaning in meanings if meaning is not None]
-    region_names = frozenset().union(*known_meanings)
-    regions = (
-        tuple(region_name for region_name in vocabulary.classes if region_name in region_names)
-        if known_meanings
-        else None
-    )
-    return BodyPartReading(
-        regions, is_one_reading and all(phrase.meaning is not None for phrase in phrases)
-    )
+    if not known_meanings:
+        regions = None
+    else:
+        region_names = frozenset().union(*known_meanings)
+        regions = tuple(name for name in vocabulary.classes if name in region_names)
+    are_all_words_known = all(phrase.meaning is not None for phrase in phrases)
+    return BodyPartReading(regions, is_one_reading and are_all_words_known)
 
 
 def find_regions_of_text(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
@@ -132,7 +130,8 @@ class Phrase:
 
 
 def _split_into_phrases(header_text: str, vocabulary: Vocabulary) -> list[Phrase]:
-    """The phrases of a text, the longest first."""
+    """The phrases of a text in its order; at each word the longest phrase that has a meaning is
+    taken."""
     separated_words = re.findall(r"([\W\d_]*)([^\W\d_]+)", header_text.upper())
     words = [word for _, word in separated_words]
     range_end_by_term = _read_words(RANGE_END_TABLE, vocabulary)
@@ -196,11 +195,13 @@ def _find_range(phrases: list[Phrase], phrase_index: int, vocabulary: Vocabulary
     ]
     if not ends_before and not ends_after:
         return frozenset()
-    first_end = ends_before[-1] if ends_before else frozenset()
-    last_end = ends_after[0] if ends_after else frozenset()
+    first_end = frozenset[str]().union(*ends_before[-1:])
+    last_end = frozenset[str]().union(*ends_after[:1])
     chain = frozenset(vocabulary.chain)
     if not first_end or not last_end or bool(first_end & chain) != bool(last_end & chain):
-        return None if is_range_word else frozenset()
+        if is_range_word:
+            return None
+        return frozenset()
     end_regions = first_end | last_end
     rungs = [
         rung for rung, region_name in enumerate(vocabulary.chain) if region_name in end_regions
@@ -208,7 +209,9 @@ def _find_range(phrases: list[Phrase], phrase_index: int, vocabulary: Vocabulary
     range_regions = end_regions.union(*(vocabulary.chain[rung : rungs[-1] + 1] for rung in rungs))
     if is_range_word or (dash_match is not None and dash_match["spaced"]):
         return range_regions
-    return None if range_regions - end_regions else frozenset()
+    if range_regions - end_regions:
+        return None
+    return frozenset()
 
 
 def _meaning_of_term(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
@@ -250,7 +253,9 @@ def _meaning_of_beginning(beginning: str, vocabulary: Vocabulary) -> Meaning | N
         for word in meaning_of_word
         if word.startswith(beginning) and meaning_of_word[word] != NO_MEANING
     ]
-    return frozenset.intersection(*meanings) or None if meanings else None
+    if not meanings:
+        return None
+    return frozenset.intersection(*meanings) or None
 
 
 @cache

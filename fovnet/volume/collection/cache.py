@@ -54,21 +54,24 @@ def read(path: Path) -> dict[str, Array]:
         return {name: archive[name] for name in archive.files}
 
 
-def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
-    """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed
-    runs left over an hour ago.
+def prune(folder: Path, used_paths: Iterable[Path]) -> tuple[int, int]:
+    """Removes entries that are not in `used_paths`, and partial files that killed runs left over an
+    hour ago; returns (how many files, how many bytes).
 
     Files whose names do not match ENTRY_NAME or PARTIAL_ENTRY are kept.
     """
-    kept_names = {path.name for path in used}
+    kept_names = {path.name for path in used_paths}
     removed_count = 0
     freed_bytes = 0
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    if not folder.is_dir():
+        return 0, 0
+    for path in sorted(folder.iterdir()):
         is_abandoned = (
-            bool(PARTIAL_ENTRY.fullmatch(path.name))
+            PARTIAL_ENTRY.fullmatch(path.name) is not None
             and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
         )
-        if is_abandoned or (ENTRY_NAME.fullmatch(path.name) and path.name not in kept_names):
+        is_unused = ENTRY_NAME.fullmatch(path.name) is not None and path.name not in kept_names
+        if is_abandoned or is_unused:
             freed_bytes += path.stat().st_size
             path.unlink(missing_ok=True)
             removed_count += 1

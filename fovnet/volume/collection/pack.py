@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,18 +170,21 @@ class Pack:
         if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
             raise VolumeError(record.code, record.message)
         row_range = slice(record.first_row, record.first_row + record.slices)
+        label_slices = None
+        if record.label_slices is not None:
+            label_slices = np.asarray(record.label_slices)
         return SliceStack(
-            self.pixels[row_range],
-            self.z_mm[row_range],
-            self.covers[row_range],
-            record.side_mm,
-            np.asarray(record.vox_to_ras),
-            record.path,
-            record.checksum,
-            record.notes,
-            None if record.label_slices is None else np.asarray(record.label_slices),
-            record.label_slice_count,
-            record.images,
+            pixels=self.pixels[row_range],
+            z_mm=self.z_mm[row_range],
+            slice_ranges=self.covers[row_range],
+            side_mm=record.side_mm,
+            vox_to_ras=np.asarray(record.vox_to_ras),
+            source=record.path,
+            checksum=record.checksum,
+            notes=record.notes,
+            label_slices=label_slices,
+            label_slice_count=record.label_slice_count,
+            images=record.images,
         )
 
 
@@ -253,7 +256,9 @@ def slice_collections(
     results = _slice_all(jobs, workers, progress, log)
     _refuse_shared_scans(results)
     used_paths = {result.cache_path for result in results if result.cache_path}
-    pruned_files_and_bytes = cache.prune(cache_folder, used_paths) if prune_cache else None
+    pruned_files_and_bytes = None
+    if prune_cache:
+        pruned_files_and_bytes = cache.prune(cache_folder, used_paths)
     if log:
         log(_describe_cache_use(results, pruned_files_and_bytes))
     rows_by_collection = {name: table.volumes for name, table in tables.items()}
@@ -322,13 +327,13 @@ def _read_pack(folder: Path) -> Pack:
     """The pack in a folder, not checked.  Raises any exception for a missing or damaged file."""
     pack_json = read_json(folder / "volumes.json")
     arrays = read_npz(folder / "slices.npz")
-    has_slices = len(arrays["volume"]) > 0
+    mmap_mode: Literal["r"] | None = None  # an empty file cannot be mapped
+    if len(arrays["volume"]):
+        mmap_mode = "r"
     return Pack(
         folder=folder,
         classes=tuple(pack_json["classes"]),
-        pixels=np.load(
-            folder / "pixels.npy", mmap_mode="r" if has_slices else None, allow_pickle=False
-        ),
+        pixels=np.load(folder / "pixels.npy", mmap_mode=mmap_mode, allow_pickle=False),
         volume=arrays["volume"],
         z_mm=arrays["z_mm"],
         covers=arrays["covers"],
@@ -393,9 +398,9 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
     record = _begin_record(job)
     try:
         stack, cache_path, cache_use = _read_or_cut(job)
-        slice_truth = (
-            find_classes_of_cuts(stack, job.labels, job.vocabulary) if job.labels else None
-        )
+        slice_truth = None
+        if job.labels:
+            slice_truth = find_classes_of_cuts(stack, job.labels, job.vocabulary)
     except FovnetError as fault:
         return _refuse_volume(record, fault)
     except MemoryError:
@@ -404,6 +409,9 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
         if is_disk_full(fault):  # of the cache: no volume is to blame
             raise
         return _refuse_volume(record, internal(job.row.path, fault))
+    label_slices = None
+    if stack.label_slices is not None:
+        label_slices = tuple(stack.label_slices.tolist())
     finished_record = replace(
         record,
         slices=len(stack.pixels),
@@ -412,7 +420,7 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
         checksum=stack.checksum,
         notes=stack.notes,
         label_slice_count=stack.label_slice_count,
-        label_slices=None if stack.label_slices is None else tuple(stack.label_slices.tolist()),
+        label_slices=label_slices,
         images=stack.images,
     )
     pixel_digest = hashlib.sha256(stack.pixels.tobytes()).hexdigest()
@@ -420,12 +428,14 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
 
 
 def _refuse_volume(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
+    """The result of a volume that is refused for this fault."""
     return SlicedVolume(
         None, None, replace(record, status="refused", code=fault.code, message=fault.sentence)
     )
 
 
 def _refuse_after_crash(job: SlicingJob) -> SlicedVolume:
+    """The result of a volume whose worker process ended twice."""
     cause = "slicing it crashed its process twice (memory?)"
     remedy = "Use fewer workers, or resample it to larger voxels"
     fault = VolumeError("volume-crash", f"{job.row.path}: {cause}. {remedy}.")
@@ -450,20 +460,19 @@ def _begin_record(job: SlicingJob) -> VolumeRecord:
 
 
 def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
-    """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is
-    replaced."""
+    """(slices of a volume, their cache file, `SlicedVolume.cache_use`): cut now, or in an earlier
+    run; a damaged cache entry is replaced."""
     source = source_of(job.row.path)
     checksum = source.checksum
-    place_notes = (
-        source.neighbour_notes
-    )  # affects the notes, but not the checksum of the series' own files
+    # they are among the notes, but do not change the checksum of the series' own files
+    neighbour_notes = source.neighbour_notes
     cache_key_facts: dict[str, Any] = {
         "file": checksum,
         "slicing": asdict(job.slicing),
         "algorithm": ALGORITHM,
     }
-    if place_notes:
-        cache_key_facts["beside"] = place_notes
+    if neighbour_notes:
+        cache_key_facts["beside"] = neighbour_notes
     cache_path = cache.entry_path(job.cache_folder, cache_key_facts)
     try:
         return _read_cached_stack(cache_path, job.row.path, checksum), cache_path, "hit"
@@ -500,7 +509,9 @@ def _arrays_of_stack(stack: SliceStack) -> dict[str, Any]:
 def _read_cached_stack(cache_path: Path, path: Path, checksum: str) -> SliceStack:
     """The slices in a cache entry of the volume at `path`.  Raises as `cache.read`."""
     arrays = cache.read(cache_path)
-    counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
+    label_slice_count = None
+    if "counted" in arrays:
+        label_slice_count = int(arrays["counted_slices"])
     images = None
     if "images_axis" in arrays:
         images = Images(
@@ -518,7 +529,7 @@ def _read_cached_stack(cache_path: Path, path: Path, checksum: str) -> SliceStac
         checksum=checksum,
         notes=tuple(map(str, arrays["notes"])),
         label_slices=arrays.get("counted"),
-        label_slice_count=counted_slices,
+        label_slice_count=label_slice_count,
         images=images,
     )
 
@@ -588,12 +599,14 @@ def _place_results(
     first_row = 0
     for result in results:
         record = result.record
-        subject_key = record.collection, record.subject_id
+        split = ""
+        if record.labelled:
+            split = split_by_subject.get((record.collection, record.subject_id), "")
         record = replace(
             record,
             first_row=first_row,
             subject_id=identifiers.write_id(record.subject_id),
-            split=split_by_subject.get(subject_key, "") if record.labelled else "",
+            split=split,
             shown_id=identifiers.write_id(record.volume_id),
         )
         placed_results.append(replace(result, record=record))
@@ -633,7 +646,8 @@ def _write_pack(
 
 
 def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) -> None:
-    """Writes pixels.npy and slices.npz, volume by volume from the cache."""
+    """Writes pixels.npy and slices.npz, volume by volume from the cache; the rows of an unlabelled
+    volume are False in `truth`."""
     slice_counts = [result.record.slices for result in results]
     slice_count = sum(slice_counts)
     z_mm = np.empty(slice_count)
@@ -657,7 +671,8 @@ def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) 
             )
             z_mm[row_range] = cached_arrays["z_mm"]
             covers[row_range] = cached_arrays["covers"]
-            slice_truth[row_range] = False if result.slice_truth is None else result.slice_truth
+            if result.slice_truth is not None:
+                slice_truth[row_range] = result.slice_truth
             file.write(np.ascontiguousarray(cached_arrays["pixels"]).tobytes())
 
     replace_with(out / "pixels.npy", write_pixels)
@@ -670,7 +685,8 @@ def _write_manifest(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     attribute_columns = sorted(
         {name for row in rows for name in row["attributes"]} - set(MANIFEST_COLUMNS)
     )
+    yes_or_no = {True: "yes", False: "no"}
     table_rows = [
-        {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in rows
+        {**row["attributes"], **row, "labelled": yes_or_no[row["labelled"]]} for row in rows
     ]
     write_tsv(path, (*MANIFEST_COLUMNS, *attribute_columns), table_rows)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.split import SPLIT_FRACTIONS, SPLITS, split_subjects
-from fovnet.volume.collection.table_rows import VolumeRow
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
 from fovnet.volume.dicom.address import split_address
 from fovnet.words import near_spelling
@@ -143,30 +143,36 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
     there.  In slices, or in millimetres, then only gaps above THICKEST_MM."""
     gaps = []
     for table in collections.values():
-        for volume_id, label_rows in table.regions.items():
+        for label_rows in table.regions.values():
             sorted_rows = sorted(
                 (row for row in label_rows if row.region in (*vocabulary.chain, NONE)),
                 key=lambda row: row.first,
             )
             for lower_row, upper_row in pairwise(sorted_rows):
-                slice_step = 0 if upper_row.in_mm else 1
-                widest_allowed = MAX_UNNOTED_GAP_MM if upper_row.in_mm else 0
-                first_between = lower_row.last + slice_step
-                last_between = upper_row.first - slice_step
-                if (
-                    NONE not in (lower_row.region, upper_row.region)
-                    and last_between - first_between + slice_step > widest_allowed
-                ):
-                    gaps.append(
-                        LabelGap(
-                            volume_id,
-                            lower_row.region,
-                            upper_row.region,
-                            first_between,
-                            last_between,
-                        )
-                    )
+                if NONE in (lower_row.region, upper_row.region):
+                    continue
+                gap = _gap_between(lower_row, upper_row)
+                if gap is not None:
+                    gaps.append(gap)
     return gaps
+
+
+def _gap_between(lower_row: RegionRow, upper_row: RegionRow) -> LabelGap | None:
+    """The gap between two labels of a volume; None if there is none, or of millimetres one of up to
+    MAX_UNNOTED_GAP_MM."""
+    if upper_row.in_mm:
+        first_between = lower_row.last
+        last_between = upper_row.first
+        is_gap = last_between - first_between > MAX_UNNOTED_GAP_MM
+    else:
+        first_between = lower_row.last + 1
+        last_between = upper_row.first - 1
+        is_gap = last_between >= first_between
+    if not is_gap:
+        return None
+    return LabelGap(
+        lower_row.volume_id, lower_row.region, upper_row.region, first_between, last_between
+    )
 
 
 def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
@@ -176,7 +182,9 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     for collection, table in collections.items():
         missing_paths = [row.path for row in table.volumes if is_file_missing(row)]
         if missing_paths:
-            verb = "is" if len(missing_paths) == 1 else "are"
+            verb = "are"
+            if len(missing_paths) == 1:
+                verb = "is"
             sentences.append(
                 f"collection {collection}: {len(missing_paths):,} of its files {verb} missing, the first "
                 f"{missing_paths[0]}; add them, or remove their lines from {table.path}"
@@ -194,7 +202,9 @@ def suggest_nearest_name(path: Path, *, folder: bool = False) -> str:
     except OSError:
         return ""
     spelling = near_spelling(path.name, sibling_names)
-    return f"did you mean '{path.with_name(spelling)}'?" if spelling else ""
+    if not spelling:
+        return ""
+    return f"did you mean '{path.with_name(spelling)}'?"
 
 
 def is_file_missing(row: VolumeRow) -> bool:

@@ -129,9 +129,9 @@ def _find_overlaps_of_none(
 def _ends_above_start(lower_row: RegionRow, upper_row: RegionRow) -> bool:
     """Whether a row ends above the beginning of another in the same unit; rows in millimetres may
     touch."""
-    return (
-        upper_row.first < lower_row.last if upper_row.in_mm else upper_row.first <= lower_row.last
-    )
+    if upper_row.in_mm:
+        return upper_row.first < lower_row.last
+    return upper_row.first <= lower_row.last
 
 
 def _find_overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[TableFault]:

@@ -62,7 +62,7 @@ def read_lines(
         for number, line in enumerate(_read_text_lines(path), start=1)
         if line.strip()
     ]
-    heading_number, heading = numbered_lines[0] if numbered_lines else (1, "")
+    heading_number, heading = (numbered_lines or [(1, "")])[0]
     header = _split_cells(heading) or []
     header_faults = [*_find_missing_columns(header, columns), *_find_doubled_columns(header)]
     faults += [
@@ -105,9 +105,9 @@ def _find_missing_columns(header: Sequence[str], columns: Sequence[str]) -> list
 def _find_doubled_columns(header: Sequence[str]) -> list[str]:
     """What is wrong if columns appear twice."""
     doubled_names = sorted({column for column in header if column and header.count(column) > 1})
-    return (
-        [f"column {', '.join(doubled_names)} appears twice. Rename one."] if doubled_names else []
-    )
+    if not doubled_names:
+        return []
+    return [f"column {', '.join(doubled_names)} appears twice. Rename one."]
 
 
 def _fault_of_cells(cells: Sequence[str] | None, column_count: int) -> str:

@@ -128,10 +128,9 @@ def read_region_row(
         hint = _suggest_name(volume_id, possible_ids)
         row_faults.append(line.make_fault("volume_id", f"is not in volumes.tsv{hint}"))
     region = _region_of_line(line, vocabulary, row_faults)
-    # missing columns are reported once, with the header
-    range_and_unit = (
-        None if find_missing_range_columns([*line.cells]) else _range_of_line(line, row_faults)
-    )
+    range_and_unit = None
+    if not find_missing_range_columns([*line.cells]):  # else reported once, with the header
+        range_and_unit = _range_of_line(line, row_faults)
     faults += row_faults
     if row_faults or volume_id is None or region is None or range_and_unit is None:
         return None
@@ -201,13 +200,14 @@ def _number_of_cell(
     """The number in a cell: any finite one for millimetres, a whole one from 0 for slices; None
     after adding a fault."""
     cell = line.cells.get(column, "")
-    pattern = (
-        DECIMAL_NUMBER if in_mm else WHOLE_NUMBER
-    )  # float() and int() also read 1_000, ٣ and nan
-    number = float(cell) if pattern.fullmatch(cell) else float("nan")
-    if np.isfinite(number):
-        return number
-    quantity = "number of millimetres" if in_mm else "whole slice number from 0"
+    # float() and int() also read 1_000, ٣ and nan
+    pattern = WHOLE_NUMBER
+    quantity = "whole slice number from 0"
+    if in_mm:
+        pattern = DECIMAL_NUMBER
+        quantity = "number of millimetres"
+    if pattern.fullmatch(cell) and np.isfinite(float(cell)):
+        return float(cell)
     sentence = f"a {quantity} is wanted"
     if "," in cell and DECIMAL_NUMBER.fullmatch(cell.replace(",", ".")):
         sentence += "; write a point, not a comma"
@@ -216,5 +216,10 @@ def _number_of_cell(
 
 
 def _suggest_name(name: str, names: set[str]) -> str:
-    hint = did_you_mean(name, sorted(names)) if len(names) <= MAX_NAMES_COMPARED else ""
-    return f"; {hint}" if hint else ""
+    """ "; did you mean ...?" for a name that is similar to one of these; else empty."""
+    if len(names) > MAX_NAMES_COMPARED:
+        return ""
+    hint = did_you_mean(name, sorted(names))
+    if not hint:
+        return ""
+    return f"; {hint}"

@@ -60,7 +60,9 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     Raises CollectionError "collection-missing" if there is no volumes.tsv, "collection-invalid"
     with every fault found: file, line, column, value and what to write instead.
     """
-    volume_table = Path(path) / "volumes.tsv" if Path(path).is_dir() else Path(path)
+    volume_table = Path(path)
+    if volume_table.is_dir():
+        volume_table = volume_table / "volumes.tsv"
     faults: list[TableFault] = []
     lines, stray_words = read_lines(volume_table, VOLUME_COLUMNS, faults)
     volumes = [row for line in lines if (row := read_volume_row(line, faults))]
@@ -95,7 +97,9 @@ def _possible_ids(lines: list[TableLine], stray_words: set[str]) -> set[str] | N
     Words of an unreadable line may be volume_ids: that fault is reported, not one for every label.
     """
     volume_ids = {line.cells["volume_id"] for line in lines if line.cells.get("volume_id")}
-    return volume_ids | stray_words if volume_ids else None
+    if not volume_ids:
+        return None
+    return volume_ids | stray_words
 
 
 def _read_labels(

@@ -48,16 +48,16 @@ def find_classes_at_heights(
         if row.in_mm and (
             row.last < z_mm[0] - MAX_OUTSIDE_MM or row.first > z_mm[-1] + MAX_OUTSIDE_MM
         ):
-            label_range, volume_range = (
-                f"{row.first:g} to {row.last:g} mm",
-                f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm",
-            )
+            label_range = f"{row.first:g} to {row.last:g} mm"
+            volume_range = f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
             raise CollectionError(
                 "collection-extent",
                 f"{row.volume_id}: {row.region} is labelled from {label_range}, but the volume "
                 f"extends from {volume_range}. Give scanner millimetres (RAS), or slice numbers.",
             )
-        cut_positions = z_mm if row.in_mm else middle_slices
+        cut_positions: NDArray[np.float64] | NDArray[np.int64] = middle_slices
+        if row.in_mm:
+            cut_positions = z_mm
         if row.region != NONE:
             is_shown[:, classes.index(row.region)] |= (cut_positions >= row.first) & (
                 cut_positions <= row.last

@@ -1,4 +1,4 @@
-"""The address of one series in a place: `PLACE#0123456789ab`, the folder, file or archive that
+"""The address of one series in a container: `PLACE#0123456789ab`, the folder, file or archive that
 contains it and twelve hex digits.
 
 A folder, a zip archive or one multi-frame object may contain several volumes.  The digits are the
@@ -18,13 +18,13 @@ ADDRESS = re.compile(r"(.+)#([0-9a-f]{12})", re.DOTALL)
 
 
 def split_address(path: Path) -> tuple[Path, str]:
-    """(place, series id) of a path; the id is empty if the path means a whole place."""
+    """(container, series id) of a path; the id is empty if the path means a whole container."""
     match = ADDRESS.fullmatch(str(path))
     if match is None or "\0" in match[1] or os.path.lexists(path):
         return Path(path), ""
     return Path(match[1]), match[2]
 
 
-def address(place: Path, series_id: str) -> Path:
-    """The address of one series of a place, as a path."""
-    return Path(f"{place}#{series_id}")
+def address(container: Path, series_id: str) -> Path:
+    """The address of one series of a container, as a path."""
+    return Path(f"{container}#{series_id}")

@@ -56,7 +56,7 @@ class SeriesChoice:
 
     @property
     def neighbour_notes(self) -> tuple[str, ...]:
-        """Notes that depend on other objects of its place: that it is one of several, that some
+        """Notes that depend on other objects of its container: that it is one of several, that some
         could not be used."""
         return (*self.series.notes, *self.unread_object_notes)
 
@@ -70,26 +70,26 @@ class SeriesChoice:
 
 def choose_series(path: Path) -> SeriesChoice:
     """The series that a path means.  Raises VolumeError if it means none, or several."""
-    place, series_id = split_address(Path(path))
-    if series_id and not place.exists():
+    container, series_id = split_address(Path(path))
+    if series_id and not container.exists():
         raise VolumeError(
             "volume-missing",
-            f"{path}: {place} does not exist. If it was moved, give its new path, "
+            f"{path}: {container} does not exist. If it was moved, give its new path, "
             f"with the same #{series_id}.",
         )
     if series_id:
-        series = find_series(place, series_id)
+        series = find_series(container, series_id)
         if series is None:
-            series_listing = _list_series_in_words(place, survey(place))
+            series_listing = _list_series_in_words(container, survey(container))
             raise VolumeError(
-                "volume-series", f"{path}: no such series in {place}. {series_listing}"
+                "volume-series", f"{path}: no such series in {container}. {series_listing}"
             )
-        if series.aside_kind and series.aside_kind not in INCLUDABLE_KINDS:
+        if series.is_set_aside and series.aside_kind not in INCLUDABLE_KINDS:
             raise VolumeError(
                 _error_code(series), f"{path}: {series.aside_reason}. Give an MR series."
             )
         return SeriesChoice(str(path), series, 0)
-    dicom_survey = survey(place)
+    dicom_survey = survey(container)
     if len(dicom_survey.readable_series) == 1:
         return SeriesChoice(
             str(path), dicom_survey.readable_series[0], len(dicom_survey.unread_objects)
@@ -98,58 +98,62 @@ def choose_series(path: Path) -> SeriesChoice:
         raise VolumeError(
             "volume-several",
             f"{path}: {len(dicom_survey.readable_series)} volumes. Name one of them. "
-            f"{_list_series_in_words(place, dicom_survey)}",
+            f"{_list_series_in_words(container, dicom_survey)}",
         )
-    raise _refusal_of_container(place, dicom_survey)
+    raise _refusal_of_container(container, dicom_survey)
 
 
-def _refusal_of_container(place: Path, dicom_survey: DicomSurvey) -> VolumeError:
-    """The refusal of a place without a readable volume."""
+def _refusal_of_container(container: Path, dicom_survey: DicomSurvey) -> VolumeError:
+    """The refusal of a container without a readable volume."""
     if dicom_survey.series:
-        codes = {_error_code(series) for series in dicom_survey.series}
-        error_code = codes.pop() if len(codes) == 1 else "volume-set-aside"
-        remedy = _remedy_for_set_aside(place, dicom_survey.series)
-        listing = _list_series_in_words(place, dicom_survey)
-        return VolumeError(error_code, f"{place}: nothing to read by default. {remedy} {listing}")
+        error_codes = {_error_code(series) for series in dicom_survey.series}
+        error_code = "volume-set-aside"
+        if len(error_codes) == 1:
+            (error_code,) = error_codes
+        remedy = _remedy_for_set_aside(container, dicom_survey.series)
+        listing = _list_series_in_words(container, dicom_survey)
+        return VolumeError(
+            error_code, f"{container}: nothing to read by default. {remedy} {listing}"
+        )
     if dicom_survey.unread_objects:
-        return _refusal_of_objects(place, dicom_survey.unread_objects)
-    return _refusal_without_dicom(place)
+        return _refusal_of_objects(container, dicom_survey.unread_objects)
+    return _refusal_without_dicom(container)
 
 
-def _refusal_of_objects(place: Path, unread: Sequence[UnreadObject]) -> VolumeError:
-    """The refusal of a place all of whose objects cannot be used."""
-    first_entry, *other_entries = unread
-    if not other_entries:
-        return first_entry.fault
+def _refusal_of_objects(container: Path, unread_objects: Sequence[UnreadObject]) -> VolumeError:
+    """The refusal of a container all of whose objects cannot be used."""
+    first_object, *other_objects = unread_objects
+    if not other_objects:
+        return first_object.fault
     return VolumeError(
-        first_entry.fault.code,
-        f"{place}: none of {len(unread)} objects can be used; the first: "
-        f"{first_entry.fault.sentence} Nor: {_list_names(other_entries)}.",
+        first_object.fault.code,
+        f"{container}: none of {len(unread_objects)} objects can be used; the first: "
+        f"{first_object.fault.sentence} Nor: {_list_names(other_objects)}.",
     )
 
 
-def _refusal_without_dicom(place: Path) -> VolumeError:
-    """The refusal of a place in which nothing looks like DICOM."""
-    if place.is_dir():
-        for path in files_under(place):
+def _refusal_without_dicom(container: Path) -> VolumeError:
+    """The refusal of a container in which nothing looks like DICOM."""
+    if container.is_dir():
+        for path in files_under(container):
             if is_gzip_of_dicom(path):
                 sentence = f"{path}: a DICOM file packed with gzip. {GUNZIP_REMEDY}"
                 return VolumeError("volume-format", sentence)
         sentence_start = "no DICOM image in this folder"
-    elif document_kind := find_document_kind(place):
+    elif document_kind := find_document_kind(container):
         sentence_start = f"this is {document_kind}, not an archive of images"
     else:
         sentence_start = "no DICOM image in this archive"
     return VolumeError(
         "volume-no-dicom",
-        f"{place}: {sentence_start}. Name a volume, or the folder that holds the series.",
+        f"{container}: {sentence_start}. Name a volume, or the folder that holds the series.",
     )
 
 
-def _remedy_for_set_aside(place: Path, series_list: Sequence[Series]) -> str:
-    """What to do where every group of images is set aside."""
-    codes = {_error_code(series) for series in series_list}
-    if codes == {"volume-single"}:
+def _remedy_for_set_aside(container: Path, series_list: Sequence[Series]) -> str:
+    """What to do where every series is set aside, in a sentence."""
+    error_codes = {_error_code(series) for series in series_list}
+    if error_codes == {"volume-single"}:
         first_frames = [series.frames[0] for series in series_list]
         uid_level = _level_of_own_uids(first_frames)
         if uid_level:
@@ -158,9 +162,9 @@ def _remedy_for_set_aside(place: Path, series_list: Sequence[Series]) -> str:
                 "one stack, give them one StudyInstanceUID and SeriesInstanceUID, and one value "
                 "of what differs."
             )
-        if not place.is_dir():
+        if not container.is_dir():
             return _remedy_of_single_file(series_list)
-    if codes <= {CODE_BY_ASIDE_KIND[kind] for kind in INCLUDABLE_KINDS}:
+    if error_codes <= {CODE_BY_ASIDE_KIND[kind] for kind in INCLUDABLE_KINDS}:
         return (
             "Name a series after # to read it anyway (with predict also --include "
             f"{series_list[0].aside_kind})."
@@ -190,25 +194,29 @@ def _remedy_of_single_file(series_list: Sequence[Series]) -> str:
     return "None of its frames is a volume by itself; give a stack of slices."
 
 
-def _list_names(unread: Sequence[UnreadObject]) -> str:
-    """The names of the members or files, at most MAX_LISTED."""
-    items = [entry.item for entry in unread]
+def _list_names(unread_objects: Sequence[UnreadObject]) -> str:
+    """The names of the members or files, at most MAX_LISTED, and how many more there are."""
+    items = [unread_object.item for unread_object in unread_objects]
     names = ", ".join(item.member_name or item.path.name for item in items[:MAX_LISTED])
     return names + _and_more(len(items))
 
 
 def _and_more(count: int) -> str:
-    return f" and {count - MAX_LISTED} more" if count > MAX_LISTED else ""
+    """ "and 3 more", if more than MAX_LISTED are to be listed; else empty."""
+    if count <= MAX_LISTED:
+        return ""
+    return f" and {count - MAX_LISTED} more"
 
 
 def _error_code(series: Series) -> str:
+    """The error code for reading a series that is set aside."""
     if series.aside_kind == "modality" and series.frames[0].facts.modality == "CT":
         return "volume-ct"
     return CODE_BY_ASIDE_KIND[series.aside_kind]
 
 
-def _list_series_in_words(place: Path, dicom_survey: DicomSurvey) -> str:
-    """The series of a place, listed for a message, and the number of objects that could not be
+def _list_series_in_words(container: Path, dicom_survey: DicomSurvey) -> str:
+    """The series of a container, listed for a message, and the number of objects that could not be
     used."""
     series_phrases = []
     for series in dicom_survey.series[:MAX_LISTED]:
@@ -216,8 +224,10 @@ def _list_series_in_words(place: Path, dicom_survey: DicomSurvey) -> str:
         size_phrase = (
             f"{several(len(series.frames), 'image')} of {first_frame.columns} × {first_frame.rows}"
         )
-        reason_phrase = f": {series.aside_reason}" if series.aside_kind else ""
-        series_phrases.append(f"{address(place, series.id)} ({size_phrase}{reason_phrase})")
+        reason_phrase = ""
+        if series.is_set_aside:
+            reason_phrase = f": {series.aside_reason}"
+        series_phrases.append(f"{address(container, series.id)} ({size_phrase}{reason_phrase})")
     listing = "There is none."
     if series_phrases:
         listing = f"There are: {', '.join(series_phrases)}{_and_more(len(dicom_survey.series))}."

@@ -170,7 +170,9 @@ def _decode_request(request: dict[str, Any], responses: IO[bytes]) -> None:
                     pixel_array(dataset, index=frame_index, raw=True)
                 )
         except Exception as fault:  # decoders raise any exception for data they cannot decode
-            reason = UNSUPPORTED_REASON if _is_unsupported(fault) else type(fault).__name__
+            reason = type(fault).__name__
+            if _is_unsupported(fault):
+                reason = UNSUPPORTED_REASON
             responses.write(_json_line({"why": reason}))
             return
         if DAMAGE_WORDS.search(os.pread(2, 1 << 16, stderr_start)):

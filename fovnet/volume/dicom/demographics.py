@@ -16,7 +16,7 @@ from fovnet.volume.dicom.header import ObjectFacts
 from fovnet.volume.dicom.people import REMOVED_ID_PATTERN, normalise_patient_id
 
 DAYS_A_YEAR = 365.25
-AGE_UNITS = {"Y": 1.0, "M": 1 / 12, "W": 7 / DAYS_A_YEAR, "D": 1 / DAYS_A_YEAR}
+YEARS_BY_AGE_UNIT = {"Y": 1.0, "M": 1 / 12, "W": 7 / DAYS_A_YEAR, "D": 1 / DAYS_A_YEAR}
 # an age in whole years leaves a year open, and some are rounded up
 MAX_BIRTH_YEARS_APART = 2.0
 MAX_UNDATED_AGES_APART = 15.0  # between two ages of one person whose studies have no dates
@@ -47,7 +47,9 @@ class Demographics:
         birth_year = None
         if age is not None and study_year is not None:
             birth_year = study_year - age
-        sex = facts.sex if facts.sex in ("M", "F") else ""
+        sex = ""
+        if facts.sex in ("M", "F"):
+            sex = facts.sex
         return cls(
             facts.patient_id,
             facts.name_digests,
@@ -77,7 +79,7 @@ class Demographics:
     def find_contradictions(self, other: Demographics) -> list[str]:
         """The attributes, in words, by which both cannot be one person."""
         differing_attributes = []
-        same_birthday = bool(self.birthday_digest) and self.birthday_digest == other.birthday_digest
+        same_birthday = self._has_birthday_of(other)
         is_other_name = not (
             self.name_digests <= other.name_digests or other.name_digests <= self.name_digests
         )
@@ -106,19 +108,25 @@ class Demographics:
             differing_attributes.append("PatientID")
         return differing_attributes
 
+    def _has_birthday_of(self, other: Demographics) -> bool:
+        """Whether both have a birth date, and it is the same."""
+        return bool(self.birthday_digest) and self.birthday_digest == other.birthday_digest
+
     def _ages_differ(self, other: Demographics) -> bool:
         """Whether both years of birth, else both ages, are farther apart than one person's."""
         if self.birth_year is not None and other.birth_year is not None:
             return abs(self.birth_year - other.birth_year) > MAX_BIRTH_YEARS_APART
         if self.age_years is None or other.age_years is None:
             return False
-        limit_years = MAX_BIRTH_YEARS_APART if self.is_placeholder else MAX_UNDATED_AGES_APART
+        limit_years = MAX_UNDATED_AGES_APART
+        if self.is_placeholder:
+            limit_years = MAX_BIRTH_YEARS_APART
         return abs(self.age_years - other.age_years) > limit_years
 
     def _is_same_person_by_name_or_birthday(self, other: Demographics) -> bool:
         """Whether two spellings of one PatientID are of one person by birth date, or two words of
         the name; by both, where punctuation or an issuer differs too."""
-        same_birthday = bool(self.birthday_digest) and self.birthday_digest == other.birthday_digest
+        same_birthday = self._has_birthday_of(other)
         if normalise_patient_id(self.patient_id) != normalise_patient_id(other.patient_id):
             return same_birthday and bool(self.name_digests & other.name_digests)
         return same_birthday or len(self.name_digests & other.name_digests) > 1
@@ -127,7 +135,9 @@ class Demographics:
 def parse_age_years(written: str) -> float | None:
     """An age string (045Y, 018M, 003W, 002D) in years; None for anything else."""
     match = re.fullmatch(r"(\d{1,3})([DWMY])", written.strip().upper())
-    return int(match[1]) * AGE_UNITS[match[2]] if match else None
+    if match is None:
+        return None
+    return int(match[1]) * YEARS_BY_AGE_UNIT[match[2]]
 
 
 def _parse_decimal_year(date_text: str) -> float | None:

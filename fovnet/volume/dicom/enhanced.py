@@ -75,7 +75,9 @@ def make_enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) ->
             "it again.",
         )
     shared_groups = as_values(dataset.get("SharedFunctionalGroupsSequence"))
-    shared_values = _flatten_groups(shared_groups[0]) if shared_groups else {}
+    shared_values: dict[str, Any] = {}
+    if shared_groups:
+        shared_values = _flatten_groups(shared_groups[0])
     get = make_lookup(dataset)
     object_values = {
         keyword: value for keyword in OBJECT_KEYWORDS if (value := get(keyword)) is not None

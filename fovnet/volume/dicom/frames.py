@@ -36,6 +36,7 @@ MR_IMAGE_CLASSES = (
     "1.2.840.10008.5.1.4.1.1.4.1",
     "1.2.840.10008.5.1.4.1.1.4.4",
 )
+MAX_FRAMES = 1_000_000  # more than any object has; a larger number is damage
 MANUFACTURER_BY_WORD = {
     "SIEMENS": "Siemens",
     "PHILIPS": "Philips",
@@ -71,13 +72,16 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
                 "again.",
             )
         frame_count = as_whole_number(get("NumberOfFrames"))
-        if as_text(get("NumberOfFrames")) and not 1 <= frame_count <= 1_000_000:
+        if as_text(get("NumberOfFrames")) and not 1 <= frame_count <= MAX_FRAMES:
             raise VolumeError(
                 "volume-corrupt", f"{item}: {frame_count} frames are impossible. Export it again."
             )
         if dataset.get("PerFrameFunctionalGroupsSequence") and object_facts.has_pixels:
             return make_enhanced_frames(item, dataset, object_facts)
-        frame = make_frame(item, object_facts, get, 1 if frame_count > 1 else 0)
+        frame_number = 0  # the object is one image
+        if frame_count > 1:
+            frame_number = 1
+        frame = make_frame(item, object_facts, get, frame_number)
         if is_mosaic(frame):
             return make_mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
@@ -96,6 +100,9 @@ def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
     samples_per_pixel = as_whole_number(get("SamplesPerPixel"))
     photometric = as_text(get("PhotometricInterpretation")).upper()
     is_grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and samples_per_pixel in (0, 1)
+    colour_interpretation = ""
+    if not is_grey:
+        colour_interpretation = photometric or "several samples"
     description = " ".join(
         as_text(get(keyword)) for keyword in ("SeriesDescription", "ProtocolName", "SequenceName")
     )
@@ -112,7 +119,7 @@ def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
         modality=as_text(get("Modality")).upper(),
         sop_class=as_text(get("SOPClassUID")),
         has_pixels=get("Rows") is not None or get("Columns") is not None,
-        colour_interpretation="" if is_grey else photometric or "several samples",
+        colour_interpretation=colour_interpretation,
         has_burned_in_text=as_text(get("BurnedInAnnotation")).upper() == "YES",
         is_captured=_is_captured(get),
         description=description.upper(),

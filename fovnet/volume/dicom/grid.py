@@ -35,6 +35,8 @@ MAX_GANTRY_TILT_DEG = (
 )
 # largest field of view that shifted images may cover together, in fields of view of one
 MAX_SPREAD_RATIO = 2.0
+NOTED_DEVIATION_SHARE = 0.01  # of the slice distance: positions less off a grid are as written
+LEAST_INTERPOLATED_IMAGES = 4  # of fewer, the usual distance is not known
 DIRECTION_TOLERANCE = 0.02  # tolerance of a direction's length, and of the cosine between the two
 
 
@@ -234,13 +236,14 @@ def _space_evenly(
         np.abs(depths_mm - depths_mm[0] - mean_mm * np.arange(image_count)).max()
     )
     if largest_deviation_mm <= EVEN_SPACING_TOLERANCE * mean_mm:
-        note = f"positions off a regular grid by up to {largest_deviation_mm:.2f} mm"
-        notes = (note,) if largest_deviation_mm > 0.01 * mean_mm else ()
+        notes: tuple[str, ...] = ()
+        if largest_deviation_mm > NOTED_DEVIATION_SHARE * mean_mm:
+            notes = (f"positions off a regular grid by up to {largest_deviation_mm:.2f} mm",)
         return planes, mean_mm, np.arange(image_count), notes
     gaps_mm = np.diff(depths_mm)
     usual_mm = float(np.median(gaps_mm))
     widest_gap = int(gaps_mm.argmax())
-    if gaps_mm[widest_gap] > MAX_GAP_RATIO * usual_mm or image_count < 4:
+    if gaps_mm[widest_gap] > MAX_GAP_RATIO * usual_mm or image_count < LEAST_INTERPOLATED_IMAGES:
         neighbours = f"images {widest_gap + 1} and {widest_gap + 2}"
         fault = f"{neighbours} along the normal lie {gaps_mm[widest_gap]:.2f} mm apart"
         raise VolumeError(

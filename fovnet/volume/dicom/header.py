@@ -244,7 +244,9 @@ def read_dataset(item: DicomObject, *, with_pixels: bool, whole_header: bool = F
         force = not has_preamble(file.read(132))
         file.seek(0)
         try:
-            tags = None if with_pixels or whole_header else _list_tags_to_read()
+            tags = None  # all of them
+            if not with_pixels and not whole_header:
+                tags = _list_tags_to_read()
             dataset = pydicom.dcmread(
                 file, stop_before_pixels=not with_pixels, specific_tags=tags, force=force
             )
@@ -353,17 +355,22 @@ def make_lookup(*layers: Any) -> Callable[[str], Any]:
         """The first value found; None if there is none."""
         for layer in layers:
             try:
-                is_private = keyword in PRIVATE_ELEMENTS
-                found_value = (
-                    _get_private_value(layer, keyword) if is_private else layer.get(keyword)
-                )
+                value = _get_value(layer, keyword)
             except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
-            if found_value is not None and found_value != "":
-                return found_value
+            if value is not None and value != "":
+                return value
         return None
 
     return get
+
+
+def _get_value(layer: Any, keyword: str) -> Any:
+    """The value of an element, or of one of PRIVATE_ELEMENTS, in a dataset or mapping; None if
+    missing."""
+    if keyword in PRIVATE_ELEMENTS:
+        return _get_private_value(layer, keyword)
+    return layer.get(keyword)
 
 
 def _get_private_value(layer: Any, keyword: str) -> Any:
@@ -391,9 +398,10 @@ def _get_private_value(layer: Any, keyword: str) -> Any:
         # an element that lost its VR is in implicit little endian: PS3.5, 6.2.2
         return convert_SQ(value, True, True)
     if keyword in STRUCT_FORMATS:
-        byte_order = (
-            "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
-        )
+        _, is_little_endian = getattr(layer, "original_encoding", (None, True))
+        byte_order = "<"
+        if is_little_endian not in (True, None):
+            byte_order = ">"
         return struct.unpack_from(byte_order + STRUCT_FORMATS[keyword], value)[0]
     return value.decode("ascii", "replace").split("\\")
 
@@ -404,6 +412,7 @@ def _get_private_creator(layer: Any, group: int, block: int) -> str:
 
 
 def _value_of_element(element: Any) -> Any:
+    """The value of a pydicom element; a plain value as it is."""
     return getattr(element, "value", element)
 
 
@@ -411,7 +420,9 @@ def as_text(value: object) -> str:
     """A value as stripped text, empty for None."""
     if isinstance(value, bytes):
         value = value.decode("ascii", "replace")
-    return "" if value is None else str(value).strip("\0 ")
+    if value is None:
+        return ""
+    return str(value).strip("\0 ")
 
 
 def as_values(value: Any) -> tuple[Any, ...]:
@@ -432,7 +443,9 @@ def as_real_number(value: Any) -> float | None:
         number = float(as_text(next(iter(as_values(value)), None)))
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    if not math.isfinite(number):
+        return None
+    return number
 
 
 def _as_scale_number(element_value: Any, default: float) -> float:
@@ -440,7 +453,7 @@ def _as_scale_number(element_value: Any, default: float) -> float:
     the intensities are not known."""
     value_text = as_text(next(iter(as_values(element_value)), None))
     try:
-        return float(value_text) if value_text else default
+        return float(value_text or default)
     except ValueError:
         return math.nan
 
@@ -454,17 +467,23 @@ def as_vector(value: Any, length: int) -> Vector | None:
     """Exactly `length` finite numbers, or None."""
     parts = as_values(value)
     numbers = tuple(number for part in parts if (number := as_real_number(part)) is not None)
-    return numbers if len(numbers) == len(parts) == length else None
+    if not len(numbers) == len(parts) == length:
+        return None
+    return numbers
 
 
 def _comparable_value(element_value: Any) -> str:
     """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one
     series."""
     element_values = as_values(element_value)
-    number = as_real_number(element_value) if len(element_values) == 1 else None
+    number = None
+    if len(element_values) == 1:
+        number = as_real_number(element_value)
     if number is None:
         return "\\".join(map(as_text, element_values))
-    return f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
+    if abs(number) < 1e4:
+        return f"{number:.4g}"
+    return f"{number:.10g}"
 
 
 def _find_b_value(get: Callable[[str], Any]) -> str:

@@ -71,7 +71,9 @@ def have_same_direction(frame: Frame, other_frame: Frame) -> bool:
 def clean_series_number(frame: Frame) -> str:
     """The number of its series, without leading zeros; NO_NUMBER if there is none."""
     number = frame.facts.series_number
-    return (number.lstrip("0") or "0") if number.isdigit() else number
+    if number.isdigit():
+        return number.lstrip("0") or "0"
+    return number
 
 
 def _key_of_image(frame: Frame, distinct_directions: list[Frame]) -> VolumeKey:
@@ -204,6 +206,8 @@ def _group_alike(
 
 
 def _blank_columns(image_key: VolumeKey, columns_to_blank: Collection[int]) -> VolumeKey:
-    return tuple(
-        "" if column in columns_to_blank else value for column, value in enumerate(image_key)
-    )
+    """A key with "" in place of the values in these columns."""
+    key_values = list(image_key)
+    for column in columns_to_blank:
+        key_values[column] = ""
+    return tuple(key_values)

@@ -81,7 +81,10 @@ def separate_mixture(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
             SAME_GRID_TOLERANCE,
             LEAST_IMAGES_BY_PLACE,
         )
-        stacks = search.find_stacks(range(len(frames)), 2 if holds_two_at_most else MAX_STACKS)
+        max_stacks = MAX_STACKS
+        if holds_two_at_most:
+            max_stacks = 2
+        stacks = search.find_stacks(range(len(frames)), max_stacks)
         if stacks and not are_interleaved([positions[index_order[stack], 2] for stack in stacks]):
             return unparted
     if not stacks or _repeats_positions(label_positions(positions[index_order, 2]), stacks):
@@ -201,19 +204,19 @@ class _StackSearch:
     tolerance: float
     least_images: int
 
-    def find_stacks(self, indices: Sequence[int], most_stacks: int) -> list[list[int]]:
+    def find_stacks(self, indices: Sequence[int], max_stacks: int) -> list[list[int]]:
         """The indices of each of at most so many stacks; empty if the images do not make them."""
         if len(indices) < self.least_images:
             return []
         if self._is_stack(indices):
             return [list(indices)]
-        if most_stacks == 1:
+        if max_stacks == 1:
             return []
         longest_first = sorted(self._try_progressions(indices), key=len, reverse=True)
         for stack in longest_first[:MAX_PROGRESSIONS_TRIED]:
             stack_indices = set(stack)
             further_stacks = self.find_stacks(
-                [index for index in indices if index not in stack_indices], most_stacks - 1
+                [index for index in indices if index not in stack_indices], max_stacks - 1
             )
             if further_stacks:
                 return [stack, *further_stacks]
@@ -268,12 +271,12 @@ class _StackSearch:
         indices: Sequence[int],
         depths_mm: NDArray[np.float64],
         expected_place: NDArray[np.float64],
-        within_mm: float,
+        tolerance_mm: float,
         numbers_taken: set[int],
     ) -> int | None:
         """The image nearest to a place, of another number than these; None if none is so near."""
         start, stop = np.searchsorted(
-            depths_mm, [expected_place[2] - within_mm, expected_place[2] + within_mm]
+            depths_mm, [expected_place[2] - tolerance_mm, expected_place[2] + tolerance_mm]
         )
         candidates = [
             index for index in indices[start:stop] if self.numbers[index] not in numbers_taken
@@ -283,6 +286,6 @@ class _StackSearch:
             for index in candidates
         }
         nearest = min(candidates, key=lambda index: distance_mm_by_index[index], default=None)
-        return (
-            nearest if nearest is not None and distance_mm_by_index[nearest] <= within_mm else None
-        )
+        if nearest is None or distance_mm_by_index[nearest] > tolerance_mm:
+            return None
+        return nearest

@@ -151,8 +151,7 @@ def _cut_tiles(
     """A Frame for each tile, row by row."""
     # every mosaic is a volume of its own: a series of them is a time series
     attributes = tuple(
-        (attribute, frame.sop_uid if attribute == "temporal position" else value)
-        for attribute, value in frame.volume_attributes
+        {**dict(frame.volume_attributes), "temporal position": frame.sop_uid}.items()
     )
     tiles_across = frame.columns // tile_columns
     return [

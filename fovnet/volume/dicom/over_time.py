@@ -32,39 +32,41 @@ REPEAT_REASON = "the same slices once more, of another time point under a series
 def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
     """The series; of time points with a series UID each, all but the first get the kind "repeat",
     and count as of its family."""
-    distinct_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
-    whole_by_id: dict[str, Series] = {}  # by the id of a later time point
-    for series in sorted(
-        (readable_series for readable_series in all_series if not readable_series.aside_kind),
-        key=_moment_of_series,
-    ):
-        distinct_series = distinct_by_acquisition.setdefault(_acquisition_key(series.frames[0]), [])
-        earlier_repeats = [
-            distinct_one
-            for distinct_one in distinct_series
-            if _is_repeat(series, distinct_one, show_same_slices)
+    first_points_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
+    repeated_by_id: dict[str, Series] = {}  # by the id of a series, the one that it repeats
+    readable_series = [series for series in all_series if not series.is_set_aside]
+    for series in sorted(readable_series, key=_moment_of_series):
+        first_points = first_points_by_acquisition.setdefault(
+            _acquisition_key(series.frames[0]), []
+        )
+        repeated_points = [
+            first_point
+            for first_point in first_points
+            if _is_repeat(series, first_point, show_same_slices)
         ]
-        if earlier_repeats:
-            whole_by_id[series.id] = earlier_repeats[0]
+        if repeated_points:
+            repeated_by_id[series.id] = repeated_points[0]
         else:
-            distinct_series.append(series)
+            first_points.append(series)
     # a time point that was broken off may be the first
-    for distinct_series in distinct_by_acquisition.values():
-        for series in distinct_series:
-            longer_series = [
-                distinct_one
-                for distinct_one in distinct_series
-                if _is_repeat(series, distinct_one, shows_some_slices_of)
+    for first_points in first_points_by_acquisition.values():
+        for series in first_points:
+            longer_points = [
+                first_point
+                for first_point in first_points
+                if _is_repeat(series, first_point, shows_some_slices_of)
             ]
-            if longer_series:
-                whole_by_id[series.id] = max(
-                    longer_series, key=lambda distinct_one: len(distinct_one.frames)
-                )
-    repeat_counts = Counter(whole.id for whole in whole_by_id.values())
+            if longer_points:
+                repeated_by_id[series.id] = max(longer_points, key=_count_images)
+    repeat_counts = Counter(repeated_series.id for repeated_series in repeated_by_id.values())
     return [
-        _describe_series(series, whole_by_id.get(series.id), repeat_counts[series.id])
+        _set_repeat_aside(series, repeated_by_id.get(series.id), repeat_counts[series.id])
         for series in all_series
     ]
+
+
+def _count_images(series: Series) -> int:
+    return len(series.frames)
 
 
 def _is_repeat(
@@ -72,23 +74,28 @@ def _is_repeat(
     other_series: Series,
     shows_slices: Callable[[Sequence[Frame], Sequence[Frame]], bool],
 ) -> bool:
+    """Whether a series shows slices of another one, by this test of their images, at another
+    moment."""
     return _is_another_moment(series, other_series) and shows_slices(
         series.frames, other_series.frames
     )
 
 
-def _describe_series(series: Series, earlier: Series | None, repeat_count: int) -> Series:
-    """The series, as a repeat of the `earlier` one if there is one; else with a note if others repeat it."""
-    if earlier is not None:
+def _set_repeat_aside(series: Series, repeated_series: Series | None, repeat_count: int) -> Series:
+    """The series, set aside as a repeat of `repeated_series` if there is one; else with a note if
+    others repeat it."""
+    if repeated_series is not None:
         return replace(
             series,
             aside_kind="repeat",
             aside_reason=REPEAT_REASON,
-            family_key=earlier.family_key,
-            person_digest=earlier.person_digest,
+            family_key=repeated_series.family_key,
+            person_digest=repeated_series.person_digest,
         )
     note = f"the first of {repeat_count + 1} time points, each with a series UID of its own"
-    return replace(series, notes=(*series.notes, note)) if repeat_count else series
+    if not repeat_count:
+        return series
+    return replace(series, notes=(*series.notes, note))
 
 
 def _acquisition_key(frame: Frame) -> tuple[Hashable, ...]:

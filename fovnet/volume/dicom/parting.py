@@ -321,7 +321,9 @@ def _split_into_turns(frames: list[Frame], images_per_place: int) -> list[list[F
 
 def _with_turn_note(turn: list[Frame], turn_number: int, images_per_place: int) -> list[Frame]:
     """The images of one turn, with a note on the first that no attribute tells the turns apart."""
-    ordinal = "the first" if turn_number == 1 else f"number {turn_number}"
+    ordinal = f"number {turn_number}"
+    if turn_number == 1:
+        ordinal = "the first"
     note = (
         f"{ordinal} of {images_per_place} images at each position, by image number or time: no known "
         "attribute tells them apart"

@@ -55,7 +55,9 @@ PersonImages = tuple[Person, list[Frame]]
 def digest_birthday(written: str) -> str:
     """A digest of the digits of a complete date; empty for anything else."""
     digits = re.sub(r"\D", "", written)
-    return _short_digest(digits) if len(digits) == 8 and digits.strip("0") else ""
+    if len(digits) != 8 or not digits.strip("0"):
+        return ""
+    return _short_digest(digits)
 
 
 @functools.lru_cache(maxsize=256)
@@ -116,11 +118,15 @@ def split_by_patient(frames: Sequence[Frame]) -> list[PersonImages]:
     is given, folders in which image numbers recur are taken for different people (in one series
     split over several discs, the numbers continue).
     """
-    frames_by_folder = [list(frames)] if frames[0].facts.series_uid else _group_by_folder(frames)
+    frames_by_folder = [list(frames)]
+    if not frames[0].facts.series_uid:
+        frames_by_folder = _group_by_folder(frames)
     shares: list[PersonImages] = []
     for frames_of_folder in frames_by_folder:
         for person, images in group_by_person(frames_of_folder):
-            image_groups = [images] if is_identified(person) else _join_folders(images)
+            image_groups = [images]
+            if not is_identified(person):
+                image_groups = _join_folders(images)
             shares += [(person, image_group) for image_group in image_groups]
     return shares
 

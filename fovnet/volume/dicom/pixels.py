@@ -134,13 +134,17 @@ def _read_stored_planes(
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
-    frame_indices = [frame.frame_number - 1 if frame.frame_number else None for frame in frames]
     is_mosaic = frames[0].tile_origin is not None
+    frame_indices: Sequence[int | None] = [None] * len(frames)
     if is_mosaic:  # all tiles are cut from one large image
         frame_indices = [None]
+    elif frames[0].frame_number:
+        frame_indices = [frame.frame_number - 1 for frame in frames]
     if "PixelData" in dataset:
-        refuse_size = _refuse_unbelievable if syntax.is_compressed else _refuse_length
-        refuse_size(item, dataset)
+        if syntax.is_compressed:
+            _refuse_unbelievable(item, dataset)
+        else:
+            _refuse_length(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
         planes = decoder.decode_planes(item, frame_indices)
     else:
@@ -236,10 +240,14 @@ def set_transfer_syntax(dataset: Any) -> None:
 
     if as_text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
         return
-    is_implicit, is_little = dataset.original_encoding
-    explicit_syntax = ExplicitVRLittleEndian if is_little else ExplicitVRBigEndian
+    is_implicit, is_little_endian = dataset.original_encoding
+    syntax = ExplicitVRBigEndian
+    if is_implicit:
+        syntax = ImplicitVRLittleEndian
+    elif is_little_endian:
+        syntax = ExplicitVRLittleEndian
     dataset.file_meta = FileMetaDataset()
-    dataset.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian if is_implicit else explicit_syntax
+    dataset.file_meta.TransferSyntaxUID = syntax
 
 
 def _refuse_length(item: DicomObject, dataset: Any) -> None:
@@ -261,5 +269,7 @@ def _read_padding_limits(dataset: Any) -> tuple[float, float] | None:
     if padding_value is None:
         return None
     range_limit = as_real_number(get("PixelPaddingRangeLimit"))
-    range_end = padding_value if range_limit is None else range_limit
+    range_end = range_limit
+    if range_end is None:
+        range_end = padding_value
     return min(padding_value, range_end), max(padding_value, range_end)

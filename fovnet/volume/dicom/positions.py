@@ -30,7 +30,9 @@ def depths_along_normal(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
     """(n,) position of each image along the normal of the first, in mm; None if any has no
     position."""
     positions = positions_in_image_axes(frames)
-    return None if positions is None else positions[:, 2]
+    if positions is None:
+        return None
+    return positions[:, 2]
 
 
 def positions_in_image_axes(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
@@ -96,8 +98,10 @@ def is_evenly_spaced(
     usual_step = np.median(steps, axis=0)
     if usual_step[2] <= SAME_PLACE_MM:
         return False
-    most_steps = int(MAX_GAP_RATIO) if allows_missing else 1
-    step_counts = np.clip(np.rint(steps[:, 2:] / usual_step[2]), 1, most_steps)
+    max_steps = 1
+    if allows_missing:
+        max_steps = int(MAX_GAP_RATIO)
+    step_counts = np.clip(np.rint(steps[:, 2:] / usual_step[2]), 1, max_steps)
     if np.count_nonzero(step_counts > 1) > max(1, MAX_MISSING_SHARE * len(step_counts)):
         return False
     return bool(np.abs(steps - step_counts * usual_step).max() <= tolerance * usual_step[2])
@@ -140,7 +144,9 @@ def field_of_view_mm(frame: Frame) -> tuple[float, float] | None:
 def most_images_at_one_position(frames: Sequence[Frame]) -> int:
     """The most images at one position along the normal; 1 without positions."""
     depths_mm = depths_along_normal(frames)
-    return 1 if depths_mm is None else int(np.bincount(label_positions(depths_mm)).max())
+    if depths_mm is None:
+        return 1
+    return int(np.bincount(label_positions(depths_mm)).max())
 
 
 def label_clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:

@@ -62,6 +62,11 @@ class Series:
     person_digest: str = ""
     family_key: str = ""
 
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether it is not read by default."""
+        return bool(self.aside_kind)
+
     def has_id(self, digits: str) -> bool:
         """Whether these are the digits of an address of this series."""
         return digits in (self.id, *self.other_ids)
@@ -197,7 +202,9 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
 def _species_note(frame: Frame) -> str:
     if frame.facts.is_animal:
         return ANIMAL
-    return UNCLEAR_NOTE if frame.facts.has_unclear_species else ""
+    if frame.facts.has_unclear_species:
+        return UNCLEAR_NOTE
+    return ""
 
 
 def _make_other_version(
@@ -257,13 +264,13 @@ def _set_repeats_aside(series_list: list[Series], differing_names: list[str]) ->
     first get the kind "repeat", and those that show only some of them."""
     distinct_series: list[Series] = []
     series_with_kinds = []
-    readable_series = [series for series in series_list if not series.aside_kind]
+    readable_series = [series for series in series_list if not series.is_set_aside]
     differing_phrase = " or ".join(
         attribute for attribute in differing_names if attribute not in LOOK_ATTRIBUTES
     )
     for series in series_list:
         reason = ""
-        if not series.aside_kind:
+        if not series.is_set_aside:
             if _repeats_any(series, distinct_series, show_same_slices):
                 reason = f"the same slices once more, of another {differing_phrase}"
             elif _repeats_any(series, readable_series, shows_some_slices_of):
@@ -272,9 +279,9 @@ def _set_repeats_aside(series_list: list[Series], differing_names: list[str]) ->
                 )
             else:
                 distinct_series.append(series)
-        series_with_kinds.append(
-            replace(series, aside_kind="repeat", aside_reason=reason) if reason else series
-        )
+        if reason:
+            series = replace(series, aside_kind="repeat", aside_reason=reason)
+        series_with_kinds.append(series)
     return series_with_kinds
 
 
@@ -316,7 +323,9 @@ def _remove_copies(
     )  # an object with a thousand frames is read once
     byte_count = functools.cache(_count_bytes)
     for frame in frames:
-        index_by_item = items_by_image.setdefault(_image_id(frame), {}) if frame.sop_uid else {}
+        index_by_item: dict[DicomObject, int] = {}
+        if frame.sop_uid:
+            index_by_item = items_by_image.setdefault(_image_id(frame), {})
         same_item = next(
             (
                 item
@@ -364,11 +373,13 @@ def _make_ids(
 ) -> list[str]:
     """The id, then those that it has where images of another person, or of another series, lie
     under the same UID too."""
-    *key_values, own_number = image_key
-    number_choices = [[own_number]] if own_number else [[], [clean_series_number(first_frame)]]
-    digest_choices = (
-        [[share.person_digest]] if share.has_other_people else [[], [share.person_digest]]
-    )
+    *key_values, series_number = image_key
+    number_choices = [[series_number]]
+    if not series_number:
+        number_choices = [[], [clean_series_number(first_frame)]]
+    digest_choices = [[share.person_digest]]
+    if not share.has_other_people:
+        digest_choices = [[], [share.person_digest]]
     return [
         _make_new_id(
             first_frame, (*key_values, *part_values, *number_words, *digest_words), taken_ids
@@ -389,4 +400,7 @@ def _make_new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str])
 
 
 def _number_for_sorting(number: str) -> str:
-    return number if number.isascii() and number.isdigit() and len(number) < 18 else "0"
+    """A series number of digits that fit into 64 bits; "0" for any other."""
+    if number.isascii() and number.isdigit() and len(number) < 18:
+        return number
+    return "0"

@@ -48,6 +48,7 @@ DEFLATED_UID = b"1.2.840.10008.1.2.1.99"
 DICOMDIR_CLASS = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
 GUNZIP_REMEDY = "Unpack it with gunzip, a folder of such files with gunzip -r."
 OPENING_BYTES = 1024  # bytes that hold the file meta information: about 350 are usual
+PREAMBLE_BYTES = 132  # with the magic "DICM"
 # VRs with two reserved bytes and a length of four
 LONG_LENGTH_VRS = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
 
@@ -60,7 +61,9 @@ class DicomObject:
     member_name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}, member {self.member_name}" if self.member_name else str(self.path)
+        if self.member_name:
+            return f"{self.path}, member {self.member_name}"
+        return str(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +100,18 @@ def is_gzip_of_dicom(path: Path) -> bool:
     return path.suffix.lower() == ".gz" and begins_like_gzip_of_dicom(_read_opening(path))
 
 
-def list_objects(place: Path) -> Iterator[DicomObject | UnreadObject]:
-    """The objects of a place that look like DICOM, sorted by name; a single file always, whatever
+def list_objects(container: Path) -> Iterator[DicomObject | UnreadObject]:
+    """The objects of a container that look like DICOM, sorted by name; a single file always, whatever
     it looks like."""
-    if is_closed(place):
-        raise PermissionError(13, "Permission denied", str(place))
-    if place.is_dir():
-        yield from (DicomObject(path) for path in files_under(place) if looks_like_dicom(path))
-    elif is_archive(place):
-        file_status = place.stat()
-        yield from _list_members_once(place, file_status.st_size, file_status.st_mtime_ns)
+    if is_closed(container):
+        raise PermissionError(13, "Permission denied", str(container))
+    if container.is_dir():
+        yield from (DicomObject(path) for path in files_under(container) if looks_like_dicom(path))
+    elif is_archive(container):
+        file_status = container.stat()
+        yield from _list_members_once(container, file_status.st_size, file_status.st_mtime_ns)
     else:
-        yield DicomObject(place)
+        yield DicomObject(container)
 
 
 def files_under(
@@ -206,11 +209,16 @@ def _find_end_of_meta(opening: bytes) -> int:
     """The end of the file meta information, found element by element, as pydicom does: its stated
     length may be wrong or missing. Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little
     endian)."""
-    position = 132 if has_preamble(opening) else 0
+    position = 0
+    if has_preamble(opening):
+        position = PREAMBLE_BYTES
     while opening[position : position + 2] == b"\x02\x00":
-        has_long_length = opening[position + 4 : position + 6] in LONG_LENGTH_VRS
-        length_start = position + (8 if has_long_length else 6)
-        length_size = 4 if has_long_length else 2
+        # group, element and VR take six bytes
+        length_start = position + 6
+        length_size = 2
+        if opening[position + 4 : position + 6] in LONG_LENGTH_VRS:
+            length_start = position + 8
+            length_size = 4
         position = (
             length_start
             + length_size

@@ -1,4 +1,4 @@
-"""The series in a DICOM place (file, folder, zip archive), from headers alone."""
+"""The series in a DICOM container (file, folder, zip archive), from headers alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fovnet.volume.dicom.source import DicomObject, UnreadObject, list_objects
 
 @dataclass(frozen=True)
 class DicomSurvey:
-    """The contents of a place: its series, and the objects that could not be used."""
+    """The contents of a container: its series, and the objects that could not be used."""
 
     series: tuple[Series, ...]
     unread_objects: tuple[UnreadObject, ...]
@@ -33,58 +33,62 @@ class DicomSurvey:
     @property
     def readable_series(self) -> list[Series]:
         """The series that triage did not set aside."""
-        return [series for series in self.series if not series.aside_kind]
+        return [series for series in self.series if not series.is_set_aside]
 
 
 ProgressReport = Callable[[int, int], None]
 
 
 def survey(
-    place: Path, items: Sequence[DicomObject] | None = None, progress: ProgressReport | None = None
+    container: Path,
+    items: Sequence[DicomObject] | None = None,
+    progress: ProgressReport | None = None,
 ) -> DicomSurvey:
-    """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is
+    """The contents of a container.  Raises VolumeError if it cannot be opened; a damaged object is
     listed in `unread` instead.
 
     items     its objects, where they are known already
-    progress  told after each header (done, total)
+    progress  called after each header with (how many are done, how many there are)
 
     Remembered for the last few places, as long as names, sizes and modification times of all files
     under them stay the same: headers are read once for a batch of series of one folder.
     """
-    place = Path(place)
-    stamps = _stamp_everything_under(place)
-    remembered = _REMEMBERED_SURVEYS.get(place)
-    if remembered is None or remembered.stamp_by_path != stamps:
-        found_items = tuple(list_objects(place)) if items is None else items
-        remembered = _RememberedSurvey(stamps, survey_objects(found_items, progress))
+    container = Path(container)
+    stamp_by_path = _stamp_everything_under(container)
+    remembered = _REMEMBERED_SURVEYS.get(container)
+    if remembered is None or remembered.stamp_by_path != stamp_by_path:
+        objects: Sequence[DicomObject | UnreadObject] = items or ()
+        if items is None:
+            objects = tuple(list_objects(container))
+        remembered = _RememberedSurvey(stamp_by_path, survey_objects(objects, progress))
     with _LOCK:
-        _REMEMBERED_SURVEYS[place] = remembered
-        _REMEMBERED_SURVEYS.move_to_end(place)
+        _REMEMBERED_SURVEYS[container] = remembered
+        _REMEMBERED_SURVEYS.move_to_end(container)
         while len(_REMEMBERED_SURVEYS) > MAX_REMEMBERED_SURVEYS:
             _REMEMBERED_SURVEYS.popitem(last=False)
     return remembered.survey
 
 
-def forget_survey(place: Path) -> None:
+def forget_survey(container: Path) -> None:
     """Frees the memory of a survey that will not be asked for again."""
     with _LOCK:
-        _REMEMBERED_SURVEYS.pop(Path(place), None)
+        _REMEMBERED_SURVEYS.pop(Path(container), None)
 
 
-def find_series(place: Path, digits: str) -> Series | None:
-    """The series of a place that an address means; None if there is none.  Raises as `survey`.
+def find_series(container: Path, digits: str) -> Series | None:
+    """The series of a container that an address means; None if there is none.  Raises as `survey`.
 
-    Of a place that is remembered only its folders and the files of this series are asked whether
+    Of a container that is remembered only its folders and the files of this series are asked whether
     they have changed: a thousand series of a folder would ask a thousand times for all files.
     """
-    place = Path(place)
-    remembered = _REMEMBERED_SURVEYS.get(place)
-    series = remembered.series_by_id.get(digits) if remembered else None
-    if remembered and series:
+    container = Path(container)
+    remembered = _REMEMBERED_SURVEYS.get(container)
+    if remembered and digits in remembered.series_by_id:
+        series = remembered.series_by_id[digits]
         paths_to_check = [*remembered.folder_paths, *(str(item.path) for item in series.objects)]
         if all(_stamp(path) == remembered.stamp_by_path.get(path) for path in paths_to_check):
             return series
-    dicom_survey = survey(place)
+    dicom_survey = survey(container)
     return next((series for series in dicom_survey.series if series.has_id(digits)), None)
 
 
@@ -101,9 +105,12 @@ def file_stamp(path: Path) -> tuple[int, int]:
 def survey_objects(
     items: Sequence[DicomObject | UnreadObject], progress: ProgressReport | None = None
 ) -> DicomSurvey:
-    """The contents of these objects together; `progress` as in `survey`."""
+    """The series in these objects together, and the objects that could not be used.
+
+    progress  called after each header with (how many are done, how many there are)
+    """
     frames: list[Frame] = []
-    unread = [entry for entry in items if isinstance(entry, UnreadObject)]
+    unread_objects = [item for item in items if isinstance(item, UnreadObject)]
     for item_number, item in enumerate(items, start=1):
         if progress is not None:
             progress(item_number, len(items))
@@ -111,14 +118,14 @@ def survey_objects(
             try:
                 frames += read_frames(item)
             except Exception as fault:  # invalid header values may raise any exception
-                unread.append(UnreadObject(item, _refusal_of_object(item, fault)))
+                unread_objects.append(UnreadObject(item, _refusal_of_object(item, fault)))
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
-        series, refused_items = _group_series(frames)
-    lost_objects = [entry for entry in unread if not entry.is_dicomdir]
+        series_list, ungrouped_objects = _group_series(frames)
+    lost_objects = [unread for unread in unread_objects if not unread.is_dicomdir]
     if not frames and not lost_objects:
-        lost_objects = unread  # a DICOMDIR matters if it is alone
-    return DicomSurvey(tuple(series), (*lost_objects, *refused_items))
+        lost_objects = unread_objects  # a DICOMDIR matters if it is alone
+    return DicomSurvey(tuple(series_list), (*lost_objects, *ungrouped_objects))
 
 
 def _refusal_of_object(item: DicomObject, fault: Exception) -> VolumeError:
@@ -149,12 +156,12 @@ def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[UnreadObj
             items = dict.fromkeys(frame.item for frame in frames)
             return [], [UnreadObject(item, internal(item, fault)) for item in items]
     all_series: list[Series] = []
-    all_refused: list[UnreadObject] = []
-    for images in frames_by_uid.values():
-        series, refused = _group_series(images)
-        all_series += series
-        all_refused += refused
-    return all_series, all_refused
+    all_ungrouped: list[UnreadObject] = []
+    for frames_of_uid in frames_by_uid.values():
+        series_list, ungrouped_objects = _group_series(frames_of_uid)
+        all_series += series_list
+        all_ungrouped += ungrouped_objects
+    return all_series, all_ungrouped
 
 
 Stamp = tuple[int, int, int]
@@ -163,7 +170,7 @@ MAX_REMEMBERED_SURVEYS = 4
 
 @dataclass(frozen=True)
 class _RememberedSurvey:
-    """The contents of a place, and by path the stamps of all folders and files under it when it was
+    """The contents of a container, and by path the stamps of all folders and files under it when it was
     read."""
 
     stamp_by_path: dict[str, Stamp]
@@ -189,15 +196,15 @@ _REMEMBERED_SURVEYS: OrderedDict[Path, _RememberedSurvey] = OrderedDict()
 _LOCK = Lock()  # volumes are read by threads
 
 
-def _stamp_everything_under(place: Path) -> dict[str, Stamp]:
-    """The stamps of a place and of what `files_under` lists in it, by path."""
-    stamps = {str(place): _stamp(str(place))}
-    for parent, subfolders, file_names in os.walk(place):
+def _stamp_everything_under(container: Path) -> dict[str, Stamp]:
+    """The stamps of a container and of what `files_under` lists in it, by path."""
+    stamp_by_path = {str(container): _stamp(str(container))}
+    for parent, subfolders, file_names in os.walk(container):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         for name in (*subfolders, *(name for name in file_names if not name.startswith("."))):
             path = os.path.join(parent, name)  # noqa: PTH118  (a Path takes ten times as long)
-            stamps[path] = _stamp(path)
-    return stamps
+            stamp_by_path[path] = _stamp(path)
+    return stamp_by_path
 
 
 def _stamp(path: str) -> Stamp:

@@ -31,19 +31,24 @@ def make_series_row(series: Series, path: Path, *, show_ids: bool = False) -> di
     number of copies left out."""
     first_frame = series.frames[0]
     object_facts = first_frame.facts
+    # free text may contain anything
+    series_number = ""
+    if object_facts.series_number.isdigit():
+        series_number = object_facts.series_number
+    modality = ""
+    if object_facts.modality in ("MR", *OTHER_IMAGE_MODALITIES, *NON_IMAGE_MODALITIES):
+        modality = object_facts.modality
     row = {
         "patient": short_hash(object_facts.patient_id),
         "study": short_hash(object_facts.study_uid),
-        "series_number": object_facts.series_number if object_facts.series_number.isdigit() else "",
+        "series_number": series_number,
         "series": series.id,
         "kind": series.aside_kind or "volume",
         "images": len(series.frames),
         "copies": len(series.copied_objects),
         "rows": first_frame.rows,
         "columns": first_frame.columns,
-        "modality": object_facts.modality
-        if object_facts.modality in ("MR", *OTHER_IMAGE_MODALITIES, *NON_IMAGE_MODALITIES)
-        else "",
+        "modality": modality,
         "reason": series.aside_reason or "; ".join(series.notes),
         "path": str(path),
     }
@@ -67,4 +72,6 @@ def make_unread_row(unread: UnreadObject) -> dict[str, Any]:
 
 def short_hash(text: str) -> str:
     """Twelve hex digits of an id's SHA-256; empty for an empty id."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
+    if not text:
+        return ""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

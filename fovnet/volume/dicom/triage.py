@@ -109,11 +109,9 @@ def _kind_without_mr_image(object_facts: ObjectFacts) -> tuple[str, str] | None:
     ):
         return "modality", "modality not said, not MR"
     if object_facts.colour_interpretation:
-        colour_name = (
-            object_facts.colour_interpretation
-            if object_facts.colour_interpretation in COLOUR_INTERPRETATIONS
-            else "several samples a pixel"
-        )
+        colour_name = "several samples a pixel"
+        if object_facts.colour_interpretation in COLOUR_INTERPRETATIONS:
+            colour_name = object_facts.colour_interpretation
         return "colour", f"colours ({colour_name}), not MR intensities"
     return None
 
@@ -122,13 +120,16 @@ def _kind_of_computed_image(first_frame: Frame, description: str) -> tuple[str, 
     """(kind, reason) of a map or projection, or of a phase, real or imaginary image; None for other
     images."""
     is_derived = first_frame.image_type[:1] == ("DERIVED",)
-    map_types = MAP_IMAGE_TYPES | MAP_TYPES_IF_DERIVED if is_derived else MAP_IMAGE_TYPES
+    map_types = MAP_IMAGE_TYPES
+    map_word = None
+    if is_derived:
+        map_types = MAP_IMAGE_TYPES | MAP_TYPES_IF_DERIVED
+        map_word = MAP_WORDS.search(description)
     maps_of_image = sorted(map_types & set(first_frame.image_type[2:]))
     if maps_of_image:
         return "derived", f"a derived image ({maps_of_image[0]})"
     if first_frame.facts.sop_class == MAP_CLASSES:
         return "derived", "a parametric map"
-    map_word = MAP_WORDS.search(description) if is_derived else None
     if map_word:
         return "derived", f"a derived image ({map_word[0]})"
     component = dict(first_frame.volume_attributes)["component"]

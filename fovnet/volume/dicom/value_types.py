@@ -34,9 +34,9 @@ def restore_types(dataset: Any) -> None:
         dictionary_type = dictionary_VR(tag)
         if dictionary_type == element.VR:
             continue
-        _restore_element_type(
-            dataset, element, "US" if dictionary_type == EITHER_SIGN_TYPE else dictionary_type
-        )
+        if dictionary_type == EITHER_SIGN_TYPE:
+            dictionary_type = "US"
+        _restore_element_type(dataset, element, dictionary_type)
 
 
 def _restore_element_type(dataset: Any, element: Any, dictionary_type: str) -> None:
@@ -60,15 +60,11 @@ def _set_binary_numbers(dataset: Any, element: Any, dictionary_type: str) -> Non
     number_texts = element.value.decode("ascii", "replace").strip("\0 ").split("\\")
     try:
         numbers = [float(number_text) for number_text in number_texts]
-        stored_numbers = (
-            [int(number) for number in numbers]
-            if dictionary_type in WHOLE_NUMBER_TYPES
-            else numbers
-        )
-        dataset.add_new(
-            element.tag,
-            dictionary_type,
-            stored_numbers[0] if len(stored_numbers) == 1 else stored_numbers,
-        )
+        if dictionary_type in WHOLE_NUMBER_TYPES:
+            numbers = [int(number) for number in numbers]
+        value: Any = numbers
+        if len(numbers) == 1:
+            (value,) = numbers
+        dataset.add_new(element.tag, dictionary_type, value)
     except (ValueError, OverflowError):
         return

@@ -8,6 +8,7 @@ header as in nibabel).
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """(header, image), and the .mat if there is one."""
     files = nifti_files_of(path)
     mat_path = _mat_path(path)
-    return (*files, mat_path) if mat_path.exists() else files
+    if mat_path.exists():
+        return (*files, mat_path)
+    return files
 
 
 def read(path: Path) -> Volume:
@@ -63,7 +66,9 @@ def read(path: Path) -> Volume:
     affine = _affine_of_header(path, header)
     voxel_offset = float(header["vox_offset"])
     with open_unpacked(image_path) as file:
-        skip_bytes(path, file, int(voxel_offset) if np.isfinite(voxel_offset) else -1)
+        if not np.isfinite(voxel_offset):
+            voxel_offset = -1.0  # refused
+        skip_bytes(path, file, int(voxel_offset))
         refuse_grid(path, grid, count_plain_bytes(file))
         return read_first_usable_frame(path, file, grid, affine, ("placed by the .mat beside it",))
 
@@ -105,7 +110,7 @@ def _grid_of_header(path: Path, header: Any) -> StoredGrid:
             f"{', '.join(map(str, DTYPE_BY_CODE))} and 3 to 7 wanted. Export it again.",
         )
     i, j, k, *frame_sizes = (int(axis_length) for axis_length in header["dim"][1 : axis_count + 1])
-    frame_count = int(np.prod(frame_sizes, dtype=object)) if frame_sizes else 1
+    frame_count = math.prod(frame_sizes)
     slope, intercept = header.get_slope_inter()
     return StoredGrid(
         (i, j, k, frame_count),
@@ -140,11 +145,13 @@ def _affine_of_header(path: Path, header: Any) -> NDArray[np.float64]:
         )
     try:
         variables = loadmat(io.BytesIO(mat_path.read_bytes()), variable_names=["mat", "M"])
-        variable_name = "mat" if "mat" in variables else "M"
+        variable_name = "M"
+        if "mat" in variables:
+            variable_name = "mat"
         stored_matrix = np.asarray(variables[variable_name], dtype=np.float64)
-        affine = (stored_matrix if stored_matrix.ndim == 2 else stored_matrix[:, :, 0]).reshape(
-            4, 4
-        )
+        if stored_matrix.ndim != 2:  # a matrix for each frame
+            stored_matrix = stored_matrix[:, :, 0]
+        affine = stored_matrix.reshape(4, 4)
     except (MemoryError, OSError):
         raise
     except Exception as fault:  # scipy may raise any exception for a file that is not a MATLAB file

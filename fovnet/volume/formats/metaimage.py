@@ -65,9 +65,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
     with open_unpacked(path) as file:
         data_file_name = _read_fields(path, file)["elementdatafile"]
-    return (
-        (path,) if data_file_name.upper() == "LOCAL" else (path, _data_file(path, data_file_name))
-    )
+    if data_file_name.upper() == "LOCAL":
+        return (path,)
+    return path, _data_file(path, data_file_name)
 
 
 def read(path: Path) -> Volume:
@@ -147,8 +147,11 @@ def _grid_of_fields(path: Path, fields: dict[str, str]) -> StoredGrid:
     if channel_counts != (1,) or element_type.endswith("_ARRAY"):
         is_unsigned = element_type.startswith(("MET_UCHAR", "MET_USHORT"))
         are_colours = channel_counts in ((3,), (4,)) and is_unsigned
+        error_code = "volume-shape"
+        if are_colours:
+            error_code = "volume-rgb"
         raise VolumeError(
-            "volume-rgb" if are_colours else "volume-shape",
+            error_code,
             f"{path}: {join_sizes(channel_counts)} numbers at each voxel ({element_type}), not MR intensities. "
             "Give the MR volume itself.",
         )
@@ -156,11 +159,9 @@ def _grid_of_fields(path: Path, fields: dict[str, str]) -> StoredGrid:
         raise refusal_of_field(
             path, "ElementType", element_type, f"one of {', '.join(DTYPE_BY_ELEMENT_TYPE)}"
         )
-    byte_order = (
-        ">"
-        if any(_is_flag_set(path, fields, field_name) for field_name in BYTE_ORDER_FIELDS)
-        else "<"
-    )
+    byte_order = "<"
+    if any(_is_flag_set(path, fields, field_name) for field_name in BYTE_ORDER_FIELDS):
+        byte_order = ">"
     slope, intercept = (
         float(parse_real_numbers(path, field_name, fields.get(field_name.lower(), default), 1)[0])
         for field_name, default in DEFAULT_BY_SCALING_FIELD.items()
@@ -185,10 +186,13 @@ def _affine_of_fields(path: Path, fields: dict[str, str], axis_count: int) -> ND
     if matrix_text is None:
         raise refusal_without_directions(path, "TransformMatrix")
     if origin_text is None or spacing_text is None:
+        missing_field = "ElementSpacing"
+        if origin_text is None:
+            missing_field = "Offset"
         raise VolumeError(
             "volume-geometry",
-            f"{path}: the header has no {'Offset' if origin_text is None else 'ElementSpacing'}, so nothing "
-            "says where the voxels lie. Convert the original series again.",
+            f"{path}: the header has no {missing_field}, so nothing says where the voxels lie. Convert "
+            "the original series again.",
         )
     direction_rows = parse_real_numbers(
         path, "TransformMatrix", matrix_text, axis_count * axis_count

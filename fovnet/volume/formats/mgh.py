@@ -9,7 +9,7 @@ the version tells. Source: FreeSurfer, "MgzFormat"
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,10 +71,10 @@ def _read_header(path: Path, file: BinaryIO) -> Any:
             "volume-truncated",
             f"{path}: the file ends within its header. Copy it again from its origin.",
         )
-    is_little_endian = header_bytes.startswith(LITTLE_ENDIAN_VERSION)
-    return np.frombuffer(header_bytes, header_dtype.newbyteorder("<" if is_little_endian else ">"))[
-        0
-    ]
+    byte_order: Literal["<", ">"] = ">"
+    if header_bytes.startswith(LITTLE_ENDIAN_VERSION):
+        byte_order = "<"
+    return np.frombuffer(header_bytes, header_dtype.newbyteorder(byte_order))[0]
 
 
 def _grid_of_header(path: Path, header: Any) -> StoredGrid:

@@ -78,7 +78,8 @@ SPM_MAP_DESCRIPTION = re.compile(
     rb"(Cond\. |Posterior mean of )?[Bb]eta \(\d+\)"
 )
 VECTOR_INTENT = 1007
-HEADER_BYTES = 540  # of NIfTI-2; NIfTI-1 has 348
+HEADER_BYTES = 540  # of NIfTI-2, the longer one
+NIFTI1_HEADER_BYTES = 348
 HEADER_TYPES = {  # by whether it is NIfTI-2, and whether it is of a pair
     (False, False): nibabel.nifti1.Nifti1Header,
     (False, True): nibabel.nifti1.Nifti1PairHeader,
@@ -187,7 +188,9 @@ def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
     # 540, in either byte order
     is_nifti2 = header_bytes[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
-    header_length = 540 if is_nifti2 else 348
+    header_length = NIFTI1_HEADER_BYTES
+    if is_nifti2:
+        header_length = HEADER_BYTES
     if len(header_bytes) < header_length:
         raise VolumeError(
             "volume-truncated",
@@ -345,16 +348,19 @@ def _affine_and_notes(
     )
     unit_to_mm = np.diag([mm_per_unit, mm_per_unit, mm_per_unit, 1.0])
     pixdim_mm = np.abs(_read_pixdim(stored_header)) * mm_per_unit
-    notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit else ()
+    notes: tuple[str, ...] = ()
+    if unit:
+        notes = (f"header unit {unit}, converted to millimetres",)
     if sform_code and qform_code and not np.asarray(header.get_sform())[:3, :3].any():
         sform_code = 0
         notes = (*notes, "the sform is set but all zero; the qform is used")
     if not sform_code:
         _refuse_pixdim(path, stored_header)
         _refuse_quaternion(path, header)
-    vox_to_ras = unit_to_mm @ np.asarray(
-        header.get_sform() if sform_code else header.get_qform(), dtype=np.float64
-    )
+    stored_affine = header.get_sform()
+    if not sform_code:
+        stored_affine = header.get_qform()
+    vox_to_ras = unit_to_mm @ np.asarray(stored_affine, dtype=np.float64)
     refuse_affine(str(path), vox_to_ras)  # here, before gigabytes of voxels are read in vain
     if sform_code and _is_sform_of_ones(stored_header, header):
         vox_to_ras, note = _affine_instead_of_ones(
@@ -506,7 +512,9 @@ def _refuse_contrary_axes(
     least_cosine = cosines.min(initial=1.0, where=np.isfinite(cosines))
     angle_deg = float(np.degrees(np.arccos(np.clip(least_cosine, -1.0, 1.0))))
     if angle_deg > MAX_AXIS_ANGLE_DEG:
-        corners = f" ({distance_mm:.0f} mm at the corners)" if np.isfinite(distance_mm) else ""
+        corners = ""
+        if np.isfinite(distance_mm):
+            corners = f" ({distance_mm:.0f} mm at the corners)"
         raise VolumeError(
             "volume-geometry",
             f"{path}: sform and qform point an axis {angle_deg:.0f}° apart{corners}, so one of them is "
@@ -529,7 +537,9 @@ def _refuse_other_size(
     is_comparable = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & has_two_voxels
     factors = np.divide(pixdim_mm, spacing_mm, out=np.ones(3), where=is_comparable)
     largest_factor = float(np.maximum(factors, 1 / factors).max())
-    factor_limit = 1 + SAME_SPACING_SHARE if _has_unit_voxels(header) else MAX_SIZE_RATIO
+    factor_limit = MAX_SIZE_RATIO
+    if _has_unit_voxels(header):
+        factor_limit = 1 + SAME_SPACING_SHARE
     if largest_factor > factor_limit:
         raise VolumeError(
             "volume-geometry",

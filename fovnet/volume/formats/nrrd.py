@@ -8,7 +8,7 @@ teem.sourceforge.net/nrrd/format.html, sections 4 to 6.
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -107,7 +107,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
     with open_unpacked(path) as file:
         header = _read_header(path, file)
-    return (path, _data_file(path, header)) if "data file" in header.fields else (path,)
+    if "data file" not in header.fields:
+        return (path,)
+    return path, _data_file(path, header)
 
 
 def read(path: Path) -> Volume:
@@ -124,16 +126,25 @@ def read(path: Path) -> Volume:
         directions = _read_axis_steps(path, header)
         grid = _grid_of_header(path, header, directions)
         vox_to_ras = _affine_of_header(path, header, directions)
-        data_path = _data_file(path, header) if "data file" in header.fields else path
-        with (
-            regular_path(data_path).open("rb")
-            if data_path != path
-            else nullcontext(file) as data_stream
-        ):
-            stored_bytes = count_plain_bytes(data_stream) if encoding == "raw" else None
+        with _open_data(path, header, file) as data_stream:
+            stored_bytes = None
+            if encoding == "raw":
+                stored_bytes = count_plain_bytes(data_stream)
             refuse_grid(path, grid, stored_bytes)
             stream = _voxel_stream(path, data_stream, header, encoding, grid, stored_bytes)
             return read_first_usable_frame(path, stream, grid, vox_to_ras)
+
+
+def _open_data(
+    path: Path, header: Header, header_file: BinaryIO
+) -> AbstractContextManager[BinaryIO]:
+    """The stream with the voxels: the header's own file, or its data file."""
+    data_path = path
+    if "data file" in header.fields:
+        data_path = _data_file(path, header)
+    if data_path == path:
+        return nullcontext(header_file)
+    return regular_path(data_path).open("rb")
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -227,9 +238,9 @@ def _grid_of_header(
     for axis, axis_kind in enumerate(axis_kinds[:dimension]):
         if axis in spatial_axes or sizes[axis] == 1:
             continue
-        error_code = CODE_BY_AXIS_KIND.get(axis_kind) or (
-            "volume-shape" if "matrix" in axis_kind else ""
-        )
+        error_code = CODE_BY_AXIS_KIND.get(axis_kind, "")
+        if "matrix" in axis_kind:
+            error_code = "volume-shape"
         if error_code:
             raise VolumeError(
                 error_code,
@@ -278,16 +289,17 @@ def _read_dtype(path: Path, header: Header) -> np.dtype[Any]:
     byte_order = parse_choice(
         path, "endian", _get_required_field(path, header, "endian"), ("little", "big")
     )
-    return dtype.newbyteorder("<" if byte_order == "little" else ">")
+    return dtype.newbyteorder(byte_order)
 
 
 def _read_axis_steps(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     """The step along each axis in the header's space and units; None for a non-spatial axis."""
     directions_text = header.fields.get("space directions")
     if directions_text is None or "space" not in header.fields:
-        raise refusal_without_directions(
-            path, "space directions" if directions_text is None else "named space"
-        )
+        missing_field = "named space"
+        if directions_text is None:
+            missing_field = "space directions"
+        raise refusal_without_directions(path, missing_field)
     space = header.fields["space"]
     if space.lower() in (
         *(f"{space_name}-time" for space_name in RAS_SIGNS_BY_SPACE),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 
+MAX_SHOWN_CHARACTERS = 60
 MAX_HEADER_BYTES = 1 << 20  # a DICOM header copied into key/value lines takes 100 KiB
 
 
@@ -117,4 +118,7 @@ def refusal_of_scattered_voxels(path: Path, field: str, value: str) -> VolumeErr
 
 
 def _shorten(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    """A text of a header for a message, quoted, and cut if it is long."""
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        text = text[: MAX_SHOWN_CHARACTERS - 3] + "..."
+    return repr(text)

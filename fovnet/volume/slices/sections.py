@@ -134,7 +134,9 @@ def resample_rows(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]
     between slices farther apart.  A volume extends half a step beyond its outermost slices; a
     single slice is one row thick.
     """
-    step_mm = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
+    step_mm = PIXEL_MM
+    if len(z_mm) > 1:
+        step_mm = float(np.median(np.diff(z_mm)))
     bottom_mm = z_mm[0] - step_mm / 2
     row_count = max(1, round((z_mm[-1] + step_mm / 2 - bottom_mm) / PIXEL_MM))
     heights_mm = bottom_mm + (np.arange(row_count) + 0.5) * PIXEL_MM

@@ -86,9 +86,9 @@ class SliceStack:
     def middle_slices(self) -> NDArray[np.int64]:
         """(s,) the slice at the middle of each cut, as regions.tsv counts slices; of an even group
         the lower of the two."""
-        return (
-            self.slice_ranges.sum(axis=1) // 2 if self.label_slices is None else self.label_slices
-        )
+        if self.label_slices is not None:
+            return self.label_slices
+        return self.slice_ranges.sum(axis=1) // 2
 
     @property
     def edges_mm(self) -> NDArray[np.float64]:
@@ -139,7 +139,8 @@ def compute_edges_mm(
 def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> SliceStack:
     """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if it
     cannot be."""
-    source = source if isinstance(source, Source) else source_of(source)
+    if not isinstance(source, Source):
+        source = source_of(source)
     slicing = slicing or Slicing()
     volume = to_ras(read(source), slicing.max_tilt_deg)
     refuse_plane(volume)
@@ -263,4 +264,6 @@ def _average_groups(
 def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
     """A sentence with the number of slices averaged in a cut, if more than one."""
     group_size = int(covers[0, 1] - covers[0, 0]) + 1
-    return () if group_size == 1 else (f"{group_size} neighbouring slices averaged in each cut",)
+    if group_size == 1:
+        return ()
+    return (f"{group_size} neighbouring slices averaged in each cut",)

@@ -161,7 +161,9 @@ def find_volumes(
     extent_by_path: dict[Path, SeriesExtent] = {}
     passed: dict[Path, None] = {}
     for path, kind in kind_by_path.items():
-        siblings = dicom_by_folder.get(path.parent, []) if _is_file_of_dicom(kind) else []
+        siblings: list[Path] = []
+        if _is_file_of_dicom(kind):
+            siblings = dicom_by_folder.get(path.parent, [])
         if siblings and path != siblings[0]:
             continue  # handled with the first file of its folder
         listing = _list_path(kind, siblings, inquiry)
@@ -259,7 +261,7 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
     linked = passed_over.folder_links
     contents_phrase = ""
     if files:
-        verb = "is" if len(files) == 1 else "are"
+        verb = _is_or_are(files)
         contents_phrase = f"; there {verb} {count_file_endings(files)}"
     hints = [
         f"{several(len(paths_of_kind), 'file')}, {paths_of_kind[0].name} for example: {kind}. {remedy}"
@@ -267,7 +269,7 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
     ]
     if hidden:
         hidden_phrase = several(len(hidden), "hidden file or folder", "hidden files or folders")
-        verb = "is" if len(hidden) == 1 else "are"
+        verb = _is_or_are(hidden)
         hints.append(
             f"{hidden_phrase} that may be or hold volumes {verb} passed over; name {hidden[0]} itself"
         )
@@ -279,6 +281,13 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
         f"{', '.join(map(str, paths))}: no file that looks like a volume "
         f"({', '.join(VOLUME_SUFFIXES)}){contents_phrase}; {hint}",
     )
+
+
+def _is_or_are(paths: Sequence[Path]) -> str:
+    """The verb of so many paths."""
+    if len(paths) == 1:
+        return "is"
+    return "are"
 
 
 def count_file_endings(files: Sequence[Path]) -> str:
@@ -371,11 +380,10 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
             volumes += listing.volume_paths or [path]
     # an archive that is called like DICOM is no object of the folder
     has_namesakes = any(path.name.lower().endswith((".dcm", ".ima")) for path in archives)
-    dicom_survey = (
-        survey_objects(dicom_files, inquiry.progress)
-        if has_namesakes
-        else survey(folder, dicom_files, inquiry.progress)
-    )
+    if has_namesakes:
+        dicom_survey = survey_objects(dicom_files, inquiry.progress)
+    else:
+        dicom_survey = survey(folder, dicom_files, inquiry.progress)
     unread = [entry for entry in dicom_survey.unread_objects if not (volumes and entry.is_dicomdir)]
     listing = _list_series(dicom_survey.series, unread, None, inquiry)
     if not any(split_address(path)[0] == folder for path in listing.volume_paths):
@@ -410,7 +418,9 @@ def _guess_role(kind: FileKind) -> str:
             return "archive"
         if kind.looks_like_dicom():
             return "DICOM"
-        return "volume" if _looks_like_a_volume(kind) else ""
+        if _looks_like_a_volume(kind):
+            return "volume"
+        return ""
     except Exception:
         return "volume"
 
@@ -457,9 +467,13 @@ def _list_series(
             continue
         home = container or folder_by_family[series.family_key, series.person_digest]
         if named_files:  # these may be copies of files elsewhere
-            home = named_files[0] if len(series.objects) == 1 else named_files[0].parent
+            home = named_files[0]
+            if len(series.objects) > 1:
+                home = home.parent
         is_alone = ids_by_home.get(home) == {series.id}
-        path = home if is_alone else address(home, series.id)
+        path = home
+        if not is_alone:
+            path = address(home, series.id)
         if not series.aside_kind or series.aside_kind in inquiry.included_kinds:
             listing.volume_paths.append(path)
             listing.extent_by_path[path] = _extent_of_series(series)
@@ -559,7 +573,9 @@ def name_volumes(
         lower_name = plain_name.casefold()
         count_by_name[lower_name] += 1
         name_count = count_by_name[lower_name]
-        volume_id = plain_name if name_count == 1 else f"{plain_name}-{name_count}"
+        volume_id = plain_name
+        if name_count > 1:
+            volume_id = f"{plain_name}-{name_count}"
         while volume_id.casefold() in ids_in_use:
             count_by_name[lower_name] += 1
             volume_id = f"{plain_name}-{count_by_name[lower_name]}"

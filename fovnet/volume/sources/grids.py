@@ -50,11 +50,9 @@ class VolumeGrid:
         thick_axis = int(np.argmax(self.spacing_mm))
         in_plane_mm = np.delete(self.spacing_mm, thick_axis)
         ras_axis = int(find_closest_axes(self.vox_to_ras)[thick_axis, 0])
-        return (
-            PLANE_NAMES[ras_axis]
-            if self.spacing_mm[thick_axis] >= LEAST_THICKNESS_RATIO * in_plane_mm.max()
-            else ""
-        )
+        if self.spacing_mm[thick_axis] < LEAST_THICKNESS_RATIO * in_plane_mm.max():
+            return ""
+        return PLANE_NAMES[ras_axis]
 
     def is_same_as(self, other: VolumeGrid) -> bool:
         """Whether both have the same shape and the same corners, to 0.1 mm."""

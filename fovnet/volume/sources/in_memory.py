@@ -43,10 +43,10 @@ def write_temporary_file(volume: Any, affine: ArrayLike | None = None) -> Iterat
     with tempfile.TemporaryDirectory(prefix="fovnet-") as temporary_folder:
         path = Path(temporary_folder) / f"{IN_MEMORY_NAME}.nii"
         try:
-            nibabel.save(
-                volume if isinstance(volume, SpatialImage) else _image_of_array(volume, affine),
-                path,
-            )
+            image = volume
+            if not isinstance(volume, SpatialImage):
+                image = _image_of_array(volume, affine)
+            nibabel.save(image, path)
         except (HeaderDataError, ImageFileError, TypeError, ValueError) as fault:
             raise VolumeError(
                 "volume-type",
@@ -75,7 +75,9 @@ def _image_of_array(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image
     header.set_sform(affine_matrix, SCANNER_CODE)  # type: ignore[no-untyped-call]
     header["pixdim"][1:4] = np.linalg.norm(affine_matrix[:3, :3], axis=0)
     # NIfTI with two axes has no spacing of slices, and nibabel would write 1 for the affine's
-    array = _as_storable_type(array[..., np.newaxis] if array.ndim == 2 else array)
+    if array.ndim == 2:
+        array = array[..., np.newaxis]
+    array = _as_storable_type(array)
     header.set_data_dtype(array.dtype)  # type: ignore[no-untyped-call]
     return nibabel.Nifti1Image(array, None, header)  # type: ignore[no-untyped-call]
 
@@ -84,14 +86,18 @@ def _as_storable_type(array: NDArray[Any]) -> NDArray[Any]:
     """The array in a type that NIfTI readers know: 64-bit integers, half floats and bits as
     float32."""
     is_rare_type = array.dtype.kind == "b" or array.dtype in (np.int64, np.uint64, np.float16)
-    return array.astype(np.float32) if is_rare_type else array
+    if is_rare_type:
+        return array.astype(np.float32)
+    return array
 
 
 def _refuse_channels_first(volume: Any) -> None:
     """Raises VolumeError "volume-format" for a tensor, with its array in words, and "volume-shape"
     for an array or image whose first axis seems to count channels."""
     shape = tuple(getattr(volume, "shape", ()))
-    channel_index = f"[{', '.join('0' * (len(shape) - 3))}]" if _has_channels_first(shape) else ""
+    channel_index = ""
+    if _has_channels_first(shape):
+        channel_index = f"[{', '.join('0' * (len(shape) - 3))}]"
     if hasattr(volume, "detach"):  # torch.Tensor, and MetaTensor of MONAI
         array_expression = f"volume{channel_index}.detach().cpu().numpy()"
         raise VolumeError(

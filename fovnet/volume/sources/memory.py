@@ -8,7 +8,7 @@ voxels: that grid is counted from the header.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -98,8 +98,7 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
     address."""
     format_name = source.reader.name
     if format_name == DICOM_READER.name:
-        named_series = find_series(container, digits) if digits else None
-        series_list = survey(container).series if named_series is None else (named_series,)
+        series_list = _find_series_at(container, digits)
         voxel_counts_of_volumes = [
             _count_voxels(partial(_series_header, series)) for series in series_list
         ]
@@ -115,8 +114,19 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
     straight_bytes = sum(voxel_counts.straight_bytes for voxel_counts in voxel_counts_of_volumes)
     if format_name == "NIfTI":
         return grid_bytes + straight_bytes
-    bytes_per_file_byte = BYTES_PER_PACKED_BYTE if source.is_packed else BYTES_PER_PLAIN_BYTE
+    bytes_per_file_byte = BYTES_PER_PLAIN_BYTE
+    if source.is_packed:
+        bytes_per_file_byte = BYTES_PER_PACKED_BYTE
     return max(grid_bytes, container.stat().st_size * bytes_per_file_byte) + straight_bytes
+
+
+def _find_series_at(container: Path, digits: str) -> Sequence[Series]:
+    """The series of an address, or if it has no digits, or none is there, all of the container."""
+    if digits:
+        series = find_series(container, digits)
+        if series is not None:
+            return (series,)
+    return survey(container).series
 
 
 def _series_header(series: Series) -> ShapeAndAffine:

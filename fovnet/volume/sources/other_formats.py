@@ -62,7 +62,9 @@ def recognise_unread_image(path: Path) -> tuple[str, str] | None:
     if begins_like_gzip_of_dicom(opening):
         return PACKED_DICOM
     kind_and_remedy = recognise_other_format(path, unpack_opening(opening) or opening)
-    return kind_and_remedy if kind_and_remedy[0] not in KINDS_WITHOUT_IMAGE else None
+    if kind_and_remedy[0] in KINDS_WITHOUT_IMAGE:
+        return None
+    return kind_and_remedy
 
 
 def leads_to_annex(link: str) -> bool:

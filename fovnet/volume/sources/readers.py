@@ -67,7 +67,7 @@ def _claims_opening(claims: Callable[[Path, bytes], bool]) -> Callable[[FileKind
 DICOM_READER = Reader(
     "DICOM", "files, folders and zip archives", FileKind.means_dicom, dicom.read, dicom.files_of
 )
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader(
         "NIfTI",
         ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2",
@@ -103,7 +103,10 @@ def find_reader(kind: FileKind) -> Reader:
     `_refuse_unreadable`.
     """
     _refuse_unreadable(kind)
-    for reader in (DICOM_READER,) if has_preamble(kind.opening) else READERS:
+    readers = READERS
+    if has_preamble(kind.opening):
+        readers = (DICOM_READER,)
+    for reader in readers:
         # a test may read more than the first bytes: the header beside an .img
         if run_guarded(reader, kind.path, partial(reader.claims, kind)):
             return reader
@@ -251,9 +254,9 @@ def _refusal_of_os_fault(path: Path, fault: OSError) -> VolumeError:
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):
         missing_name = Path(fault.filename or path).name
-        subject = (
-            f"{path}:" if missing_name == path.name else f"{path}: {missing_name}, a part of it,"
-        )
+        subject = f"{path}:"
+        if missing_name != path.name:
+            subject = f"{path}: {missing_name}, a part of it,"
         return VolumeError(
             "volume-permission",
             f"{subject} may not be read by this user. Change its permissions (chmod u+r), or those of "

@@ -80,6 +80,10 @@ def as_option(name: str, value: Any) -> str:
     """A setting as an option of the command line: --no-faces, --model DIR."""
     dashed_name = name.replace("_", "-")
     if isinstance(value, bool):
-        return f"--{dashed_name}" if value else f"--no-{dashed_name}"
-    value_text = ",".join(value) if isinstance(value, tuple) else str(value)
+        if value:
+            return f"--{dashed_name}"
+        return f"--no-{dashed_name}"
+    value_text = str(value)
+    if isinstance(value, tuple):
+        value_text = ",".join(value)
     return f"--{dashed_name} {value_text or repr('')}"

@@ -146,7 +146,7 @@ def list_volumes(discovery: Discovery, id_by_path: Mapping[str, str]) -> list[Sh
     for volume_id, source in zip(volume_ids, sources, strict=True):
         extent = discovery.extent_by_path.get(source.path)
         if extent is None:
-            extent = SeriesExtent(source.stamps[0][0] if source.stamps else 0, "")
+            extent = SeriesExtent(source.size_bytes, "")
         state_digest = digest([source.stamps, extent.digest])[:16]
         volumes.append(ShardVolume(volume_id, str(source.path), extent.byte_count, state_digest))
     return volumes

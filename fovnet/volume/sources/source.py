@@ -69,9 +69,18 @@ class Source:
         return source_of(self.path)
 
     @property
+    def size_bytes(self) -> int:
+        """The size of the file, folder or archive when its format was found; 0 if unreadable."""
+        if not self.stamps:
+            return 0
+        return self.stamps[0][0]
+
+    @property
     def reader(self) -> Reader:
         """Raises VolumeError as `find_reader` if no reader claims it."""
-        return READER_BY_NAME[self.format] if self.format else find_reader(file_kind(self.path))
+        if self.format:
+            return READER_BY_NAME[self.format]
+        return find_reader(file_kind(self.path))
 
     @cached_property
     def series(self) -> SeriesChoice | None:
@@ -107,11 +116,9 @@ class Source:
         digits = split_address(self.path)[1]
         if digits:
             checksums.append(digits)
-        return (
-            checksums[0]
-            if len(checksums) == 1
-            else hashlib.sha256("".join(checksums).encode()).hexdigest()
-        )
+        if len(checksums) == 1:
+            return checksums[0]
+        return hashlib.sha256("".join(checksums).encode()).hexdigest()
 
     @property
     def content_checksum(self) -> str | None:
@@ -129,9 +136,11 @@ class Source:
         """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and
         if unreadable."""
         try:
-            return list(self.series.neighbour_notes) if self.series else None
+            if self.series:
+                return list(self.series.neighbour_notes)
         except VolumeError:
-            return None
+            pass
+        return None
 
     def is_unchanged(self) -> bool:
         """Whether its files still have the `places` that they had."""
@@ -161,7 +170,8 @@ def read(source: Source | Path) -> Volume:
     "volume-format", "volume-truncated", "volume-geometry", ...), the message states the file, the
     value seen, the value wanted, and what to try.
     """
-    source = source if isinstance(source, Source) else source_of(source)
+    if not isinstance(source, Source):
+        source = source_of(source)
     path = source.path
     reader = source.reader
     series = source.series
