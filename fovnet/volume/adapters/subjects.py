@@ -93,30 +93,13 @@ def _group_into_people(
 ) -> tuple[list[list[PersonOfVolume]], list[PersonOfVolume]]:
     """(the volumes of each person, those that may be of several people)."""
     volumes_by_header = group_by_key(volumes, (volume.demographics for volume in volumes))
-    most_told = max(person.attribute_count for person in volumes_by_header)
-    people: list[list[Demographics]] = []  # of each, the headers that may be theirs
-    unclear: list[Demographics] = []
-    for header in sorted(volumes_by_header, key=lambda header: -header.attribute_count):
-        matches = [
-            person
-            for person in people
-            if any(not header.find_contradictions(other) for other in person)
-        ]
-        if not matches:
-            people.append([header])
-        elif len(matches) == 1:
-            matches[0].append(header)
-        elif header.attribute_count == most_told:
-            # nothing is missing: they may all be one person, by their ages
-            people = [person for person in people if person not in matches]
-            people.append([*chain(*matches), header])
-        else:
-            unclear.append(header)
+    headers_of_people, unclear_headers = _group_headers(list(volumes_by_header))
     volumes_of_people = [
-        list(chain(*(volumes_by_header[header] for header in person))) for person in people
+        list(chain(*(volumes_by_header[header] for header in headers)))
+        for headers in headers_of_people
     ]
     volumes_of_nobody: list[PersonOfVolume] = []
-    for volume in chain(*(volumes_by_header[header] for header in unclear)):
+    for volume in chain(*(volumes_by_header[header] for header in unclear_headers)):
         study_matches = [
             person_volumes
             for person_volumes in volumes_of_people
@@ -133,6 +116,37 @@ def _group_into_people(
         )
     )
     return volumes_of_people, volumes_of_nobody
+
+
+def _group_headers(
+    headers: Sequence[Demographics],
+) -> tuple[list[list[Demographics]], list[Demographics]]:
+    """(the headers that may be of each person, those that may be of several people), the headers
+    that tell most first."""
+    most_attributes = max(header.attribute_count for header in headers)
+    headers_of_people: list[list[Demographics]] = []
+    unclear_headers: list[Demographics] = []
+    for header in sorted(headers, key=lambda header: -header.attribute_count):
+        matches = [
+            headers_of_person
+            for headers_of_person in headers_of_people
+            if any(not header.find_contradictions(other) for other in headers_of_person)
+        ]
+        if not matches:
+            headers_of_people.append([header])
+        elif len(matches) == 1:
+            matches[0].append(header)
+        elif header.attribute_count == most_attributes:
+            # nothing is missing: they may all be one person, by their ages
+            headers_of_people = [
+                headers_of_person
+                for headers_of_person in headers_of_people
+                if headers_of_person not in matches
+            ]
+            headers_of_people.append([*chain(*matches), header])
+        else:
+            unclear_headers.append(header)
+    return headers_of_people, unclear_headers
 
 
 def _subject_id(

@@ -1,9 +1,7 @@
 """From images with positions to a regular grid: irregular positions are corrected if that is safe,
 else refused.
 
-    along    (n,) mm of each image along the normal of its plane, ascending
-    across   (n, 2) mm in the plane: along rows, columns
-    planes   (n, rows, columns) float32
+    planes   (n, rows, columns) float32, in the order along the normal
 
 Positions come from ImagePositionPatient and ImageOrientationPatient only: SliceThickness is not the
 slice distance, and neither it nor SpacingBetweenSlices is written reliably.  Source: DICOM PS3.3,
@@ -14,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,21 +41,34 @@ DIRECTION_TOLERANCE = 0.02  # tolerance of a direction's length, and of the cosi
 
 @dataclass(frozen=True)
 class StackPositions:
-    """The positions of a group's images: their order (n,) along the normal, and the measures above
-    in that order."""
+    """The positions of a group's images.
+
+    image_order  (n,) the indices of the images in their order along the normal; all else is in this
+                 order
+    depths_mm    (n,) along the normal, ascending
+    shifts_mm    (n, 2) in the plane against the first image: along rows, along columns
+    axes         (3, 3) rows: direction of growing column, of growing row, normal
+    origin_mm    (3,) of the first image
+    spacing_mm   between rows, between columns
+    """
 
     image_order: NDArray[np.int64]
     depths_mm: NDArray[np.float64]
     shifts_mm: NDArray[np.float64]
-    axes: NDArray[np.float64]  # (3, 3) rows: direction of growing column, of growing row, normal
-    origin_mm: NDArray[np.float64]  # (3,) of the first image in that order
-    spacing_mm: tuple[float, float]  # between rows, between columns
+    axes: NDArray[np.float64]
+    origin_mm: NDArray[np.float64]
+    spacing_mm: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class ImageGrid:
-    """A regular grid (columns, rows, n) with its affine, the image nearest to each of its slices,
-    and notes on corrections."""
+    """A regular grid.
+
+    voxels          (columns, rows, n)
+    vox_to_ras      (4, 4)
+    nearest_images  (n,) for each slice, the index of the nearest image
+    notes           on corrections
+    """
 
     voxels: NDArray[np.float32]
     vox_to_ras: NDArray[np.float64]
@@ -128,19 +140,19 @@ def build_regular_grid(
     """The images on a regular grid.  Raises VolumeError "volume-gaps" or "volume-tilt" for
     positions too irregular to correct."""
     planes, offset_mm, tilt_notes = _move_upright(source, planes, positions)
-    planes, step_mm, nearest_images, gap_notes = _space_evenly(source, planes, positions.depths_mm)
+    even_planes = _space_evenly(source, planes, positions.depths_mm)
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = positions.axes.T * [
         positions.spacing_mm[1],
         positions.spacing_mm[0],
-        step_mm,
+        even_planes.step_mm,
     ]
     vox_to_lps[:3, 3] = positions.origin_mm + offset_mm @ positions.axes[:2]
     return ImageGrid(
-        planes.transpose(2, 1, 0),
+        even_planes.planes.transpose(2, 1, 0),
         LPS_TO_RAS @ vox_to_lps + 0.0,
-        nearest_images,
-        tilt_notes + gap_notes,
+        even_planes.nearest_images,
+        tilt_notes + even_planes.notes,
     )
 
 
@@ -174,9 +186,10 @@ def _read_image_axes(source: str, frame: Frame) -> NDArray[np.float64]:
 def _move_upright(
     source: str, planes: NDArray[np.float32], positions: StackPositions
 ) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
-    """(planes, offset of the first pixel in the plane in mm (2,), notes): shifted images moved onto
-    one right-angled grid.
+    """(planes, offset of their first pixel in the plane in mm (2,), notes): images that are shifted
+    against each other, moved onto one right-angled grid.
 
+    planes  (n, rows, columns)
     A tilted gantry shifts every image against the one before; each is interpolated (bilinear) onto
     a plane that covers them all.
     """
@@ -222,52 +235,70 @@ def _move_upright(
     return upright_planes, lowest_px * mm_per_px, (note,)
 
 
+class EvenPlanes(NamedTuple):
+    """Planes at one distance.
+
+    planes          (n, rows, columns)
+    step_mm         between them
+    nearest_images  (n,) for each, the index of the nearest image
+    notes           on corrections
+    """
+
+    planes: NDArray[np.float32]
+    step_mm: float
+    nearest_images: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+
 def _space_evenly(
     source: str, planes: NDArray[np.float32], depths_mm: NDArray[np.float64]
-) -> tuple[NDArray[np.float32], float, NDArray[np.int64], tuple[str, ...]]:
-    """(planes, step in mm, nearest image of each, notes): unchanged if evenly spaced, else
-    interpolated at about the median distance."""
+) -> EvenPlanes:
+    """The planes on an even grid: unchanged if they are evenly spaced, else interpolated at about the
+    median distance.
+
+    planes     (n, rows, columns)
+    depths_mm  (n,) along the normal, ascending
+    """
     image_count = len(depths_mm)
     if image_count == 1:
         note = "a single image: 1 mm is taken for its thickness"
-        return planes, 1.0, np.zeros(1, dtype=np.int64), (note,)
-    mean_mm = float(depths_mm[-1] - depths_mm[0]) / (image_count - 1)
+        return EvenPlanes(planes, 1.0, np.zeros(1, dtype=np.int64), (note,))
+    mean_gap_mm = float(depths_mm[-1] - depths_mm[0]) / (image_count - 1)
     largest_deviation_mm = float(
-        np.abs(depths_mm - depths_mm[0] - mean_mm * np.arange(image_count)).max()
+        np.abs(depths_mm - depths_mm[0] - mean_gap_mm * np.arange(image_count)).max()
     )
-    if largest_deviation_mm <= EVEN_SPACING_TOLERANCE * mean_mm:
+    if largest_deviation_mm <= EVEN_SPACING_TOLERANCE * mean_gap_mm:
         notes: tuple[str, ...] = ()
-        if largest_deviation_mm > NOTED_DEVIATION_SHARE * mean_mm:
+        if largest_deviation_mm > NOTED_DEVIATION_SHARE * mean_gap_mm:
             notes = (f"positions off a regular grid by up to {largest_deviation_mm:.2f} mm",)
-        return planes, mean_mm, np.arange(image_count), notes
+        return EvenPlanes(planes, mean_gap_mm, np.arange(image_count), notes)
     gaps_mm = np.diff(depths_mm)
-    usual_mm = float(np.median(gaps_mm))
+    usual_gap_mm = float(np.median(gaps_mm))
     widest_gap = int(gaps_mm.argmax())
-    if gaps_mm[widest_gap] > MAX_GAP_RATIO * usual_mm or image_count < LEAST_INTERPOLATED_IMAGES:
+    if (
+        gaps_mm[widest_gap] > MAX_GAP_RATIO * usual_gap_mm
+        or image_count < LEAST_INTERPOLATED_IMAGES
+    ):
         neighbours = f"images {widest_gap + 1} and {widest_gap + 2}"
         fault = f"{neighbours} along the normal lie {gaps_mm[widest_gap]:.2f} mm apart"
         raise VolumeError(
             "volume-gaps",
-            f"{source}: {fault}, the others usually {usual_mm:.2f} mm (limit {MAX_GAP_RATIO:g} "
+            f"{source}: {fault}, the others usually {usual_gap_mm:.2f} mm (limit {MAX_GAP_RATIO:g} "
             "times that, of four images or more). Copy the missing images.",
         )
-    step_count = max(1, round(float(depths_mm[-1] - depths_mm[0]) / usual_mm))
+    step_count = max(1, round(float(depths_mm[-1] - depths_mm[0]) / usual_gap_mm))
     step_mm = float(depths_mm[-1] - depths_mm[0]) / step_count
-    places_mm = depths_mm[0] + step_mm * np.arange(step_count + 1)
+    slice_depths_mm = depths_mm[0] + step_mm * np.arange(step_count + 1)
     image_below = np.clip(
-        np.searchsorted(depths_mm, places_mm, side="right") - 1, 0, image_count - 2
+        np.searchsorted(depths_mm, slice_depths_mm, side="right") - 1, 0, image_count - 2
     )
-    share_above = ((places_mm - depths_mm[image_below]) / gaps_mm[image_below]).astype(np.float32)[
-        :, None, None
-    ]
-    nearest_images = np.abs(places_mm[:, None] - depths_mm).argmin(axis=1)
+    weight_above = ((slice_depths_mm - depths_mm[image_below]) / gaps_mm[image_below]).astype(
+        np.float32
+    )[:, None, None]
+    nearest_images = np.abs(slice_depths_mm[:, None] - depths_mm).argmin(axis=1)
     note = (
-        f"images {gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm apart (usually {usual_mm:.2f}): "
+        f"images {gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm apart (usually {usual_gap_mm:.2f}): "
         f"interpolated at {step_mm:.2f} mm"
     )
-    return (
-        planes[image_below] * (1 - share_above) + planes[image_below + 1] * share_above,
-        step_mm,
-        nearest_images,
-        (note,),
-    )
+    even_planes = planes[image_below] * (1 - weight_above) + planes[image_below + 1] * weight_above
+    return EvenPlanes(even_planes, step_mm, nearest_images, (note,))

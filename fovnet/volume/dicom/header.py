@@ -292,7 +292,11 @@ def _refusal_of_damage(item: DicomObject, fault: Exception) -> VolumeError:
 def make_frame(
     item: DicomObject, facts: ObjectFacts, get: Callable[[str], Any], number: int
 ) -> Frame:
-    """The Frame built from `get`, a look-up by keyword."""
+    """The Frame of an image, from `get`, a look-up of its attributes by keyword.
+
+    facts   of its object
+    number  of the frame in its object, from 1; 0 if the object is a single image
+    """
     image_type = tuple(
         as_text(type_part).upper() for type_part in as_values(get("FrameType") or get("ImageType"))
     )
@@ -303,6 +307,7 @@ def make_frame(
     }
 
     def value_of(keyword: str) -> str:
+        """The value of an attribute, for comparison."""
         if keyword in value_by_keyword:
             return value_by_keyword[keyword]
         return _comparable_value(get(keyword))
@@ -318,9 +323,11 @@ def make_frame(
         position_mm=as_vector(get("ImagePositionPatient"), 3),
         spacing_mm=as_vector(get("PixelSpacing"), 2),
         image_type=image_type,
-        volume_attributes=tuple((attribute, value_of(key)) for attribute, key in VOLUME_ATTRIBUTES),
+        volume_attributes=tuple(
+            (attribute, value_of(keyword)) for attribute, keyword in VOLUME_ATTRIBUTES
+        ),
         doubtful_attributes=tuple(
-            (attribute, value_of(key)) for attribute, key in DOUBTFUL_ATTRIBUTES
+            (attribute, value_of(keyword)) for attribute, keyword in DOUBTFUL_ATTRIBUTES
         ),
         image_number=as_whole_number(get("InstanceNumber")),
         slope=_as_scale_number(get("RescaleSlope"), 1.0),

@@ -51,47 +51,59 @@ def separate_mixture(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     if positions is None or len(frames) < 2 * LEAST_IMAGES:
         return unparted
     index_order = positions[:, 2].argsort(kind="stable")
-    image_numbers = [frames[frame_index].image_number for frame_index in index_order]
     ordered_frames = [frames[frame_index] for frame_index in index_order]
+    ordered_positions = positions[index_order]
     if find_recurring_numbers(frames):
-        what_differs = "image numbers that recur"
-        search = _StackSearch(
-            ordered_frames,
-            positions[index_order],
-            image_numbers,
-            EVEN_SPACING_TOLERANCE,
-            LEAST_IMAGES,
-        )
-        stacks = search.find_stacks(range(len(frames)), MAX_STACKS)
-    else:
-        what_differs = "grids of positions"
-        depths_mm = positions[index_order, 2]
-        if is_evenly_spaced(frames, allows_missing=True) or _are_images_missing(
-            depths_mm, image_numbers
-        ):
-            return unparted
-        holds_two_at_most = _is_monotonic(image_numbers) and not _do_gaps_alternate(
-            depths_mm, image_numbers
-        )
-        ranks = list(range(len(frames)))
-        search = _StackSearch(
-            ordered_frames,
-            positions[index_order],
-            ranks,
-            SAME_GRID_TOLERANCE,
-            LEAST_IMAGES_BY_PLACE,
-        )
-        max_stacks = MAX_STACKS
-        if holds_two_at_most:
-            max_stacks = 2
-        stacks = search.find_stacks(range(len(frames)), max_stacks)
-        if stacks and not are_interleaved([positions[index_order[stack], 2] for stack in stacks]):
-            return unparted
-    if not stacks or _repeats_positions(label_positions(positions[index_order, 2]), stacks):
+        differing_property = "image numbers that recur"
+        stacks = _find_stacks_by_number(ordered_frames, ordered_positions)
+    elif is_evenly_spaced(frames, allows_missing=True):
         return unparted
-    return what_differs, [
+    else:
+        differing_property = "grids of positions"
+        stacks = _find_stacks_by_position(ordered_frames, ordered_positions)
+    if not stacks or _repeats_positions(label_positions(ordered_positions[:, 2]), stacks):
+        return unparted
+    return differing_property, [
         [frames[frame_index] for frame_index in np.sort(index_order[stack])] for stack in stacks
     ]
+
+
+def _find_stacks_by_number(
+    frames: Sequence[Frame], positions_mm: NDArray[np.float64]
+) -> list[list[int]]:
+    """The indices of the images of each stack, in which no image number recurs; empty if there are
+    no such stacks.
+
+    frames        in their order along the normal
+    positions_mm  (n, 3) of these images along rows, columns and normal
+    """
+    image_numbers = [frame.image_number for frame in frames]
+    search = _StackSearch(frames, positions_mm, image_numbers, EVEN_SPACING_TOLERANCE, LEAST_IMAGES)
+    return search.find_stacks(range(len(frames)), MAX_STACKS)
+
+
+def _find_stacks_by_position(
+    frames: Sequence[Frame], positions_mm: NDArray[np.float64]
+) -> list[list[int]]:
+    """The indices of the images of each of several interleaved grids; empty if the images make no
+    such grids, or one stack in which some are missing.
+
+    frames        in their order along the normal
+    positions_mm  (n, 3) of these images along rows, columns and normal
+    """
+    image_numbers = [frame.image_number for frame in frames]
+    depths_mm = positions_mm[:, 2]
+    if _are_images_missing(depths_mm, image_numbers):
+        return []
+    max_stacks = MAX_STACKS
+    if _is_monotonic(image_numbers) and not _do_gaps_alternate(depths_mm, image_numbers):
+        max_stacks = 2
+    ranks = range(len(frames))  # no two images have the same
+    search = _StackSearch(frames, positions_mm, ranks, SAME_GRID_TOLERANCE, LEAST_IMAGES_BY_PLACE)
+    stacks = search.find_stacks(range(len(frames)), max_stacks)
+    if stacks and not are_interleaved([depths_mm[stack] for stack in stacks]):
+        return []
+    return stacks
 
 
 def _repeats_positions(place_labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
@@ -195,8 +207,13 @@ def _do_gaps_alternate(depths_mm: NDArray[np.float64], image_numbers: Sequence[i
 
 @dataclass(frozen=True)
 class _StackSearch:
-    """The search for stacks among images in their order along the normal: `placed` (n, 3) in mm,
-    and a number of each, which no stack has twice."""
+    """The search for stacks among images in their order along the normal.
+
+    positions_mm  (n, 3) along rows, columns and normal
+    numbers       of each image; no stack has one twice
+    tolerance     of the distance between images, as a share of it
+    least_images  that a stack has
+    """
 
     frames: Sequence[Frame]
     positions_mm: NDArray[np.float64]
@@ -223,6 +240,7 @@ class _StackSearch:
         return []
 
     def _is_stack(self, indices: Sequence[int]) -> bool:
+        """Whether these images are evenly spaced, and no number recurs among them."""
         numbers = {self.numbers[index] for index in indices}
         frames = [self.frames[index] for index in indices]
         return len(numbers) == len(frames) and is_evenly_spaced(

@@ -56,7 +56,7 @@ def separate_volumes(frames: list[Frame]) -> list[Part]:
         _separate_along_normal,
         _separate_mixture,
     )
-    parts = [Part((), (), frames)]
+    parts = _unseparated(frames)
     for divide in division_steps:
         parts = [
             Part(
@@ -70,20 +70,25 @@ def separate_volumes(frames: list[Frame]) -> list[Part]:
     return parts
 
 
+def _unseparated(frames: list[Frame]) -> list[Part]:
+    """All images as one part."""
+    return [Part((), (), frames)]
+
+
 def _separate_in_plane(frames: list[Frame]) -> list[Part]:
     """Stacks whose fields of view lie side by side in the plane: the stations of a coronal
     whole-body scan, two knees."""
     positions = positions_in_image_axes(frames)
     field_size_mm = field_of_view_mm(frames[0])
     if positions is None or field_size_mm is None:
-        return [Part((), (), frames)]
+        return _unseparated(frames)
     row_clusters, column_clusters = (
         label_clusters(positions[:, axis], SIDE_BY_SIDE_SHARE * field_size_mm[axis]).tolist()
         for axis in (0, 1)
     )
     frames_by_field = group_by_key(frames, zip(row_clusters, column_clusters, strict=True))
     if len(frames_by_field) == 1 or min(map(len, frames_by_field.values())) < LEAST_IMAGES:
-        return [Part((), (), frames)]
+        return _unseparated(frames)
     return [
         Part((f"field {row_cluster},{column_cluster}",), ("place in the plane",), frames_of_field)
         for (row_cluster, column_cluster), frames_of_field in frames_by_field.items()
@@ -103,7 +108,7 @@ def _separate_along_normal(frames: list[Frame]) -> list[Part]:
         or len(frames) < 2 * LEAST_IMAGES
         or most_images_at_one_position(frames) > 1
     ):
-        return [Part((), (), frames)]
+        return _unseparated(frames)
     stack_labels = label_clusters(
         depths_mm, MAX_GAP_RATIO * float(np.median(np.diff(np.sort(depths_mm))))
     )
@@ -120,7 +125,7 @@ def _separate_along_normal(frames: list[Frame]) -> list[Part]:
         or min(map(len, stacks)) < LEAST_IMAGES
         or not (_have_consecutive_numbers(stacks) or _differ_in_one(stacks))
     ):
-        return [Part((), (), frames)]
+        return _unseparated(frames)
     return [
         Part((f"stack {stack_index}",), ("place along the normal",), stack)
         for stack_index, stack in enumerate(stacks)
@@ -131,7 +136,7 @@ def _separate_mixture(frames: list[Frame]) -> list[Part]:
     """Stacks that lie among each other."""
     name, stacks = separate_mixture(frames)
     if len(stacks) == 1:
-        return [Part((), (), frames)]
+        return _unseparated(frames)
     return [Part((f"grid {number}",), (name,), stack) for number, stack in enumerate(stacks)]
 
 

@@ -49,7 +49,11 @@ class Person(NamedTuple):
     name_digests: frozenset[str] = frozenset()
 
 
-PersonImages = tuple[Person, list[Frame]]
+class PersonImages(NamedTuple):
+    """The images of one person."""
+
+    person: Person
+    images: list[Frame]
 
 
 def digest_birthday(written: str) -> str:
@@ -111,8 +115,8 @@ def differing_attributes(frames: Sequence[Frame]) -> list[str]:
 
 
 def split_by_patient(frames: Sequence[Frame]) -> list[PersonImages]:
-    """(person, images) of one series UID: a single pair unless patient attributes contradict each
-    other.
+    """The images of one series UID, by person: all together unless patient attributes contradict
+    each other.
 
     Without a series UID, only images in one folder belong together.  If neither PatientID nor name
     is given, folders in which image numbers recur are taken for different people (in one series
@@ -127,7 +131,7 @@ def split_by_patient(frames: Sequence[Frame]) -> list[PersonImages]:
             image_groups = [images]
             if not is_identified(person):
                 image_groups = _join_folders(images)
-            shares += [(person, image_group) for image_group in image_groups]
+            shares += [PersonImages(person, image_group) for image_group in image_groups]
     return shares
 
 
@@ -137,8 +141,8 @@ def is_identified(person: Person) -> bool:
 
 
 def group_by_person(frames: Sequence[Frame]) -> list[PersonImages]:
-    """(person, images): images whose PatientIDs, birthdays or names contradict each other are of
-    different people.
+    """The images of each person: images whose PatientIDs, birthdays or names contradict each other
+    are of different people.
 
     A name agrees with one that has further words: DOE^JANE and Doe, Jane Mary.  An empty attribute
     agrees with any: such images join the only person they agree with, and are kept apart if there
@@ -146,7 +150,7 @@ def group_by_person(frames: Sequence[Frame]) -> list[PersonImages]:
     """
     images_by_spelling = group_by_key(frames, (_person_of_facts(frame.facts) for frame in frames))
     if len(images_by_spelling) > MAX_PEOPLE_COMPARED:
-        return list(images_by_spelling.items())
+        return [PersonImages(spelling, images) for spelling, images in images_by_spelling.items()]
     people: list[PersonImages] = []
     ambiguous_people: list[PersonImages] = []
     for spelling in sorted(images_by_spelling, key=_most_known_first):
@@ -156,19 +160,19 @@ def group_by_person(frames: Sequence[Frame]) -> list[PersonImages]:
             for person_index, (person, _) in enumerate(people)
             if _agrees_with(person, spelling)
         ]
-        if _agrees_with_strangers(spelling, images_by_spelling):
-            ambiguous_people.append((spelling, images))
+        if _agrees_with_strangers(spelling, images_by_spelling) or len(matches) > 1:
+            ambiguous_people.append(PersonImages(spelling, images))
         elif not matches:
-            people.append((spelling, images))
-        elif len(matches) > 1:
-            ambiguous_people.append((spelling, images))
+            people.append(PersonImages(spelling, images))
         else:
             person, earlier_images = people[matches[0]]
-            people[matches[0]] = _join_spellings(person, spelling), earlier_images + images
+            joined_person = _join_spellings(person, spelling)
+            people[matches[0]] = PersonImages(joined_person, earlier_images + images)
     return people + ambiguous_people
 
 
 def _most_known_first(person: Person) -> tuple[int, int, str, str, list[str]]:
+    """A key that sorts people by how many attributes and words of the name are known."""
     attribute_count = sum(map(bool, person))
     words = sorted(person.name_digests)
     return -attribute_count, -len(words), person.patient_id, person.birthday_digest, words

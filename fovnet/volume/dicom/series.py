@@ -67,9 +67,9 @@ class Series:
         """Whether it is not read by default."""
         return bool(self.aside_kind)
 
-    def has_id(self, digits: str) -> bool:
-        """Whether these are the digits of an address of this series."""
-        return digits in (self.id, *self.other_ids)
+    def has_id(self, series_id: str) -> bool:
+        """Whether an address with this id means this series."""
+        return series_id in (self.id, *self.other_ids)
 
     @property
     def objects(self) -> list[DicomObject]:
@@ -389,13 +389,13 @@ def _make_ids(
 
 
 def _make_new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
-    """Twelve hex digits that are not in `taken_ids`."""
+    """Twelve hex new_id that are not in `taken_ids`."""
     attempt_count = 0
     while True:
         hashed_words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(attempt_count)]
-        digits = hashlib.sha256("\n".join(hashed_words).encode()).hexdigest()[:12]
-        if digits not in taken_ids:
-            return digits
+        new_id = hashlib.sha256("\n".join(hashed_words).encode()).hexdigest()[:12]
+        if new_id not in taken_ids:
+            return new_id
         attempt_count += 1
 
 

@@ -75,7 +75,7 @@ def forget_survey(container: Path) -> None:
         _REMEMBERED_SURVEYS.pop(Path(container), None)
 
 
-def find_series(container: Path, digits: str) -> Series | None:
+def find_series(container: Path, series_id: str) -> Series | None:
     """The series of a container that an address means; None if there is none.  Raises as `survey`.
 
     Of a container that is remembered only its folders and the files of this series are asked whether
@@ -83,13 +83,13 @@ def find_series(container: Path, digits: str) -> Series | None:
     """
     container = Path(container)
     remembered = _REMEMBERED_SURVEYS.get(container)
-    if remembered and digits in remembered.series_by_id:
-        series = remembered.series_by_id[digits]
+    if remembered and series_id in remembered.series_by_id:
+        series = remembered.series_by_id[series_id]
         paths_to_check = [*remembered.folder_paths, *(str(item.path) for item in series.objects)]
         if all(_stamp(path) == remembered.stamp_by_path.get(path) for path in paths_to_check):
             return series
     dicom_survey = survey(container)
-    return next((series for series in dicom_survey.series if series.has_id(digits)), None)
+    return next((series for series in dicom_survey.series if series.has_id(series_id)), None)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -182,14 +182,13 @@ class _RememberedSurvey:
 
     @cached_property
     def series_by_id(self) -> dict[str, Series]:
-        """The series by the digits of their addresses; as in a search, the first that is called
-        so."""
-        digits_and_series = [
-            (digits, series)
+        """The series by every id that they have; of several with one id the first."""
+        id_and_series = [
+            (series_id, series)
             for series in self.survey.series
-            for digits in (series.id, *series.other_ids)
+            for series_id in (series.id, *series.other_ids)
         ]
-        return dict(reversed(digits_and_series))
+        return dict(reversed(id_and_series))
 
 
 _REMEMBERED_SURVEYS: OrderedDict[Path, _RememberedSurvey] = OrderedDict()

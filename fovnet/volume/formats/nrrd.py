@@ -11,7 +11,7 @@ import re
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,7 @@ RAS_SIGNS_BY_SPACE = {  # name of the space, and the sign of each of its axes in
 }
 MM_BY_UNIT = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODING_BY_NAME = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
+BYTE_ORDER_BY_NAME: dict[str, Literal["<", ">"]] = {"little": "<", "big": ">"}
 TEXT_ENCODINGS = ("txt", "text", "ascii", "hex")
 # fmt: off
 VECTOR_KINDS = (
@@ -218,6 +219,8 @@ def _get_required_field(path: Path, header: Header, *names: str) -> str:
 
 
 def _read_encoding(path: Path, header: Header) -> str:
+    """The encoding of the voxels, as `decode_stream` calls it.  Raises VolumeError "volume-encoding"
+    for text."""
     encoding = _get_required_field(path, header, "encoding")
     if encoding.lower() in TEXT_ENCODINGS:
         raise refusal_of_scattered_voxels(path, "encoding", encoding)
@@ -227,8 +230,11 @@ def _read_encoding(path: Path, header: Header) -> str:
 def _grid_of_header(
     path: Path, header: Header, directions: list[NDArray[np.float64] | None]
 ) -> StoredGrid:
-    """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every
-    further axis counts frames."""
+    """The sizes, the type and the spatial axes of the voxels.  Raises VolumeError unless there are
+    three spatial axes and every further axis counts frames.
+
+    directions  the step (3,) along each axis, or None for an axis that is not spatial
+    """
     dimension = _read_dimension(path, header)
     sizes = parse_whole_numbers(path, "sizes", _get_required_field(path, header, "sizes"))
     if len(sizes) != dimension:
@@ -289,11 +295,12 @@ def _read_dtype(path: Path, header: Header) -> np.dtype[Any]:
     byte_order = parse_choice(
         path, "endian", _get_required_field(path, header, "endian"), ("little", "big")
     )
-    return dtype.newbyteorder(byte_order)
+    return dtype.newbyteorder(BYTE_ORDER_BY_NAME[byte_order])
 
 
 def _read_axis_steps(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
-    """The step along each axis in the header's space and units; None for a non-spatial axis."""
+    """The step (3,) along each axis in the header's space and units; None for an axis that is not
+    spatial."""
     directions_text = header.fields.get("space directions")
     if directions_text is None or "space" not in header.fields:
         missing_field = "named space"
@@ -369,6 +376,8 @@ def _affine_of_header(
 
 
 def _data_file(path: Path, header: Header) -> Path:
+    """The file with the voxels that a header names.  Raises VolumeError "volume-encoding" for several
+    files."""
     name = header.fields["data file"]
     if name.upper().startswith("LIST") or ("%" in name and not path.with_name(name).exists()):
         raise refusal_of_scattered_voxels(path, "data file", name)
@@ -385,15 +394,8 @@ def _voxel_stream(
 ) -> BinaryIO:
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of
     the data file."""
-    field_values = header.fields
-    lines_before, bytes_before = (
-        parse_whole_number(
-            path,
-            field_name,
-            field_values.get(field_name, field_values.get(field_name.replace(" ", ""), "0")),
-        )
-        for field_name in ("line skip", "byte skip")
-    )
+    lines_before = _read_skip(path, header, "line skip")
+    bytes_before = _read_skip(path, header, "byte skip")
     for _ in range(lines_before):
         read_header_line(path, file)  # raises at the end of the file, or at 1 MiB
     if bytes_before == -1 and stored_bytes is not None:
@@ -402,3 +404,9 @@ def _voxel_stream(
     stream = decode_stream(file, encoding)
     skip_bytes(path, stream, bytes_before)
     return stream
+
+
+def _read_skip(path: Path, header: Header, name: str) -> int:
+    """The number in "line skip" or "byte skip", which may be written as one word; 0 without it."""
+    number_text = header.fields.get(name, header.fields.get(name.replace(" ", ""), "0"))
+    return parse_whole_number(path, name, number_text)

@@ -38,6 +38,7 @@ DIFFERENCE_STEP_MM = 2.0
 NEIGHBOURHOOD_VOXELS = 5  # voxels across: what is "near" a voxel, and the smallest patch of noise
 COARSE_GRAIN = 0.25  # uniform noise from black to white has a grain of 0.58
 LEAST_ACROSS_SHARE = 0.3
+MEDIAN_PER_DEVIATION = 0.6745  # the median of |x| over the standard deviation of Gaussian x
 # shares of the window: what is darker than DIM_SHARE is no bright noise; than DARK_SHARE, air of a magnitude image,
 # padding
 DIM_SHARE = 0.2
@@ -62,10 +63,10 @@ def has_noisy_air(volume: Volume, black: float, white: float) -> bool:
         np.linspace(0, slice_count - 1, min(SAMPLE_SLICES, slice_count)).round().astype(int)
     )
     sample_planes = _crop_dark(_scale_to_window(volume.voxels[:, :, sample_indices], black, white))
-    if (
-        min(sample_planes.shape[:2]) < 2 * BLOCK_VOXELS
-        or (_block_means(sample_planes) < DARK_SHARE).mean() > MAX_DARK_SHARE
-    ):
+    if min(sample_planes.shape[:2]) < 2 * BLOCK_VOXELS:
+        return False
+    dark_share = (_block_means(sample_planes) < DARK_SHARE).mean()
+    if dark_share > MAX_DARK_SHARE:
         return False
     is_noise = np.stack(
         [
@@ -97,8 +98,9 @@ def find_noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.b
     """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of
     at least NEAR_VOXELS × NEAR_VOXELS voxels."""
     mean_nearby = _neighbourhood_mean(plane)
-    noise_limit = np.float32(COARSE_GRAIN * 0.6745 * math.sqrt(6)) * mean_nearby
-    rough_i, rough_j = (
+    noise_limit = np.float32(COARSE_GRAIN * MEDIAN_PER_DEVIATION * math.sqrt(6)) * mean_nearby
+    # along each axis, how many of the voxels near one differ from their neighbours as noise does
+    rough_share_i, rough_share_j = (
         _neighbourhood_mean(
             (_second_differences(plane, axis, float(spacing_mm[axis])) > noise_limit).astype(
                 np.float32
@@ -106,9 +108,10 @@ def find_noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.b
         )
         for axis in (0, 1)
     )
-    rougher = np.maximum(rough_i, rough_j)
-    smoother = np.minimum(rough_i, rough_j)
-    is_rough = (rougher > 0.5) & (smoother > LEAST_ACROSS_SHARE) & (mean_nearby >= DIM_SHARE)
+    larger_share = np.maximum(rough_share_i, rough_share_j)
+    smaller_share = np.minimum(rough_share_i, rough_share_j)
+    is_rough = (larger_share > 0.5) & (smaller_share > LEAST_ACROSS_SHARE)
+    is_rough &= mean_nearby >= DIM_SHARE
     is_patch_centre = ndimage.minimum_filter(
         is_rough.view(np.uint8), size=NEIGHBOURHOOD_VOXELS, mode="constant", cval=1
     )

@@ -36,29 +36,31 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
 
 
 class Resize:
-    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T,
-    without most products with zeros.
+    """Row weights (128, j) and column weights (128, i), applied to planes (j, i):
+    row_weights @ plane @ column_weights.T, without most products with zeros.
 
     Only two to ten weights of a row are not zero, so each band of 16 rows needs only part of the
     plane: a 320 × 320 plane takes 65 µs instead of 376.  The remaining products are summed in the
     same order; the last bit may differ where BLAS splits long sums.
     """
 
-    def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
-        self._down = _bands_of_weights(down)
-        self._across = [
+    def __init__(
+        self, row_weights: NDArray[np.float32], column_weights: NDArray[np.float32]
+    ) -> None:
+        self._row_bands = _bands_of_weights(row_weights)
+        self._column_bands = [
             Band(band.rows, band.columns, np.ascontiguousarray(band.weights.T))
-            for band in _bands_of_weights(across)
+            for band in _bands_of_weights(column_weights)
         ]
-        self._columns_resized = np.zeros((len(down), across.shape[1]), np.float32)
-        self._resized = np.zeros((len(down), len(across)), np.float32)
+        self._rows_resized = np.zeros((len(row_weights), column_weights.shape[1]), np.float32)
+        self._resized = np.zeros((len(row_weights), len(column_weights)), np.float32)
 
     def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
         """(128, 128) float32, overwritten by the next call."""
-        for rows, columns, weights in self._down:
-            np.matmul(weights, plane[columns], out=self._columns_resized[rows])
-        for rows, columns, weights in self._across:
-            np.matmul(self._columns_resized[:, columns], weights, out=self._resized[:, rows])
+        for rows, columns, weights in self._row_bands:
+            np.matmul(weights, plane[columns], out=self._rows_resized[rows])
+        for rows, columns, weights in self._column_bands:
+            np.matmul(self._rows_resized[:, columns], weights, out=self._resized[:, rows])
         return self._resized
 
 
@@ -76,7 +78,7 @@ class Band(NamedTuple):
 
 
 def _bands_of_weights(weights: NDArray[np.float32]) -> list[Band]:
-    """Every 16 rows; bands within the padding are left out."""
+    """The weights in bands of BAND_ROWS rows; bands within the padding, all zero, are left out."""
     bands = []
     for first_row in range(0, len(weights), BAND_ROWS):
         band_rows = slice(first_row, first_row + BAND_ROWS)

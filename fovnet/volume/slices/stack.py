@@ -88,7 +88,7 @@ class SliceStack:
         the lower of the two."""
         if self.label_slices is not None:
             return self.label_slices
-        return self.slice_ranges.sum(axis=1) // 2
+        return np.asarray(self.slice_ranges.sum(axis=1) // 2)
 
     @property
     def edges_mm(self) -> NDArray[np.float64]:
@@ -128,11 +128,11 @@ class SliceStack:
 
 
 def compute_edges_mm(
-    z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: NDArray[np.float64]
+    z_mm: NDArray[np.float64], slice_ranges: NDArray[np.int64], vox_to_ras: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers`
+    """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `slice_ranges`
     (s, 2); see `SliceStack.edges_mm`."""
-    cut_heights_mm = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
+    cut_heights_mm = vox_to_ras[2, 2] * (np.diff(slice_ranges, axis=1)[:, 0] + 1)
     return np.append(z_mm - cut_heights_mm / 2, z_mm[-1:] + cut_heights_mm[-1:] / 2)
 
 
@@ -170,7 +170,9 @@ def cut_slices(
     if blacken_noise and noisy_air.has_noisy_air(volume, black, white):
         volume = noisy_air.blacken_noise(volume, black, white)
         black, white = estimate_window(volume.voxels)
-    covers = group_slices(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
+    slice_ranges = group_slices(
+        volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm
+    )
     columns_mm, rows_mm = (volume.spacing_mm[:2] * volume.voxels.shape[:2]).tolist()
     side_mm = max(columns_mm, rows_mm)
     # Axis 0 runs to the patient's right and axis 1 to the front; the picture begins at the right and at the
@@ -180,37 +182,34 @@ def cut_slices(
     ]
     row_weights = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
     grey_per_intensity = np.float32(255.0 / (white - black))
-    black_grey = (
-        np.outer(row_weights.sum(axis=1), column_weights.sum(axis=1))
-        * np.float32(black)
-        * grey_per_intensity
-    )
+    # the grey value of black, as far as a pixel is not padding; less 0.5, since the cast rounds down
+    volume_shares = np.outer(row_weights.sum(axis=1), column_weights.sum(axis=1))
+    black_grey = volume_shares * np.float32(black) * grey_per_intensity
     black_grey -= np.float32(0.5)
     resize_plane = Resize(row_weights * grey_per_intensity, column_weights)
-    pixels = np.empty((len(covers), SIDE_PIXELS, SIDE_PIXELS), dtype=np.uint8)
+    pixels = np.empty((len(slice_ranges), SIDE_PIXELS, SIDE_PIXELS), dtype=np.uint8)
     # a voxel 1e35 times the window is white, not a warning
     with one_thread(), np.errstate(over="ignore"):
-        for cut_index, plane in enumerate(_average_groups(volume.voxels, covers)):
-            # + 0.5 in the floor: the cast rounds
+        for cut_index, plane in enumerate(_average_groups(volume.voxels, slice_ranges)):
             pixels[cut_index] = np.clip(resize_plane(plane) - black_grey, 0.0, 255.0)
     heights_mm = volume.slice_heights_mm()
-    z_mm = (heights_mm[covers[:, 0]] + heights_mm[covers[:, 1]]) / 2
-    counted = None
-    counted_slices = None
+    z_mm = (heights_mm[slice_ranges[:, 0]] + heights_mm[slice_ranges[:, 1]]) / 2
+    label_slices = None
+    label_slice_count = None
     if volume.label_slice_z_mm is not None:
-        counted = np.abs(volume.label_slice_z_mm - z_mm[:, None]).argmin(axis=1)
-        counted_slices = len(volume.label_slice_z_mm)
+        label_slices = np.abs(volume.label_slice_z_mm - z_mm[:, None]).argmin(axis=1)
+        label_slice_count = len(volume.label_slice_z_mm)
     return SliceStack(
         pixels,
         z_mm,
-        covers,
+        slice_ranges,
         side_mm,
         vox_to_ras=volume.vox_to_ras,
         source=volume.source,
         checksum=checksum,
-        notes=volume.notes + _grouping_note(covers),
-        label_slices=counted,
-        label_slice_count=counted_slices,
+        notes=volume.notes + _grouping_note(slice_ranges),
+        label_slices=label_slices,
+        label_slice_count=label_slice_count,
         images=volume.images,
     )
 
@@ -246,11 +245,11 @@ def group_slices(slices: int, spacing_mm: float, target_spacing_mm: float) -> ND
 
 
 def _average_groups(
-    voxels: NDArray[np.float32], covers: NDArray[np.int64]
+    voxels: NDArray[np.float32], slice_ranges: NDArray[np.int64]
 ) -> Iterator[NDArray[np.float32]]:
     """The mean plane (j, i) of each group, summed slice by slice, so that the result does not
     depend on the memory layout."""
-    for first_slice, last_slice in covers.tolist():
+    for first_slice, last_slice in slice_ranges.tolist():
         group_planes = np.ascontiguousarray(
             voxels[:, :, first_slice : last_slice + 1].transpose(2, 1, 0)
         )
@@ -261,9 +260,9 @@ def _average_groups(
         yield mean_plane
 
 
-def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
+def _grouping_note(slice_ranges: NDArray[np.int64]) -> tuple[str, ...]:
     """A sentence with the number of slices averaged in a cut, if more than one."""
-    group_size = int(covers[0, 1] - covers[0, 0]) + 1
+    group_size = int(slice_ranges[0, 1] - slice_ranges[0, 0]) + 1
     if group_size == 1:
         return ()
     return (f"{group_size} neighbouring slices averaged in each cut",)

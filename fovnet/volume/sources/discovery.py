@@ -101,8 +101,10 @@ class Discovery:
 class _Inquiry:
     """What `find_volumes` was asked, and what it knows of files that it has opened.
 
-    include, show_ids, progress  as in `find_volumes`
-    source_by_path               of the paths given, and of files in folders that may be volumes
+    included_kinds  kinds of DICOM series to read although triage sets them aside
+    show_ids        whether the rows of series have real ids
+    progress        called after each DICOM header
+    source_by_path  of the paths given, and of files in folders that may be volumes
     """
 
     included_kinds: Collection[str]
@@ -142,7 +144,8 @@ def find_volumes(
     DICOM series; sorted within a folder.
 
     include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE_KINDS`)
-    progress  told after each DICOM header of a folder or an archive (done, total)
+    progress  called after each DICOM header of a folder or an archive with (how many are done, how
+              many there are)
     If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
     Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
     inside another given path is returned itself, to be refused by name: it may be the mount point of an
@@ -155,11 +158,12 @@ def find_volumes(
         inquiry.source_by_path[path] = Source.of(kind)
         if _is_file_of_dicom(kind):
             dicom_by_folder.setdefault(path.parent, []).append(path)
-    volumes: dict[Path, None] = {}
+    # as sets that keep their order
+    volume_paths: dict[Path, None] = {}
+    passed_paths: dict[Path, None] = {}
     empty_folders: list[Path] = []
     row_by_key: dict[tuple[str, ...], dict[str, Any]] = {}
     extent_by_path: dict[Path, SeriesExtent] = {}
-    passed: dict[Path, None] = {}
     for path, kind in kind_by_path.items():
         siblings: list[Path] = []
         if _is_file_of_dicom(kind):
@@ -167,22 +171,23 @@ def find_volumes(
         if siblings and path != siblings[0]:
             continue  # handled with the first file of its folder
         listing = _list_path(kind, siblings, inquiry)
-        passed.update(dict.fromkeys(listing.passed_paths))
+        passed_paths.update(dict.fromkeys(listing.passed_paths))
         extent_by_path |= listing.extent_by_path
         row_by_key |= {_key_of_row(row): row for row in listing.series_rows}
         if listing.volume_paths:
-            volumes.update(dict.fromkeys(listing.volume_paths))
-            continue
-        if listing.series_rows or not kind.is_folder:
-            volumes[path] = None  # refused by name
-        elif path not in volumes and kind_by_path.keys().isdisjoint(path.parents):
+            volume_paths.update(dict.fromkeys(listing.volume_paths))
+        elif listing.series_rows or not kind.is_folder:
+            volume_paths[path] = None  # refused by name
+        elif path not in volume_paths and kind_by_path.keys().isdisjoint(path.parents):
             empty_folders.append(path)
-    if not volumes:
-        raise _refusal_of_nothing(list(kind_by_path), passed)
+    if not volume_paths:
+        raise _refusal_of_nothing(list(kind_by_path), passed_paths)
     return Discovery(
-        sources=[inquiry.get_source(path) for path in _unique_paths([*volumes, *empty_folders])],
+        sources=[
+            inquiry.get_source(path) for path in _unique_paths([*volume_paths, *empty_folders])
+        ],
         series_rows=list(row_by_key.values()),
-        passed_paths=[path for path in passed if path not in volumes],
+        passed_paths=[path for path in passed_paths if path not in volume_paths],
         extent_by_path=extent_by_path,
     )
 
@@ -199,7 +204,7 @@ def _list_path(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _
     """
     path = kind.path
     if len(siblings) > 1:
-        return _list_dicom(path.parent, inquiry, only=frozenset(siblings))
+        return _list_dicom(path.parent, inquiry, only_files=frozenset(siblings))
     if siblings:
         return _list_dicom(path, inquiry, [DicomObject(path)])
     if kind.series_id or kind.is_closed:
@@ -342,67 +347,104 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     If it contains only archives without a readable series, these are volumes: each is then refused
     with its reason.
     """
-    volumes: list[Path] = []
-    rows: list[dict[str, Any]] = []
-    extent_by_path: dict[Path, SeriesExtent] = {}
-    dicom_files: list[DicomObject] = []
-    skipped_files: list[Path] = []
-    archives_set_aside: list[Path] = []
-    links: list[Path] = []
-    hidden: list[Path] = []
-    archives: list[Path] = []
-    for path in files_under(folder, links, hidden):
+    contents = _sort_files(folder, inquiry)
+    # an archive that is called like DICOM is no object of the folder
+    has_namesakes = any(
+        path.name.lower().endswith((".dcm", ".ima")) for path in contents.archive_paths
+    )
+    if has_namesakes:
+        dicom_survey = survey_objects(contents.dicom_objects, inquiry.progress)
+    else:
+        dicom_survey = survey(folder, contents.dicom_objects, inquiry.progress)
+    unread_objects = [
+        unread
+        for unread in dicom_survey.unread_objects
+        if not (contents.volume_paths and unread.is_dicomdir)
+    ]
+    listing = _list_series(dicom_survey.series, unread_objects, None, inquiry)
+    if not any(split_address(path)[0] == folder for path in listing.volume_paths):
+        forget_survey(folder)  # a large tree whose series lie in folders of their own
+    volume_names = {(path.parent, volume_name(path)) for path in contents.volume_paths}
+    passed_files = [
+        path
+        for path in contents.skipped_files
+        if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in volume_names
+    ]
+    volume_paths = sorted(contents.volume_paths + listing.volume_paths)
+    if not volume_paths and not contents.dicom_objects:
+        volume_paths = contents.archives_set_aside
+    return _Listing(
+        volume_paths,
+        contents.series_rows + listing.series_rows,
+        contents.extent_by_path | listing.extent_by_path,
+        [
+            *passed_files,
+            *contents.folder_links,
+            *filter(_hides_volumes, contents.hidden_paths),
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class _FolderContents:
+    """What is in a folder, by what it seems to be.
+
+    volume_paths        files of other formats than DICOM, and volumes in archives
+    series_rows         of the series in archives, as in `Discovery.series_rows`
+    extent_by_path      of the series to read in archives
+    dicom_objects       DICOM files
+    skipped_files       what is no volume
+    archive_paths       all zip archives, documents included
+    archives_set_aside  archives with series, of which none is to be read
+    folder_links        links to folders
+    hidden_paths        hidden files and folders
+    """
+
+    volume_paths: list[Path] = field(default_factory=list)
+    series_rows: list[dict[str, Any]] = field(default_factory=list)
+    extent_by_path: dict[Path, SeriesExtent] = field(default_factory=dict)
+    dicom_objects: list[DicomObject] = field(default_factory=list)
+    skipped_files: list[Path] = field(default_factory=list)
+    archive_paths: list[Path] = field(default_factory=list)
+    archives_set_aside: list[Path] = field(default_factory=list)
+    folder_links: list[Path] = field(default_factory=list)
+    hidden_paths: list[Path] = field(default_factory=list)
+
+
+def _sort_files(folder: Path, inquiry: _Inquiry) -> _FolderContents:
+    """The files under a folder, by what they seem to be; archives are looked into."""
+    contents = _FolderContents()
+    for path in files_under(folder, contents.folder_links, contents.hidden_paths):
         kind = file_kind(path)
         role = _guess_role(kind)
         if role == "DICOM":
-            dicom_files.append(DicomObject(path))
-            continue
-        if role == "":
-            skipped_files.append(path)
-            continue
-        if role == "volume":
-            volumes.append(path)
+            contents.dicom_objects.append(DicomObject(path))
+        elif role == "volume":
+            contents.volume_paths.append(path)
             inquiry.source_by_path[path] = Source.of(kind)
-            continue
-        archives.append(path)
-        listing = _list_dicom(path, inquiry)
-        if not listing.series_rows and _is_document(path):
-            skipped_files.append(path)
-            continue
-        rows += listing.series_rows
-        extent_by_path |= listing.extent_by_path
-        inquiry.source_by_path[path] = Source.of(kind)
-        if not listing.volume_paths and any(
-            row["kind"] != "unreadable" for row in listing.series_rows
-        ):
-            archives_set_aside.append(path)
+        elif role == "archive":
+            _add_archive(contents, kind, inquiry)
         else:
-            volumes += listing.volume_paths or [path]
-    # an archive that is called like DICOM is no object of the folder
-    has_namesakes = any(path.name.lower().endswith((".dcm", ".ima")) for path in archives)
-    if has_namesakes:
-        dicom_survey = survey_objects(dicom_files, inquiry.progress)
+            contents.skipped_files.append(path)
+    return contents
+
+
+def _add_archive(contents: _FolderContents, kind: FileKind, inquiry: _Inquiry) -> None:
+    """Adds the series of an archive; one that cannot be read is a volume, to be refused by name."""
+    path = kind.path
+    contents.archive_paths.append(path)
+    listing = _list_dicom(path, inquiry)
+    if not listing.series_rows and _is_document(path):
+        contents.skipped_files.append(path)
+        return
+    contents.series_rows.extend(listing.series_rows)
+    contents.extent_by_path.update(listing.extent_by_path)
+    inquiry.source_by_path[path] = Source.of(kind)
+    has_series = any(row["kind"] != "unreadable" for row in listing.series_rows)
+    if has_series and not listing.volume_paths:
+        contents.archives_set_aside.append(path)
     else:
-        dicom_survey = survey(folder, dicom_files, inquiry.progress)
-    unread = [entry for entry in dicom_survey.unread_objects if not (volumes and entry.is_dicomdir)]
-    listing = _list_series(dicom_survey.series, unread, None, inquiry)
-    if not any(split_address(path)[0] == folder for path in listing.volume_paths):
-        forget_survey(folder)  # a large tree whose series lie in folders of their own
-    volume_names = {(path.parent, volume_name(path)) for path in volumes}
-    passed = [
-        path
-        for path in skipped_files
-        if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in volume_names
-    ]
-    volumes = sorted(volumes + listing.volume_paths)
-    if not volumes and not dicom_files:
-        volumes = archives_set_aside
-    return _Listing(
-        volumes,
-        rows + listing.series_rows,
-        extent_by_path | listing.extent_by_path,
-        [*passed, *links, *filter(_hides_volumes, hidden)],
-    )
+        contents.volume_paths.extend(listing.volume_paths or [path])
 
 
 def _guess_role(kind: FileKind) -> str:
@@ -429,59 +471,65 @@ def _list_dicom(
     container: Path,
     inquiry: _Inquiry,
     dicom_objects: Sequence[DicomObject] | None = None,
-    only: Collection[Path] = (),
+    only_files: Collection[Path] = (),
 ) -> _Listing:
-    """The series of an archive, a file, or the files `only` of a folder.  An archive that cannot be
-    opened is a volume itself.
+    """The series of an archive or a file, or of a folder those that some of its files belong to.  An
+    archive that cannot be opened is a volume itself.
 
-    dicom_objects  its objects, where they are known
+    dicom_objects  those of the container, if they are known
+    only_files     of a folder; empty for all series
     """
     try:
         dicom_survey = survey(container, dicom_objects, inquiry.progress)
     except Exception:  # a damaged archive may raise any: it is refused when it is read
         return _Listing([container])
-    if not only:
+    if not only_files:
         return _list_series(dicom_survey.series, dicom_survey.unread_objects, container, inquiry)
-    unread = [entry for entry in dicom_survey.unread_objects if entry.item.path in only]
-    return _list_series(dicom_survey.series, unread, None, inquiry, only)
+    unread_objects = [
+        unread for unread in dicom_survey.unread_objects if unread.item.path in only_files
+    ]
+    return _list_series(dicom_survey.series, unread_objects, None, inquiry, only_files)
 
 
 def _list_series(
     series_list: Sequence[Series],
-    unread: Sequence[UnreadObject],
+    unread_objects: Sequence[UnreadObject],
     container: Path | None,
     inquiry: _Inquiry,
-    only: Collection[Path] = (),
+    only_files: Collection[Path] = (),
 ) -> _Listing:
     """These series, each with a path within `container`, else within the folder or file that contains
     all of the series.
 
-    only   only the series that these files belong to
+    unread_objects  that could not be used; each file of them is a volume, to be refused by name
+    only_files      only the series that these files belong to; empty for all
     """
-    listing = _Listing([entry.item.path for entry in unread if not entry.item.member_name])
+    listing = _Listing(
+        [unread.item.path for unread in unread_objects if not unread.item.member_name]
+    )
     folder_by_family = _folder_by_family(series_list)
-    ids_by_home = _ids_by_home(series_list)
+    ids_by_location = _ids_by_location(series_list)
     for series in series_list:
-        named_files = [path for path in sorted(_files_of_series(series)) if path in only]
-        if only and not named_files:
+        named_files = [path for path in sorted(_files_of_series(series)) if path in only_files]
+        if only_files and not named_files:
             continue
-        home = container or folder_by_family[series.family_key, series.person_digest]
+        location = container or folder_by_family[series.family_key, series.person_digest]
         if named_files:  # these may be copies of files elsewhere
-            home = named_files[0]
+            location = named_files[0]
             if len(series.objects) > 1:
-                home = home.parent
-        is_alone = ids_by_home.get(home) == {series.id}
-        path = home
+                location = location.parent
+        is_alone = ids_by_location.get(location) == {series.id}
+        path = location
         if not is_alone:
-            path = address(home, series.id)
-        if not series.aside_kind or series.aside_kind in inquiry.included_kinds:
+            path = address(location, series.id)
+        if not series.is_set_aside or series.aside_kind in inquiry.included_kinds:
             listing.volume_paths.append(path)
             listing.extent_by_path[path] = _extent_of_series(series)
         else:
             listing.volume_paths.extend(named_files[:1])
         listing.series_rows.append(make_series_row(series, path, show_ids=inquiry.show_ids))
     listing.series_rows.extend(
-        make_unread_row(entry) for entry in unread if not _is_of_another_format(entry)
+        make_unread_row(unread) for unread in unread_objects if not _is_of_another_format(unread)
     )
     return listing
 
@@ -511,7 +559,8 @@ def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Pa
 
 
 def _extent_of_series(series: Series) -> SeriesExtent:
-    """Its files, an archive's whole; the digest is of their sizes and times and of its notes."""
+    """The size of a series' files, of an archive the whole, and a digest of their sizes and times
+    and of the series' notes."""
     stamps = [file_stamp(path) for path in sorted(_files_of_series(series))]
     return SeriesExtent(
         sum(max(size, 0) for size, _ in stamps), digest([stamps, series.notes])[:16]
@@ -519,29 +568,29 @@ def _extent_of_series(series: Series) -> SeriesExtent:
 
 
 def _files_of_series(series: Series) -> set[Path]:
-    """The files with its images or copies of them."""
+    """The files with the images of a series, or with copies of them."""
     return {item.path for item in (*series.objects, *series.copied_objects)}
 
 
-def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
+def _ids_by_location(series_list: Iterable[Series]) -> dict[Path, set[str]]:
     """For every file and folder, the ids of the series that reading it alone would find, by their
     images or copies of them in it.
 
     A series of the kind "repeat" counts in a folder that does not contain the series it repeats:
     read alone, it is not a repetition there.
     """
-    ids_by_home: dict[Path, set[str]] = {}
-    families_by_home: dict[Path, set[tuple[str, str]]] = {}  # of series that are no repetitions
+    ids_by_location: dict[Path, set[str]] = {}
+    families_by_location: dict[Path, set[tuple[str, str]]] = {}  # of series that are no repetitions
     for series in sorted(series_list, key=lambda series: series.aside_kind == "repeat"):
         if series.aside_kind not in ("", "repeat"):
             continue
         family = (series.family_key, series.person_digest)
-        for home in _files_and_folders_above(_files_of_series(series)):
-            if not series.aside_kind or family not in families_by_home.get(home, ()):
-                ids_by_home.setdefault(home, set()).add(series.id)
-            if not series.aside_kind:
-                families_by_home.setdefault(home, set()).add(family)
-    return ids_by_home
+        for location in _files_and_folders_above(_files_of_series(series)):
+            if not series.is_set_aside or family not in families_by_location.get(location, ()):
+                ids_by_location.setdefault(location, set()).add(series.id)
+            if not series.is_set_aside:
+                families_by_location.setdefault(location, set()).add(family)
+    return ids_by_location
 
 
 def _files_and_folders_above(files: Collection[Path]) -> set[Path]:

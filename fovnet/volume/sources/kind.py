@@ -92,12 +92,12 @@ class FileKind:
 
 def file_kind(path: Path) -> FileKind:
     """What stands at a path now.  A pipe is never opened: that could block for ever."""
-    container, digits = split_address(path)
+    container, series_id = split_address(path)
     try:
         file_status = container.stat()
     except (OSError, ValueError) as fault:  # ValueError: a null byte in the name
-        return FileKind(path, container, digits, fault=fault)
-    kind = FileKind(path, container, digits, file_status.st_mode, [stamp_of_status(file_status)])
+        return FileKind(path, container, series_id, fault=fault)
+    kind = FileKind(path, container, series_id, file_status.st_mode, [stamp_of_status(file_status)])
     if kind.is_folder:
         return kind
     stored_opening = b""

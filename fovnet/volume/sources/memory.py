@@ -60,12 +60,14 @@ def estimate_bytes_to_read(source: Source) -> int:
     series, for a series in it those of its files.  LEAST_BYTES for a file that will be refused by
     its header.
     """
-    container, digits = split_address(source.path)
+    container, series_id = split_address(source.path)
     try:
         if container.is_dir():
-            needed_bytes = _bytes_by_digits(container, container.stat().st_mtime_ns).get(digits, 0)
+            needed_bytes = _bytes_by_series_id(container, container.stat().st_mtime_ns).get(
+                series_id, 0
+            )
         else:
-            needed_bytes = _bytes_of_file(source, container, digits)
+            needed_bytes = _bytes_of_file(source, container, series_id)
     except (OSError, ValueError, VolumeError):
         needed_bytes = 0  # a null byte in the name; a file that no reader claims
     except Exception:
@@ -75,10 +77,10 @@ def estimate_bytes_to_read(source: Source) -> int:
 
 
 @lru_cache(maxsize=64)
-def _bytes_by_digits(folder: Path, changed_ns: int) -> dict[str, int]:
+def _bytes_by_series_id(folder: Path, changed_ns: int) -> dict[str, int]:
     """Bytes of memory for each series of a folder, by the digits of its address, and for all under
     ""; cached for a batch of these series."""
-    bytes_by_digits: dict[str, int] = {}
+    bytes_by_series_id: dict[str, int] = {}
     total_bytes = 0
     for series in survey(folder).series:
         files = {item.path for item in series.objects}
@@ -88,17 +90,17 @@ def _bytes_by_digits(folder: Path, changed_ns: int) -> dict[str, int]:
             BYTES_PER_PACKED_BYTE * file_bytes, BYTES_PER_VOXEL * voxel_counts.stored
         )
         needed_bytes += voxel_counts.straight_bytes
-        bytes_by_digits |= dict.fromkeys((series.id, *series.other_ids), needed_bytes)
+        bytes_by_series_id |= dict.fromkeys((series.id, *series.other_ids), needed_bytes)
         total_bytes += needed_bytes
-    return bytes_by_digits | {"": total_bytes}
+    return bytes_by_series_id | {"": total_bytes}
 
 
-def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
+def _bytes_of_file(source: Source, container: Path, series_id: str) -> int:
     """Those of one volume; of a file or an archive of DICOM, of all its series or that of the
     address."""
     format_name = source.reader.name
     if format_name == DICOM_READER.name:
-        series_list = _find_series_at(container, digits)
+        series_list = _find_series_at(container, series_id)
         voxel_counts_of_volumes = [
             _count_voxels(partial(_series_header, series)) for series in series_list
         ]
@@ -120,10 +122,10 @@ def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
     return max(grid_bytes, container.stat().st_size * bytes_per_file_byte) + straight_bytes
 
 
-def _find_series_at(container: Path, digits: str) -> Sequence[Series]:
+def _find_series_at(container: Path, series_id: str) -> Sequence[Series]:
     """The series of an address, or if it has no digits, or none is there, all of the container."""
-    if digits:
-        series = find_series(container, digits)
+    if series_id:
+        series = find_series(container, series_id)
         if series is not None:
             return (series,)
     return survey(container).series

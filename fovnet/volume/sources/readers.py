@@ -129,9 +129,9 @@ def has_reader(kind: FileKind) -> bool:
 def volume_name(path: Path) -> str:
     """The file name without the suffixes of a volume: "knee.v2.nii.gz" gives "knee.v2", the address
     "study.zip#0123456789ab" gives "study-0123456789ab"."""
-    container, series_digits = split_address(path)
-    if series_digits:
-        return f"{volume_name(container)}-{series_digits}"
+    container, series_id = split_address(path)
+    if series_id:
+        return f"{volume_name(container)}-{series_id}"
     container_name = container.name
     if container_name in ("", "..") or os.path.isdir(container):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
         return container.resolve().name or "volume"

@@ -113,9 +113,9 @@ class Source:
         checksums = run_guarded(
             self.reader, self.path, lambda: [checksum(regular_path(file)) for file in self.files]
         )
-        digits = split_address(self.path)[1]
-        if digits:
-            checksums.append(digits)
+        series_id = split_address(self.path)[1]
+        if series_id:
+            checksums.append(series_id)
         if len(checksums) == 1:
             return checksums[0]
         return hashlib.sha256("".join(checksums).encode()).hexdigest()
