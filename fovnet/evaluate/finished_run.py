@@ -49,7 +49,7 @@ def evaluation_of(
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
-    """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the
+    """Raise unless KEY_FILE_NAME and `identifiers` give the volumes the names that they have in the
     pack: a report must not show names that its user believes replaced.  Raises ConfigError
     "identifiers-changed"."""
     identifiers = read_identifiers(settings.identifiers, results.folder)

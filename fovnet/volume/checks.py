@@ -28,7 +28,7 @@ MAX_FEW_LABELS = 100
 SMALL_SAMPLE_VOXELS = 20_000
 # share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
 LABEL_FLATNESS = 0.7
-PARCEL_FLATNESS = 0.5  # for more than FEW_LABELS: parcels of the cortex are thin
+PARCEL_FLATNESS = 0.5  # for more than MAX_FEW_LABELS: parcels of the cortex are thin
 # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
 LEAST_POSITION_SHARE = 0.5
 # background values an MR volume may have: masked air, and the padding around it
@@ -195,7 +195,7 @@ def refuse_ct(volume: Volume) -> None:
 def refuse_labels(volume: Volume) -> None:
     """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background
     (`_find_background_values`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
-    equal voxels has them too: more than FEW_LABELS values must also be gathered, each in a place of
+    equal voxels has them too: more than MAX_FEW_LABELS values must also be gathered, each in a place of
     its own.  Volumes under 32³ voxels are not tested."""
     small_sample = _sample_few_voxels(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not _are_whole(small_sample):
@@ -243,7 +243,7 @@ def join_sizes(numbers: Iterable[object]) -> str:
 
 
 def _sample_few_voxels(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """At most GLANCE_VOXELS voxels of a volume, (i, j, k), on a regular lattice."""
+    """At most SMALL_SAMPLE_VOXELS voxels of a volume, (i, j, k), on a regular lattice."""
     return voxels[
         tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, SMALL_SAMPLE_VOXELS))
     ]

@@ -45,11 +45,11 @@ MAX_TRAILING_BYTES = 4096  # after the voxels; padding to a page adds fewer
 class StoredGrid:
     """Layout and scaling of the numbers after a header.
 
-    sizes      length of every axis, the fastest in the file first
-    dtype      of a stored number, with its byte order
-    spatial_axes    which of the axes are i, j, k; every other one counts frames
-    slope      an intensity is slope · stored + intercept
-    intercept  in units of intensity
+    sizes         length of every axis, the fastest in the file first
+    dtype         of a stored number, with its byte order
+    spatial_axes  which of the axes are i, j, k; every other one counts frames
+    slope         an intensity is slope · stored + intercept
+    intercept     in units of intensity
     """
 
     sizes: tuple[int, ...]
@@ -77,7 +77,7 @@ class StoredGrid:
 
 
 def refuse_size(source: str, sizes: Sequence[int]) -> None:
-    """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of
+    """Raise VolumeError "volume-too-large" if a frame of this size takes more than MAX_FRAME_BYTES of
     memory."""
     frame_bytes = math.prod(map(int, sizes)) * VOXEL_BYTES
     if frame_bytes > MAX_FRAME_BYTES:
@@ -126,7 +126,7 @@ def note_trailing_bytes(path: Path, grid: StoredGrid, rest_bytes: int | None) ->
 
     Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or
     plane, and not of whole frames: the header then states too small a grid, and planes may be
-    sheared.  Less than MAX_LEFTOVER_BYTES, or an unknown number (None), is accepted.
+    sheared.  Less than MAX_TRAILING_BYTES, or an unknown number (None), is accepted.
     """
     frame_bytes = math.prod(grid.sizes[: grid.block_axis_count]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(MAX_TRAILING_BYTES, frame_bytes // max(grid.shape)):

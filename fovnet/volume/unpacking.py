@@ -121,7 +121,7 @@ def count_plain_bytes(stream: BinaryIO) -> int | None:
 def read_numbers(
     path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]
 ) -> Iterator[NDArray[Any]]:
-    """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).
+    """The next `count` numbers of a stream, up to NUMBERS_AT_ONCE at a time, (m,).
 
     Raises VolumeError "volume-truncated" if it ends before.
     """

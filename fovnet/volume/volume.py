@@ -36,15 +36,15 @@ class Images:
 class Volume:
     """MR intensities on a regular grid.
 
-    voxels      (i, j, k) float32, finite
-    vox_to_ras  (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the right, y to the
-                front, z to the head)
-    source      path, for errors and the report
-    notes       what was done or chosen while reading ("first of 3 frames"), in sentences
-    label_slice_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this
-                  grid: a volume resampled by `orient.to_ras` keeps those of its closest-canonical form; else
-                  None
-    images      the source images, if the format has any; else None
+    voxels            (i, j, k) float32, finite
+    vox_to_ras        (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the
+                      right, y to the front, z to the head)
+    source            path, for errors and the report
+    notes             what was done or chosen while reading ("first of 3 frames"), in sentences
+    label_slice_z_mm  (n,) scanner heights of the slices that labels count, if these are not the
+                      slices of this grid: a volume resampled by `orient.to_ras` keeps those of its
+                      closest-canonical form; else None
+    images            the source images, if the format has any; else None
 
     Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right,
     back→front, feet→head.

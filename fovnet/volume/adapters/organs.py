@@ -17,7 +17,7 @@ fourth (highest slice).  The rules:
 2.  If an organ was segmented (its mask exists) but the mask is empty, in a field of view wide enough to show
     it, its limit lies outside the volume: all slices are on one side of it.  A slice cannot be above *and*
     below the hips, so without hips there is no pelvis; lung or heart without liver lies above the liver dome.
-3.  Slices still undecided are decided by the other organs in them (WITNESSES): brain, kidneys, sacrum, tibia.
+3.  Slices still undecided are decided by the other organs in them (RUNG_RANGE_BY_ORGAN): brain, kidneys, sacrum, tibia.
 4.  Regions never descend towards the head.
 5.  If a slice is still undecided, or two rules contradict each other, the volume gets no labels at all:
     partial labels would make the rest of it `none`.
@@ -48,9 +48,9 @@ LEAST_COMPONENT_SHARE = 0.1  # of the largest component
 class OrganExtent:
     """The slices of an organ, in RAS order.
 
-    first_slice      slice
-    last_slice       slice, inclusive
-    is_lower_end_seen   whether the lower end lies inside the volume
+    first_slice        slice
+    last_slice         slice, inclusive
+    is_lower_end_seen  whether the lower end lies inside the volume
     is_upper_end_seen  whether the upper end does
     """
 
@@ -110,7 +110,7 @@ RUNG_RANGE_BY_ORGAN = {  # organ: lowest and highest rung at which it is ever se
     **dict.fromkeys(("brain", "skull", "face"), (4, 4)),
 }
 
-# in place of theirs in WITNESSES where the dome of the liver lies outside by rule 2
+# in place of theirs in RUNG_RANGE_BY_ORGAN where the dome of the liver lies outside by rule 2
 RUNG_RANGE_WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 
 

@@ -27,8 +27,8 @@ class PersonOfVolume:
 
     patient_hash  hash of the PatientID, empty if missing
     study_hash    hash of the study UID
-    series_id   digits of the series
-    demographics   facts in the header
+    series_id     digits of the series
+    demographics  facts in the header
     """
 
     patient_hash: str
@@ -41,8 +41,8 @@ class PersonOfVolume:
 class Subjects:
     """The people of some volumes.
 
-    subject_by_series   the subject_id by series; a series of nobody's is left out
-    note_by_series        a sentence on a PatientID, by the first series that has it
+    subject_by_series  the subject_id by series; a series of nobody's is left out
+    note_by_series     a sentence on a PatientID, by the first series that has it
     """
 
     subject_by_series: dict[str, str] = field(default_factory=dict)

@@ -39,9 +39,10 @@ LEAST_CUT_LENGTH = 15  # characters: scanners cut texts to the 16 of a code stri
 class BodyPartReading:
     """What a header's text stands for.
 
-    regions    in the vocabulary's order; empty for a part of the body in no region, None if no word
-               names one
-    is_understood   whether every word is understood: what another word may add is not known otherwise
+    regions        in the vocabulary's order; empty for a part of the body in no region, None if no
+                   word names one
+    is_understood  whether every word is understood: what another word may add is not known
+                   otherwise
     """
 
     regions: tuple[str, ...] | None

@@ -126,12 +126,13 @@ class VolumeRecord:
 class Pack:
     """The slices of all volumes, n in all, and the records of these volumes.
 
-    pixels  (n, 128, 128) uint8, memory-mapped, read-only
-    volume  (n,) int64, index into `records`
-    z_mm    (n,)
-    covers  (n, 2) int64
-    truth   (n, k) bool in the order of `classes`
-    slice_format  result of `stack.describe_slice_format` when the slices were cut; called "looks" on disk
+    pixels        (n, 128, 128) uint8, memory-mapped, read-only
+    volume        (n,) int64, index into `records`
+    z_mm          (n,)
+    covers        (n, 2) int64
+    truth         (n, k) bool in the order of `classes`
+    slice_format  result of `stack.describe_slice_format` when the slices were cut; called "looks"
+                  on disk
     """
 
     folder: Path
@@ -204,8 +205,8 @@ class SlicedVolume:
     """The result of a worker process; the pixels stay in the cache file, so that 100,000 volumes
     fit in memory.
 
-    cache_use  "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
-    pixel_digest     of the pixels, which identifies the same scan under two names
+    cache_use     "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
+    pixel_digest  of the pixels, which identifies the same scan under two names
     """
 
     cache_path: Path | None

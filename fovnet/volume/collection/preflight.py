@@ -140,7 +140,7 @@ class LabelGap(NamedTuple):
 
 def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[LabelGap]:
     """Every gap between two regions of the chain: it counts as none, which no decision can give
-    there.  In slices, or in millimetres, then only gaps above THICKEST_MM."""
+    there.  In slices, or in millimetres, then only gaps above MAX_UNNOTED_GAP_MM."""
     gaps = []
     for table in collections.values():
         for label_rows in table.regions.values():

@@ -42,7 +42,7 @@ CODE_BY_ASIDE_KIND = {
 class SeriesChoice:
     """The series that a path means.
 
-    unread_count   of objects beside it that could not be used; 0 if the path is its address
+    unread_count  of objects beside it that could not be used; 0 if the path is its address
     """
 
     path: str

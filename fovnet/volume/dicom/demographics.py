@@ -26,8 +26,8 @@ MAX_UNDATED_AGES_APART = 15.0  # between two ages of one person whose studies ha
 class Demographics:
     """What a header says of the person, for comparison only.
 
-    birth_year   with a fraction, by the age and the date of the study; None: not known
-    age_years    in years; None: missing
+    birth_year           with a fraction, by the age and the date of the study; None: not known
+    age_years            in years; None: missing
     is_born_on_new_year  whether the birth date is a 1 January
     """
 

@@ -105,19 +105,20 @@ COMPONENT_BY_TYPE = {
 class ObjectFacts:
     """Attributes of a DICOM object as a whole: ids and kind.
 
-    description        words of the series and its protocol in upper case; never shown
-    manufacturer       one of MANUFACTURERS, since free text may contain anything; empty for others
-    field_strength_tesla     tesla; None: missing
-    body_part          as written; `fovnet.volume.collection.body_part` makes it a known term before
-                       it is shown
-    protocol_values    values of PROTOCOL_KEYWORDS, for comparison only
-    acquisition_times  values of TIME_KEYWORDS, for comparison only
-    birthday_digest    a digest of the patient's birthday; empty: missing
-    name_digests       a digest of each word of the patient's name; empty: missing
-    is_animal          whether the patient is one, by its header
-    sex                as written, for comparison only
-    age                as written, for comparison only
-    study_date         as written, for comparison only
+    description           words of the series and its protocol in upper case; never shown
+    manufacturer          one of MANUFACTURER_BY_WORD, since free text may contain anything; empty
+                          for others
+    field_strength_tesla  tesla; None: missing
+    body_part             as written; `fovnet.volume.collection.body_part` makes it a known term
+                          before it is shown
+    protocol_values       values of PROTOCOL_KEYWORDS, for comparison only
+    acquisition_times     values of TIME_KEYWORDS, for comparison only
+    birthday_digest       a digest of the patient's birthday; empty: missing
+    name_digests          a digest of each word of the patient's name; empty: missing
+    is_animal             whether the patient is one, by its header
+    sex                   as written, for comparison only
+    age                   as written, for comparison only
+    study_date            as written, for comparison only
     is_born_on_new_year   whether the birthday is a 1 January
     has_unclear_species   whether the header names a species, breed or strain that is not known
     """
@@ -153,11 +154,11 @@ class Frame:
     """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left,
     y back, z head; mm).
 
-    frame_number       of the frame in its object, from 1; 0 if the object is a single image
-    tile_origin  row and column of its first pixel in a mosaic; else None
-    orientation  (6,) direction of increasing column, then of increasing row
-    position_mm  (3,) centre of the first pixel
-    spacing_mm   (2,) between rows, between columns
+    frame_number         of the frame in its object, from 1; 0 if the object is a single image
+    tile_origin          row and column of its first pixel in a mosaic; else None
+    orientation          (6,) direction of increasing column, then of increasing row
+    position_mm          (3,) centre of the first pixel
+    spacing_mm           (2,) between rows, between columns
     volume_attributes    (name, value) of VOLUME_ATTRIBUTES, which always distinguish volumes of a
                          series
     doubtful_attributes  (name, value) of DOUBTFUL_ATTRIBUTES, used if several images lie at one

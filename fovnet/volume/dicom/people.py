@@ -41,7 +41,7 @@ class Person(NamedTuple):
     """What headers call a person; each attribute is empty where it is missing.
 
     birthday_digest  a digest
-    name_digests      a digest of each word
+    name_digests     a digest of each word
     """
 
     patient_id: str = ""
@@ -146,7 +146,7 @@ def group_by_person(frames: Sequence[Frame]) -> list[PersonImages]:
 
     A name agrees with one that has further words: DOE^JANE and Doe, Jane Mary.  An empty attribute
     agrees with any: such images join the only person they agree with, and are kept apart if there
-    are several. Beyond MOST_PEOPLE each spelling is a person.
+    are several. Beyond MAX_PEOPLE_COMPARED each spelling is a person.
     """
     images_by_spelling = group_by_key(frames, (_person_of_facts(frame.facts) for frame in frames))
     if len(images_by_spelling) > MAX_PEOPLE_COMPARED:

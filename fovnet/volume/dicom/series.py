@@ -38,17 +38,19 @@ from fovnet.volume.dicom.uids import group_by_series, note_on_joining
 class Series:
     """The images of one volume, in the order of their numbers.
 
-    id      twelve hex digits, independent of file paths, but different if images of another patient
-            with this series UID lie beside them or another series under the same UID
-    other_ids  the ids in these cases; they are valid as addresses without the other images, too
-    person_digest   a digest of the person, the same for all their volumes under one series UID
-    family_key  its series UID, else its folder, and its series number if there are several under one
-            UID; of time points that have a UID each, that of the first
-    aside_kind    why it is set aside, in a word; empty for one to read
-    aside_reason  the same in a sentence
-    notes   sentences on other volumes in the series
-    copied_objects  the object of each copy of an image that was left out
-    truncated_objects     those of them that are cut short
+    id                 twelve hex digits, independent of file paths, but different if images of
+                       another patient with this series UID lie beside them or another series under
+                       the same UID
+    other_ids          the ids in these cases; they are valid as addresses without the other images,
+                       too
+    person_digest      a digest of the person, the same for all their volumes under one series UID
+    family_key         its series UID, else its folder, and its series number if there are several
+                       under one UID; of time points that have a UID each, that of the first
+    aside_kind         why it is set aside, in a word; empty for one to read
+    aside_reason       the same in a sentence
+    notes              sentences on other volumes in the series
+    copied_objects     the object of each copy of an image that was left out
+    truncated_objects  those of them that are cut short
     """
 
     id: str

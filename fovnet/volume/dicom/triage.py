@@ -65,7 +65,7 @@ MAX_OVERVIEW_IMAGES = 25
 def classify_images(frames: tuple[Frame, ...]) -> tuple[str, str]:
     """(kind, reason) of one group of images; both empty for a volume to read.
 
-    Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE.
+    Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE_KINDS.
     """
     first_frame = frames[0]
     object_facts = first_frame.facts

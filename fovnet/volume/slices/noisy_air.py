@@ -7,7 +7,7 @@ air is dark, see no body.  `has_noisy_air` finds such volumes; `blacken_noise` m
 black, so that they look like others.
 
     grain   standard deviation σ of noise, as a share of the mean, both near a voxel; from second differences
-            along rows and columns, over about STEP_MM, since interpolated neighbours are alike: of
+            along rows and columns, over about DIFFERENCE_STEP_MM, since interpolated neighbours are alike: of
             independent Gaussian noise |x[i-d] - 2 x[i] + x[i+d]| has the median 0.6745 σ √6.  A voxel is in
             noise if, along one axis, more than half of those near it are larger than that of noise of grain
             COARSE_GRAIN, and LEAST_ACROSS_SHARE of them along the other: thin edges are outvoted, and lines are
@@ -96,7 +96,7 @@ def blacken_noise(volume: Volume, black: float, white: float) -> Volume:
 
 def find_noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of
-    at least NEAR_VOXELS × NEAR_VOXELS voxels."""
+    at least NEIGHBOURHOOD_VOXELS × NEIGHBOURHOOD_VOXELS voxels."""
     mean_nearby = _neighbourhood_mean(plane)
     noise_limit = np.float32(COARSE_GRAIN * MEDIAN_PER_DEVIATION * math.sqrt(6)) * mean_nearby
     # along each axis, how many of the voxels near one differ from their neighbours as noise does
@@ -123,7 +123,7 @@ def find_noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.b
 
 def _second_differences(plane: Floats32, axis: int, spacing_mm: float) -> Floats32:
     """|x[i-d] - 2 x[i] + x[i+d]| along an axis of a slice, mirrored at its ends, with d voxels
-    about STEP_MM."""
+    about DIFFERENCE_STEP_MM."""
     length = plane.shape[axis]
     step_voxels = min(max(1, round(DIFFERENCE_STEP_MM / spacing_mm)), length - 1)
     padding = [(0, 0), (0, 0)]
@@ -154,7 +154,7 @@ def _scale_to_window(voxels: Floats32, black: float, white: float) -> Floats32:
 
 
 def _neighbourhood_mean(values: Floats32) -> Floats32:
-    """The mean over NEAR_VOXELS × NEAR_VOXELS voxels of a slice."""
+    """The mean over NEIGHBOURHOOD_VOXELS × NEIGHBOURHOOD_VOXELS voxels of a slice."""
     return np.asarray(ndimage.uniform_filter(values, size=NEIGHBOURHOOD_VOXELS), dtype=np.float32)
 
 

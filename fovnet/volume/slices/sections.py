@@ -30,11 +30,12 @@ Floats = NDArray[np.float32]
 class Sections:
     """The sections of v volumes, and the position of each slice in them.
 
-    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's
-            right to the left; 512 mm wide, with the same centre as the slices
-    row_of_slice     (n,) int64 of each slice
-    first_row_of_volume     (n,) int64 the first row of its volume
-    row_after_volume    (n,) int64 the one after its last
+    pixels               (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from
+                         the patient's right to the left; 512 mm wide, with the same centre as the
+                         slices
+    row_of_slice         (n,) int64 of each slice
+    first_row_of_volume  (n,) int64 the first row of its volume
+    row_after_volume     (n,) int64 the one after its last
     """
 
     pixels: NDArray[np.uint8]

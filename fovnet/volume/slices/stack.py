@@ -53,21 +53,23 @@ class Slicing:
 class SliceStack:
     """Axial cuts of one volume, counted from feet to head.
 
-    pixels      (s, 128, 128) uint8; rows run front→back and columns right→left (radiological: the patient's
-                right is on the left)
-    z_mm        (s,) float64, scanner height of each cut's centre, ascending
-    slice_ranges      (s, 2) int64, first and last slice (inclusive) of the RAS volume that are averaged in the cut
-    side_mm     side length of a slice in mm (square: the shorter side of the volume is padded with 0)
-    vox_to_ras  (4, 4) affine of the RAS volume whose slices `covers` counts
-    source      path
-    checksum    SHA-256 of the file
-    notes       on what was done, in sentences
-    label_slices    (s,) int64, the slice of the closest-canonical volume at each cut's middle, as regions.tsv
-                    counts slices
-    label_slice_count  number of slices of that volume.  Both None unless the volume was resampled, when they
-                    differ from `covers`
-    images          the source images (DICOM), one per slice that `covers` counts if images.axis is 2; else
-                    every cut crosses many of them.  None for other formats
+    pixels             (s, 128, 128) uint8; rows run front→back and columns right→left
+                       (radiological: the patient's right is on the left)
+    z_mm               (s,) float64, scanner height of each cut's centre, ascending
+    slice_ranges       (s, 2) int64, first and last slice (inclusive) of the RAS volume that are
+                       averaged in the cut
+    side_mm            side length of a slice in mm (square: the shorter side of the volume is
+                       padded with 0)
+    vox_to_ras         (4, 4) affine of the RAS volume whose slices `covers` counts
+    source             path
+    checksum           SHA-256 of the file
+    notes              on what was done, in sentences
+    label_slices       (s,) int64, the slice of the closest-canonical volume at each cut's middle,
+                       as regions.tsv counts slices
+    label_slice_count  number of slices of that volume.  Both None unless the volume was resampled,
+                       when they differ from `covers`
+    images             the source images (DICOM), one per slice that `covers` counts if images.axis
+                       is 2; else every cut crosses many of them.  None for other formats
     """
 
     pixels: NDArray[np.uint8]

@@ -66,8 +66,8 @@ MAX_ENDINGS_SHOWN = 5  # kinds of files that the refusal of a folder counts
 class SeriesExtent(NamedTuple):
     """The files of a DICOM series on disk.
 
-    byte_count   of all of them; of an archive, of the whole
-    digest  changes when they or the notes on the series do
+    byte_count  of all of them; of an archive, of the whole
+    digest      changes when they or the notes on the series do
     """
 
     byte_count: int
@@ -225,7 +225,7 @@ def _key_of_row(row: Mapping[str, Any]) -> tuple[str, ...]:
 class PassedOver:
     """What `find_volumes` passed over, in its order.
 
-    files   that do not look like volumes
+    files         that do not look like volumes
     folder_links  links to folders
     hidden_paths  files and folders that may be or hold volumes
     """

@@ -32,14 +32,15 @@ FileStamps = list[list[int]]
 class FileKind:
     """What stands at a path, as one look at it saw it.
 
-    path       of a file or a folder, or the address of a series in one
-    container  the file or folder itself
-    series_id  of the address; empty if the path is none
-    mode       type and permissions of the container, as in `os.stat`; 0 if the disk does not tell
-    stamps     size, times and inode of the container; empty if the disk does not tell
-    stored_opening     the first bytes of a file as they are stored; empty if it cannot be read
-    opening    the first bytes of a file, unpacked if they are gzip
-    fault      why the container cannot be read or its first bytes not be unpacked
+    path            of a file or a folder, or the address of a series in one
+    container       the file or folder itself
+    series_id       of the address; empty if the path is none
+    mode            type and permissions of the container, as in `os.stat`; 0 if the disk does not
+                    tell
+    stamps          size, times and inode of the container; empty if the disk does not tell
+    stored_opening  the first bytes of a file as they are stored; empty if it cannot be read
+    opening         the first bytes of a file, unpacked if they are gzip
+    fault           why the container cannot be read or its first bytes not be unpacked
     """
 
     path: Path

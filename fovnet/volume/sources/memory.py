@@ -32,7 +32,7 @@ ShapeAndAffine = tuple[tuple[int, ...], NDArray[np.float64]]
 MAX_VOXELS = MAX_FRAME_BYTES // VOXEL_BYTES
 # measured: 4 whatever is stored, 9 with a next frame, 15 to 17 if oblique by 25° to 34°
 BYTES_PER_VOXEL = 18
-# of the voxels of a resampled grid beyond FREE_GROWTH the volume's own: float32, once more if noise is made black
+# of the voxels of a resampled grid beyond UNCOUNTED_GROWTH the volume's own: float32, once more if noise is made black
 BYTES_PER_STRAIGHT_VOXEL = 10
 UNCOUNTED_GROWTH = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
 HEADER_READER_BY_FORMAT = {  # of the formats that can be oblique, besides DICOM
@@ -54,7 +54,7 @@ alone."""
 
 def estimate_bytes_to_read(source: Source) -> int:
     """The approximate bytes of memory that reading a volume takes; at most those of the largest one
-    (MOST_VOXELS).
+    (MAX_VOXELS).
 
     From the grid in a NIfTI header, else from grid and size on disk: for a folder those of all its
     series, for a series in it those of its files.  LEAST_BYTES for a file that will be refused by
