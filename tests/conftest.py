@@ -59,7 +59,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.decision.folder import save_rule
     from fovnet.decision.rule import Rule
     from fovnet.net.family.architecture import Architecture
-    from fovnet.net.family.model import build
+    from fovnet.net.family.model import build_network
     from fovnet.net.family.weights import save_network
     from fovnet.records import write_text, write_tsv
     from fovnet.regions import DEFAULT
@@ -75,7 +75,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for slot in (2, 5):
         path = results.folder / "networks" / f"slot-{slot:04d}.safetensors"
-        save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
+        save_network(path, build_network(net, torch.Generator().manual_seed(slot)), net, inputs)
         members.append(
             {"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)}
         )

@@ -450,8 +450,8 @@ import torch
 pixels, rows = np.zeros((24, 128, 128), np.uint8), np.arange(24)
 data = place_on_device(pixels, np.eye(2, dtype=np.float32)[rows % 2], rows[:16], rows[16:], torch.device("cpu"))
 net = Architecture(4, 1, 2, 3, False, classes=2, head="gap")
-ending = train_network(net, learning_rate=0.01, batch=8, seed=1, data=data, recipe=Recipe(1, 16, Ranges(5.0, 0.1, 0.1, 0.1, 0.02)),
-                       keep=Path(sys.argv[1]), facts={{}})
+ending = train_network(net, learning_rate=0.01, batch_size=8, seed=1, data=data, recipe=Recipe(1, 16, Ranges(5.0, 0.1, 0.1, 0.1, 0.02)),
+                       weights_path=Path(sys.argv[1]), network_facts={{}})
 print(ending.status)
 """
 

@@ -11,7 +11,7 @@ import yaml
 from safetensors.numpy import save
 from typer.testing import CliRunner
 
-from fovnet.acts.search_plan import search_prior
+from fovnet.acts.search_plan import read_search_prior
 from fovnet.acts.search_space import search_space
 from fovnet.cli import app
 from fovnet.config.files import load_settings
@@ -108,10 +108,10 @@ def test_the_configuration_names_searches_and_the_file_is_that_of_its_results(
         SearchError,
         match=r"nothing learned yet from .*one; `fovnet search learn --config.*prior-missing",
     ):
-        search_prior(load_settings(file), search_space(load_settings(file)))
+        read_search_prior(load_settings(file), search_space(load_settings(file)))
     assert "will learn from" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
     assert learned(file)[0] == 0 and is_our_prior(tmp_path / "mine" / "prior.safetensors")
-    assert search_prior(load_settings(file), search_space(load_settings(file))) is not None
+    assert read_search_prior(load_settings(file), search_space(load_settings(file))) is not None
     assert (
         "a prior from earlier searches"
         in CliRunner().invoke(app, ["check", "--config", str(file)]).output

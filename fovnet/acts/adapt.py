@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fovnet.acts.adaptation import Adaptation
 from fovnet.acts.prepare import cut_slices, simulate_people
-from fovnet.acts.run import Bar, Run, silent
+from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.config.files import parse
 from fovnet.config.models import Settings
@@ -49,7 +49,7 @@ from fovnet.words import several
 FEWEST_SUBJECTS = 5
 """Labelled subjects: with fewer a fold would leave out a fourth of them, and no interval can be
 given."""
-LARGEST_LOSS = 0.005
+LARGEST_SHARE_LOST = 0.005
 """Most slices, as a share, that may be wrong beyond those before: of simulated people, in all and,
 where chance does not explain it, of a region or a kind of picture; and of the users' left out, in
 all."""
@@ -89,20 +89,20 @@ class AdaptationOutcome:
     missing_files    a sentence for each collection of which files are missing
     """
 
-    share: float
-    reason: str
-    subjects: int
-    volumes: int
+    new_weight_share: float
+    reason_for_keeping: str
+    subject_count: int
+    volume_count: int
     user_gains: Sequence[Gain]
     simulated_gains: Sequence[Gain]
-    certainty: str
-    table: Path
-    ensemble: Path
-    missing_files: Sequence[str] = ()
+    certainty_in_words: str
+    gains_table: Path
+    ensemble_folder: Path
+    missing_file_notes: Sequence[str] = ()
 
 
 def adapt_ensemble(
-    run: Run, *, workers: int = 1, progress: Bar = silent, hold: bool = True
+    run: Run, *, workers: int = 1, progress: ProgressBar = silent_progress, hold: bool = True
 ) -> AdaptationOutcome:
     """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside
     it.
@@ -118,10 +118,10 @@ def adapt_ensemble(
         cut_slices(run, workers=workers, progress=progress)
         adaptation = Adaptation(run, progress)
         refuse_few(len(adaptation.regions_by_user), "could be read")
-        return replace(_Folds(adaptation).conclude(), missing_files=missing_files)
+        return replace(_Folds(adaptation).conclude(), missing_file_notes=missing_files)
 
 
-def settings_for(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
+def settings_of_adaptation(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they
     were for these."""
     ensemble_facts = ModelFolder(ensemble).facts
@@ -217,9 +217,9 @@ class _Candidate:
     """
 
     folder: Path
-    scored: ScoredSlices
+    simulated_scores: ScoredSlices
     judge: Judge
-    facts: Mapping[str, Any]
+    settling_facts: Mapping[str, Any]
 
 
 class _Folds:
@@ -230,8 +230,10 @@ class _Folds:
         self.seed = adaptation.run.settings.seed
         self.folds = make_folds(adaptation.regions_by_user, self.seed, MOST_FOLDS)
         self.subjects = sorted(adaptation.regions_by_user)
-        self.outputs = [self._score_fold(fold_index) for fold_index in range(len(self.folds))]
-        self.losses = self._left_out_losses()
+        self.scores_by_fold_and_share = [
+            self._score_fold(fold_index) for fold_index in range(len(self.folds))
+        ]
+        self.loss_by_share_and_subject = self._measure_left_out_losses()
 
     def _score_fold(self, fold_index: int) -> list[ScoredSlices]:
         """What the networks fitted without a fold say of its subjects, by share; the first are
@@ -253,11 +255,11 @@ class _Folds:
                 scored_by_share.append(scored)
         return scored_by_share
 
-    def _left_out_losses(self) -> NDArray[np.float64]:
+    def _measure_left_out_losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
         judge = self.adaptation.judge_before
         loss_by_share_and_subject = np.zeros((len(SHARES), len(self.subjects)))
-        for fold, scored_by_share in zip(self.folds, self.outputs, strict=True):
+        for fold, scored_by_share in zip(self.folds, self.scores_by_fold_and_share, strict=True):
             for share_index, scored in enumerate(scored_by_share):
                 for subject in fold:
                     subject_volumes = self.adaptation.labelled_volumes(scored, {subject})
@@ -273,8 +275,10 @@ class _Folds:
         """What networks say of a fold that did not see it; their share, at most the one of this
         index, is chosen on the subjects of the other folds."""
         is_in_fold = np.array([subject in self.folds[fold_index] for subject in self.subjects])
-        share_index = min(best_share(self.losses, is_in_fold), largest_share_index)
-        return self.outputs[fold_index][share_index]
+        share_index = min(
+            best_share(self.loss_by_share_and_subject, is_in_fold), largest_share_index
+        )
+        return self.scores_by_fold_and_share[fold_index][share_index]
 
     def user_volumes(
         self, largest_share: int, folds_left_out: Sequence[int] = ()
@@ -291,7 +295,7 @@ class _Folds:
     def conclude(self) -> AdaptationOutcome:
         """The outcome, the ensemble in its place: the networks before where the new ones are
         worse."""
-        best_index = best_share(self.losses)
+        best_index = best_share(self.loss_by_share_and_subject)
         reasons = []
         gains_by_people: dict[str, Sequence[Gain]] = {USERS_IN_WORDS: (), SIMULATED_IN_WORDS: ()}
         for share_index in range(best_index, 0, -1):
@@ -308,7 +312,7 @@ class _Folds:
             )
         if not best_index:
             gains_by_people[USERS_IN_WORDS] = self._gains_of_least_share()
-            loss_before, least_loss = self.losses.mean(axis=1)[:2]
+            loss_before, least_loss = self.loss_by_share_and_subject.mean(axis=1)[:2]
             reasons.append(
                 f"{USERS_IN_WORDS}, were answered no better with any share of the new weights (log loss "
                 f"{loss_before:.3f} before, {least_loss:.3f} with {SHARES[1]:.0%})"
@@ -320,12 +324,12 @@ class _Folds:
         adaptation = self.adaptation
         judge = adaptation.judge_before
         tallies_after: list[Tally] = []
-        for fold, scored_by_share in zip(self.folds, self.outputs, strict=True):
+        for fold, scored_by_share in zip(self.folds, self.scores_by_fold_and_share, strict=True):
             tallies_after += adaptation.tally_answers(scored_by_share[1], judge, fold)
         tallies_before = adaptation.tally_answers(
             adaptation.user_scores_before, judge, adaptation.regions_by_user
         )
-        return self._measured_gains(tallies_before, sorted(tallies_after, key=_volume_id))
+        return self._measure_gains(tallies_before, sorted(tallies_after, key=_volume_id))
 
     def _gains_of_candidate(
         self, candidate: _Candidate, share_index: int
@@ -334,7 +338,7 @@ class _Folds:
         adaptation = self.adaptation
         judge_before = adaptation.judge_before
         user_subjects = adaptation.regions_by_user
-        check_subjects = adaptation.check_subjects
+        check_subjects = adaptation.check_people
         tallies_before = adaptation.tally_answers(
             adaptation.user_scores_before, judge_before, user_subjects
         )
@@ -342,13 +346,13 @@ class _Folds:
             adaptation.check_scores_before, judge_before, check_subjects
         )
         check_tallies_after = adaptation.tally_answers(
-            candidate.scored, candidate.judge, check_subjects
+            candidate.simulated_scores, candidate.judge, check_subjects
         )
         return {
-            USERS_IN_WORDS: self._measured_gains(
+            USERS_IN_WORDS: self._measure_gains(
                 tallies_before, self._tally_users(candidate, share_index)
             ),
-            SIMULATED_IN_WORDS: self._measured_gains(check_tallies_before, check_tallies_after),
+            SIMULATED_IN_WORDS: self._measure_gains(check_tallies_before, check_tallies_after),
         }
 
     @cached_property
@@ -364,7 +368,7 @@ class _Folds:
         model = adaptation.blend_ensemble(
             self._layers_of_all, share, candidate_folder, adaptation.regions_by_user.keys()
         )
-        check_subjects = adaptation.check_subjects
+        check_subjects = adaptation.check_people
         scored = adaptation.score_subjects(model, check_subjects, f"all subjects, share {share:g}")
         for file_name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
             path = adaptation.model_folder.path / file_name
@@ -376,13 +380,13 @@ class _Folds:
         ]
         judge_before = adaptation.judge_before
         judge, abstention, statements = settle_anew(
-            judge_before, settling_volumes, **self._promised_errors
+            judge_before, settling_volumes, **self._settling_options
         )
         settling_facts = {"abstention": abstention, "statements": statements}
         return _Candidate(candidate_folder, scored, judge, settling_facts)
 
     @property
-    def _promised_errors(self) -> dict[str, Any]:
+    def _settling_options(self) -> dict[str, Any]:
         """What `settle_anew` is told: the errors that may be stated, the risk of their promise, and
         the seed."""
         decision = self.adaptation.run.settings.decision
@@ -397,20 +401,22 @@ class _Folds:
         """The users' volumes, each answered by networks and a rule that did not see its fold."""
         adaptation = self.adaptation
         tallies: list[Tally] = []
-        simulated_volumes = adaptation.labelled_volumes(candidate.scored, adaptation.check_subjects)
+        simulated_volumes = adaptation.labelled_volumes(
+            candidate.simulated_scores, adaptation.check_people
+        )
         for fold_group in np.array_split(np.arange(len(self.folds)), FOLD_GROUPS):
             fold_indices = fold_group.tolist()
             judge, *_ = settle_anew(
                 adaptation.judge_before,
                 [*simulated_volumes, *self.user_volumes(largest_share_index, fold_indices)],
-                **self._promised_errors,
+                **self._settling_options,
             )
             for fold_index in fold_indices:
                 scored = self._scores_of_fold(fold_index, largest_share_index)
                 tallies += adaptation.tally_answers(scored, judge, self.folds[fold_index])
         return sorted(tallies, key=_volume_id)
 
-    def _measured_gains(
+    def _measure_gains(
         self, tallies_before: Sequence[Tally], tallies_after: Sequence[Tally]
     ) -> list[Gain]:
         """What changed from one answer of these volumes to the other, also by kind of picture."""
@@ -420,7 +426,7 @@ class _Folds:
             tallies_after,
             run.vocabulary,
             seed=self.seed,
-            kinds=[_picture_kind(tally) for tally in tallies_before],
+            kinds=[_kind_of_picture(tally) for tally in tallies_before],
             repeats=run.settings.evaluate.bootstrap,
         )
 
@@ -441,7 +447,7 @@ class _Folds:
             save_rule(
                 candidate.folder,
                 candidate.judge.rule,
-                candidate.facts,
+                candidate.settling_facts,
                 settings=settings.decision.model_dump(),
                 seed=self.seed,
             )
@@ -453,15 +459,19 @@ class _Folds:
             for gain_row in rows_of(people, people_gains)
         ]
         gains_table = write_tsv(results.folder / GAINS_TABLE, COLUMNS, gain_rows)
-        user_slices = adaptation.view(test=adaptation.regions_by_user).rows_in_split("test")
+        user_slices = adaptation.pack_with_splits(test=adaptation.regions_by_user).rows_in_split(
+            "test"
+        )
         adaptation_facts = {
             "share": share,
             "kept_because": reason,
             "subjects": len(self.subjects),
             "certainty": certainty(gains_by_people),
-            "losses": dict(zip(map(str, SHARES), self.losses.mean(axis=1), strict=True)),
+            "losses": dict(
+                zip(map(str, SHARES), self.loss_by_share_and_subject.mean(axis=1), strict=True)
+            ),
             "folds": [len(fold) for fold in self.folds],
-            "margin": LARGEST_LOSS,
+            "margin": LARGEST_SHARE_LOST,
             "gains": gain_rows,
         }
         write_json(
@@ -471,15 +481,15 @@ class _Folds:
             seed=self.seed,
         )
         return AdaptationOutcome(
-            share=share,
-            reason=reason,
-            subjects=len(self.subjects),
-            volumes=int(np.unique(adaptation.pack.volume[user_slices]).size),
+            new_weight_share=share,
+            reason_for_keeping=reason,
+            subject_count=len(self.subjects),
+            volume_count=int(np.unique(adaptation.pack.volume[user_slices]).size),
             user_gains=gains_by_people[USERS_IN_WORDS],
             simulated_gains=gains_by_people[SIMULATED_IN_WORDS],
-            certainty=certainty(gains_by_people),
-            table=gains_table,
-            ensemble=results.ensemble,
+            certainty_in_words=certainty(gains_by_people),
+            gains_table=gains_table,
+            ensemble_folder=results.ensemble,
         )
 
 
@@ -487,7 +497,7 @@ def _volume_id(tally: Tally) -> str:
     return tally.case.volume_id
 
 
-def _picture_kind(tally: Tally) -> str:
+def _kind_of_picture(tally: Tally) -> str:
     """The kind of picture a volume is: its plane, and whether it shows a part of the body
     closely."""
     plane = tally.case.attributes.get("plane") or "isotropic"
@@ -510,7 +520,7 @@ def _losses_in_words(people_gains: Sequence[Gain], people_in_words: str) -> list
         is_certain = difference.low is not None and difference.low > 0
         if (
             gain.measure == SLICES_WRONG
-            and difference.difference > LARGEST_LOSS
+            and difference.difference > LARGEST_SHARE_LOST
             and (is_certain or not region_or_kind)
         ):
             slices_in_words = f"{gain.of_after:,} slices ({region_or_kind or 'all'})"

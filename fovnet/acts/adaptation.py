@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from fovnet.acts.run import Bar, Run
+from fovnet.acts.run import ProgressBar, Run
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.decision.answer import answer_facts
 from fovnet.decision.assembly import assemble
@@ -50,7 +50,11 @@ from fovnet.evaluate.reading import case_of
 from fovnet.evaluate.tallies import Tally, tally
 from fovnet.maths.softmax_regression import Layer, refit, scores
 from fovnet.net.device import choose_device
-from fovnet.net.inference.last_layer import hidden, last_layer, with_last_layer
+from fovnet.net.inference.last_layer import (
+    compute_hidden_features,
+    read_last_layer,
+    write_with_last_layer,
+)
 from fovnet.net.jobs.training_data import training_fingerprint
 from fovnet.records import digest, read_npz, write_npz
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -71,7 +75,7 @@ class Adaptation:
     """What is worked out once for all folds of a run whose slices are cut."""
 
     run: Run
-    progress: Bar
+    progress: ProgressBar
 
     @cached_property
     def pack(self) -> Pack:
@@ -109,23 +113,23 @@ class Adaptation:
         }
 
     @cached_property
-    def replay_subjects(self) -> frozenset[str]:
+    def replayed_people(self) -> frozenset[str]:
         """The simulated people who are learned beside users."""
-        return self._simulated_subjects("train")
+        return self._people_in_splits("train")
 
     @cached_property
-    def check_subjects(self) -> frozenset[str]:
+    def check_people(self) -> frozenset[str]:
         """The simulated people who are not learned from."""
-        return self._simulated_subjects("validation", "test")
+        return self._people_in_splits("validation", "test")
 
-    def _simulated_subjects(self, *splits: str) -> frozenset[str]:
+    def _people_in_splits(self, *splits: str) -> frozenset[str]:
         return frozenset(
             record.subject
             for record in self.pack.records
             if record.collection == SIMULATED_COLLECTION and record.split in splits
         )
 
-    def view(
+    def pack_with_splits(
         self,
         *,
         train: Collection[str] = (),
@@ -157,14 +161,14 @@ class Adaptation:
     @cached_property
     def last_layers(self) -> list[Layer]:
         """Their last layers."""
-        return [last_layer(path) for path in self.weight_files]
+        return [read_last_layer(path) for path in self.weight_files]
 
     @cached_property
-    def rows(self) -> NDArray[np.int64]:
+    def learnable_rows(self) -> NDArray[np.int64]:
         """(n,) the slices that can be learned from, users' and simulated."""
-        return self.view(train={*self.regions_by_user, *self.replay_subjects}).rows_in_split(
-            "train"
-        )
+        return self.pack_with_splits(
+            train={*self.regions_by_user, *self.replayed_people}
+        ).rows_in_split("train")
 
     @cached_property
     def hidden_features(self) -> list[NDArray[np.float32]]:
@@ -172,7 +176,9 @@ class Adaptation:
         pack = self.pack
         device = choose_device(self.run.settings.training.device)
         with self.progress("what the last layers are given") as advance:
-            return hidden(self.weight_files, pack.pixels, self.rows, pack.placing, device, advance)
+            return compute_hidden_features(
+                self.weight_files, pack.pixels, self.learnable_rows, pack.placing, device, advance
+            )
 
     @cached_property
     def probabilities_before(self) -> NDArray[np.float64]:
@@ -188,12 +194,15 @@ class Adaptation:
     def fit_last_layers(self, users: Collection[str]) -> list[Layer]:
         """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside
         simulated people."""
-        user_rows = np.searchsorted(self.rows, self.view(train=users).rows_in_split("train"))
+        user_rows = np.searchsorted(
+            self.learnable_rows, self.pack_with_splits(train=users).rows_in_split("train")
+        )
         replay_rows = np.searchsorted(
-            self.rows, self.view(train=self.replay_subjects).rows_in_split("train")
+            self.learnable_rows,
+            self.pack_with_splits(train=self.replayed_people).rows_in_split("train"),
         )
         learned_rows = np.concatenate([user_rows, replay_rows])
-        truth = self.pack.truth[self.rows[user_rows]]
+        truth = self.pack.truth[self.learnable_rows[user_rows]]
         label_shares = truth / truth.sum(axis=1, keepdims=True)
         member_weights = self.model_folder.rule.member_weights(len(self.last_layers))
         mean_probabilities = np.tensordot(
@@ -202,7 +211,8 @@ class Adaptation:
         user_targets = soft_targets(label_shares, mean_probabilities, np.asarray(truth.any(axis=0)))
         row_weights = np.concatenate(
             [
-                USER_SHARE_OF_WEIGHT * slice_weights(self.pack.volume[self.rows[user_rows]]),
+                USER_SHARE_OF_WEIGHT
+                * weigh_slices(self.pack.volume[self.learnable_rows[user_rows]]),
                 np.full(len(replay_rows), (1 - USER_SHARE_OF_WEIGHT) / len(replay_rows)),
             ]
         )
@@ -235,7 +245,7 @@ class Adaptation:
     def check_scores_before(self) -> ScoredSlices:
         """The same of the simulated people who are not learned from."""
         return self.score_subjects(
-            self.model_before, self.check_subjects, "networks as they were, simulated people"
+            self.model_before, self.check_people, "networks as they were, simulated people"
         )
 
     @property
@@ -249,8 +259,10 @@ class Adaptation:
     ) -> ScoredSlices:
         """What a model's networks say of the slices of these subjects, of their volumes turned
         over, and of dark slices brightened; kept in a file, so that it is computed once."""
-        subject_view = self.view(test=subjects)
-        outputs_hash = digest([model.identity, training_fingerprint(self.view(train=subjects))])
+        subject_view = self.pack_with_splits(test=subjects)
+        outputs_hash = digest(
+            [model.identity, training_fingerprint(self.pack_with_splits(train=subjects))]
+        )
         outputs_file = self.run.results.folder / "answers" / f"{outputs_hash[:16]}.npz"
         with suppress(OSError, ValueError):
             return ScoredSlices.read(read_npz(outputs_file))
@@ -272,8 +284,8 @@ class Adaptation:
         mean."""
         ensemble_facts = self.facts_before
         settings = self.run.settings
-        learned_view = self.view(
-            train={*users, *self.replay_subjects}, validation=self.check_subjects
+        learned_view = self.pack_with_splits(
+            train={*users, *self.replayed_people}, validation=self.check_people
         )
         with TemporaryDirectory() as temporary_folder:
             blended_members = []
@@ -281,7 +293,7 @@ class Adaptation:
                 ensemble_facts["members"], self.weight_files, self.last_layers, layers, strict=True
             ):
                 blended_layer = interpolate_layers(layer_before, fitted_layer, share)
-                blended_file = with_last_layer(
+                blended_file = write_with_last_layer(
                     weight_file, Path(temporary_folder) / weight_file.name, blended_layer
                 )
                 blended_members.append({**member, "weights": str(blended_file)})
@@ -305,14 +317,14 @@ class Adaptation:
         self, scored: ScoredSlices, subjects: Collection[str]
     ) -> list[LabelledVolume]:
         """The labelled volumes of these subjects, for settling a rule."""
-        return labelled_volumes(self.view(test=subjects), scored, "test")
+        return labelled_volumes(self.pack_with_splits(test=subjects), scored, "test")
 
     def tally_answers(
         self, scored: ScoredSlices, judge: Judge, subjects: Collection[str]
     ) -> list[Tally]:
         """The answers on the volumes of these subjects, counted against their labels; by
         volume_id."""
-        subject_view = self.view(test=subjects)
+        subject_view = self.pack_with_splits(test=subjects)
         vocabulary = self.run.vocabulary
         index_by_id = {
             record.volume_id: record_index
@@ -331,7 +343,7 @@ def _is_labelled_and_read(record: VolumeRecord) -> bool:
     return record.labelled and record.status == "ok"
 
 
-def slice_weights(volume: NDArray[np.int64]) -> NDArray[np.float64]:
+def weigh_slices(volume: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n,) weights of slices, given the volume (n,) of each; of each volume the same in all,
     together one."""
     _, volume_index, slice_count = np.unique(volume, return_inverse=True, return_counts=True)

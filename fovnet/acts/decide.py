@@ -19,14 +19,14 @@ from fovnet.records import write_json, write_tsv
 class Decisions:
     """The table of spans, its rows, and the names of the volumes."""
 
-    table: Path
-    rows: list[dict[str, Any]]
-    volumes: frozenset[str]
+    spans_table: Path
+    span_rows: list[dict[str, Any]]
+    volume_ids: frozenset[str]
 
     @property
-    def refused(self) -> list[dict[str, Any]]:
+    def refused_rows(self) -> list[dict[str, Any]]:
         """The rows of refused volumes."""
-        return [row for row in self.rows if row["status"] == "refused"]
+        return [row for row in self.span_rows if row["status"] == "refused"]
 
 
 def decide(run: Run) -> Decisions:

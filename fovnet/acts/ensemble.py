@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fovnet.acts.finished_search import finished_search
-from fovnet.acts.run import Bar, Run, silent
-from fovnet.acts.warm_start import warm_start_blend, warm_start_ensemble
+from fovnet.acts.finished_search import read_finished_search
+from fovnet.acts.run import ProgressBar, Run, silent_progress
+from fovnet.acts.warm_start import blend_of_members, warm_start_ensemble
 from fovnet.decision.assembly import assemble, choose, guessing_loss
 from fovnet.decision.ensemble import load
 from fovnet.decision.rule import Rule
@@ -19,7 +19,7 @@ from fovnet.decision.scores import (
 )
 from fovnet.evaluate.guards import training_marks
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.net.jobs.training_data import row_frequencies
+from fovnet.net.jobs.training_data import frequencies_of_training_rows
 from fovnet.records import write_npz
 
 
@@ -36,27 +36,27 @@ class Assembly:
     slices            that the members scored
     """
 
-    members: int
-    members_asked: int
-    trials: int
-    better_trials: int
+    member_count: int
+    requested_member_count: int
+    trial_count: int
+    better_trial_count: int
     guessing_loss: float
     weighting: str
-    slices: int
+    scored_slice_count: int
 
 
-def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
+def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Assembly:
     """The ensemble of a run, new in its folder."""
     keep_freed_memory()
     settings = run.settings
     results = run.results
     pack = run.pack
     ensemble_settings = settings.ensemble
-    journal, trials = finished_search(results)
+    journal, trials = read_finished_search(results)
     loss_of_guessing = guessing_loss(
         pack.truth[pack.rows_in_split("train")],
         pack.truth[pack.rows_in_split("validation")],
-        row_frequencies(pack, settings.training.sampling),
+        frequencies_of_training_rows(pack, settings.training.sampling),
     )
     chosen_members = choose(
         trials,
@@ -78,7 +78,7 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
         subjects=training_marks(pack, warm_start_facts, settings.seed),
         precision=ensemble_settings.precision,
         origin=warm_start_facts,
-        blend=warm_start_blend(settings, chosen_members),
+        blend=blend_of_members(settings, chosen_members),
         inputs=pack.network_inputs,
         journal=journal.name,
     )
@@ -101,13 +101,13 @@ def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
     write_npz(results.probabilities, **scored.arrays())
     completed_scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
     return Assembly(
-        members=len(chosen_members),
-        members_asked=ensemble_settings.members,
-        trials=len(trials),
-        better_trials=sum(
+        member_count=len(chosen_members),
+        requested_member_count=ensemble_settings.members,
+        trial_count=len(trials),
+        better_trial_count=sum(
             score < loss_of_guessing for score in completed_scores if score is not None
         ),
         guessing_loss=loss_of_guessing,
         weighting=weighing.way,
-        slices=len(scored.rows),
+        scored_slice_count=len(scored.rows),
     )

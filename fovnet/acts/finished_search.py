@@ -16,7 +16,7 @@ from fovnet.search.search import Search
 from fovnet.search.trial import Trial
 
 
-def finished_search(results: Results) -> tuple[Path, list[Trial]]:
+def read_finished_search(results: Results) -> tuple[Path, list[Trial]]:
     """The journal of the last finished search in a results folder, and its trials: the first ones
     if an earlier run requested more.
 
@@ -47,9 +47,9 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     """The journal of the finished search in a results folder, whose training settings must be the
     configured ones; the device may differ, as each trial records its own.
 
-    Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
+    Raises SearchError ("calibration-training") if they are not, and as `read_finished_search`.
     """
-    journal, _ = finished_search(Results(folder))
+    journal, _ = read_finished_search(Results(folder))
     current_file = Results(folder).search / "current.json"
     training_settings = settings.training.model_dump(mode="json")
     accepted_digests = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fovnet.acts.run import Bar, Run, silent
+from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.search_space import search_space
 from fovnet.search.learn.earlier_searches import read_journal
 from fovnet.search.learn.training import Lessons, learn, unusable
@@ -18,7 +18,7 @@ def learn_prior(
     journals: Sequence[tuple[str, Path]],
     lessons: Lessons,
     seed: int,
-    progress: Bar = silent,
+    progress: ProgressBar = silent_progress,
     log: Callable[[str], None] = lambda line: None,
 ) -> Prior:
     """The prior learned from journals, each with its name, for the space of a run; `log` gets a

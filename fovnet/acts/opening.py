@@ -13,7 +13,7 @@ from fovnet.acts.decide import Decisions, decide
 from fovnet.acts.ensemble import Assembly, assemble_ensemble
 from fovnet.acts.evaluate import evaluate_run
 from fovnet.acts.prepare import cut_slices, simulate_people
-from fovnet.acts.run import Bar, Run, silent
+from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.search import run_search
 from fovnet.acts.tune import Tuning, tune_rule
 from fovnet.config.files import load_settings, refuse_file
@@ -27,17 +27,17 @@ class OpenRun(Run):
     """A run with its acts.  Each writes its files to the results folder, resumes after a kill, and
     raises a FovnetError that names what is missing and the command that makes it."""
 
-    def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
+    def prepare(self, workers: int = 1, progress: ProgressBar = silent_progress) -> Pack:
         """The slices of all collections; people to be simulated are simulated first."""
         if self.results.is_to_simulate(self.settings.phantom.subjects):
             simulate_people(self, workers, progress)
         return cut_slices(self, workers=workers, progress=progress)
 
-    def search(self, progress: Bar = silent) -> list[Trial]:
+    def search(self, progress: ProgressBar = silent_progress) -> list[Trial]:
         """The trials of the search, by slot."""
         return run_search(self, progress)
 
-    def ensemble(self, progress: Bar = silent) -> Assembly:
+    def ensemble(self, progress: ProgressBar = silent_progress) -> Assembly:
         """The ensemble of the best trials, which has scored the validation and test slices."""
         return assemble_ensemble(self, progress)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fovnet.acts.run import Bar, Run, silent
+from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.commands import simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
@@ -15,7 +15,7 @@ from fovnet.volume.collection.pack import Pack, slice_collections
 from fovnet.volume.slices.stack import Slicing
 
 
-def simulate_people(run: Run, workers: int, progress: Bar = silent) -> Path:
+def simulate_people(run: Run, workers: int, progress: ProgressBar = silent_progress) -> Path:
     """The tables of the simulated people that the configuration asks for, as `fovnet phantom` makes
     them."""
     phantom = run.settings.phantom
@@ -36,7 +36,7 @@ def cut_slices(
     *,
     workers: int = 1,
     prune_cache: bool = False,
-    progress: Bar = silent,
+    progress: ProgressBar = silent_progress,
     log: Callable[[str], None] = lambda line: None,
 ) -> Pack:
     """The slices of all collections, subjects split.  Raises ConfigError "phantom-missing" where

@@ -13,9 +13,9 @@ from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.cost.calibration import read_calibration
-from fovnet.net.cost.finished import finished_trainings
-from fovnet.net.cost.predicted import Device, Limits, Work
-from fovnet.net.cost.prices import Prices, prices
+from fovnet.net.cost.finished import timings_of_finished_trials
+from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
+from fovnet.net.cost.prices import Prices, predict_prices
 from fovnet.net.cost.speed import Timings
 from fovnet.net.device import choose_device
 from fovnet.net.recipe import Ranges
@@ -23,18 +23,18 @@ from fovnet.results import Results
 from fovnet.search.space import Space
 
 if TYPE_CHECKING:
-    from fovnet.net.cost.probes import Bench
+    from fovnet.net.cost.probes import ProbeBench
 
 
-def cost_device(settings: Settings) -> Device:
+def configured_speed(settings: Settings) -> DeviceSpeed:
     """The device in the cost model: as configured, or as calibrated."""
-    configured_speed = settings.search.speed
-    if isinstance(configured_speed, str):
-        return read_calibration(Results(Path(settings.results)).calibration).device
-    return Device(**configured_speed.model_dump())
+    speed_setting = settings.search.speed
+    if isinstance(speed_setting, str):
+        return read_calibration(Results(Path(settings.results)).calibration).speed
+    return DeviceSpeed(**speed_setting.model_dump())
 
 
-def search_prices(settings: Settings, device: Device | None = None) -> Prices:
+def price_search(settings: Settings, device: DeviceSpeed | None = None) -> Prices:
     """Every configuration priced.  The number of validation slices is that of the settings, at most
     that of the pack; without the setting it is that of the pack, and without both 0."""
     validation_slices = settings.training.validation_slices
@@ -49,7 +49,7 @@ def search_prices(settings: Settings, device: Device | None = None) -> Prices:
         search_space(settings),
         classes=class_count,
         validation_slices=validation_slices or 0,
-        device=device or cost_device(settings),
+        device=device or configured_speed(settings),
     )
 
 
@@ -59,19 +59,19 @@ def price_space(
     *,
     classes: int,
     validation_slices: int,
-    device: Device,
+    device: DeviceSpeed,
     side: int = 128,
 ) -> Prices:
     """The rows of a space, priced for slices of this side."""
     training = settings.training
     search = settings.search
-    return prices(
+    return predict_prices(
         space,
         classes=classes,
         head=training.head,
         inputs=training.inputs,
-        averaged=training.averaging > 0,
-        device=device,
+        keeps_average=training.averaging > 0,
+        speed=device,
         work=Work(training.slices_per_epoch, validation_slices, training.epochs),
         limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),
         side=side,
@@ -84,24 +84,24 @@ def count_fitting(settings: Settings) -> int:
     assumed_device = None
     calibration = Results(Path(settings.results)).calibration
     if isinstance(settings.search.speed, str) and not calibration.exists():
-        assumed_device = Device(1.0, 1.0, 1.0)
+        assumed_device = DeviceSpeed(1.0, 1.0, 1.0)
         search_without_limit = settings.search.model_copy(update={"seconds_limit": None})
         settings = settings.model_copy(update={"search": search_without_limit})
-    space_prices = search_prices(settings, assumed_device)
+    space_prices = price_search(settings, assumed_device)
     space_prices.refuse_where_nothing_fits()
-    return int(space_prices.fits.sum())
+    return int(space_prices.fits_limits.sum())
 
 
-def probing_bench(settings: Settings, side: int = 128) -> Bench:
+def make_probe_bench(settings: Settings, side: int = 128) -> ProbeBench:
     """A bench on the configured device, with threads and memory allocation set as in a worker."""
     import torch
 
-    from fovnet.net.cost.probes import Bench  # torch
+    from fovnet.net.cost.probes import ProbeBench  # torch
 
     torch.set_num_threads(1)
     keep_freed_memory()
     training = settings.training
-    return Bench(
+    return ProbeBench(
         choose_device(training.device),
         Ranges(**training.augmentation.model_dump()),
         len(vocabulary(settings.regions).classes),
@@ -112,9 +112,9 @@ def probing_bench(settings: Settings, side: int = 128) -> Bench:
 
 def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
     """The completed trials of a results folder that ran on this device.  Raises SearchError as
-    `journal_of_same_training` and `finished_trainings`."""
+    `journal_of_same_training` and `timings_of_finished_trials`."""
     training = settings.training
-    return finished_trainings(
+    return timings_of_finished_trials(
         journal_of_same_training(settings, folder),
         device,
         head=training.head,

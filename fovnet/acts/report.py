@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fovnet._version import __version__
-from fovnet.acts.finished_search import explain_search, finished_search
+from fovnet.acts.finished_search import explain_search, read_finished_search
 from fovnet.acts.run import Run
 from fovnet.decision.folder import FACTS, RULE, ModelFolder
 from fovnet.evaluate.ablation import current_ablation
@@ -50,7 +50,7 @@ def _gather_records(run: Run) -> RunRecord:
     """The records of the page besides the evaluation."""
     results = run.results
     folder_by_collection = collections_of(run.settings, results)
-    journal, trials = finished_search(results)
+    journal, trials = read_finished_search(results)
     model = ModelFolder(results.ensemble)
     member_facts = model.facts["members"]
     mixing_weights = model.rule.member_weights(len(member_facts), results.ensemble / RULE)

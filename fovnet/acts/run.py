@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from fovnet.acts.finished_search import finished_search
+from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.search_plan import SearchPlan
 from fovnet.acts.slices import load_slices
 from fovnet.commands import with_config
@@ -28,12 +28,12 @@ from fovnet.results import Results
 from fovnet.volume.collection.pack import Pack
 from fovnet.workflow import jobs_journal
 
-Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+ProgressBar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 """Gives, for the name of a step, a context with a callback (done, total)."""
 
 
 @contextmanager
-def silent(what: str) -> Iterator[Callable[[int, int], None]]:
+def silent_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A Bar that shows nothing."""
     yield lambda done, total: None
 
@@ -126,7 +126,7 @@ class Run:
         """Raise SearchError "search-other-settings" if the last finished search had other settings
         or slices than these, and ModelError "ensemble-other-search" if the ensemble is from another
         search: a report would describe a search its networks did not come from."""
-        finished_journal, _ = finished_search(self.results)
+        finished_journal, _ = read_finished_search(self.results)
         try:
             journals_of_these_settings = {
                 self.results.journal_folder(self.plan.fingerprint),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fovnet.acts.run import Bar, Run, silent
+from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.jobs.trials import search_networks
 from fovnet.records import digest, write_json, write_tsv
 from fovnet.search.trial import Trial, latest
 
 
-def run_search(run: Run, progress: Bar = silent) -> list[Trial]:
+def run_search(run: Run, progress: ProgressBar = silent_progress) -> list[Trial]:
     """The trials of the search of a run, new or continued from its journal, recorded as the
     finished one.
 
@@ -29,13 +29,13 @@ def run_search(run: Run, progress: Bar = silent) -> list[Trial]:
     run.refuse_without_device()
     plan = run.plan
     journal = run.results.journal_folder(plan.fingerprint)
-    search = plan.search()
+    search = plan.make_search()
     # their places in the pack, on which the journal's name does not depend
-    plan.data.write(journal)
+    plan.labelled_slices.write(journal)
     with progress("searching") as advance:
         trials = search_networks(
             search,
-            plan.job(journal),
+            plan.training_job(journal),
             journal,
             trials=settings.search.trials,
             stop_below_regret=settings.search.stop_below_regret,

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from fovnet.acts.pricing import cost_device, price_space
-from fovnet.acts.search_space import polling, search_space, start_configuration
+from fovnet.acts.pricing import configured_speed, price_space
+from fovnet.acts.search_space import polling_of, search_space, start_configuration
 from fovnet.acts.warm_start import warm_start_networks
 from fovnet.config.models import Settings
 from fovnet.errors import SearchError
@@ -18,11 +18,11 @@ from fovnet.net.jobs.single_training import SingleTraining
 from fovnet.net.jobs.training_data import (
     ROWS_FILE,
     LabelledSlices,
-    labelled_rows,
-    row_frequencies,
+    frequencies_of_training_rows,
+    labelled_slices_of,
     training_fingerprint,
 )
-from fovnet.net.jobs.workers import TrainingJob, stamp_of
+from fovnet.net.jobs.workers import TrainingJob, file_stamp
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.net.training.warm_start import Beginning
@@ -61,14 +61,16 @@ class SearchPlan:
 
     @cached_property
     def prior(self) -> Prior | None:
-        """What earlier searches taught, if it is to be used.  Raises as `search_prior`."""
-        return search_prior(self.settings, self.space) if prior_path(self.settings) else None
+        """What earlier searches taught, if it is to be used.  Raises as `read_search_prior`."""
+        return read_search_prior(self.settings, self.space) if prior_path(self.settings) else None
 
     @cached_property
-    def data(self) -> LabelledSlices:
-        """The slices that networks learn from and are scored on.  Raises as `labelled_rows`."""
+    def labelled_slices(self) -> LabelledSlices:
+        """The slices that networks learn from and are scored on.  Raises as `labelled_slices_of`."""
         validation_slices = self.settings.training.validation_slices
-        return labelled_rows(self.pack).with_validation_rows(validation_slices, self.settings.seed)
+        return labelled_slices_of(self.pack).with_validation_rows(
+            validation_slices, self.settings.seed
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -83,11 +85,11 @@ class SearchPlan:
             [*self.settings.deciding, *training_fingerprint(self.pack), *further_checksums]
         )
 
-    def prices(self, side: int = 128) -> Prices:
-        """Every configuration priced, for slices of this side.  Raises as `labelled_rows`,
-        `cost_device` and `Prices.refuse_where_nothing_fits`."""
-        validation_slices = len(self.data.validation)
-        device = cost_device(self.settings)
+    def price_space(self, side: int = 128) -> Prices:
+        """Every configuration priced, for slices of this side.  Raises as `labelled_slices_of`,
+        `configured_speed` and `Prices.refuse_where_nothing_fits`."""
+        validation_slices = len(self.labelled_slices.validation_rows)
+        device = configured_speed(self.settings)
         space_prices = price_space(
             self.settings,
             self.space,
@@ -99,7 +101,7 @@ class SearchPlan:
         space_prices.refuse_where_nothing_fits()
         return space_prices
 
-    def search(self) -> Search:
+    def make_search(self) -> Search:
         """The search, every configuration priced; one predicted to exceed a limit is never
         proposed.
 
@@ -108,7 +110,7 @@ class SearchPlan:
         """
         settings = self.settings
         search_settings = settings.search
-        space_prices = self.prices()
+        space_prices = self.price_space()
         first_configuration = start_configuration(settings, self.warm_start)
         return Search(
             space=self.space,
@@ -117,8 +119,8 @@ class SearchPlan:
             workers=search_settings.workers,
             start=self.space.row_of(first_configuration),
             initial=search_settings.initial,
-            predicted_seconds=space_prices.seconds,
-            feasible=space_prices.fits,
+            predicted_seconds=space_prices.trial_seconds,
+            feasible=space_prices.fits_limits,
             modelling=Modelling(
                 targets=search_settings.targets,
                 kernel=search_settings.kernel,
@@ -127,35 +129,35 @@ class SearchPlan:
                 choose=search_settings.choose,
                 fidelity=search_settings.fidelity,
             ),
-            memory=space_prices.memory,
+            memory=space_prices.memory_bytes,
             lead=search_settings.lead,
             candidates=search_settings.candidates,
-            schedule=_schedule(settings),
-            polling=polling(settings),
-            ranking=_ranking(settings),
+            schedule=_schedule_of(settings),
+            polling=polling_of(settings),
+            ranking=_ranking_of(settings),
             prior=self.prior,
         )
 
-    def job(self, journal: Path) -> TrainingJob:
+    def training_job(self, journal: Path) -> TrainingJob:
         """The job that the trainings of this search share, in its journal."""
         training_settings = self.settings.training
         envelope_settings = training_settings.early_stopping.envelope
         pixels_file = self.pack.folder / "pixels.npy"
         return TrainingJob(
             pixels_file,
-            rows=journal / ROWS_FILE,
-            weights=journal / "networks",
+            rows_path=journal / ROWS_FILE,
+            networks_folder=journal / "networks",
             head=training_settings.head,
             device=training_settings.device,
             recipe=self._recipe,
             envelope=Envelope(tuple(envelope_settings.milestones), envelope_settings.margin)
             if envelope_settings
             else None,
-            inputs=self.pack.network_inputs,
-            kinds=tuple(training_settings.inputs),
-            begin=self.warm_start,
+            network_facts=self.pack.network_inputs,
+            input_kinds=tuple(training_settings.inputs),
+            beginnings=self.warm_start,
             rate_factor=training_settings.rate_factor,
-            stamp=stamp_of(pixels_file),
+            pixels_stamp=file_stamp(pixels_file),
         )
 
     @property
@@ -185,9 +187,9 @@ class SearchPlan:
     @property
     def row_frequencies(self) -> Tensor | None:
         """(n,) frequency with which a training draws each of its rows; None if uniform."""
-        return row_frequencies(self.pack, self.settings.training.sampling)
+        return frequencies_of_training_rows(self.pack, self.settings.training.sampling)
 
-    def single(
+    def single_training(
         self,
         configuration: dict[str, Any],
         folder: Path,
@@ -197,17 +199,17 @@ class SearchPlan:
         """The training of one configuration on these slices; it is not started.
 
         epochs, training_seed  those of the settings if None
-        Raises as `labelled_rows` and `warm_start_networks`.
+        Raises as `labelled_slices_of` and `warm_start_networks`.
         """
         seed = self.settings.seed
-        job = self.job(folder)
+        job = self.training_job(folder)
         recipe = replace(job.recipe, epochs=epochs or job.recipe.epochs)
         return SingleTraining(
             configuration=configuration,
-            data=labelled_rows(self.pack),
-            source=digest(training_fingerprint(self.pack)),
+            data=labelled_slices_of(self.pack),
+            data_hash=digest(training_fingerprint(self.pack)),
             folder=folder,
-            job=replace(job, recipe=recipe, stamp=None),
+            job=replace(job, recipe=recipe, pixels_stamp=None),
             seed=seed,
             training_seed=seed if training_seed is None else training_seed,
             validation_slices=self.settings.training.validation_slices,
@@ -233,7 +235,7 @@ def prior_path(settings: Settings) -> Path | None:
     return Path(settings.search.prior) if settings.search.prior else None
 
 
-def search_prior(settings: Settings, space: Space) -> Prior | None:
+def read_search_prior(settings: Settings, space: Space) -> Prior | None:
     """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`, and
     "prior-missing" where it is still to be learned."""
     prior_file = prior_path(settings)
@@ -248,13 +250,13 @@ def search_prior(settings: Settings, space: Space) -> Prior | None:
     return read_prior(prior_file, space.axes)
 
 
-def _ranking(settings: Settings) -> Ranking:
+def _ranking_of(settings: Settings) -> Ranking:
     """How the search learns the order of the scores, if it does."""
     ranking = settings.search.ranking
     return Ranking.from_facts(ranking.model_dump()) if ranking else RANKING
 
 
-def _schedule(settings: Settings) -> Schedule:
+def _schedule_of(settings: Settings) -> Schedule:
     """How the search spends epochs; each rung is a training of its own where a cooldown makes its
     rates depend on its length."""
     search_settings = settings.search

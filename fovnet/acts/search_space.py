@@ -26,7 +26,7 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
     the axes of the settings.
 
     networks  those of the warm start, where they are known
-    Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`,
+    Raises SearchError as `fovnet.net.family.axes.order_axes`, ModelError as `warm_start_networks`,
     and
     ConfigError as `refuse_neighbours`.
     """
@@ -37,13 +37,13 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
     else:
         levels_by_axis = settings.search.model_dump()["space"]
         space = Space(
-            axes.in_order([Axis.of(name, levels) for name, levels in levels_by_axis.items()])
+            axes.order_axes([Axis.of(name, levels) for name, levels in levels_by_axis.items()])
         )
-    refuse_neighbours(space, polling(settings))
+    refuse_neighbours(space, polling_of(settings))
     return space
 
 
-def polling(settings: Settings) -> Polling:
+def polling_of(settings: Settings) -> Polling:
     """How the search polls, if it does."""
     neighbours = tuple(
         Neighbour(axis, neighbour_rule.to, tuple(neighbour_rule.reset.items()))
@@ -64,9 +64,9 @@ def start_configuration(
     return dict(networks[0].configuration if networks else settings.search.start)
 
 
-def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
+def change_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
     """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and
-    SearchError as `axes.with_changes`."""
+    SearchError as `axes.change_levels`."""
     level_by_axis: dict[str, Any] = {}
     for change in changes:
         axis, equals_sign, level_text = change.partition("=")
@@ -87,4 +87,4 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
                 f"--set {change}: {level_text!r} is not a level of an axis; give a number or a word, "
                 "for instance --set log2_filters=4",
             ) from None
-    return axes.with_changes(start_configuration(settings), level_by_axis)
+    return axes.change_levels(start_configuration(settings), level_by_axis)

@@ -69,11 +69,11 @@ class MergeOutcome:
     changed_volumes  whose files are others now than those answered, or are gone
     """
 
-    volumes: int
-    refused: int
-    unread_objects: int
-    by_region: bool
-    pages: bool
+    volume_count: int
+    refused_count: int
+    unread_object_count: int
+    has_region_answers: bool
+    has_index: bool
     changed_volumes: tuple[str, ...]
 
 
@@ -87,12 +87,12 @@ class ShardRows:
     """
 
     folder: Path
-    order: Sequence[tuple[int, int]]
+    shard_and_volume_count: Sequence[tuple[int, int]]
     lines_by_shard: dict[int, deque[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[TableRows]:
         self.lines_by_shard.clear()
-        for shard_number, volume_count in self.order:
+        for shard_number, volume_count in self.shard_and_volume_count:
             if shard_number not in self.lines_by_shard:
                 written_lines = (
                     shard_rows_path(self.folder, shard_number)
@@ -106,7 +106,7 @@ class ShardRows:
                 del self.lines_by_shard[shard_number]
 
 
-def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
+def settings_for_survey(folder: Path, options: ShardSettings) -> ShardSettings:
     """The settings for a survey of `folder`: its options, else those of an earlier survey there.
 
     Raises ConfigError as `read_survey` for a damaged one, which may have said that faces are to be
@@ -125,7 +125,7 @@ def _refuse_foreign_survey(folder: Path) -> None:
         refuse_foreign(folder / SHARD_FOLDER / SURVEY_FILE, is_our_json)
 
 
-def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
+def settings_for_shard(folder: Path, options: ShardSettings) -> ShardSettings:
     """The settings for a shard: the survey's, else the options of this step, else defaults; `faces`
     is None where nobody was told, as the folder decides then (`covering.shows_faces`).
 
@@ -217,15 +217,15 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
     Waits while a shard is answered.  Raises ConfigError "shard-unanswered" where shards, as they
     are listed now, are not answered by these networks and with the settings of the survey;
     "shard-mixed" where some are answered with other settings than the rest; and as
-    `settings_of_shard`.
+    `settings_for_shard`.
     """
-    settings_of_shard(folder, options)  # before a folder is made
+    settings_for_shard(folder, options)  # before a folder is made
     with answers_folder.claim_folder(folder, wait=True):
         survey = read_survey(folder)
-        settings_of_shard(folder, options)
+        settings_for_shard(folder, options)
         settings = _settings_of_answers(folder, survey, networks.identity, options)
         rows_of_volumes = ShardRows(folder, survey.order)
-        series_found = _series_found(folder)
+        series_found = _read_found_series(folder)
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
         write_tsv(folder / TABLE, COLUMNS, span_rows, keep_same=True)
         if networks.rule.by_region:
@@ -241,16 +241,16 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
             rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in rows_of_volumes
         }
         return MergeOutcome(
-            volumes=survey.volumes,
-            refused=len(refused_volumes),
-            unread_objects=len(unread_objects),
-            by_region=networks.rule.by_region,
-            pages=bool(settings.pages),
+            volume_count=survey.volumes,
+            refused_count=len(refused_volumes),
+            unread_object_count=len(unread_objects),
+            has_region_answers=networks.rule.by_region,
+            has_index=bool(settings.pages),
             changed_volumes=find_changed_volumes(folder, path_by_volume_id),
         )
 
 
-def _series_found(folder: Path) -> list[dict[str, Any]]:
+def _read_found_series(folder: Path) -> list[dict[str, Any]]:
     """The rows of found.tsv with all their entries; none if no DICOM was found."""
     found_file = folder / "found.json"
     return list(read_json(found_file)["series"]) if found_file.exists() else []
@@ -264,7 +264,7 @@ def _settings_of_answers(
     unanswered_shards: list[int] = []
     shards_by_settings: dict[ShardSettings, list[int]] = {}
     for shard_number in survey.shards:
-        shard_settings = _settings_in_rows(folder, shard_number, identity)
+        shard_settings = _read_settings_of_rows(folder, shard_number, identity)
         if shard_settings is None or any(told_settings.contradictions(shard_settings)):
             unanswered_shards.append(shard_number)
         else:
@@ -316,7 +316,7 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
         for setting_name, _, _ in first_settings.contradictions(settings)
     }
     shards_in_words = [
-        f"{_told_in_words(settings, differing_names)} in {first_few(shard_numbers, MOST_SHARDS_NAMED)}"
+        f"{_options_in_words(settings, differing_names)} in {first_few(shard_numbers, MOST_SHARDS_NAMED)}"
         for settings, shard_numbers in shards_by_settings.items()
     ]
     raise ConfigError(
@@ -327,13 +327,13 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
     )
 
 
-def _told_in_words(settings: ShardSettings, names: Collection[str]) -> str:
+def _options_in_words(settings: ShardSettings, names: Collection[str]) -> str:
     return " ".join(
         as_option(name, settings.facts[name]) for name in SETTINGS_IN_ROWS if name in names
     )
 
 
-def _settings_in_rows(folder: Path, shard_number: int, identity: str) -> ShardSettings | None:
+def _read_settings_of_rows(folder: Path, shard_number: int, identity: str) -> ShardSettings | None:
     """The settings that a shard was answered with; None unless it has rows of its list as it is
     now, by these networks and this version."""
     try:

@@ -14,37 +14,37 @@ from fovnet.search.search import Search
 from fovnet.search.trial import Proposal, Trial
 
 
-def begin(run: Run) -> tuple[Search, Path]:
+def begin_search(run: Run) -> tuple[Search, Path]:
     """The search, all that is decided before its first slot, and its journal, which is begun.
-    Raises as `SearchPlan.search` and `fovnet.search.jobs.begin`."""
+    Raises as `SearchPlan.make_search` and `fovnet.search.jobs.steps.begin`."""
     plan = run.plan
     journal = run.jobs_journal
-    search = plan.search()
-    steps.begin(search, journal, plan.fingerprint, partial(plan.data.write, journal))
+    search = plan.make_search()
+    steps.begin(search, journal, plan.fingerprint, partial(plan.labelled_slices.write, journal))
     return search, journal
 
 
-def propose(run: Run, slot: int) -> Proposal | str:
+def propose_slot(run: Run, slot: int) -> Proposal | str:
     """What a slot trains, from the slots that it must have seen; or the sentence with which the
     search ends before it."""
     return steps.propose(run.jobs_journal, slot, run.settings.search.stop_below_regret)
 
 
-def train(run: Run, slot: int) -> Trial:
+def train_slot_of_run(run: Run, slot: int) -> Trial:
     """The trial of what was proposed for a slot, recorded even if the training fails.  Raises
     SearchError "journal-of-other-slices"."""
     run.refuse_without_device()
     plan = run.plan
     journal = run.jobs_journal
     plan.refuse_other_slices(journal)
-    plan.data.write(journal)  # their places in the pack may have changed
-    return train_slot(plan.job(journal), journal, slot)
+    plan.labelled_slices.write(journal)  # their places in the pack may have changed
+    return train_slot(plan.training_job(journal), journal, slot)
 
 
-def gather(run: Run) -> list[Trial]:
+def gather_trials(run: Run) -> list[Trial]:
     """The trials of a search whose slots are all finished, recorded for the acts after it.
 
-    Raises SearchError "journal-of-other-slices", and as `fovnet.search.jobs.gather` and
+    Raises SearchError "journal-of-other-slices", and as `fovnet.search.jobs.steps.gather` and
     `conclude_search`.
     """
     journal = run.jobs_journal

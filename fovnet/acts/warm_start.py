@@ -11,8 +11,8 @@ from fovnet.errors import ConfigError
 from fovnet.net.training.warm_start import (
     SHIPPED,
     Beginning,
-    beginnings,
-    nearest,
+    beginnings_of_ensemble,
+    nearest_beginning,
     read_ensemble_facts,
     refuse_other_inputs,
 )
@@ -45,23 +45,24 @@ def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
     Raises as `warm_start_ensemble`, and ModelError as `refuse_other_inputs`.
     """
     ensemble = warm_start_ensemble(settings)
-    networks = () if ensemble is None else beginnings(*ensemble)
+    networks = () if ensemble is None else beginnings_of_ensemble(*ensemble)
     refuse_other_inputs(networks, settings.training.inputs, settings.training.head)
     return networks
 
 
-def warm_start_blend(
+def blend_of_members(
     settings: Settings, members: Sequence[Mapping[str, Any]]
 ) -> tuple[float, dict[int, Path]] | None:
     """The weight of the trained networks in an ensemble's members, and by slot the weights file
     that each was trained from.
 
     members  facts of each: slot and configuration
-    None if members are not blended.  Raises as `warm_start_networks` and `nearest`.
+    None if members are not blended.  Raises as `warm_start_networks` and `nearest_beginning`.
     """
     if settings.ensemble.blend == 1:
         return None
     networks = warm_start_networks(settings)
     return settings.ensemble.blend, {
-        member["slot"]: nearest(networks, member["configuration"]).weights for member in members
+        member["slot"]: nearest_beginning(networks, member["configuration"]).weights
+        for member in members
     }

@@ -131,10 +131,10 @@ def predicting_times(
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also
     `beside` so many busy processes; a refused file has a note instead."""
-    from fovnet.net.inference.engines import installed_engines
+    from fovnet.net.inference.engines import list_installed_engines
 
     paths_with_engines = [
-        (path, engine) for path in paths for engine in (names or installed_engines())
+        (path, engine) for path in paths for engine in (names or list_installed_engines())
     ]
     for done_count, (path, engine) in enumerate(paths_with_engines):
         progress(done_count, len(paths_with_engines))

@@ -73,7 +73,7 @@ class Recording:
                 progress(int(done_count), total)
 
         self.journal.mkdir(parents=True, exist_ok=True)
-        self.plan.data.write(self.journal)
+        self.plan.labelled_slices.write(self.journal)
         with TrainingPool(self._training_job(), self.plan.settings.search.workers) as pool:
             return run_search(
                 self.search,
@@ -90,19 +90,22 @@ class Recording:
     @property
     def guess(self) -> float:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
-        return self.plan.data.guess(self.plan.row_frequencies)
+        return self.plan.labelled_slices.guessing_loss(self.plan.row_frequencies)
 
     def _training_job(self) -> TrainingJob:
         """What the training processes are given: slices averaged to the side, time by the
         processor."""
-        from fovnet.net.jobs.workers import stamp_of
+        from fovnet.net.jobs.workers import file_stamp
 
         averages_path = averages_file(
             self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side
         )
-        training_job = self.plan.job(self.journal)
+        training_job = self.plan.training_job(self.journal)
         return replace(
-            training_job, pixels=averages_path, stamp=stamp_of(averages_path), process_seconds=True
+            training_job,
+            pixels_path=averages_path,
+            pixels_stamp=file_stamp(averages_path),
+            records_epoch_seconds=True,
         )
 
     def repeat(self, count: int, seed: int) -> Recording:
@@ -132,12 +135,12 @@ def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
     """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer
     if these are fewer.
 
-    Raises ConfigError "table-side", "table-inputs", and as `SearchPlan.prices` does.
+    Raises ConfigError "table-side", "table-inputs", and as `SearchPlan.price_space` does.
     """
     _refuse_side(settings, side, pack.pixels.shape[-1])
     plan = SearchPlan(settings, pack)
     space = plan.space
-    prices = plan.prices(side)
+    prices = plan.price_space(side)
     drawn_rows = draw_rows(prices, settings.search.trials)
     search = Search(
         Space(space.axes, space.rows[drawn_rows]),
@@ -146,16 +149,18 @@ def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
         workers=len(drawn_rows),  # on the search's clock, so that none waits for another
         start=0,
         initial=None,
-        predicted_seconds=prices.seconds[drawn_rows],
+        predicted_seconds=prices.trial_seconds[drawn_rows],
         feasible=np.ones(len(drawn_rows), dtype=bool),
-        memory=prices.memory[drawn_rows],
+        memory=prices.memory_bytes[drawn_rows],
         lead=1.0,
     )
     sha256 = digest(
         [search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)]
     )
     journal = Path(settings.results) / f"table-{sha256[:12]}" / "rows"
-    return Recording(plan, side, search, len(drawn_rows), journal, prices.cost.weights[drawn_rows])
+    return Recording(
+        plan, side, search, len(drawn_rows), journal, prices.cost.weight_count[drawn_rows]
+    )
 
 
 def _refuse_side(settings: Settings, side: int, slice_side: int) -> None:
@@ -180,7 +185,7 @@ def _refuse_side(settings: Settings, side: int, slice_side: int) -> None:
 def draw_rows(prices: Prices, count: int) -> NDArray[np.int64]:
     """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of
     the draw."""
-    affordable_rows = np.flatnonzero(prices.fits)
+    affordable_rows = np.flatnonzero(prices.fits_limits)
     drawn_count = min(count, len(affordable_rows))
     return np.random.default_rng(ROWS_SEED).choice(affordable_rows, drawn_count, replace=False)
 

@@ -28,7 +28,7 @@ def textbook_network(net: Architecture, source: nn.Module) -> nn.Sequential:
     layers: list[nn.Module] = [nn.BatchNorm2d(1)]
     channels = 1
     kernel_side = net.kernel
-    filter_count = net.filters
+    filter_count = net.first_filters
     for _ in range(net.blocks):
         for _ in range(net.convolutions):
             kernel_shapes = (

@@ -24,7 +24,7 @@ from fovnet.bench.together import run_alone
 from fovnet.bench.tutorial import Pipeline, epochs_of, is_monai_installed
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
-from fovnet.net.cost.predicted import cost_of, training_bytes
+from fovnet.net.cost.predicted import predict_cost, predict_training_bytes
 from fovnet.net.device import choose_device
 from fovnet.net.family.architecture import Architecture
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from fovnet.net.recipe import Recipe
     from fovnet.net.training.progress import Progress
-    from fovnet.net.training.train import Data
+    from fovnet.net.training.train import TrainingData
 
 Floats = NDArray[np.float64]
 CLASSES = 7
@@ -166,11 +166,11 @@ def refuse(net: Architecture, batch: int, device_rate: float, bounds: Bounds) ->
     Its time is that of the shortest measurement, two steps of both pipelines at half the matrix
     rate.
     """
-    cost = cost_of(net)
+    cost = predict_cost(net)
     shortest_seconds = (
         2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (device_rate / 2)
     )
-    if training_bytes(cost, batch) > bounds.bytes:
+    if predict_training_bytes(cost, batch) > bounds.bytes:
         reason = f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
         return _throughput_row(net, batch, note=reason)
     if shortest_seconds > bounds.seconds:
@@ -211,7 +211,7 @@ def measure(
     from fovnet.net.recipe import Ranges, Recipe
     from fovnet.net.training.train import (
         begin_training,
-        class_weights,
+        inverse_class_weights,
         place_on_device,
         train_epoch,
     )
@@ -226,7 +226,7 @@ def measure(
     )
     slice_indices = np.arange(len(slices))
     data = place_on_device(slices, targets, slice_indices, slice_indices[:1], torch_device)
-    weights_of_classes = class_weights(data.targets)
+    weights_of_classes = inverse_class_weights(data.targets)
     # loads libraries into memory
     small_training = begin_training(
         replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap"),
@@ -304,7 +304,7 @@ def _speed_figures(
 ) -> dict[str, float]:
     """The fields of `Throughput` that tell of a training of so many images a second, on a device of
     so many operations a second, by name."""
-    flop_per_image = 3 * cost_of(net).forward_flop
+    flop_per_image = 3 * predict_cost(net).forward_flop
     return {
         "images_per_second": images_per_second,
         "ms_per_step": 1e3 * batch / images_per_second,
@@ -336,36 +336,38 @@ def _images_of_epoch(step_seconds: float, batch: int, most_images: int, bounds: 
     return batch * max(2, int(image_count // batch))
 
 
-def _handling_seconds(training: Progress, data: Data, recipe: Recipe, batch: int) -> float:
+def _handling_seconds(training: Progress, data: TrainingData, recipe: Recipe, batch: int) -> float:
     """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented
     images."""
     import torch
 
-    from fovnet.net.images.augment import draw
-    from fovnet.net.training.train import shuffled_batches
+    from fovnet.net.images.augment import draw_augmentation
+    from fovnet.net.training.train import draw_shuffled_batches
 
     train_step = training.train_step
     assert train_step is not None
 
     def prepare_batches(make_images: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
-        random_draws = draw(recipe.slices_per_epoch, recipe.ranges, training.generator).to(
-            data.device
+        random_draws = draw_augmentation(
+            recipe.slices_per_epoch, recipe.ranges, training.generator
+        ).to(data.device)
+        batches = draw_shuffled_batches(
+            data.training_rows, recipe.slices_per_epoch, batch, training.generator
         )
-        batches = shuffled_batches(data.train, recipe.slices_per_epoch, batch, training.generator)
         for batch_rows, batch_draws in zip(batches, torch.split(random_draws, batch), strict=True):
             make_images(batch_rows, batch_draws)
 
     if data.device.type != "cuda":
-        return _seconds_with_device(lambda: prepare_batches(train_step.images), data.device)
-    batch_rows = data.train[:batch].clone()
-    draw_width = draw(1, recipe.ranges, training.generator).shape[1]
+        return _seconds_with_device(lambda: prepare_batches(train_step.make_images), data.device)
+    batch_rows = data.training_rows[:batch].clone()
+    draw_width = draw_augmentation(1, recipe.ranges, training.generator).shape[1]
     batch_draws = torch.zeros(batch, draw_width, device=data.device)
-    train_step.images(batch_rows, batch_draws)
+    train_step.make_images(batch_rows, batch_draws)
     torch.cuda.synchronize()
     cuda_graph = torch.cuda.CUDAGraph()
     # kernels launched one by one would take longer than in a step's graph
     with torch.cuda.graph(cuda_graph):
-        train_step.images(batch_rows, batch_draws)
+        train_step.make_images(batch_rows, batch_draws)
     return _seconds_with_device(
         lambda: prepare_batches(lambda *_: cuda_graph.replay()), data.device
     )
@@ -398,15 +400,15 @@ def _slices_and_targets(
 
 def _throughput_row(net: Architecture, batch: int, **measured_figures: Any) -> Throughput:
     """The row of a configuration with its predicted memory and these figures."""
-    predicted_mb = float(training_bytes(cost_of(net), batch)) / 1e6
+    predicted_mb = float(predict_training_bytes(predict_cost(net), batch)) / 1e6
     return Throughput(
         net.blocks,
         net.convolutions,
-        net.filters,
+        net.first_filters,
         net.kernel,
         net.separable,
         batch,
-        net.weights,
+        net.weight_count,
         predicted_mb,
         **measured_figures,
     )

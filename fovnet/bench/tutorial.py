@@ -77,14 +77,14 @@ def _prepare_training(pipeline: Pipeline) -> None:
     """Makes the network, and the loader that feeds it."""
     import torch
 
-    from fovnet.net.family.model import build
-    from fovnet.net.training.train import class_weights
+    from fovnet.net.family.model import build_network
+    from fovnet.net.training.train import inverse_class_weights
 
     torch.set_num_threads(1)
     device = choose_device(pipeline.device)
-    weights = class_weights(torch.from_numpy(pipeline.targets)).to(device)
+    weights = inverse_class_weights(torch.from_numpy(pipeline.targets)).to(device)
     model = textbook_network(
-        pipeline.net, build(pipeline.net, torch.Generator().manual_seed(0))
+        pipeline.net, build_network(pipeline.net, torch.Generator().manual_seed(0))
     ).to(device)
     loader = _monai_loader(pipeline, device)
     optimiser = torch.optim.SGD(model.parameters(), pipeline.rate, momentum=0.9, nesterov=True)

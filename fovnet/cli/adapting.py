@@ -68,17 +68,17 @@ def adapt(
     outcome = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
     _show_gains(USERS_IN_WORDS, outcome.user_gains)
     _show_gains(SIMULATED_IN_WORDS, outcome.simulated_gains)
-    for sentence in outcome.missing_files:
+    for sentence in outcome.missing_file_notes:
         out.print(f"{sentence}.")
-    paths = f"{outcome.ensemble}  {outcome.table}"
-    if not outcome.share:
-        out.print(f"the networks as they were are kept: {outcome.reason}. {paths}")
+    paths = f"{outcome.ensemble_folder}  {outcome.gains_table}"
+    if not outcome.new_weight_share:
+        out.print(f"the networks as they were are kept: {outcome.reason_for_keeping}. {paths}")
         return
-    volumes = several(outcome.volumes, "volume")
-    subjects = several(outcome.subjects, "subject")
-    out.print(f"{outcome.certainty}.")
+    volumes = several(outcome.volume_count, "volume")
+    subjects = several(outcome.subject_count, "subject")
+    out.print(f"{outcome.certainty_in_words}.")
     out.print(
-        f"adapted to {volumes} of {subjects}, {outcome.share:.0%} of the new weights: {paths}"
+        f"adapted to {volumes} of {subjects}, {outcome.new_weight_share:.0%} of the new weights: {paths}"
     )
 
 
@@ -91,7 +91,7 @@ def _run_to_adapt(
 ) -> Run:
     """The run that is configured, or made of labels, results and networks.  Raises ConfigError if
     both or neither are given."""
-    from fovnet.acts.adapt import settings_for  # torch
+    from fovnet.acts.adapt import settings_of_adaptation  # torch
 
     if config is not None:
         if labels or out_folder or model:
@@ -106,7 +106,7 @@ def _run_to_adapt(
             "adapt-what",
             "both --labels TABLES and --out FOLDER are wanted, or --config FILE instead",
         )
-    return Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
+    return Run(labels, settings_of_adaptation(labels, out_folder, model_folder(model), seed))
 
 
 def _show_gains(title: str, gains: Sequence[Gain]) -> None:

@@ -150,10 +150,10 @@ def bench_predict(
     """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every
     installed engine."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulate
-    from fovnet.net.inference.engines import refuse_unknown
+    from fovnet.net.inference.engines import refuse_unknown_engine
 
     for name in engine or ():
-        refuse_unknown(name)
+        refuse_unknown_engine(name)
     if paths and shape:
         raise ConfigError(
             "bench-shape",

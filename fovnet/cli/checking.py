@@ -10,7 +10,7 @@ import typer
 
 from fovnet.acts.opening import open_run
 from fovnet.acts.pricing import count_fitting
-from fovnet.acts.search_plan import search_prior
+from fovnet.acts.search_plan import read_search_prior
 from fovnet.acts.search_space import search_space, start_configuration
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
@@ -202,7 +202,9 @@ def _prior_in_words(settings: Settings, space: Space) -> str:
     source_files = prior_files(settings)
     files_to_learn_from = lesson_files(settings)
     trained_prior = (
-        search_prior(settings, space) if source_files and Path(source_files[0]).exists() else None
+        read_search_prior(settings, space)
+        if source_files and Path(source_files[0]).exists()
+        else None
     )
     if trained_prior is not None:
         sources_in_words = ", ".join(

@@ -26,21 +26,21 @@ def ensemble(config: ConfigFile) -> None:
     run = open_run(config)
     assembly = run.ensemble(progress_bar)
     out.print(
-        f"{_members_in_words(assembly)}, weights {assembly.weighting}, {assembly.slices:,} slices scored: "
+        f"{_members_in_words(assembly)}, weights {assembly.weighting}, {assembly.scored_slice_count:,} slices scored: "
         f"{run.results.ensemble}"
     )
 
 
 def _members_in_words(assembly: Assembly) -> str:
     """The number of members and, if it is smaller than requested, the reason."""
-    members_in_words = several(assembly.members, "member")
-    if assembly.members == assembly.members_asked:
+    members_in_words = several(assembly.member_count, "member")
+    if assembly.member_count == assembly.requested_member_count:
         return members_in_words
     reason = (
-        f"{assembly.better_trials} of {assembly.trials} trials ran to the end and beat guessing "
+        f"{assembly.better_trial_count} of {assembly.trial_count} trials ran to the end and beat guessing "
         f"(loss {assembly.guessing_loss:.2f})"
     )
-    return f"{members_in_words} of {assembly.members_asked} wanted, for {reason}"
+    return f"{members_in_words} of {assembly.requested_member_count} wanted, for {reason}"
 
 
 @verbs.command()
@@ -91,9 +91,9 @@ def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and one JSON per volume."""
     decisions = open_run(config).decide()
-    for row in decisions.refused:
+    for row in decisions.refused_rows:
         err.print(f"refused {row['volume_id']}: {row['message']} [{row['code']}]")
-    volumes_in_words = several(len(decisions.volumes) - len(decisions.refused), "volume")
-    out.print(f"{volumes_in_words} decided: {decisions.table}")
-    if decisions.refused:
+    volumes_in_words = several(len(decisions.volume_ids) - len(decisions.refused_rows), "volume")
+    out.print(f"{volumes_in_words} decided: {decisions.spans_table}")
+    if decisions.refused_rows:
         raise typer.Exit(3)

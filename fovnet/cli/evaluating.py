@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fovnet.acts.evaluate import evaluate_run
-from fovnet.acts.finished_search import finished_search
+from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
 from fovnet.acts.search_space import start_configuration
@@ -70,7 +70,7 @@ def ablate(config: ConfigFile) -> None:
 def _measure_ablation(run: Run) -> Ablation:
     """What each step of a run contributes, measured."""
     settings = run.settings
-    search_folder, trials = finished_search(run.results)
+    search_folder, trials = read_finished_search(run.results)
     ensemble_probabilities = run.scored_arrays
     with progress_bar("scoring") as advance:
         networks = networks_of(

@@ -15,8 +15,8 @@ from fovnet.errors import ConfigError
 from fovnet.evaluate.measures import Measure
 from fovnet.label.agreement import compare_readers
 from fovnet.label.desk import Desk
-from fovnet.label.order import ORDERS
-from fovnet.label.readings import BLIND, OPEN, THIRD
+from fovnet.label.order import ORDER_BY_NAME
+from fovnet.label.readings import BLIND_MODE, OPEN_MODE, THIRD_MODE
 from fovnet.label.serve import open_port, refuse_without_packages, serve
 from fovnet.label.starts import count_refused, gather_items, refuse_out_in_starts
 from fovnet.words import first_few, several
@@ -91,7 +91,7 @@ def label(
         seed=seed,
     )
     _show_notes(desk, count_refused(starts))
-    _show_progress(desk.progress(), "to label")
+    _show_progress(desk.progress_facts(), "to label")
     try:
         serve(
             desk, page_socket, announce=lambda address: out.print(f"open {address}\nCtrl-C ends it")
@@ -99,7 +99,7 @@ def label(
     except KeyboardInterrupt:
         pass
     finally:
-        progress = desk.progress()
+        progress = desk.progress_facts()
         _show_progress(progress, f"left; tables: {out_folder / 'regions.tsv'}")
         desk.close()
     if progress["unwritten"]:
@@ -110,9 +110,10 @@ def label(
 def _reading_mode(reader: str, order: str, *, blind: bool, third: bool) -> str:
     """Which reading this is.  Raises ConfigError "label-options" for options that do not go
     together or mean nothing."""
-    if order not in ORDERS:
+    if order not in ORDER_BY_NAME:
         raise ConfigError(
-            "label-options", f"--order {order}: no such order; give one of {', '.join(ORDERS)}"
+            "label-options",
+            f"--order {order}: no such order; give one of {', '.join(ORDER_BY_NAME)}",
         )
     if blind and third:
         raise ConfigError(
@@ -125,13 +126,13 @@ def _reading_mode(reader: str, order: str, *, blind: bool, third: bool) -> str:
             f"--reader {reader!r}: wanted are 1 to 60 letters, digits, blanks or . @ + - _",
         )
     if blind:
-        return BLIND
-    return THIRD if third else OPEN
+        return BLIND_MODE
+    return THIRD_MODE if third else OPEN_MODE
 
 
 def _show_notes(desk: Desk, refused_volumes: int) -> None:
     """Prints what a reader should know before beginning."""
-    if desk.log.dropped:
+    if desk.log.dropped_line_count:
         err.print(
             f"{desk.log.path}: one unfinished line at its end, of a run that was killed, was dropped"
         )
@@ -140,8 +141,9 @@ def _show_notes(desk: Desk, refused_volumes: int) -> None:
         err.print(
             f"{volumes_in_words} that `fovnet predict` refused: not here, nothing can be seen"
         )
-    if desk.replaced:
-        volumes_in_words = f"{several(len(desk.replaced), 'volume')} ({first_few(desk.replaced)})"
+    if desk.volumes_of_replaced_files:
+        relabelled_ids = desk.volumes_of_replaced_files
+        volumes_in_words = f"{several(len(relabelled_ids), 'volume')} ({first_few(relabelled_ids)})"
         err.print(f"{volumes_in_words}: the file is another than was labelled; label it again")
     guessed_count = sum(item.is_subject_guessed for item in desk.items)
     if guessed_count:
@@ -167,18 +169,18 @@ def agreement(
     """Say how far the readers of a labelling agree, region by region and border by border, and on which
     volumes they differ."""
     comparison = compare_readers(folder, vocabulary(regions))
-    for (first, second), measures in comparison.measures.items():
-        volumes_in_words = several(comparison.volumes[first, second], "volume")
+    for (first, second), measures in comparison.measures_by_readers.items():
+        volumes_in_words = several(comparison.volume_count_by_readers[first, second], "volume")
         table = empty_table(
             f"{volumes_in_words} read by {first} and by {second}", "measure", "where", "value"
         )
         for measure in measures:
             table.add_row(measure.name.replace("_", " "), measure.region, _agreement_text(measure))
         show_table(table)
-    for row in comparison.differing:
+    for row in comparison.difference_rows:
         out.print(f"{row['volume_id']}: {row['first']}, {row['second']}: {row['what']}")
-    differing_in_words = several(len(comparison.differing), "volume")
-    unsettled_count = sum(row["settled"] == "no" for row in comparison.differing)
+    differing_in_words = several(len(comparison.difference_rows), "volume")
+    unsettled_count = sum(row["settled"] == "no" for row in comparison.difference_rows)
     out.print(
         f"{differing_in_words} with differences, {unsettled_count} not settled (`fovnet label --third`): "
         f"{folder / 'agreement.tsv'}, {folder / 'differences.tsv'}"

@@ -11,7 +11,7 @@ import typer
 
 from fovnet.acts.finished_search import journal_of_same_training
 from fovnet.acts.opening import open_run
-from fovnet.acts.pricing import probing_bench, search_prices, timings_of_same_training
+from fovnet.acts.pricing import make_probe_bench, price_search, timings_of_same_training
 from fovnet.acts.search_space import search_space, start_configuration
 from fovnet.cli.options import ConfigFile, PathOption, file_out
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
@@ -19,16 +19,22 @@ from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
 from fovnet.maths.intervals import wilson_interval
 from fovnet.net.cost.calibration import (
-    LARGEST_BYTES,
+    LARGEST_PROBE_BYTES,
     Calibration,
-    candidates,
+    probe_candidates,
     read_calibration,
-    with_trials,
+    refit_with_trials,
     write_calibration,
 )
 from fovnet.net.cost.calibration import calibrate as measured_calibration
 from fovnet.net.cost.columns import Columns, columns_of_space
-from fovnet.net.cost.prices import Prices, is_table, quantiles, search_seconds, table
+from fovnet.net.cost.prices import (
+    Prices,
+    cost_quantiles,
+    is_price_table,
+    predict_search_seconds,
+    price_table,
+)
 from fovnet.net.device import device_name
 from fovnet.records import read_columns, write_tsv
 from fovnet.report.content.wording import duration
@@ -39,7 +45,7 @@ SIDE_PIXELS = 128  # of the slices, in pixels
 
 
 def _is_table_of_prices(path: Path) -> bool:
-    return is_table(read_columns(path))
+    return is_price_table(read_columns(path))
 
 
 @verbs.command()
@@ -55,9 +61,9 @@ def cost(
     """Predict the cost of every configuration of the space before any is trained: weights, operations,
     memory, seconds."""
     settings = open_run(config).settings
-    prices = search_prices(settings)
+    prices = price_search(settings)
     if out_file is not None:
-        write_tsv(out_file, *table(prices))
+        write_tsv(out_file, *price_table(prices))
     _show_limits(prices, settings)
     prices.refuse_where_nothing_fits()
     _show_quantiles(prices)
@@ -65,7 +71,7 @@ def cost(
     trials = settings.search.trials
     workers = settings.search.workers
     out.print(
-        f"{trials} trials, {workers} at a time: about {duration(search_seconds(prices, trials, workers))}, "
+        f"{trials} trials, {workers} at a time: about {duration(predict_search_seconds(prices, trials, workers))}, "
         "if they are a fair sample of those that fit."
     )
     if out_file is not None:
@@ -76,11 +82,13 @@ def _show_limits(prices: Prices, settings: Settings) -> None:
     """Prints how many configurations are within each limit, and within all."""
     limit_gb = settings.search.memory_limit_gb
     limit_s = settings.search.seconds_limit
-    counts_in_words = [f"{prices.small.sum():,} need no more than {limit_gb:g} GB"]
+    counts_in_words = [f"{prices.fits_memory.sum():,} need no more than {limit_gb:g} GB"]
     if limit_s is not None:
-        counts_in_words.append(f"{prices.short.sum():,} take no longer than {duration(limit_s)}")
+        counts_in_words.append(
+            f"{prices.fits_seconds.sum():,} take no longer than {duration(limit_s)}"
+        )
     out.print(
-        f"{len(prices.space):,} configurations: {', '.join(counts_in_words)}; {prices.fits.sum():,} fit."
+        f"{len(prices.space):,} configurations: {', '.join(counts_in_words)}; {prices.fits_limits.sum():,} fit."
     )
 
 
@@ -89,8 +97,8 @@ def _show_quantiles(prices: Prices) -> None:
     quantile_table = empty_table(
         "of those that fit", "", "least", "a quarter", "half", "three quarters", "most"
     )
-    for cost_name, cost_quantiles in quantiles(prices).items():
-        quantile_table.add_row(cost_name, *map(_number_text, cost_quantiles))
+    for cost_name, quantiles in cost_quantiles(prices).items():
+        quantile_table.add_row(cost_name, *map(_number_text, quantiles))
     show_table(quantile_table)
 
 
@@ -102,11 +110,11 @@ def _show_start(prices: Prices, settings: Settings) -> None:
     """Prints the costs of the configuration that a search begins with."""
     start_row = prices.space.row_of(start_configuration(settings))
     costs_in_words = (
-        f"{prices.cost.weights[start_row]:,.0f} weights, {prices.cost.forward_flop[start_row] / 1e6:,.0f} million "
-        f"operations per slice, {prices.memory[start_row] / 1e6:,.0f} MB, "
-        f"{duration(float(prices.seconds[start_row]))}"
+        f"{prices.cost.weight_count[start_row]:,.0f} weights, {prices.cost.forward_flop[start_row] / 1e6:,.0f} million "
+        f"operations per slice, {prices.memory_bytes[start_row] / 1e6:,.0f} MB, "
+        f"{duration(float(prices.trial_seconds[start_row]))}"
     )
-    verdict_in_words = "" if prices.fits[start_row] else "; it does not fit"
+    verdict_in_words = "" if prices.fits_limits[start_row] else "; it does not fit"
     out.print(f"The start, row {start_row:,}: {costs_in_words}{verdict_in_words}.")
 
 
@@ -161,8 +169,8 @@ def calibrate(
         )
     calibration = read_calibration(calibration_file)
     if trials_of is not None:
-        timings = timings_of_same_training(settings, trials_of, calibration.name)
-        calibration = with_trials(calibration, timings)
+        timings = timings_of_same_training(settings, trials_of, calibration.device_name)
+        calibration = refit_with_trials(calibration, timings)
         write_calibration(calibration_file, calibration, **settings_and_seed)
     out.print(f"{_calibration_in_words(calibration)}: {calibration_file}")
     if check:
@@ -174,13 +182,12 @@ def calibrate(
 def _calibration_in_words(calibration: Calibration) -> str:
     """The device's numbers, and how well they fit what was measured."""
     device_in_words = ", ".join(
-        f"{name.replace('_', ' ')} {value:.4g}"
-        for name, value in asdict(calibration.device).items()
+        f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(calibration.speed).items()
     )
     count_within = (abs(calibration.misfits - 1) <= 0.25).sum()
     return (
-        f"{calibration.name}: {device_in_words}; {len(calibration.probes)} networks and {calibration.trials} trials "
-        f"fitted, {count_within} of the networks within 25 %"
+        f"{calibration.device_name}: {device_in_words}; {len(calibration.probes)} networks and "
+        f"{calibration.trial_count} trials fitted, {count_within} of the networks within 25 %"
     )
 
 
@@ -193,22 +200,22 @@ def _networks_to_time(settings: Settings, side: int) -> Columns:
         inputs=settings.training.inputs,
         side=side,
     )
-    return candidates(columns)
+    return probe_candidates(columns)
 
 
 def _measure_calibration(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
 
     networks = _networks_to_time(settings, side)
-    bench = probing_bench(settings, side)
+    bench = make_probe_bench(settings, side)
     with progress_bar("timing") as advance:
         return measured_calibration(
             networks,
-            bench.probe,
+            bench.time_network,
             device_name(bench.device),
-            now=bench.now,
+            clock=bench.clock,
             progress=advance,
-            largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
+            largest_bytes=min(LARGEST_PROBE_BYTES, settings.search.memory_limit_gb * 1e9),
         )
 
 
@@ -227,10 +234,10 @@ def _check_predictions(
     networks = choose_held_out(
         _networks_to_time(settings, SIDE_PIXELS), calibration, network_count, settings.seed
     )
-    bench = probing_bench(settings)
+    bench = make_probe_bench(settings)
     comparisons: list[HeldOutNetwork] = []
     with progress_bar("checking") as advance:
-        for comparison in measure_held_out(networks, calibration, bench, bench.peak_bytes):
+        for comparison in measure_held_out(networks, calibration, bench, bench.measure_peak_bytes):
             comparisons.append(comparison)
             # after each: one takes minutes
             write_tsv(table_file, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))

@@ -199,18 +199,16 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
     per epoch."""
 
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
-        epochs_done = len(training.validation_loss)
+        epochs_done = len(training.validation_losses)
         epoch_seconds = training.seconds / epochs_done
-        losses = (
-            f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
-        )
+        losses = f"loss {training.training_losses[-1]:.3f}, validation {training.validation_losses[-1]:.3f}"
         seconds_left = epoch_seconds * (epochs - epochs_done)
         slices_per_second = slices_per_epoch / epoch_seconds
         return f"{losses}, {slices_per_second:,.0f} slices/s, {seconds_left:,.0f} s left"
 
     if not err.is_terminal:
         yield lambda training, epochs: err.print(
-            f"epoch {len(training.validation_loss)} of {epochs}: {epoch_text(training, epochs)}"
+            f"epoch {len(training.validation_losses)} of {epochs}: {epoch_text(training, epochs)}"
         )
         return
     bar_columns = (
@@ -225,7 +223,7 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
         progress_task = progress.add_task("", total=None)
         yield lambda training, epochs: progress.update(
             progress_task,
-            completed=len(training.validation_loss),
+            completed=len(training.validation_losses),
             total=epochs,
             description=epoch_text(training, epochs),
         )

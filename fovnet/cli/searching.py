@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from fovnet.acts.finished_search import explain_search, finished_search
+from fovnet.acts.finished_search import explain_search, read_finished_search
 from fovnet.acts.learn import learn_prior
 from fovnet.acts.opening import open_run
 from fovnet.cli.options import ConfigFile, PathArgument, PathOption, file_out
@@ -220,12 +220,12 @@ def _journal_and_trials(run: Path) -> tuple[Path, list[Trial] | None]:
     """The journal that a path names; of a results folder that of its finished search, and its
     trials.
 
-    Raises SearchError "explain-run", or as `finished_search`.
+    Raises SearchError "explain-run", or as `read_finished_search`.
     """
     if (run / "search.json").exists():
         return run, None
     if (Results(run).search / "current.json").exists():
-        return finished_search(Results(run))
+        return read_finished_search(Results(run))
     raise SearchError(
         "explain-run",
         f"{run}: neither search.json nor search/current.json in it; give a journal "

@@ -85,7 +85,7 @@ def survey(
     told_settings = ShardSettings(
         _model_as_kept(model), told_kinds, show_ids, pictures, pages, faces
     )
-    settings = shards.settings_of_survey(out_folder, told_settings)
+    settings = shards.settings_for_survey(out_folder, told_settings)
     included_kinds = list(settings.include or ())
     discovery = find_volumes(paths, included_kinds, show_ids=bool(settings.show_ids))
     shard_survey, added_count, removed_count = shards.survey_archive(
@@ -122,7 +122,7 @@ def answer(
     )
     with shards.hold_shard(out_folder, number) as id_source_pairs:
         sources = dict(id_source_pairs)
-        settings = shards.settings_of_shard(out_folder, told_settings)
+        settings = shards.settings_for_shard(out_folder, told_settings)
         settings = replace(settings, faces=decide_faces(out_folder, sources, settings.faces))
         networks = load(_model_folder_of(settings), device, engine=engine)
         rows_of_volumes = answer_volumes(
@@ -148,9 +148,9 @@ def answer(
 def merge(out_folder: SurveyFolder, model: Model = None, pages: Pages = None) -> None:
     """Write spans.tsv, answers.tsv and index.html over all shards, byte for byte as one `fovnet predict`."""
     told_settings = ShardSettings(_model_as_kept(model), pages=pages)
-    networks = load(_model_folder_of(shards.settings_of_shard(out_folder, told_settings)), "cpu")
+    networks = load(_model_folder_of(shards.settings_for_shard(out_folder, told_settings)), "cpu")
     outcome = shards.merge_shards(out_folder, networks, told_settings)
-    if not outcome.by_region:
+    if not outcome.has_region_answers:
         err.print("these networks were tuned by an earlier fovnet: no answers region by region")
     if outcome.changed_volumes:
         changed_in_words = f"{several(len(outcome.changed_volumes), 'volume')} ({first_few(outcome.changed_volumes)})"
@@ -160,11 +160,11 @@ def merge(out_folder: SurveyFolder, model: Model = None, pages: Pages = None) ->
         )
     conclude(
         out_folder,
-        outcome.volumes,
-        outcome.refused,
-        outcome.unread_objects,
-        outcome.by_region,
-        outcome.pages,
+        outcome.volume_count,
+        outcome.refused_count,
+        outcome.unread_object_count,
+        outcome.has_region_answers,
+        outcome.has_index,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fovnet.acts import slots
-from fovnet.acts.finished_search import finished_search
+from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
 from fovnet.cli.options import ConfigFile, PathArgument
@@ -32,14 +32,14 @@ Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run as separate jobs: all decisions before the first slot."""
-    search, folder = slots.begin(open_run(config))
+    search, folder = slots.begin_search(open_run(config))
     out.print(f"{search.feasible.sum():,} of {len(search.space):,} configurations fit: {folder}")
 
 
 @slot.command("propose")
 def slot_propose(config: ConfigFile, slot: Slot) -> None:
     """Propose what a slot trains, from the slots it must have seen; writes proposal-0007.json."""
-    proposal = slots.propose(open_run(config), slot)
+    proposal = slots.propose_slot(open_run(config), slot)
     if isinstance(proposal, str):  # the search has ended
         out.print(proposal)
         return
@@ -51,7 +51,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train the proposal of a slot; writes slot-0007.json, even if the training fails."""
-    trial = slots.train(open_run(config), slot)
+    trial = slots.train_slot_of_run(open_run(config), slot)
     score = score_text(trial.score)
     out.print(f"slot {slot} {trial.outcome.status} {score} {trial.outcome.message}".rstrip())
 
@@ -60,7 +60,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 def slot_gather(config: ConfigFile) -> None:
     """End a search whose slots are all finished; writes trials.tsv, for the ensemble and the report."""
     run = open_run(config)
-    show_trials(run, slots.gather(run))
+    show_trials(run, slots.gather_trials(run))
 
 
 @verbs.command()
@@ -76,7 +76,7 @@ def propose(
     again."""
     journal = run
     if (Results(run).search / "current.json").exists():
-        journal, _ = finished_search(Results(run))
+        journal, _ = read_finished_search(Results(run))
     out.print_json(json.dumps(proposal_facts(replay(journal, slot))))
 
 

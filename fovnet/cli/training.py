@@ -9,7 +9,7 @@ import typer
 
 from fovnet.acts.opening import open_run
 from fovnet.acts.search_plan import SearchPlan
-from fovnet.acts.search_space import changed_start
+from fovnet.acts.search_space import change_start
 from fovnet.acts.slices import load_slices_to_train_on
 from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import epoch_bar, err, out
@@ -48,11 +48,13 @@ def train(
     """Train one configuration; status 3 if it does not complete. If killed, the same command resumes."""
 
     settings = open_run(config).settings
-    configuration = changed_start(settings, changes or [])
+    configuration = change_start(settings, changes or [])
     choose_device(settings.training.device)
     pack = load_slices_to_train_on(settings, config)
-    training = SearchPlan(settings, pack).single(configuration, out_folder, epochs, training_seed)
-    replaced_configuration = training.replaces()
+    training = SearchPlan(settings, pack).single_training(
+        configuration, out_folder, epochs, training_seed
+    )
+    replaced_configuration = training.read_replaced_configuration()
     if replaced_configuration is not None:
         err.print(
             f"{out_folder}: replaces the network of another training ({configuration_text(replaced_configuration)})"
@@ -65,7 +67,7 @@ def train(
             f"{configuration_text(configuration)}: {epochs_in_words} of {slices_in_words}, validated on {scored_slices}"
         )
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
-        outcome = training.outcome(show_epoch)
+        outcome = training.train(show_epoch)
     _draw_training(training, outcome)
     _show_outcome(outcome)
     written_files = sorted(path for path in out_folder.iterdir() if path.is_file())
@@ -93,7 +95,7 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
     figure = learning_figure(
         outcome.training_loss,
         outcome.validation_loss,
-        training.guess,
+        training.guessing_loss,
         configuration_text(training.configuration),
         ending_in_words,
     )

@@ -181,10 +181,12 @@ def guessing_loss(
     """
     import torch
 
-    from fovnet.net.training.train import class_weights
     from fovnet.net.training.train import guessing_loss as guessing_loss_of_targets
+    from fovnet.net.training.train import inverse_class_weights
 
     train_targets = torch.from_numpy(train / train.sum(axis=1, keepdims=True))
     validation_targets = torch.from_numpy(validation / validation.sum(axis=1, keepdims=True))
     frequency = None if frequency is None else frequency.to(train_targets.dtype)
-    return guessing_loss_of_targets(validation_targets, class_weights(train_targets, frequency))
+    return guessing_loss_of_targets(
+        validation_targets, inverse_class_weights(train_targets, frequency)
+    )

@@ -85,9 +85,9 @@ class Ensemble:
         """Whether the members' probabilities of a slice depend on the other slices of its
         volume."""
         from fovnet.net.family.architecture import INPUTS_OF_THE_VOLUME
-        from fovnet.net.images.inputs import inputs_of
+        from fovnet.net.images.inputs import input_kinds_of
 
-        return not set(INPUTS_OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
+        return not set(INPUTS_OF_THE_VOLUME).isdisjoint(input_kinds_of(self.members))
 
     @one_thread()
     def outputs(
@@ -104,13 +104,13 @@ class Ensemble:
         Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may
         still be senseless.
         """
-        from fovnet.net.inference.member_outputs import member_answers
+        from fovnet.net.inference.member_outputs import compute_member_outputs
 
         rows = np.arange(len(pixels)) if rows is None else rows
         member_probabilities = []
         distance_pieces = []
         for piece_start in range(0, len(rows), PIECE):
-            probabilities, features = member_answers(
+            probabilities, features = compute_member_outputs(
                 self.members,
                 pixels,
                 self.device,
@@ -200,10 +200,10 @@ class Ensemble:
     ) -> Ensemble:
         """The ensemble with a novelty reference, from at most REFERENCE of the training slices
         `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
-        from fovnet.net.inference.member_outputs import member_answers
+        from fovnet.net.inference.member_outputs import compute_member_outputs
 
         reference_places = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
-        _, features = member_answers(
+        _, features = compute_member_outputs(
             self.members, pixels, self.device, None, rows[reference_places], placing
         )
         return replace(self, novelty=fit_reference(features, truth[reference_places]))
@@ -239,7 +239,7 @@ def load(
     those that will be cut for it, or with other inputs than the other members; and if the parts do
     not work together on a slice of noise.
     """
-    from fovnet.net.inference.engines import engine_of
+    from fovnet.net.inference.engines import choose_engine
 
     model_folder = ModelFolder(folder)
     facts = model_folder.facts  # a folder that is none is refused before a device is asked for
@@ -249,7 +249,7 @@ def load(
         _refuse_unfit(folder, ensemble)
     return replace(
         ensemble,
-        engine=engine_of(engine, ensemble.members, torch_device),
+        engine=choose_engine(engine, ensemble.members, torch_device),
         name=_name_of(folder, facts),
     )
 
@@ -270,7 +270,7 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
 def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | None) -> Ensemble:
     """The ensemble of the parts of a folder, each checked by itself; no engine yet.  A `rule` is
     used in place of the folder's."""
-    from fovnet.net.images.inputs import inputs_of
+    from fovnet.net.images.inputs import input_kinds_of
 
     vocabulary = model_folder.vocabulary
     format_of_slices = describe_slice_format(model_folder.slicing)
@@ -278,7 +278,7 @@ def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | No
         _load_member(model_folder.path, file, device, vocabulary.classes, format_of_slices)
         for file in model_folder.networks
     ]
-    inputs_of(members)
+    input_kinds_of(members)
     has_tuning = rule is None and (model_folder.path / RULE).exists()
     tuning = model_folder.tuning if has_tuning else {}
     rule = rule or model_folder.rule

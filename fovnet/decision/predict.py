@@ -14,7 +14,7 @@ from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.parallel import Admission, run_in_order
-from fovnet.net.faults import is_starved
+from fovnet.net.faults import is_memory_short
 from fovnet.unforeseen import internal
 from fovnet.volume.slices.stack import SliceStack, Slicing, slice_volume
 from fovnet.volume.sources.memory import BATCH_BUDGET_BYTES, estimate_bytes_to_read
@@ -131,7 +131,7 @@ def _answer_volume(
     except FovnetError as error:
         return AnsweredVolume(refusal(volume_id, str(path), error), source=volume.source)
     except Exception as fault:
-        if is_starved(fault):
+        if is_memory_short(fault):
             refused_answer = refusal(volume_id, str(path), refusal_of_memory(path, "look at it"))
             return AnsweredVolume(refused_answer, source=volume.source)
         return refuse_unforeseen(volume_id, path, fault, volume.source)

@@ -83,7 +83,7 @@ def train_orientation(
     orientation, and have a header that states it.  In any collection a few headers are wrong.
     """
     from fovnet.net.family.weights import save_tensors
-    from fovnet.net.training.orientation import learn
+    from fovnet.net.training.orientation import learn_orientation
 
     (folder / orientation.FILE).unlink(missing_ok=True)
     training_indices = _volumes_with_known_axes(pack, "train", GREATEST_TRAINING_VOLUMES, seed)
@@ -95,7 +95,7 @@ def train_orientation(
     )  # 0.6 GB for 4,000 volumes
     for plane_index, volume_index in enumerate(training_indices):
         planes_by_volume[plane_index] = make_pictures(pack.stack_of_volume(volume_index))
-    tensors = learn(planes_by_volume, seed=seed, progress=progress)
+    tensors = learn_orientation(planes_by_volume, seed=seed, progress=progress)
     half_tensors = {name: tensor.half() for name, tensor in tensors.items()}
     return save_tensors(
         folder / orientation.FILE, half_tensors, {"volumes": len(training_indices), "seed": seed}

@@ -94,11 +94,11 @@ def _compute_probabilities(
 ) -> NDArray[np.float32]:
     """Probabilities (m, k) of the network in a file."""
     from fovnet.net.family.weights import load_network
-    from fovnet.net.inference.member_outputs import member_probabilities
+    from fovnet.net.inference.member_outputs import compute_member_probabilities
 
     torch_device = choose_device(device)
     network, _ = load_network(weights_file, torch_device)
-    (probabilities,) = member_probabilities(
+    (probabilities,) = compute_member_probabilities(
         [network], pack.pixels, torch_device, progress, rows, pack.placing
     )
     return np.asarray(probabilities)

@@ -1,7 +1,7 @@
 """How far the readers of a labelling agree: agreement.tsv, in figures, and differences.tsv, volume
 by volume.
 
-Compared are independent readings (`readings.independent`): those begun from nothing, and that of
+Compared are independent readings (`readings.independent_readings`): those begun from nothing, and that of
 the readers who saw the prediction, which counts as one.
 """
 
@@ -19,14 +19,14 @@ from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.readers import ReadingPair, agreement, write_agreement
 from fovnet.label.law import LabelGrid, class_mask
-from fovnet.label.log import FILE_NAME, Log
+from fovnet.label.log import LOG_FILE_NAME, Log
 from fovnet.label.readings import (
-    DONE,
+    DONE_MARK,
     LabelState,
     ReadingBook,
-    differences,
-    final_label,
-    independent,
+    describe_differences,
+    independent_readings,
+    settled_label,
 )
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
@@ -41,9 +41,9 @@ class ReaderComparison:
     """Two or more readers: the measures of each pair, the volumes read by both, and on which they
     differ."""
 
-    measures: Mapping[tuple[str, str], Sequence[Measure]]
-    volumes: Mapping[tuple[str, str], int]
-    differing: Sequence[Mapping[str, str]]
+    measures_by_readers: Mapping[tuple[str, str], Sequence[Measure]]
+    volume_count_by_readers: Mapping[tuple[str, str], int]
+    difference_rows: Sequence[Mapping[str, str]]
 
 
 def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
@@ -52,9 +52,10 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     Raises CollectionError "label-none" if there is no log of one, "label-one-reader" if no volume
     was read twice.
     """
-    if not (out / FILE_NAME).exists():
+    if not (out / LOG_FILE_NAME).exists():
         raise CollectionError(
-            "label-none", f"{out}: no {FILE_NAME}; give the folder that `fovnet label --out` wrote"
+            "label-none",
+            f"{out}: no {LOG_FILE_NAME}; give the folder that `fovnet label --out` wrote",
         )
     book = _book_from_log(out, vocabulary)
     collection = read_collection(out, vocabulary)
@@ -62,27 +63,27 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     difference_rows = []
     for volume_row in collection.volumes:
         record = book.record(volume_row.volume_id)
-        independent_readings = sorted(independent(record.final_states()).items())
+        state_by_reader = sorted(independent_readings(record.final_states()).items())
         for (first_reader, first_state), (second_reader, second_state) in combinations(
-            independent_readings, 2
+            state_by_reader, 2
         ):
             pairs_of_readers = reading_pairs_by_readers.setdefault(
                 (first_reader, second_reader), []
             )
-            if record.grid and first_state.mark == second_state.mark == DONE:
+            if record.grid and first_state.mark == second_state.mark == DONE_MARK:
                 pairs_of_readers.append(
                     _masks_of_readings(
                         volume_row, first_state, second_state, record.grid, vocabulary
                     )
                 )
-            if difference_sentences := differences(first_state, second_state, record.grid):
+            if difference_sentences := describe_differences(first_state, second_state, record.grid):
                 difference_rows.append(
                     {
                         "volume_id": volume_row.volume_id,
                         "first": first_reader,
                         "second": second_reader,
                         "what": "; ".join(difference_sentences),
-                        "settled": "yes" if final_label(record) else "no",
+                        "settled": "yes" if settled_label(record) else "no",
                     }
                 )
     if not reading_pairs_by_readers:
@@ -107,8 +108,8 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
 def _book_from_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:
     """What the log of a labelling holds."""
     book = ReadingBook(vocabulary)
-    with closing(Log(out / FILE_NAME, [*vocabulary.classes])) as log, log.lock():
-        book.follow(log.news())
+    with closing(Log(out / LOG_FILE_NAME, [*vocabulary.classes])) as log, log.lock():
+        book.take_in_actions(log.read_new_actions())
     return book
 
 

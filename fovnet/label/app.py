@@ -57,17 +57,17 @@ def build_app(desk: Desk) -> Starlette:
     requests = _Requests(desk)
     return Starlette(
         routes=[
-            Route("/", requests.page),
-            Route("/page/{name}", requests.file),
+            Route("/", requests.answer_page),
+            Route("/page/{name}", requests.answer_file),
             Route("/favicon.ico", lambda _: Response(status_code=204)),
-            Route("/begin", requests.begin),
-            Route("/next", requests.next),
-            Route("/progress", requests.progress),
-            Route("/list", requests.list),
-            Route("/volumes/{index:int}", requests.volume),
-            Route("/volumes/{index:int}", requests.act, methods=["POST"]),
-            Route("/volumes/{index:int}/cuts.jpg", requests.cuts),
-            Route("/volumes/{index:int}/slices/{at:int}.jpg", requests.slice),
+            Route("/begin", requests.answer_begin),
+            Route("/next", requests.answer_next),
+            Route("/progress", requests.answer_progress),
+            Route("/list", requests.answer_list),
+            Route("/volumes/{index:int}", requests.answer_volume),
+            Route("/volumes/{index:int}", requests.answer_action, methods=["POST"]),
+            Route("/volumes/{index:int}/cuts.jpg", requests.answer_cuts),
+            Route("/volumes/{index:int}/slices/{at:int}.jpg", requests.answer_slice),
         ],
         exception_handlers={
             FovnetError: _answer_refusal,
@@ -89,13 +89,13 @@ class _Requests:
             if file.name.endswith(tuple(MEDIA_TYPES))
         }
 
-    def page(self, request: Request) -> Response:
+    def answer_page(self, request: Request) -> Response:
         return self._file_response("label.html")
 
-    def file(self, request: Request) -> Response:
+    def answer_file(self, request: Request) -> Response:
         return self._file_response(request.path_params["name"])
 
-    def begin(self, request: Request) -> Response:
+    def answer_begin(self, request: Request) -> Response:
         desk = self._desk
         session = request.query_params.get("session", "")
         return JSONResponse(
@@ -105,59 +105,62 @@ class _Requests:
                 "mode": desk.mode,
                 "out": str(desk.out),
                 "regions": region_facts(desk.vocabulary),
-                "next": desk.next(session, None),
-                "progress": desk.progress(),
+                "next": desk.find_next(session, None),
+                "progress": desk.progress_facts(),
             }
         )
 
-    def next(self, request: Request) -> Response:
+    def answer_next(self, request: Request) -> Response:
         previous_index = request.query_params.get("after", "")
-        next_index = self._desk.next(
+        next_index = self._desk.find_next(
             request.query_params.get("session", ""),
             int(previous_index) if previous_index.isdecimal() else None,
         )
         return JSONResponse({"next": next_index})
 
-    def progress(self, request: Request) -> Response:
-        progress = self._desk.progress()
+    def answer_progress(self, request: Request) -> Response:
+        progress = self._desk.progress_facts()
         index_text = request.query_params.get("of", "")
         if index_text.isdecimal():
             progress["revision"] = self._desk.revision(self._index_or_not_found(int(index_text)))
         return JSONResponse(progress)
 
-    def list(self, request: Request) -> Response:
+    def answer_list(self, request: Request) -> Response:
         return JSONResponse({"volumes": self._desk.list_volumes()})
 
-    def volume(self, request: Request) -> Response:
-        return JSONResponse(self._desk.volume(self._requested_index(request)))
+    def answer_volume(self, request: Request) -> Response:
+        return JSONResponse(self._desk.volume_facts(self._index_in_request(request)))
 
-    async def act(self, request: Request) -> Response:
-        index = self._requested_index(request)
+    async def answer_action(self, request: Request) -> Response:
+        index = self._index_in_request(request)
         request_body = await request.body()
         try:
             sent_action = SentAction.model_validate_json(request_body)
         except ValidationError:
             raise HTTPException(400, "Not an action of this page.") from None
         return JSONResponse(
-            await run_in_threadpool(self._desk.act, sent_action.session, index, sent_action.action)
+            await run_in_threadpool(
+                self._desk.apply_action, sent_action.session, index, sent_action.action
+            )
         )
 
-    def cuts(self, request: Request) -> Response:
+    def answer_cuts(self, request: Request) -> Response:
         return Response(
-            self._desk.pictures.of(self._requested_index(request)).sheet, media_type="image/jpeg"
+            self._desk.pictures.sheet_of(self._index_in_request(request)).jpeg_bytes,
+            media_type="image/jpeg",
         )
 
-    def slice(self, request: Request) -> Response:
-        index = self._requested_index(request)
+    def answer_slice(self, request: Request) -> Response:
+        index = self._index_in_request(request)
         slice_index = request.path_params["at"]
-        if not 0 <= slice_index < self._desk.pictures.of(index).grid.slices:
+        if not 0 <= slice_index < self._desk.pictures.sheet_of(index).grid.slices:
             raise HTTPException(404, "No such slice.")
-        picture, wide_to_high = self._desk.pictures.slice(index, slice_index)
+        picture, wide_to_high = self._desk.pictures.slice_picture(index, slice_index)
         return Response(
             picture, media_type="image/jpeg", headers={"Wide-To-High": f"{wide_to_high:.4f}"}
         )
 
-    def _requested_index(self, request: Request) -> int:
+    def _index_in_request(self, request: Request) -> int:
         return self._index_or_not_found(int(request.path_params["index"]))
 
     def _index_or_not_found(self, index: int) -> int:

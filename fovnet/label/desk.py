@@ -22,52 +22,52 @@ from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.slices import foremost_class
 from fovnet.label.law import Extents, RegionExtent, class_mask, lawful_label, mend_label
-from fovnet.label.log import FILE_NAME, Log
-from fovnet.label.order import ORDERS
+from fovnet.label.log import LOG_FILE_NAME, Log
+from fovnet.label.order import ORDER_BY_NAME
 from fovnet.label.pictures import CUTS_PER_LINE, PictureStore, VolumeSheet
-from fovnet.label.present import checksum_of_replaced
+from fovnet.label.present import checksum_if_replaced
 from fovnet.label.readings import (
-    ASIDE,
-    BLIND,
-    CHANGES,
-    DONE,
-    GIVE,
-    GIVEN,
+    ASIDE_MARK,
+    BLIND_MODE,
+    CHANGING_ACTIONS,
+    DONE_MARK,
+    GIVE_ACTION,
+    GIVEN_READER,
     HOLD_SECONDS,
-    LOOK,
-    OPEN,
-    REDO,
-    SKIPPED,
-    THIRD,
-    UNDO,
+    LOOK_ACTION,
+    OPEN_MODE,
+    REDO_ACTION,
+    SKIPPED_MARK,
+    THIRD_MODE,
+    UNDO_ACTION,
     LabelState,
     ReadingBook,
     VolumeReading,
     VolumeRecord,
-    independent,
+    independent_readings,
     is_disputed,
 )
 from fovnet.label.starts import LabelItem, VolumePrediction
 from fovnet.label.tables import (
     TableLines,
-    lines_of,
-    refuse_tables_of_others,
+    refuse_foreign_tables,
+    table_lines_of,
     write_labels,
     write_volumes,
 )
 from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
-READ_AHEAD = 4  # volumes read ahead of the one that is looked at
-OTHER_FILE_PREDICTED = (
+VOLUMES_READ_AHEAD = 4  # volumes read ahead of the one that is looked at
+OTHER_FILE_PREDICTED_SENTENCE = (
     "this file is another than the one that was predicted, so no prediction is offered: give "
     "`fovnet predict` again"
 )
-NONE_OFFERED = (
+NOTHING_OFFERED_SENTENCE = (
     "nothing is offered for this volume, as another file was predicted: add the regions that you "
     "see, or press 0 first if it shows none"
 )
-OTHER_FILE_LABELLED = (
+OTHER_FILE_LABELLED_SENTENCE = (
     "a label of this volume was made on another file than this one, and is not offered"
 )
 
@@ -77,10 +77,10 @@ class Action:
     """What a reader does to a volume.  `act` is one of CHANGES, "undo", "redo" or "shown";
     `revision` the one the page was shown."""
 
-    act: str
+    name: str
     revision: int
     extents: tuple[tuple[str, int, int], ...] | None = None
-    words: str | None = None
+    comment: str | None = None
 
 
 class VolumeChanged(Exception):
@@ -101,24 +101,26 @@ class Desk:
         vocabulary: Vocabulary,
         *,
         reader: str,
-        mode: str = OPEN,
+        mode: str = OPEN_MODE,
         order: str = "teaching",
         seed: int = 0,
     ) -> None:
-        refuse_tables_of_others(out)
+        refuse_foreign_tables(out)
         self.out = out
         self.vocabulary = vocabulary
         self.reader = reader
         self.mode = mode
-        self.log = Log(out / FILE_NAME, [*vocabulary.classes])
+        self.log = Log(out / LOG_FILE_NAME, [*vocabulary.classes])
         self.book = ReadingBook(vocabulary)
         self._lock = Lock()
         self._progress_by_volume_id: dict[str, VolumeProgress] = {}
-        self._slice_error: Measure | None = None
-        self.replaced: list[str] = []  # volumes whose labels are of a file that is another now
+        self._slice_error_measure: Measure | None = None
+        self.volumes_of_replaced_files: list[
+            str
+        ] = []  # volumes whose labels are of a file that is another now
         # the last action of this process on each volume
         self._last_line_by_volume_id: dict[str, dict[str, Any]] = {}
-        self.unwritten = ""  # why the tables lag behind the log, in a sentence
+        self.unwritten_reason = ""  # why the tables lag behind the log, in a sentence
         try:
             self._start_from_log(items)
         except BaseException:
@@ -130,21 +132,23 @@ class Desk:
             for index, item in enumerate(self.items)
             if self._progress_by_volume_id[item.row.volume_id].is_done
         ]
-        self._order = order
-        self.queue = ORDERS[order](self.items, seed, () if mode == BLIND else done_indices)
+        self._order_name = order
+        self.queue = ORDER_BY_NAME[order](
+            self.items, seed, () if mode == BLIND_MODE else done_indices
+        )
 
-    def volume(self, index: int) -> dict[str, Any]:
+    def volume_facts(self, index: int) -> dict[str, Any]:
         """All that the page shows of a volume, without its pictures."""
         item = self.items[index]
-        sheet = self.pictures.of(index)
+        sheet = self.pictures.sheet_of(index)
         with self._lock, self.log.lock():
-            self._take_in_new_log_lines()
+            self._take_in_new_actions()
             self._note_file_checksum(item.row.volume_id, sheet)
             if not sheet.fault:
-                self.book.measure(item.row.volume_id, sheet.grid)
+                self.book.set_grid(item.row.volume_id, sheet.grid)
             return self._unchanging_facts(index, item, sheet) | self._changing_facts(index, sheet)
 
-    def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
+    def apply_action(self, session: str, index: int, action: Action) -> dict[str, Any]:
         """The volume after an action, how far all is, and the next volume.  An action that is sent
         again, as its answer did not arrive, is not done twice.
 
@@ -153,55 +157,57 @@ class Desk:
         without a region what was offered none because another file was predicted.
         """
         item = self.items[index]
-        sheet = self.pictures.of(index)
+        sheet = self.pictures.sheet_of(index)
         log_line = self._log_line(session, item.row.volume_id, action, sheet)
         with self._lock, self.log.lock():
-            self._take_in_new_log_lines()
+            self._take_in_new_actions()
             self._note_file_checksum(item.row.volume_id, sheet)
-            if action.act == DONE and not action.extents and self._is_unoffered(item, sheet):
-                raise CollectionError("label-action", NONE_OFFERED)
-            if action.act == LOOK or not self._is_repeated(log_line, action):
+            if action.name == DONE_MARK and not action.extents and self._is_unoffered(item, sheet):
+                raise CollectionError("label-action", NOTHING_OFFERED_SENTENCE)
+            if action.name == LOOK_ACTION or not self._is_repeated(log_line, action):
                 self._append_to_log(log_line, action)
-            if action.act != LOOK:
+            if action.name != LOOK_ACTION:
                 self._write_when_possible()
-            progress = {} if action.act == LOOK else {"progress": self._progress_facts()}
+            progress = (
+                {} if action.name == LOOK_ACTION else {"progress": self._known_progress_facts()}
+            )
             state = (
                 self._changing_facts(index, sheet)
                 | progress
                 | {"next": self._next_index(session, index)}
             )
         # another action is answered before the processor is needed for this
-        if action.act == LOOK:
+        if action.name == LOOK_ACTION:
             self._read_ahead(session, index)
         return state
 
-    def next(self, session: str, previous_index: int | None) -> int | None:
+    def find_next(self, session: str, previous_index: int | None) -> int | None:
         """The index of the volume to look at next, other than `previous_index`; None if there is
         none left."""
         with self._lock, self.log.lock():
-            self._take_in_new_log_lines()
+            self._take_in_new_actions()
             next_index = self._next_index(session, previous_index)
         if next_index is not None:
-            self.pictures.ahead(next_index)
+            self.pictures.read_ahead(next_index)
         return next_index
 
-    def progress(self) -> dict[str, Any]:
+    def progress_facts(self) -> dict[str, Any]:
         """How many volumes are done, by whom, how wrong the networks were on them, and why the
         tables lag behind, if they do."""
         with self._lock, self.log.lock():
-            self._take_in_new_log_lines()
-            if self.unwritten:
+            self._take_in_new_actions()
+            if self.unwritten_reason:
                 self._write_when_possible()
-            return self._progress_facts()
+            return self._known_progress_facts()
 
     def list_volumes(self) -> list[tuple[int, str, str]]:
         """Every volume in the order of the queue: its index, its name, and "done", "skipped" or
         "left"."""
         with self._lock, self.log.lock():
-            self._take_in_new_log_lines()
+            self._take_in_new_actions()
             index_with_id = ((index, self.items[index].row.volume_id) for index in self.queue)
             return [
-                (index, volume_id, self._progress_by_volume_id[volume_id].state)
+                (index, volume_id, self._progress_by_volume_id[volume_id].state_in_a_word)
                 for index, volume_id in index_with_id
             ]
 
@@ -217,13 +223,13 @@ class Desk:
     def _start_from_log(self, items: Sequence[LabelItem]) -> None:
         """Takes in what the log holds and what is new at this start, and writes the tables."""
         with self.log.lock():
-            self.book.follow(self.log.news())
+            self.book.take_in_actions(self.log.read_new_actions())
             for ended_session in [
                 ended_session
-                for ended_session, hold in self.book.holds.items()
+                for ended_session, hold in self.book.hold_by_session.items()
                 if hold.reader == self.reader
             ]:
-                del self.book.holds[ended_session]  # windows of a server that has ended
+                del self.book.hold_by_session[ended_session]  # windows of a server that has ended
             self.items = self._items_with_earlier(items)
             self._index_by_volume_id = {
                 hold.row.volume_id: index for index, hold in enumerate(self.items)
@@ -275,22 +281,24 @@ class Desk:
                 item.given_rows
                 and item.given_rows != self.book.record(item.row.volume_id).given_rows
             ):
-                log_line = self._log_line_head("", item.row.volume_id, GIVE) | {"reader": GIVEN}
+                log_line = self._log_line_head("", item.row.volume_id, GIVE_ACTION) | {
+                    "reader": GIVEN_READER
+                }
                 log_line["rows"] = [
                     [row.region, row.first, row.last, row.in_mm] for row in item.given_rows
                 ]
                 if item.prediction and item.prediction.grid:
                     log_line["grid"] = asdict(item.prediction.grid)
                 self.log.append(log_line)
-        self.book.follow(self.log.news())
+        self.book.take_in_actions(self.log.read_new_actions())
 
     def _set_aside_other_files(self) -> None:
         """Labels of a file that another has replaced since do not count."""
         for item in self.items:
             record = self.book.record(item.row.volume_id)
-            record.checksum = checksum_of_replaced(item, record)
+            record.checksum = checksum_if_replaced(item, record)
             if record.checksum:
-                self.replaced.append(item.row.volume_id)
+                self.volumes_of_replaced_files.append(item.row.volume_id)
 
     def _note_file_checksum(self, volume_id: str, sheet: VolumeSheet) -> None:
         """Sets the checksum of the volume's file as it is now; labels of another file no longer
@@ -312,28 +320,32 @@ class Desk:
             "act": act,
         }
 
-    def _take_in_new_log_lines(self) -> None:
-        self._update_progress(self.book.follow(self.log.news()))
+    def _take_in_new_actions(self) -> None:
+        self._update_progress(self.book.take_in_actions(self.log.read_new_actions()))
 
     def _update_progress(self, changed_ids: Set[str]) -> None:
         """Works out anew how far the changed volumes are; of thousands a few change."""
         for volume_id in changed_ids & self._index_by_volume_id.keys():
             item = self.items[self._index_by_volume_id[volume_id]]
             record = self.book.record(volume_id)
-            finished_readers = [reader for reader in record.final_states() if reader != GIVEN]
+            finished_readers = [
+                reader for reader in record.final_states() if reader != GIVEN_READER
+            ]
             wrong_and_all_slices = (
-                None if self.mode == BLIND else _count_wrong_slices(item, record, self.vocabulary)
+                None
+                if self.mode == BLIND_MODE
+                else _count_wrong_slices(item, record, self.vocabulary)
             )
             self._progress_by_volume_id[volume_id] = VolumeProgress(
                 self._is_finished(record),
                 self._is_skipped(record),
                 tuple(finished_readers),
                 wrong_and_all_slices,
-                lines_of(self.out, item, self.book),
+                table_lines_of(self.out, item, self.book),
             )
         if changed_ids:
             subject_ids = [item.row.subject_id for item in self.items]
-            self._slice_error = _slice_error(
+            self._slice_error_measure = _measure_slice_error(
                 subject_ids,
                 [self._progress_by_volume_id[item.row.volume_id] for item in self.items],
             )
@@ -344,14 +356,15 @@ class Desk:
         or the next start."""
         try:
             self._write_label_tables()
-            self.unwritten = ""
+            self.unwritten_reason = ""
         except OSError as fault:
             reason = f"{fault.filename or self.out}: {fault.strerror}"
-            self.unwritten = f"saved; the tables follow when there is room ({reason})"
+            self.unwritten_reason = f"saved; the tables follow when there is room ({reason})"
 
     def _write_label_tables(self) -> None:
         write_labels(
-            self.out, [self._progress_by_volume_id[item.row.volume_id].lines for item in self.items]
+            self.out,
+            [self._progress_by_volume_id[item.row.volume_id].table_lines for item in self.items],
         )
 
     def _log_line(
@@ -360,8 +373,8 @@ class Desk:
         """An action as a line of the log, with the slices that the reader saw and the lawful label.
         Raises CollectionError "label-action" or "label-unlawful"."""
         _refuse_unknown_action(action)
-        log_line = self._log_line_head(session, volume_id, action.act)
-        if action.act in (LOOK, DONE) and not sheet.fault:
+        log_line = self._log_line_head(session, volume_id, action.name)
+        if action.name in (LOOK_ACTION, DONE_MARK) and not sheet.fault:
             log_line["grid"] = asdict(sheet.grid)
         if action.extents is not None:
             label = lawful_label(
@@ -371,15 +384,15 @@ class Desk:
             )
             log_line["extents"] = [list(extent) for extent in label]
             log_line["checksum"] = sheet.checksum
-        return log_line if action.words is None else log_line | {"words": action.words}
+        return log_line if action.comment is None else log_line | {"words": action.comment}
 
     def _append_to_log(self, log_line: dict[str, Any], action: Action) -> None:
         """Puts an action into the log, and takes in what it changed.  Raises VolumeChanged."""
-        if action.act != LOOK:
+        if action.name != LOOK_ACTION:
             self._refuse_changed_volume(log_line["volume_id"], action)
             self._last_line_by_volume_id[log_line["volume_id"]] = log_line
         self.log.append(log_line)
-        self._take_in_new_log_lines()
+        self._take_in_new_actions()
 
     def _is_repeated(self, log_line: dict[str, Any], action: Action) -> bool:
         """Whether the last change of a volume is this action, from the same window."""
@@ -396,17 +409,19 @@ class Desk:
 
     def _is_finished(self, record: VolumeRecord) -> bool:
         """Whether nothing is left to do for this reader: in blind readings the own one counts."""
-        if self.mode == THIRD:
+        if self.mode == THIRD_MODE:
             return not is_disputed(record)
         states = record.final_states()
         has_own_reading = self.reader in states
         return has_own_reading or (
-            self.mode == OPEN and any(state.mode != BLIND for state in states.values())
+            self.mode == OPEN_MODE and any(state.mode != BLIND_MODE for state in states.values())
         )
 
     def _is_skipped(self, record: VolumeRecord) -> bool:
-        reading = record.readings.get(self.reader)
-        return reading is not None and reading.state is not None and reading.state.mark == SKIPPED
+        reading = record.reading_by_reader.get(self.reader)
+        return (
+            reading is not None and reading.state is not None and reading.state.mark == SKIPPED_MARK
+        )
 
     def _next_index(self, session: str, previous_index: int | None) -> int | None:
         return next(iter(self._waiting_indices(session, previous_index)), None)
@@ -417,8 +432,8 @@ class Desk:
         now_s = datetime.now(UTC).timestamp()
         held_ids = {
             hold.volume_id
-            for holder, hold in self.book.holds.items()
-            if holder != session and now_s - hold.since < HOLD_SECONDS
+            for holder, hold in self.book.hold_by_session.items()
+            if holder != session and now_s - hold.since_s < HOLD_SECONDS
         }
         skipped_indices = []
         for index in self.queue:
@@ -437,46 +452,50 @@ class Desk:
 
     def _read_ahead(self, session: str, index: int) -> None:
         with self._lock:
-            indices = [index, *islice(self._waiting_indices(session, index), READ_AHEAD)]
-        self.pictures.only_ahead(indices)
+            indices = [index, *islice(self._waiting_indices(session, index), VOLUMES_READ_AHEAD)]
+        self.pictures.read_only_ahead(indices)
 
     def _unchanging_facts(self, index: int, item: LabelItem, sheet: VolumeSheet) -> dict[str, Any]:
         """What the page shows of a volume and labelling does not change: its attributes,
         prediction, doubts, cuts and slices."""
-        prediction = self._shown_prediction(item, sheet)
+        prediction = self._prediction_to_show(item, sheet)
         message = self._doubt_sentences(item, sheet)
         return {
             "index": index,
             "volume_id": item.row.volume_id,
             "subject_id": item.row.subject_id,
-            "attributes": {} if self.mode == BLIND else dict(item.row.attributes),
+            "attributes": {} if self.mode == BLIND_MODE else dict(item.row.attributes),
             "message": message,
             "predicted": _as_lists(prediction.extents) if prediction else None,
             "fault": sheet.fault,
             "notes": sheet.notes,
-            "cuts": sheet.cuts,
+            "cuts": sheet.cut_count,
             "across": CUTS_PER_LINE,
-            "cut_of": sheet.cut_of,
-            "side_mm": sheet.side_mm,
+            "cut_of": sheet.cut_of_slice,
+            "side_mm": sheet.cut_side_mm,
             "grid": asdict(sheet.grid),
         }
 
-    def _shown_prediction(self, item: LabelItem, sheet: VolumeSheet) -> VolumePrediction | None:
+    def _prediction_to_show(self, item: LabelItem, sheet: VolumeSheet) -> VolumePrediction | None:
         """What is predicted of the file that is seen; blind, nothing."""
         prediction = item.prediction
-        if self.mode == BLIND or prediction is None or prediction.checksum != sheet.checksum:
+        if self.mode == BLIND_MODE or prediction is None or prediction.checksum != sheet.checksum:
             return None
         return prediction
 
     def _is_unoffered(self, item: LabelItem, sheet: VolumeSheet) -> bool:
         """Whether the reader begins with an empty label only because another file was predicted,
         and has not said anything of this one: that is no label without regions."""
-        if self.mode == BLIND or item.prediction is None or self._shown_prediction(item, sheet):
+        if (
+            self.mode == BLIND_MODE
+            or item.prediction is None
+            or self._prediction_to_show(item, sheet)
+        ):
             return False
         record = self.book.record(item.row.volume_id)
-        state = record.readings.get(self.reader, VolumeReading()).state
-        has_own_label = state is not None and state.is_read and state.is_of(sheet.checksum)
-        return not has_own_label and not self._offered_label(
+        state = record.reading_by_reader.get(self.reader, VolumeReading()).state
+        has_own_label = state is not None and state.is_read and state.is_of_file(sheet.checksum)
+        return not has_own_label and not self._label_to_offer(
             item, self._visible_readings(record), sheet
         )
 
@@ -484,20 +503,20 @@ class Desk:
         """What is in doubt, in sentences: the file, where it is another than was predicted or
         labelled, and the prediction."""
         record = self.book.record(item.row.volume_id)
-        prediction = self._shown_prediction(item, sheet)
+        prediction = self._prediction_to_show(item, sheet)
         doubt_sentences = []
-        if self.mode != BLIND and item.prediction and not prediction and not sheet.fault:
-            doubt_sentences.append(OTHER_FILE_PREDICTED)
+        if self.mode != BLIND_MODE and item.prediction and not prediction and not sheet.fault:
+            doubt_sentences.append(OTHER_FILE_PREDICTED_SENTENCE)
         seen_label_states = [
             reading.state
-            for reader, reading in record.readings.items()
-            if self.mode != BLIND or reader == self.reader
+            for reader, reading in record.reading_by_reader.items()
+            if self.mode != BLIND_MODE or reader == self.reader
         ]
         if not sheet.fault and any(
-            label_state and not label_state.is_of(sheet.checksum)
+            label_state and not label_state.is_of_file(sheet.checksum)
             for label_state in seen_label_states
         ):
-            doubt_sentences.append(OTHER_FILE_LABELLED)
+            doubt_sentences.append(OTHER_FILE_LABELLED_SENTENCE)
         if prediction and prediction.message:
             doubt_sentences.append(prediction.message)
         return "; ".join(doubt_sentences)
@@ -507,11 +526,11 @@ class Desk:
         the revision, whether it can be undone, and what others read."""
         item = self.items[index]
         record = self.book.record(item.row.volume_id)
-        reading = record.readings.get(self.reader, VolumeReading())
+        reading = record.reading_by_reader.get(self.reader, VolumeReading())
         other_states = self._visible_readings(record)
-        offered_label = self._offered_label(item, other_states, sheet)
+        offered_label = self._label_to_offer(item, other_states, sheet)
         has_own_label = (
-            reading.state and reading.state.is_read and reading.state.is_of(sheet.checksum)
+            reading.state and reading.state.is_read and reading.state.is_of_file(sheet.checksum)
         )
         shown_label = reading.state.extents if reading.state and has_own_label else offered_label
         return {
@@ -521,8 +540,8 @@ class Desk:
             "comment": reading.state.comment if reading.state else "",
             "revision": self.revision(index),
             "unoffered": self._is_unoffered(item, sheet),
-            "undo": bool(reading.past),
-            "redo": bool(reading.future),
+            "undo": bool(reading.past_states),
+            "redo": bool(reading.undone_states),
             "beside": [
                 {
                     "reader": reader,
@@ -537,11 +556,11 @@ class Desk:
     def _visible_readings(self, record: VolumeRecord) -> dict[str, LabelState]:
         """The states of other readers that this one may see, by name: none if blind, those that are
         not blind if open, the two that differ, as "reading 1" and "reading 2", if third."""
-        if self.mode == BLIND:
+        if self.mode == BLIND_MODE:
             return {}
         final_states_by_reader = record.final_states()
-        if self.mode == THIRD:
-            differing_readings = sorted(independent(final_states_by_reader).items())
+        if self.mode == THIRD_MODE:
+            differing_readings = sorted(independent_readings(final_states_by_reader).items())
             return {
                 f"reading {reading_number}": state
                 for reading_number, (_, state) in enumerate(differing_readings, start=1)
@@ -549,10 +568,10 @@ class Desk:
         return {
             reader: state
             for reader, state in final_states_by_reader.items()
-            if reader != self.reader and state.mode != BLIND
+            if reader != self.reader and state.mode != BLIND_MODE
         }
 
-    def _offered_label(
+    def _label_to_offer(
         self, item: LabelItem, other_states: dict[str, LabelState], sheet: VolumeSheet
     ) -> Extents:
         """The extents to begin with: of the latest label that others finished, else of the
@@ -560,23 +579,23 @@ class Desk:
         finished_states = [
             state
             for state in other_states.values()
-            if state.mark == DONE and state.is_of(sheet.checksum)
+            if state.mark == DONE_MARK and state.is_of_file(sheet.checksum)
         ]
         if finished_states:
             return max(finished_states, key=lambda state: state.time_s).extents
-        prediction = self._shown_prediction(item, sheet)
+        prediction = self._prediction_to_show(item, sheet)
         if prediction is None:
             return ()
         return mend_label(prediction.extents, sheet.grid.slices, self.vocabulary)
 
-    def _progress_facts(self) -> dict[str, Any]:
+    def _known_progress_facts(self) -> dict[str, Any]:
         """How many volumes there are, are done and are left, who read how many, and the share of
         wrongly predicted slices, as the page is told."""
         volumes_progress = [*self._progress_by_volume_id.values()]
         volume_count_by_reader: Counter[str] = Counter()
-        if self.mode != BLIND:
+        if self.mode != BLIND_MODE:
             volume_count_by_reader.update(
-                reader for volume in volumes_progress for reader in volume.readers
+                reader for volume in volumes_progress for reader in volume.finished_readers
             )
         done_count = sum(volume.is_done for volume in volumes_progress)
         return {
@@ -584,9 +603,9 @@ class Desk:
             "done": done_count,
             "left": len(volumes_progress) - done_count,
             "readers": dict(sorted(volume_count_by_reader.items())),
-            "wrong": asdict(self._slice_error) if self._slice_error else None,
-            "is_random": self._order == "random",
-            "unwritten": self.unwritten,
+            "wrong": asdict(self._slice_error_measure) if self._slice_error_measure else None,
+            "is_random": self._order_name == "random",
+            "unwritten": self.unwritten_reason,
         }
 
 
@@ -603,26 +622,28 @@ class VolumeProgress:
 
     is_done: bool
     is_skipped: bool
-    readers: tuple[str, ...]
-    counts: tuple[int, int] | None
-    lines: TableLines
+    finished_readers: tuple[str, ...]
+    wrong_and_all_slices: tuple[int, int] | None
+    table_lines: TableLines
 
     @property
-    def state(self) -> str:
+    def state_in_a_word(self) -> str:
         """In a word."""
         if self.is_done:
             return "done"
         return "skipped" if self.is_skipped else "left"
 
 
-def _slice_error(
+def _measure_slice_error(
     subject_of_volume: Sequence[str], volumes_progress: Sequence[VolumeProgress]
 ) -> Measure | None:
     """The share of slices on which the prediction is wrong, with its interval over people; None if
     nothing predicted is labelled."""
     subject_with_progress = zip(subject_of_volume, volumes_progress, strict=True)
     counts_by_volume = [
-        (subject, *volume.counts) for subject, volume in subject_with_progress if volume.counts
+        (subject, *volume.wrong_and_all_slices)
+        for subject, volume in subject_with_progress
+        if volume.wrong_and_all_slices
     ]
     if not counts_by_volume:
         return None
@@ -641,11 +662,11 @@ def _count_wrong_slices(
     informed_labels = [
         label
         for reader, label in record.final_states().items()
-        if label.mark == DONE
-        and reader != GIVEN
-        and label.mode != BLIND
+        if label.mark == DONE_MARK
+        and reader != GIVEN_READER
+        and label.mode != BLIND_MODE
         and item.prediction
-        and label.is_of(item.prediction.checksum)
+        and label.is_of_file(item.prediction.checksum)
     ]
     if not informed_labels or record.grid is None or item.prediction is None:
         return None
@@ -678,9 +699,9 @@ def _as_lists(extents: Extents) -> list[list[Any]]:
 
 def _refuse_unknown_action(action: Action) -> None:
     """Raise CollectionError "label-action" unless the page could have sent this."""
-    if action.act not in (*CHANGES, UNDO, REDO, LOOK):
-        raise CollectionError("label-action", f"{action.act!r}: no such action; reload the page")
-    if action.act in ("edit", DONE) and action.extents is None:
-        raise CollectionError("label-action", f"{action.act}: without a label; reload the page")
-    if action.act == ASIDE and not (action.words or "").strip():
+    if action.name not in (*CHANGING_ACTIONS, UNDO_ACTION, REDO_ACTION, LOOK_ACTION):
+        raise CollectionError("label-action", f"{action.name!r}: no such action; reload the page")
+    if action.name in ("edit", DONE_MARK) and action.extents is None:
+        raise CollectionError("label-action", f"{action.name}: without a label; reload the page")
+    if action.name == ASIDE_MARK and not (action.comment or "").strip():
         raise CollectionError("label-action", "not to be labelled: say why, in a few words")

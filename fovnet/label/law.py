@@ -28,12 +28,12 @@ class RegionExtent(NamedTuple):
     """One region of a label: its first and last slice, both included."""
 
     region: str
-    first: int
-    last: int
+    first_slice: int
+    last_slice: int
 
 
 Extents = tuple[RegionExtent, ...]
-UNKNOWN_NUMBER = 10**9  # slices, where their number is not known
+UNKNOWN_SLICE_COUNT = 10**9  # slices, where their number is not known
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def lawful_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocab
             raise _label_error(
                 f"{extent.region!r} is no region here; write one of {', '.join(regions_in_order)}"
             )
-        if not 0 <= extent.first <= extent.last < slices:
+        if not 0 <= extent.first_slice <= extent.last_slice < slices:
             raise _label_error(
-                f"{extent.region} from slice {extent.first} to {extent.last}, of slices 0 to "
+                f"{extent.region} from slice {extent.first_slice} to {extent.last_slice}, of slices 0 to "
                 f"{slices - 1}; the first must not lie above the last"
             )
     if len({extent.region for extent in label}) < len(label):
@@ -78,10 +78,10 @@ def lawful_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocab
             raise _label_error(
                 f"{upper.region} follows {lower.region}; the regions between them are missing"
             )
-        if upper.first != lower.last + 1:
+        if upper.first_slice != lower.last_slice + 1:
             raise _label_error(
-                f"{lower.region} ends at slice {lower.last}, {upper.region} begins at "
-                f"{upper.first}; neighbours touch, the lower one nearer to the feet"
+                f"{lower.region} ends at slice {lower.last_slice}, {upper.region} begins at "
+                f"{upper.first_slice}; neighbours touch, the lower one nearer to the feet"
             )
     return ordered_label
 
@@ -95,18 +95,20 @@ def mend_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocabul
     """
     known_regions = [*vocabulary.chain, *vocabulary.side_regions]
     inside_extents = [
-        RegionExtent(extent.region, max(extent.first, 0), min(extent.last, slices - 1))
+        RegionExtent(extent.region, max(extent.first_slice, 0), min(extent.last_slice, slices - 1))
         for extent in extents
         if extent.region in known_regions
     ]
     chain_extents = sorted(
         (extent for extent in inside_extents if extent.region in vocabulary.chain),
-        key=lambda extent: extent.first,
+        key=lambda extent: extent.first_slice,
     )
     for chain_index, (lower, upper) in enumerate(pairwise(chain_extents)):
-        border_slice = (lower.last + 1 + upper.first) // 2
-        chain_extents[chain_index] = chain_extents[chain_index]._replace(last=border_slice - 1)
-        chain_extents[chain_index + 1] = upper._replace(first=border_slice)
+        border_slice = (lower.last_slice + 1 + upper.first_slice) // 2
+        chain_extents[chain_index] = chain_extents[chain_index]._replace(
+            last_slice=border_slice - 1
+        )
+        chain_extents[chain_index + 1] = upper._replace(first_slice=border_slice)
     side_extents = [extent for extent in inside_extents if extent.region in vocabulary.side_regions]
     try:
         return lawful_label([*chain_extents, *side_extents], slices, vocabulary)
@@ -137,7 +139,7 @@ def extents_of(
         for region, (first_slice, last_slice) in slices_by_region.items()
         if first_slice <= last_slice
     )
-    return mend_label(extents, grid.slices if grid else UNKNOWN_NUMBER, vocabulary)
+    return mend_label(extents, grid.slices if grid else UNKNOWN_SLICE_COUNT, vocabulary)
 
 
 def _slices_with_middle_in_row(region_row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
@@ -158,7 +160,9 @@ def class_mask(
     it shows no other."""
     mask = np.zeros((slices, len(vocabulary.classes)), dtype=bool)
     for extent in extents:
-        mask[extent.first : extent.last + 1, vocabulary.classes.index(extent.region)] = True
+        mask[
+            extent.first_slice : extent.last_slice + 1, vocabulary.classes.index(extent.region)
+        ] = True
     mask[:, -1] = ~mask[:, :-1].any(axis=1)
     return mask
 

@@ -21,8 +21,8 @@ from fovnet.errors import CollectionError
 from fovnet.machine.locks import release_lock, take_lock
 from fovnet.own_files import LABEL_LOG_NAME
 
-FILE_NAME = LABEL_LOG_NAME
-FORMAT = 1
+LOG_FILE_NAME = LABEL_LOG_NAME
+LOG_FORMAT = 1
 
 
 class Log:
@@ -34,7 +34,7 @@ class Log:
 
     def __init__(self, path: Path, regions: list[str]) -> None:
         self.path = path
-        self.dropped = 0
+        self.dropped_line_count = 0
         self._regions = regions
         self._thread_lock = Lock()
         self._read_byte_count = 0
@@ -44,7 +44,9 @@ class Log:
         self._descriptor = self._stream.fileno()
         with self.lock():
             if os.fstat(self._descriptor).st_size == 0:
-                self._append_line({"fovnet": __version__, "label_log": FORMAT, "regions": regions})
+                self._append_line(
+                    {"fovnet": __version__, "label_log": LOG_FORMAT, "regions": regions}
+                )
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -52,12 +54,12 @@ class Log:
         with self._thread_lock:
             take_lock(self._descriptor, wait=True)
             try:
-                self._drop_unfinished()
+                self._drop_unfinished_line()
                 yield
             finally:
                 release_lock(self._descriptor)
 
-    def news(self) -> list[dict[str, Any]]:
+    def read_new_actions(self) -> list[dict[str, Any]]:
         """The actions that were written since this was last asked, by whichever process; within
         `lock`."""
         new_bytes = os.pread(
@@ -66,7 +68,7 @@ class Log:
             self._read_byte_count,
         )
         log_lines = [
-            self._parsed_line(raw_line, self._read_line_count + line_offset)
+            self._parse_line(raw_line, self._read_line_count + line_offset)
             for line_offset, raw_line in enumerate(new_bytes.split(b"\n")[:-1], start=1)
         ]
         begins_with_header = self._read_byte_count == 0
@@ -100,16 +102,16 @@ class Log:
             os.ftruncate(self._descriptor, size_before)
             raise
 
-    def _drop_unfinished(self) -> None:
+    def _drop_unfinished_line(self) -> None:
         """Removes a last line without an end: what a process was writing when it was killed."""
         byte_count = os.fstat(self._descriptor).st_size
         if byte_count == 0 or os.pread(self._descriptor, 1, byte_count - 1) == b"\n":
             return
         log_bytes = os.pread(self._descriptor, byte_count, 0)
         os.ftruncate(self._descriptor, log_bytes.rfind(b"\n") + 1)
-        self.dropped += 1
+        self.dropped_line_count += 1
 
-    def _parsed_line(self, raw_line: bytes, line_number: int) -> dict[str, Any]:
+    def _parse_line(self, raw_line: bytes, line_number: int) -> dict[str, Any]:
         """A line of the log as a dictionary.  Raises CollectionError "label-log" for any other
         text."""
         try:
@@ -127,7 +129,7 @@ class Log:
     def _refuse_other_log(self, header: Mapping[str, Any]) -> None:
         """Raises CollectionError "label-log" for the header of another version, or of other
         regions."""
-        if header.get("label_log") != FORMAT:
+        if header.get("label_log") != LOG_FORMAT:
             raise CollectionError(
                 "label-log",
                 f"{self.path}: not a log of this version of `fovnet label`; label into another "

@@ -22,10 +22,12 @@ KIND_ATTRIBUTES = ("site", "manufacturer", "sequence", "plane")
 REPEAT_FACTORS = {"subject": 0.25, "kind": 0.7, "regions": 0.85}
 """What a volume still counts after one with the same.  A second volume of one person tells little
 that is new; a site, sequence and plane, or a set of regions, is worth several."""
-MOST_NOVEL = 3.0  # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
+MOST_RARITY_DIGITS = (
+    3.0  # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
+)
 
 
-def by_teaching(
+def order_by_teaching(
     items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
 ) -> list[int]:
     """Indices of the volumes (v,), the most instructive first; those done are already known, and
@@ -55,32 +57,32 @@ def by_teaching(
     return queue + sorted(done_indices)
 
 
-def by_doubt(
+def order_by_doubt(
     items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
 ) -> list[int]:
     """The most instructive first, whatever is alike."""
     return sorted(range(len(items)), key=lambda index: -teaching_value(items[index]))
 
 
-def by_table(
+def order_as_listed(
     items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
 ) -> list[int]:
     """As the tables list them."""
     return [*range(len(items))]
 
 
-def by_chance(
+def order_randomly(
     items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
 ) -> list[int]:
     """By chance: the error on the first volumes then holds for all."""
     return [int(index) for index in np.random.default_rng(seed).permutation(len(items))]
 
 
-ORDERS: dict[str, Callable[[Sequence[LabelItem], int, Collection[int]], list[int]]] = {
-    "teaching": by_teaching,
-    "unsure": by_doubt,
-    "listed": by_table,
-    "random": by_chance,
+ORDER_BY_NAME: dict[str, Callable[[Sequence[LabelItem], int, Collection[int]], list[int]]] = {
+    "teaching": order_by_teaching,
+    "unsure": order_by_doubt,
+    "listed": order_as_listed,
+    "random": order_randomly,
 }
 
 
@@ -99,7 +101,9 @@ def teaching_value(item: LabelItem) -> float:
     disagreement = 0.0 if prediction.agreement is None else 1.0 - prediction.agreement
     rarity = 0.0
     if prediction.novelty is not None:
-        rarity = min(-math.log10(max(prediction.novelty, 1e-9)), MOST_NOVEL) / MOST_NOVEL
+        rarity = (
+            min(-math.log10(max(prediction.novelty, 1e-9)), MOST_RARITY_DIGITS) / MOST_RARITY_DIGITS
+        )
     return 0.01 + mean_entropy_bits + disagreement + rarity / 2
 
 

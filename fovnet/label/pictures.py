@@ -48,10 +48,10 @@ class VolumeSheet:
     checksum  SHA-256 of what was read
     """
 
-    sheet: bytes = b""
-    cuts: int = 0
-    cut_of: tuple[int, ...] = ()
-    side_mm: float = 0.0
+    jpeg_bytes: bytes = b""
+    cut_count: int = 0
+    cut_of_slice: tuple[int, ...] = ()
+    cut_side_mm: float = 0.0
     grid: LabelGrid = NO_SLICES
     notes: tuple[str, ...] = ()
     fault: str = ""
@@ -62,9 +62,9 @@ class FullVolume(NamedTuple):
     """A volume in its original resolution: grey (i, j, k) as `Volume.voxels`, the plane of each
     slice that labels count (n,), and how many times as wide as high an axial slice is."""
 
-    grey: NDArray[np.uint8]
-    plane_of: NDArray[np.int64]
-    wide_to_high: float
+    grey_voxels: NDArray[np.uint8]
+    plane_of_slice: NDArray[np.int64]
+    width_over_height: float
 
 
 class PictureStore:
@@ -78,11 +78,11 @@ class PictureStore:
         self._sheet_future_by_index: OrderedDict[int, Future[VolumeSheet]] = OrderedDict()
         self._indexed_full_volume: tuple[int, FullVolume] | None = None
 
-    def of(self, index: int) -> VolumeSheet:
+    def sheet_of(self, index: int) -> VolumeSheet:
         """The volume of that index, waited for if it is not read yet."""
-        return self.ahead(index).result()
+        return self.read_ahead(index).result()
 
-    def ahead(self, index: int) -> Future[VolumeSheet]:
+    def read_ahead(self, index: int) -> Future[VolumeSheet]:
         """The sheet of that index as a future, begun if it was not, and not waited for."""
         with self._lock:
             if index not in self._sheet_future_by_index:
@@ -93,16 +93,16 @@ class PictureStore:
             self._sheet_future_by_index.move_to_end(index)
             return self._sheet_future_by_index[index]
 
-    def only_ahead(self, indices: Sequence[int]) -> None:
+    def read_only_ahead(self, indices: Sequence[int]) -> None:
         """Reads these ahead, in this order, and no longer others that are not begun."""
         with self._lock:
             for index in [index for index in self._sheet_future_by_index if index not in indices]:
                 if self._sheet_future_by_index[index].cancel():
                     del self._sheet_future_by_index[index]
         for index in indices:
-            self.ahead(index)
+            self.read_ahead(index)
 
-    def slice(self, index: int, slice_index: int) -> tuple[bytes, float]:
+    def slice_picture(self, index: int, slice_index: int) -> tuple[bytes, float]:
         """JPEG of one slice as acquired, counted as labels count, and how many times as wide as
         high it is; windowed as the volume is.
 
@@ -110,8 +110,8 @@ class PictureStore:
         of the cuts.
         """
         full_volume = self._original_reader.submit(self._full_volume_of_index, index).result()
-        slice_grey = full_volume.grey[::-1, ::-1, full_volume.plane_of[slice_index]].T
-        return jpeg(slice_grey, 92), full_volume.wide_to_high
+        slice_grey = full_volume.grey_voxels[::-1, ::-1, full_volume.plane_of_slice[slice_index]].T
+        return jpeg(slice_grey, 92), full_volume.width_over_height
 
     def close(self) -> None:
         """Stops reading."""
@@ -123,7 +123,7 @@ class PictureStore:
         if self._indexed_full_volume is None or self._indexed_full_volume[0] != index:
             self._indexed_full_volume = None  # two at once might not fit
             source = source_of(self._paths[index])
-            if source.checksum != self.of(index).checksum:
+            if source.checksum != self.sheet_of(index).checksum:
                 raise VolumeError(
                     "volume-changed",
                     f"{source.path}: another file now than when its cuts were read; start `fovnet "
@@ -135,7 +135,7 @@ class PictureStore:
     def _forget_least_used_sheets(self) -> None:
         """Forgets the least lately used sheets beyond MOST_SHEET_BYTES; within the lock."""
         sheet_bytes_by_index = {
-            index: len(future.result().sheet)
+            index: len(future.result().jpeg_bytes)
             for index, future in self._sheet_future_by_index.items()
             if future.done() and not future.cancelled()
         }

@@ -12,7 +12,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.sources.source import source_of
 
 
-def checksum_of_replaced(item: LabelItem, record: VolumeRecord) -> str:
+def checksum_if_replaced(item: LabelItem, record: VolumeRecord) -> str:
     """SHA-256 of a volume's file, where its labels are of another one; "" where they are not, or it
     cannot be read.
 
@@ -25,7 +25,7 @@ def checksum_of_replaced(item: LabelItem, record: VolumeRecord) -> str:
     if not read_labels:
         return ""
     is_another_file_predicted = item.prediction is not None and not all(
-        label.is_of(item.prediction.checksum) for label in read_labels
+        label.is_of_file(item.prediction.checksum) for label in read_labels
     )
     if not is_another_file_predicted and _change_time_s(item) <= min(
         label.time_s for label in read_labels
@@ -35,7 +35,7 @@ def checksum_of_replaced(item: LabelItem, record: VolumeRecord) -> str:
         checksum = source_of(item.row.path).checksum
     except (FovnetError, OSError):
         return ""
-    return "" if all(label.is_of(checksum) for label in read_labels) else checksum
+    return "" if all(label.is_of_file(checksum) for label in read_labels) else checksum
 
 
 def _change_time_s(item: LabelItem) -> float:

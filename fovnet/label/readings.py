@@ -22,12 +22,12 @@ from fovnet.label.law import Extents, LabelGrid, RegionExtent, extents_of
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow
 
-DONE, SKIPPED, ASIDE = "done", "skipped", "aside"
-OPEN, BLIND, THIRD = "open", "blind", "third"
-MODES = (OPEN, BLIND, THIRD)
-LOOK, UNDO, REDO, GIVE = "shown", "undo", "redo", "given"
-CHANGES = ("edit", DONE, SKIPPED, ASIDE, "comment")
-GIVEN = "(given)"
+DONE_MARK, SKIPPED_MARK, ASIDE_MARK = "done", "skipped", "aside"
+OPEN_MODE, BLIND_MODE, THIRD_MODE = "open", "blind", "third"
+READING_MODES = (OPEN_MODE, BLIND_MODE, THIRD_MODE)
+LOOK_ACTION, UNDO_ACTION, REDO_ACTION, GIVE_ACTION = "shown", "undo", "redo", "given"
+CHANGING_ACTIONS = ("edit", DONE_MARK, SKIPPED_MARK, ASIDE_MARK, "comment")
+GIVEN_READER = "(given)"
 """The reader of labels that were there at the start; no reader can have this name."""
 HOLD_SECONDS = 900.0
 """So long a volume that a session looks at is not given to another."""
@@ -46,21 +46,21 @@ class LabelState:
     extents: Extents = ()
     mark: str = ""
     comment: str = ""
-    mode: str = OPEN
+    mode: str = OPEN_MODE
     time_s: float = 0.0
-    seconds: float = 0.0
-    actions: int = 0
+    reading_seconds: float = 0.0
+    action_count: int = 0
     is_read: bool = False
     checksum: str = ""
 
-    def is_of(self, checksum: str) -> bool:
+    def is_of_file(self, checksum: str) -> bool:
         """Whether its regions are of the file that has this checksum, as far as is known."""
         return not self.is_read or self.checksum in ("", checksum)
 
     @property
     def is_final(self) -> bool:
         """Whether the reader has decided on it: labelled, or not to be labelled."""
-        return self.mark in (DONE, ASIDE)
+        return self.mark in (DONE_MARK, ASIDE_MARK)
 
 
 @dataclass
@@ -68,8 +68,8 @@ class VolumeReading:
     """What one reader made of one volume: the present state, those before it, and those undone."""
 
     state: LabelState | None = None
-    past: list[LabelState | None] = field(default_factory=list)
-    future: list[LabelState | None] = field(default_factory=list)
+    past_states: list[LabelState | None] = field(default_factory=list)
+    undone_states: list[LabelState | None] = field(default_factory=list)
 
 
 @dataclass
@@ -82,25 +82,29 @@ class VolumeRecord:
               not count
     """
 
-    readings: dict[str, VolumeReading] = field(default_factory=dict)
+    reading_by_reader: dict[str, VolumeReading] = field(default_factory=dict)
     grid: LabelGrid | None = None
     given_rows: tuple[RegionRow, ...] = ()
     revision: int = 0
-    blind: dict[str, int] = field(default_factory=dict)
+    revision_by_blind_reader: dict[str, int] = field(default_factory=dict)
     checksum: str = ""
 
-    def of_present_file(self) -> dict[str, LabelState]:
+    def states_of_present_file(self) -> dict[str, LabelState]:
         """The readings of the file as it is now, by reader."""
-        states = {reader: reading.state for reader, reading in self.readings.items()}
+        states = {reader: reading.state for reader, reading in self.reading_by_reader.items()}
         return {
             reader: state
             for reader, state in states.items()
-            if state is not None and (not self.checksum or state.is_of(self.checksum))
+            if state is not None and (not self.checksum or state.is_of_file(self.checksum))
         }
 
     def final_states(self) -> dict[str, LabelState]:
         """The readings of the file as it is now that are finished, by reader."""
-        return {reader: state for reader, state in self.of_present_file().items() if state.is_final}
+        return {
+            reader: state
+            for reader, state in self.states_of_present_file().items()
+            if state.is_final
+        }
 
 
 class Hold(NamedTuple):
@@ -108,14 +112,14 @@ class Hold(NamedTuple):
 
     volume_id: str
     reader: str
-    since: float
+    since_s: float
 
 
-class Look(NamedTuple):
+class Viewing(NamedTuple):
     """Since when a session looks at a volume, and how many actions it has done on it."""
 
     since_s: float
-    actions: int
+    action_count: int
 
 
 class ReadingBook:
@@ -123,20 +127,26 @@ class ReadingBook:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.volumes: dict[str, VolumeRecord] = {}
-        self.holds: dict[str, Hold] = {}  # what each session looks at
-        self._look_by_session_and_volume: dict[tuple[str, str], Look] = {}  # by session and volume
+        self.record_by_volume_id: dict[str, VolumeRecord] = {}
+        self.hold_by_session: dict[str, Hold] = {}  # what each session looks at
+        self._viewing_by_session_and_volume: dict[
+            tuple[str, str], Viewing
+        ] = {}  # by session and volume
 
     def record(self, volume_id: str) -> VolumeRecord:
         """What is known of a volume; empty pages of one that nobody has seen."""
-        return self.volumes.setdefault(volume_id, VolumeRecord())
+        return self.record_by_volume_id.setdefault(volume_id, VolumeRecord())
 
     def revision(self, volume_id: str, reader: str, mode: str) -> int:
         """The number of changes to a volume that this reader can see: of a blind one, the own."""
         record = self.record(volume_id)
-        return record.blind.get(reader, 0) if mode == BLIND else record.revision
+        return (
+            record.revision_by_blind_reader.get(reader, 0)
+            if mode == BLIND_MODE
+            else record.revision
+        )
 
-    def follow(self, actions: Iterable[Mapping[str, Any]]) -> set[str]:
+    def take_in_actions(self, actions: Iterable[Mapping[str, Any]]) -> set[str]:
         """Takes in actions as the log has them; returns the volumes that changed."""
         return {action["volume_id"] for action in actions if self._take_in_action(action)}
 
@@ -148,35 +158,39 @@ class ReadingBook:
         record = self.record(volume_id)
         action_time_s = datetime.fromisoformat(action["time"]).timestamp()
         if "grid" in action:
-            self.measure(volume_id, LabelGrid(**action["grid"]))
-        if action["act"] == GIVE:
+            self.set_grid(volume_id, LabelGrid(**action["grid"]))
+        if action["act"] == GIVE_ACTION:
             record.given_rows = tuple(
                 RegionRow(volume_id, *row_cells) for row_cells in action["rows"]
             )
             extents = extents_of(record.given_rows, record.grid, self.vocabulary)
-            record.readings[GIVEN] = VolumeReading(
-                LabelState(extents, DONE, time_s=action_time_s, is_read=True)
+            record.reading_by_reader[GIVEN_READER] = VolumeReading(
+                LabelState(extents, DONE_MARK, time_s=action_time_s, is_read=True)
             )
             return True
-        if action["act"] == LOOK:
-            self.holds[session] = Hold(volume_id, reader, action_time_s)
-            self._look_by_session_and_volume[session, volume_id] = Look(action_time_s, actions=0)
+        if action["act"] == LOOK_ACTION:
+            self.hold_by_session[session] = Hold(volume_id, reader, action_time_s)
+            self._viewing_by_session_and_volume[session, volume_id] = Viewing(
+                action_time_s, action_count=0
+            )
             return False
-        reading = record.readings.setdefault(reader, VolumeReading())
+        reading = record.reading_by_reader.setdefault(reader, VolumeReading())
         self._apply_change(reading, action, action_time_s)
-        if action["mode"] == BLIND:
-            record.blind[reader] = record.blind.get(reader, 0) + 1
+        if action["mode"] == BLIND_MODE:
+            record.revision_by_blind_reader[reader] = (
+                record.revision_by_blind_reader.get(reader, 0) + 1
+            )
         else:
             record.revision += 1
         return True
 
-    def measure(self, volume_id: str, grid: LabelGrid) -> None:
+    def set_grid(self, volume_id: str, grid: LabelGrid) -> None:
         """Takes in the grid of a volume; labels in millimetres that it came with are known from
         then on."""
         record = self.record(volume_id)
         if record.grid != grid:
             record.grid = grid
-            given_reading = record.readings.get(GIVEN)
+            given_reading = record.reading_by_reader.get(GIVEN_READER)
             if given_reading is not None and given_reading.state is not None:
                 given_reading.state = replace(
                     given_reading.state,
@@ -187,24 +201,30 @@ class ReadingBook:
         self, reading: VolumeReading, action: Mapping[str, Any], time_s: float
     ) -> None:
         """Undoes or redoes the last change of a reading, or makes a new one."""
-        if action["act"] == UNDO:
-            if reading.past:
-                reading.future.append(reading.state)
-                reading.state = reading.past.pop()
+        if action["act"] == UNDO_ACTION:
+            if reading.past_states:
+                reading.undone_states.append(reading.state)
+                reading.state = reading.past_states.pop()
             return
-        if action["act"] == REDO:
-            if reading.future:
-                reading.past.append(reading.state)
-                reading.state = reading.future.pop()
+        if action["act"] == REDO_ACTION:
+            if reading.undone_states:
+                reading.past_states.append(reading.state)
+                reading.state = reading.undone_states.pop()
             return
         session_and_volume = (action["session"], action["volume_id"])
-        look = self._look_by_session_and_volume.get(session_and_volume, Look(time_s, actions=0))
-        look = look._replace(actions=look.actions + 1)
-        self._look_by_session_and_volume[session_and_volume] = look
-        reading.past.append(reading.state)
-        reading.future.clear()
+        viewing = self._viewing_by_session_and_volume.get(
+            session_and_volume, Viewing(time_s, action_count=0)
+        )
+        viewing = viewing._replace(action_count=viewing.action_count + 1)
+        self._viewing_by_session_and_volume[session_and_volume] = viewing
+        reading.past_states.append(reading.state)
+        reading.undone_states.clear()
         reading.state = _state_after_action(
-            reading.state or LabelState(), action, time_s, time_s - look.since_s, look.actions
+            reading.state or LabelState(),
+            action,
+            time_s,
+            time_s - viewing.since_s,
+            viewing.action_count,
         )
 
 
@@ -221,51 +241,52 @@ def _state_after_action(
         )
     if "words" in action:
         changed_state = replace(changed_state, comment=action["words"])
-    if action_kind in (DONE, SKIPPED, ASIDE):
+    if action_kind in (DONE_MARK, SKIPPED_MARK, ASIDE_MARK):
         changed_state = replace(changed_state, mark=action_kind)
         if not state.is_final:
-            changed_state = replace(changed_state, seconds=seconds, actions=actions)
+            changed_state = replace(changed_state, reading_seconds=seconds, action_count=actions)
     return changed_state
 
 
-def independent(finished: Mapping[str, LabelState]) -> dict[str, LabelState]:
+def independent_readings(finished: Mapping[str, LabelState]) -> dict[str, LabelState]:
     """Of the finished readings those that count for themselves: each blind one, and the latest of
     the others; third readings are none of them."""
-    blind_states = {reader: state for reader, state in finished.items() if state.mode == BLIND}
-    open_states = {reader: state for reader, state in finished.items() if state.mode == OPEN}
+    blind_states = {reader: state for reader, state in finished.items() if state.mode == BLIND_MODE}
+    open_states = {reader: state for reader, state in finished.items() if state.mode == OPEN_MODE}
     latest_reader = max(open_states, key=lambda reader: open_states[reader].time_s, default=None)
     if latest_reader is None:
         return blind_states
     return {latest_reader: open_states[latest_reader]} | blind_states
 
 
-def final_label(record: VolumeRecord) -> LabelState | None:
+def settled_label(record: VolumeRecord) -> LabelState | None:
     """The label of a volume that all independent readings, or a third one, agree on; None if there
     is no reading yet, or they differ."""
     final_states_by_reader = record.final_states()
-    third_states = [state for state in final_states_by_reader.values() if state.mode == THIRD]
+    third_states = [state for state in final_states_by_reader.values() if state.mode == THIRD_MODE]
     if third_states:
         return max(third_states, key=lambda state: state.time_s)
-    independent_states = [*independent(final_states_by_reader).values()]
+    independent_states = [*independent_readings(final_states_by_reader).values()]
     is_disagreement = any(
-        differences(independent_states[0], state, record.grid) for state in independent_states[1:]
+        describe_differences(independent_states[0], state, record.grid)
+        for state in independent_states[1:]
     )
     return independent_states[0] if independent_states and not is_disagreement else None
 
 
 def is_disputed(record: VolumeRecord) -> bool:
     """Whether independent readings differ and no third one has settled it."""
-    return len(independent(record.final_states())) > 1 and final_label(record) is None
+    return len(independent_readings(record.final_states())) > 1 and settled_label(record) is None
 
 
-def differences(
+def describe_differences(
     first_state: LabelState, second_state: LabelState, grid: LabelGrid | None
 ) -> list[str]:
     """What two readings differ on, in sentences: whether it can be labelled, a region, an end of
     one by more than AGREEMENT_MM."""
     if first_state.mark != second_state.mark:
         return ["only one of the two holds that it can be labelled"]
-    if first_state.mark == ASIDE:
+    if first_state.mark == ASIDE_MARK:
         return []
     first_extent_by_region = {extent.region: extent for extent in first_state.extents}
     second_extent_by_region = {extent.region: extent for extent in second_state.extents}
@@ -290,6 +311,6 @@ def differences(
 def _slices_apart_by_end(first: RegionExtent, second: RegionExtent) -> Sequence[tuple[str, int]]:
     """(name of the end, slices apart) of the lower and of the upper end."""
     return (
-        ("lower end", abs(first.first - second.first)),
-        ("upper end", abs(first.last - second.last)),
+        ("lower end", abs(first.first_slice - second.first_slice)),
+        ("upper end", abs(first.last_slice - second.last_slice)),
     )

@@ -65,8 +65,8 @@ class LabelItem:
 class Gathering:
     """Items by volume_id, and which of them has a path."""
 
-    items: dict[str, LabelItem] = field(default_factory=dict)
-    of_path: dict[str, str] = field(default_factory=dict)
+    item_by_volume_id: dict[str, LabelItem] = field(default_factory=dict)
+    volume_id_by_path: dict[str, str] = field(default_factory=dict)
 
     def add(self, item: LabelItem) -> None:
         """Adds a volume, or what is new about one of the same path: a table's row replaces a
@@ -75,10 +75,10 @@ class Gathering:
         Raises CollectionError "label-same-name" if another path already has its volume_id.
         """
         path = str(item.row.path)
-        volume_id = self.of_path.setdefault(path, item.row.volume_id)
-        known_item = self.items.get(volume_id)
+        volume_id = self.volume_id_by_path.setdefault(path, item.row.volume_id)
+        known_item = self.item_by_volume_id.get(volume_id)
         if known_item is None:
-            self.items[volume_id] = item
+            self.item_by_volume_id[volume_id] = item
         elif str(known_item.row.path) != path:
             raise CollectionError(
                 "label-same-name",
@@ -86,7 +86,7 @@ class Gathering:
                 "two starts folders of their own (--out), or rename one in its table",
             )
         else:
-            self.items[volume_id] = _merged_item(known_item, item)
+            self.item_by_volume_id[volume_id] = _merge_items(known_item, item)
 
 
 def gather_items(
@@ -115,12 +115,12 @@ def gather_items(
             )
         for item in items_of_start:
             gathering.add(item)
-    if not gathering.items:
+    if not gathering.item_by_volume_id:
         raise CollectionError(
             "label-nothing",
             f"{', '.join(map(str, starts))}: no volume that could be labelled; predict some",
         )
-    return [*gathering.items.values()]
+    return [*gathering.item_by_volume_id.values()]
 
 
 def count_refused(starts: Sequence[Path]) -> int:
@@ -225,7 +225,7 @@ def _grid_as_predicted(volume_json: Mapping[str, Any]) -> LabelGrid | None:
     return grid_between(float(edges_mm[0]), float(edges_mm[-1]), int(covers[-1, 1]) + 1)
 
 
-def _merged_item(item: LabelItem, other_item: LabelItem) -> LabelItem:
+def _merge_items(item: LabelItem, other_item: LabelItem) -> LabelItem:
     """Two items of the same path: the row of a table before one whose subject is guessed, the first
     prediction, the first labels."""
     is_other_better = item.is_subject_guessed and not other_item.is_subject_guessed

@@ -16,7 +16,14 @@ from typing import Any
 
 from fovnet.errors import CollectionError
 from fovnet.label import log
-from fovnet.label.readings import ASIDE, GIVEN, LabelState, ReadingBook, VolumeRecord, final_label
+from fovnet.label.readings import (
+    ASIDE_MARK,
+    GIVEN_READER,
+    LabelState,
+    ReadingBook,
+    VolumeRecord,
+    settled_label,
+)
 from fovnet.label.starts import LabelItem
 from fovnet.records import tsv_lines, write_text, write_tsv
 from fovnet.regions import NONE
@@ -43,11 +50,11 @@ TableRow = dict[str, Any]
 TABLE_NAMES = ("volumes.tsv", "regions.tsv", "aside.tsv", "readings.tsv")
 
 
-def refuse_tables_of_others(out: Path) -> None:
+def refuse_foreign_tables(out: Path) -> None:
     """Raise CollectionError "collection-exists" if a folder has such tables and no log of a
     labelling."""
     present_tables = [table_name for table_name in TABLE_NAMES if (out / table_name).exists()]
-    if present_tables and not (out / log.FILE_NAME).exists():
+    if present_tables and not (out / log.LOG_FILE_NAME).exists():
         raise CollectionError(
             "collection-exists",
             f"--out {out}: {' and '.join(present_tables)} there were not written by `fovnet label`, and "
@@ -88,33 +95,35 @@ class TableLines:
     They are kept: to format those of thousands anew after each action takes longer than the action.
     """
 
-    labels: str = ""
-    with_heights: str = ""
-    aside: str = ""
-    readings: str = ""
-    in_mm: bool = False
+    region_lines: str = ""
+    region_lines_with_heights: str = ""
+    aside_lines: str = ""
+    reading_lines: str = ""
+    is_in_mm: bool = False
 
 
-def lines_of(out: Path, item: LabelItem, book: ReadingBook) -> TableLines:
+def table_lines_of(out: Path, item: LabelItem, book: ReadingBook) -> TableLines:
     """What each of the tables in `out` says of one volume."""
     record = book.record(item.row.volume_id)
-    settled_label = final_label(record)
+    label_state = settled_label(record)
     reading_lines = tsv_lines(READING_COLUMNS, _reading_rows(item.row.volume_id, record))
-    if settled_label is None:
-        return TableLines(readings=reading_lines)
-    if settled_label.mark == ASIDE:
+    if label_state is None:
+        return TableLines(reading_lines=reading_lines)
+    if label_state.mark == ASIDE_MARK:
         aside_row = {
             "path": path_in_table(item.row.path, out),
             "kind": NOT_LABELLED_KIND,
-            "reason": settled_label.comment,
+            "reason": label_state.comment,
         }
-        return TableLines(aside=tsv_lines(ASIDE_COLUMNS, [aside_row]), readings=reading_lines)
-    label_rows = [*_label_rows(item, settled_label, record)]
+        return TableLines(
+            aside_lines=tsv_lines(ASIDE_COLUMNS, [aside_row]), reading_lines=reading_lines
+        )
+    label_rows = [*_label_rows(item, label_state, record)]
     return TableLines(
         tsv_lines(LABEL_COLUMNS, label_rows),
         tsv_lines((*LABEL_COLUMNS, *HEIGHT_COLUMNS), label_rows),
-        readings=reading_lines,
-        in_mm=any(HEIGHT_COLUMNS[0] in aside_row for aside_row in label_rows),
+        reading_lines=reading_lines,
+        is_in_mm=any(HEIGHT_COLUMNS[0] in aside_row for aside_row in label_rows),
     )
 
 
@@ -125,21 +134,25 @@ def write_labels(out: Path, lines_of_volumes: Collection[TableLines]) -> None:
     They are not waited for until they are on the disk, as the log is: they are made from it at
     every start.
     """
-    in_mm = any(volume_lines.in_mm for volume_lines in lines_of_volumes)
+    in_mm = any(volume_lines.is_in_mm for volume_lines in lines_of_volumes)
     for file_name, columns, lines_by_volume in (
         (
             "regions.tsv",
             (*LABEL_COLUMNS, *(HEIGHT_COLUMNS if in_mm else ())),
             [
-                volume_lines.with_heights if in_mm else volume_lines.labels
+                volume_lines.region_lines_with_heights if in_mm else volume_lines.region_lines
                 for volume_lines in lines_of_volumes
             ],
         ),
-        ("aside.tsv", ASIDE_COLUMNS, [volume_lines.aside for volume_lines in lines_of_volumes]),
+        (
+            "aside.tsv",
+            ASIDE_COLUMNS,
+            [volume_lines.aside_lines for volume_lines in lines_of_volumes],
+        ),
         (
             "readings.tsv",
             READING_COLUMNS,
-            [volume_lines.readings for volume_lines in lines_of_volumes],
+            [volume_lines.reading_lines for volume_lines in lines_of_volumes],
         ),
     ):
         header = "\t".join(columns) + "\n"
@@ -152,7 +165,7 @@ def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Ite
     """The rows of a settled label: as they came if nobody changed them; `none` over all slices
     where no region is shown."""
     volume_id = item.row.volume_id
-    given_reading = record.readings.get(GIVEN)
+    given_reading = record.reading_by_reader.get(GIVEN_READER)
     if given_reading is not None and label is given_reading.state:
         for given_row in record.given_rows:
             end_columns = HEIGHT_COLUMNS if given_row.in_mm else SLICE_COLUMNS
@@ -186,21 +199,21 @@ def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Ite
 
 def _reading_rows(volume_id: str, record: VolumeRecord) -> Iterator[TableRow]:
     """One row a region of each reader's own label, or one without a region."""
-    for reader, reader_label in record.of_present_file().items():
-        if reader == GIVEN:
+    for reader, reader_label in record.states_of_present_file().items():
+        if reader == GIVEN_READER:
             continue
         cells_of_reading = {"volume_id": volume_id, "reader": reader} | _cells_of_label_state(
             reader_label
         )
         for extent in reader_label.extents:
             end_cells: dict[str, Any] = {
-                SLICE_COLUMNS[0]: extent.first,
-                SLICE_COLUMNS[1]: extent.last,
+                SLICE_COLUMNS[0]: extent.first_slice,
+                SLICE_COLUMNS[1]: extent.last_slice,
             }
             if grid := record.grid:
                 edge_heights_mm = (
                     grid.bottom_mm + slice_edge * grid.step_mm
-                    for slice_edge in (extent.first, extent.last + 1)
+                    for slice_edge in (extent.first_slice, extent.last_slice + 1)
                 )
                 end_cells |= dict(zip(HEIGHT_COLUMNS, edge_heights_mm, strict=True))
             yield {**cells_of_reading, "region": extent.region, **end_cells}
@@ -215,7 +228,7 @@ def _cells_of_label_state(state: LabelState) -> TableRow:
         "mode": state.mode,
         "mark": state.mark,
         "comment": state.comment,
-        "seconds": round(state.seconds, 1),
-        "actions": state.actions,
+        "seconds": round(state.reading_seconds, 1),
+        "actions": state.action_count,
         "time": time_text,
     }

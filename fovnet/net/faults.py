@@ -19,7 +19,7 @@ MEMORY_MESSAGES = (
 short."""
 
 
-def end_of(fault: Exception) -> End:
+def end_of_fault(fault: Exception) -> End:
     """`out_of_memory` if memory was short, else `error` with the exception in one line.
 
     Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused
@@ -32,12 +32,12 @@ def end_of(fault: Exception) -> End:
             "free some, and run the same command again: it resumes from here",
         ) from fault
     message = (str(fault).strip().splitlines() or [""])[0]
-    if is_starved(fault):
+    if is_memory_short(fault):
         return End("out_of_memory", message or "out of memory")
     return End("error", f"{type(fault).__name__}: {message}" if message else type(fault).__name__)
 
 
-def is_starved(fault: Exception) -> bool:
+def is_memory_short(fault: Exception) -> bool:
     """Whether the exception means that memory was short; torch's own is known by its name, as it may be asked
     where torch is not imported."""
     if isinstance(fault, MemoryError) or type(fault).__name__ == "OutOfMemoryError":

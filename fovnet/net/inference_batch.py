@@ -8,12 +8,12 @@ from math import prod
 import torch
 from torch import nn
 
-AT_LEAST = 16
+FEWEST_SLICES = 16
 # each call reads the millions of fully-connected weights once: at 16 it is a third slower on a CPU
-AT_MOST = {"cpu": 128, "cuda": 1024}
+MOST_SLICES_BY_DEVICE = {"cpu": 128, "cuda": 1024}
 # of a network's largest activation: with a layer's workspace, about 0.8 GB at the peak
-LARGEST_BYTES = 2**28
-NUMBER_BYTES = {"cpu": 4, "cuda": 2}  # of float32, and of bfloat16
+LARGEST_ACTIVATION_BYTES = 2**28
+NUMBER_BYTES_BY_DEVICE = {"cpu": 4, "cuda": 2}  # of float32, and of bfloat16
 
 
 def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
@@ -32,5 +32,7 @@ def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: tor
         layer.out_channels * pixels // prod(int(stride) for stride in layer.stride)
         for layer in first_convolutions
     )
-    fitting_slices = LARGEST_BYTES // (NUMBER_BYTES[device.type] * numbers_per_slice)
-    return max(AT_LEAST, min(AT_MOST[device.type], fitting_slices))
+    fitting_slices = LARGEST_ACTIVATION_BYTES // (
+        NUMBER_BYTES_BY_DEVICE[device.type] * numbers_per_slice
+    )
+    return max(FEWEST_SLICES, min(MOST_SLICES_BY_DEVICE[device.type], fitting_slices))

@@ -6,17 +6,17 @@ import shutil
 from pathlib import Path
 
 
-def weights_of(folder: Path, slot: int) -> Path:
+def weights_path_of(folder: Path, slot: int) -> Path:
     """The path of the network of a slot."""
     return folder / f"slot-{slot:04d}.safetensors"
 
 
-def checkpoint_of(keep: Path) -> Path:
+def checkpoint_path_of(weights_path: Path) -> Path:
     """The path of the checkpoint of the training whose weights are at `keep`."""
-    return keep.with_suffix(".checkpoint")
+    return weights_path.with_suffix(".checkpoint")
 
 
-def inherit(earlier: Path, keep: Path) -> None:
+def inherit_training(earlier_weights_path: Path, weights_path: Path) -> None:
     """Give the training at `keep`, if it has no checkpoint, the weights and the checkpoint of an
     `earlier` one to go on from.
 
@@ -24,12 +24,12 @@ def inherit(earlier: Path, keep: Path) -> None:
     knows no links.  If either is gone, or the process is killed between the two, the training
     begins with its first epoch, to the same result.
     """
-    if checkpoint_of(keep).exists():
+    if checkpoint_path_of(weights_path).exists():
         return
-    keep.unlink(missing_ok=True)
+    weights_path.unlink(missing_ok=True)
     try:
-        _link_or_copy(earlier, keep)
-        _link_or_copy(checkpoint_of(earlier), checkpoint_of(keep))
+        _link_or_copy(earlier_weights_path, weights_path)
+        _link_or_copy(checkpoint_path_of(earlier_weights_path), checkpoint_path_of(weights_path))
     except FileNotFoundError:
         return
 
@@ -44,6 +44,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def forget(keep: Path) -> None:
+def forget_checkpoint(weights_path: Path) -> None:
     """Remove the checkpoint of a training whose record is written."""
-    checkpoint_of(keep).unlink(missing_ok=True)
+    checkpoint_path_of(weights_path).unlink(missing_ok=True)

@@ -50,7 +50,7 @@ class Recipe:
 
     averaging  decay of the running mean of the weights, which is validated and kept instead of the
                last step's; 0: none, as in the paper
-    precision  of the layers' arithmetic, as in `fovnet.net.training.train_step.computing_in`
+    precision  of the layers' arithmetic, as in `fovnet.net.training.train_step.autocast_in`
     sampling   "slices": permutations of the slices, as in the paper; "volumes": permutations of the
                volumes, a random slice of each
     cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps

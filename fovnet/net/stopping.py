@@ -32,11 +32,11 @@ class End(NamedTuple):
     message: str = ""
 
 
-class Guess(NamedTuple):
+class GuessingLosses(NamedTuple):
     """The losses of uniform class probabilities on the training and on the validation rows."""
 
-    training: float
-    validation: float
+    training_loss: float
+    validation_loss: float
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,14 @@ class Ends:
             return 1.0
         return self.plateau.factor ** self.plateau.reductions_due(validation)
 
-    def end(
-        self, training: Losses, validation: Losses, *, epochs: int, seconds: float, guess: Guess
+    def find_end(
+        self,
+        training: Losses,
+        validation: Losses,
+        *,
+        epochs: int,
+        seconds: float,
+        guess: GuessingLosses,
     ) -> End | None:
         """The end of a training of `epochs` epochs at this point; None if it continues."""
         epochs_done = len(validation)
@@ -102,7 +108,7 @@ class Ends:
             return End(
                 "diverged",
                 f"above guessing for {self.guessing_epochs} epochs, up to epoch {epochs_done}: "
-                f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation:.3g}",
+                f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation_loss:.3g}",
             )
         if epochs_done >= epochs:
             return End("completed")
@@ -134,7 +140,7 @@ with finite losses were at least 2.86 times."""
 
 
 def is_above_guessing(
-    training: Losses, validation: Losses, guess: Guess, epochs: int | None
+    training: Losses, validation: Losses, guess: GuessingLosses, epochs: int | None
 ) -> bool:
     """Whether both losses of each of the last `epochs` epochs exceed GUESSING_MARGIN times those of
     guessing; False if `epochs` is None.
@@ -145,8 +151,8 @@ def is_above_guessing(
     if not epochs or len(validation) < epochs:
         return False
     return all(
-        training_loss > GUESSING_MARGIN * guess.training
-        and validation_loss > GUESSING_MARGIN * guess.validation
+        training_loss > GUESSING_MARGIN * guess.training_loss
+        and validation_loss > GUESSING_MARGIN * guess.validation_loss
         for training_loss, validation_loss in zip(
             training[-epochs:], validation[-epochs:], strict=True
         )

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fovnet
-from fovnet.acts.adapt import FEWEST_SUBJECTS, adapt_ensemble, settings_for
+from fovnet.acts.adapt import FEWEST_SUBJECTS, adapt_ensemble, settings_of_adaptation
 from fovnet.acts.run import Run
 from fovnet.cli import app
 from fovnet.config.files import load_settings, parse
@@ -73,8 +73,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.decision.assembly import assemble
     from fovnet.decision.folder import save_rule, seal
     from fovnet.decision.rule import Rule
-    from fovnet.net.family.architecture import from_configuration
-    from fovnet.net.family.model import build
+    from fovnet.net.family.architecture import architecture_of_configuration
+    from fovnet.net.family.model import build_network
     from fovnet.net.family.weights import save_network
     from fovnet.regions import DEFAULT
     from fovnet.volume.slices.stack import Slicing, describe_slice_format
@@ -84,9 +84,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     members = []
     for slot, rate in enumerate((-2, -1)):
         configuration = {**SMALL, "log10_learning_rate": rate}
-        net = from_configuration(configuration, classes=len(DEFAULT.classes), head="gap")
+        net = architecture_of_configuration(configuration, classes=len(DEFAULT.classes), head="gap")
         path = folder / "drawn" / f"{slot}.safetensors"
-        save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
+        save_network(path, build_network(net, torch.Generator().manual_seed(slot)), net, inputs)
         members.append(
             {"slot": slot, "score": 1.0, "configuration": configuration, "weights": str(path)}
         )
@@ -98,7 +98,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_of(begun: Path, labels: Path, out: Path) -> Run:
     """The run of `fovnet adapt`, with as little to learn as there can be."""
-    few = settings_for(labels, out, begun, seed=1).model_dump(mode="json")
+    few = settings_of_adaptation(labels, out, begun, seed=1).model_dump(mode="json")
     few["evaluate"] = {"bootstrap": 100}
     return Run(labels, parse(few, "few"))
 
@@ -108,31 +108,33 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     labels, out = collection(tmp_path / "labels", FEWEST_SUBJECTS, 0), tmp_path / "out"
     collection(out / "phantom", 8, 50)  # in the place of simulated people
     made = adapt_ensemble(run_of(begun, labels, out))
-    answer = fovnet.load(made.ensemble).predict(labels / "volumes" / "v00.nii.gz")
+    answer = fovnet.load(made.ensemble_folder).predict(labels / "volumes" / "v00.nii.gz")
     assert (
         answer.status in ("ok", "partly", "uncertain")
-        and made.subjects == made.volumes == FEWEST_SUBJECTS
+        and made.subject_count == made.volume_count == FEWEST_SUBJECTS
     )
-    assert read_columns(made.table) == list(COLUMNS)
+    assert read_columns(made.gains_table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
     assert [one["measure"] for one in told["gains"]] == [
-        row["measure"] for row in read_tsv(made.table)
+        row["measure"] for row in read_tsv(made.gains_table)
     ]
     assert (
-        told["certainty"] == made.certainty
-        and "certain" in made.certainty
-        and not made.missing_files
+        told["certainty"] == made.certainty_in_words
+        and "certain" in made.certainty_in_words
+        and not made.missing_file_notes
     )
-    assert told["share"] == made.share and bool(made.reason) == (made.share == 0.0)
+    assert told["share"] == made.new_weight_share and bool(made.reason_for_keeping) == (
+        made.new_weight_share == 0.0
+    )
     same = [
-        checksum(path) == checksum(made.ensemble / path.name)
+        checksum(path) == checksum(made.ensemble_folder / path.name)
         for path in begun.glob("member-*.safetensors")
     ]
-    assert all(same) if made.share == 0.0 else not any(same)
+    assert all(same) if made.new_weight_share == 0.0 else not any(same)
     said = {path: path.stat().st_mtime_ns for path in out.glob("answers/*.npz")}
     assert len(said) >= 2 + FEWEST_SUBJECTS
     again = adapt_ensemble(run_of(begun, labels, out))
-    assert again.share == made.share and all(
+    assert again.new_weight_share == made.new_weight_share and all(
         path.stat().st_mtime_ns == was for path, was in said.items()
     )
 
@@ -203,7 +205,9 @@ def test_a_folder_that_holds_something_else_in_the_ensembles_place_is_left_alone
 
 def test_the_configuration_file_says_what_the_command_does_without_one() -> None:
     told = load_settings(CONFIGS / "adapt.yaml").model_dump()
-    done = settings_for(Path("labels"), Path("results/adapted"), SHIPPED_NETWORKS, 1).model_dump()
+    done = settings_of_adaptation(
+        Path("labels"), Path("results/adapted"), SHIPPED_NETWORKS, 1
+    ).model_dump()
     done["training"]["begin"] = "shipped"
     assert told == done
 

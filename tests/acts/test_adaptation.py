@@ -11,8 +11,8 @@ from scipy.special import log_softmax, softmax
 from fovnet.acts.adaptation import (
     MOST_PROBABILITY_KEPT,
     interpolate_layers,
-    slice_weights,
     soft_targets,
+    weigh_slices,
 )
 
 
@@ -21,7 +21,7 @@ def test_every_volume_weighs_the_same_however_many_slices_it_has(
     sizes: list[int], seed: int
 ) -> None:
     volume = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)) * 7, sizes))
-    weights = slice_weights(volume)
+    weights = weigh_slices(volume)
     for one in np.unique(volume):
         assert weights[volume == one].sum() == pytest.approx(1 / len(sizes))
 

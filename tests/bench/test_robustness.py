@@ -30,7 +30,7 @@ from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import save_network
 from fovnet.phantom.bodiless.kinds import HELD_OUT
 from fovnet.phantom.collection import simulate_collection
@@ -51,7 +51,10 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
     facts = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(8.0, 20.0))}
     path = save_network(
-        folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts
+        folder / "slot-0001.safetensors",
+        build_network(net, torch.Generator().manual_seed(1)),
+        net,
+        facts,
     )
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)

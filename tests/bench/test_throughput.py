@@ -16,7 +16,7 @@ from fovnet.bench.throughput import SPREAD, Bounds, Throughput, draw_slices, ref
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.records import read_tsv
 
 TINY = Architecture(5, 1, 2, 3, False, classes=7)
@@ -25,7 +25,10 @@ TINY = Architecture(5, 1, 2, 3, False, classes=7)
 def test_the_spread_reaches_from_end_to_end_of_the_space_and_has_the_papers_baseline() -> None:
     assert len(SPREAD) >= 12
     assert {min(batch for _, batch in SPREAD), max(batch for _, batch in SPREAD)} == {4, 256}
-    assert {min(net.filters for net, _ in SPREAD), max(net.filters for net, _ in SPREAD)} == {
+    assert {
+        min(net.first_filters for net, _ in SPREAD),
+        max(net.first_filters for net, _ in SPREAD),
+    } == {
         4,
         256,
     }
@@ -76,7 +79,7 @@ def test_the_textbooks_network_is_the_same_function(
 ) -> None:
     """Scores and the gradient of every weight, from the same weights, in training."""
     net = Architecture(5, convolutions, 2, kernel, separable, classes=7)
-    ours = build(net, torch.Generator().manual_seed(1))
+    ours = build_network(net, torch.Generator().manual_seed(1))
     theirs = textbook_network(net, ours)
     slices = torch.rand((6, 1, 128, 128), generator=torch.Generator().manual_seed(2))
     for model in (ours, theirs):

@@ -30,7 +30,7 @@ from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.ladder import Height
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
@@ -115,7 +115,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
     inputs = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(**PREPARE))}
     path = save_network(
-        folder / "slot-0003.safetensors", build(net, torch.Generator().manual_seed(3)), net, inputs
+        folder / "slot-0003.safetensors",
+        build_network(net, torch.Generator().manual_seed(3)),
+        net,
+        inputs,
     )
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
@@ -296,13 +299,13 @@ def test_three_workers_and_shuffled_arguments_write_the_same_bytes(
 def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(
     model: Path, tmp_path: Path
 ) -> None:
-    from fovnet.net.inference.engines import installed_engines
+    from fovnet.net.inference.engines import list_installed_engines
 
     (tmp_path / "in").mkdir()
     for number in range(3):
         (tmp_path / "in" / f"v{number}.nii").write_bytes(image(number).to_bytes())
     tables = {}
-    for name in installed_engines():
+    for name in list_installed_engines():
         predict(model, tmp_path / name, tmp_path / "in", "--engine", name, "--no-pages", status=0)
         tables[name] = [
             row | {"confidence": row["confidence"] and round(float(row["confidence"]), 2)}

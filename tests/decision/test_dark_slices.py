@@ -26,7 +26,7 @@ from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.regions import DEFAULT
 from tests.decision.measured import stack_of
 
@@ -116,7 +116,7 @@ def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:
     others."""
     inputs = ("slice", "sections")
     members = [
-        build(
+        build_network(
             Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2),
             torch.Generator().manual_seed(seed),
         ).eval()

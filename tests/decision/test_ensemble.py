@@ -25,7 +25,7 @@ from fovnet.errors import ModelError
 from fovnet.maths.ladder import Height
 from fovnet.maths.turns import VIEWS
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     for slot in (3, 8):
         path = save_network(
             tmp_path / f"slot-{slot:04d}.safetensors",
-            build(NET, torch.Generator().manual_seed(slot)),
+            build_network(NET, torch.Generator().manual_seed(slot)),
             NET,
             INPUTS,
         )
@@ -103,7 +103,7 @@ def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_pat
     for slot in (0, 1):
         path = save_network(
             tmp_path / f"slot-{slot:04d}.safetensors",
-            build(net, torch.Generator().manual_seed(slot)),
+            build_network(net, torch.Generator().manual_seed(slot)),
             net,
             INPUTS,
         )
@@ -155,7 +155,10 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
     images = torch.from_numpy(pixels).float()[:, None] / 255
     with torch.inference_mode():
         each = [
-            build(NET, torch.Generator().manual_seed(slot)).eval()(images).softmax(dim=1).numpy()
+            build_network(NET, torch.Generator().manual_seed(slot))
+            .eval()(images)
+            .softmax(dim=1)
+            .numpy()
             for slot in (3, 8)
         ]
     np.testing.assert_allclose(
@@ -165,12 +168,12 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
 
 def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
     """The engine is no part of its identity, so answers are kept from one to the other."""
-    from fovnet.net.inference.engines import installed_engines
+    from fovnet.net.inference.engines import list_installed_engines
 
     pixels = np.random.default_rng(0).integers(0, 255, (5, 128, 128)).astype(np.uint8)
-    ensembles = [load(folder, "cpu", engine=name) for name in installed_engines()]
+    ensembles = [load(folder, "cpu", engine=name) for name in list_installed_engines()]
     assert len({ensemble.identity for ensemble in ensembles}) == 1
-    assert [ensemble.computed_by["name"] for ensemble in ensembles] == installed_engines()
+    assert [ensemble.computed_by["name"] for ensemble in ensembles] == list_installed_engines()
     first, *others = [
         ensemble.judge.probabilities(ensemble.outputs(pixels)) for ensemble in ensembles
     ]
@@ -401,7 +404,7 @@ def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not
 
     known = {**asdict(NET), property: ["colour"] if property == "inputs" else message.split("'")[1]}
     path = save_tensors(
-        tmp_path / "n.safetensors", build(NET).state_dict(), {"architecture": known}
+        tmp_path / "n.safetensors", build_network(NET).state_dict(), {"architecture": known}
     )
     with pytest.raises(ModelError, match=message) as refused:
         load_network(path, torch.device("cpu"))
@@ -412,7 +415,9 @@ def test_members_that_are_shown_different_things_are_refused(tmp_path: Path) -> 
     members = []
     for slot, inputs in enumerate((("slice",), ("slice", "millimetres"))):
         net = replace(NET, inputs=inputs)
-        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(net), net, INPUTS)
+        path = save_network(
+            tmp_path / f"slot-{slot:04d}.safetensors", build_network(net), net, INPUTS
+        )
         members.append(
             {"slot": slot, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
         )
@@ -424,7 +429,9 @@ def test_members_that_are_shown_different_things_are_refused(tmp_path: Path) -> 
 def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) -> None:
     from fovnet.net.family.weights import load_network
 
-    path = save_network(tmp_path / "n.safetensors", build(NET), replace(NET, log2_filters=3), {})
+    path = save_network(
+        tmp_path / "n.safetensors", build_network(NET), replace(NET, log2_filters=3), {}
+    )
     with pytest.raises(ModelError, match="do not fit"):
         load_network(path, torch.device("cpu"))
 
@@ -453,7 +460,7 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
 def test_a_network_trained_for_other_inputs_is_refused(
     tmp_path: Path, inputs: dict[str, object], code: str, message: str
 ) -> None:
-    path = save_network(tmp_path / "slot-0003.safetensors", build(NET), NET, inputs)
+    path = save_network(tmp_path / "slot-0003.safetensors", build_network(NET), NET, inputs)
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     with pytest.raises(ModelError) as refused:

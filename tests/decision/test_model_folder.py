@@ -32,7 +32,7 @@ from fovnet.decision.parts import MOST_BYTES, MOST_NETWORK_BYTES, SUMS
 from fovnet.decision.predict import predict
 from fovnet.errors import ModelError
 from fovnet.maths.turns import VIEWS
-from fovnet.net.inference.engines import ENGINE_BY_NAME, installed_engines
+from fovnet.net.inference.engines import ENGINE_BY_NAME, list_installed_engines
 from fovnet.records import checksum
 from fovnet.results import Results
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
@@ -467,7 +467,9 @@ class TestSums:
         assert load(folder, "cpu").rule.sigma_mm == 9.0
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINE_BY_NAME if name in installed_engines()])
+@pytest.mark.parametrize(
+    "engine", [name for name in ENGINE_BY_NAME if name in list_installed_engines()]
+)
 def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
     folder: Path, tmp_path: Path, engine: str
 ) -> None:

@@ -23,7 +23,7 @@ from fovnet.decision.scored_slices import (
 )
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -89,7 +89,7 @@ def pack_of(sizes: tuple[int, ...]) -> Pack:
 def ensemble_of(*inputs: str) -> Ensemble:
     """Two networks that nobody trained, which name several regions in most volumes of `pack_of`."""
     members = [
-        build(
+        build_network(
             Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2),
             torch.Generator().manual_seed(seed),
         ).eval()

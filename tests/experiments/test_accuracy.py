@@ -12,9 +12,9 @@ from scipy.ndimage import gaussian_filter
 
 from accuracy import Pair, app, augmented, compare
 from fovnet.errors import FovnetError
-from fovnet.net.images.augment import draw
+from fovnet.net.images.augment import draw_augmentation
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.train_step import augmented_images as in_training
+from fovnet.net.training.train_step import make_augmented_images as in_training
 from fovnet.phantom.collection import simulate_collection
 from fovnet.volume.collection.pack import slice_collections
 from tests.typed_words import output_of
@@ -40,7 +40,7 @@ def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
     )
     slice_ = torch.from_numpy((255 * picture).round().astype(np.uint8))[None]
     plain = np.stack([augmented(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
-    draws = draw(3000, ranges, torch.Generator().manual_seed(2))
+    draws = draw_augmentation(3000, ranges, torch.Generator().manual_seed(2))
     fast = in_training(slice_, torch.zeros(3000, dtype=torch.int64), draws, ranges)[:, 0].numpy()
     for one, other in zip(_moments(plain), _moments(fast), strict=True):
         assert stats.ks_2samp(one, other).pvalue > 1e-3

@@ -10,8 +10,8 @@ import pytest
 
 from edge import SCENARIOS, Edge, app, edge, edge_standings, walk
 from fovnet.errors import FovnetError
-from fovnet.net.cost.columns import columns_of
-from fovnet.net.cost.predicted import costs, training_bytes
+from fovnet.net.cost.columns import columns_of_configurations
+from fovnet.net.cost.predicted import predict_costs, predict_training_bytes
 from fovnet.records import read_tsv
 from tests.typed_words import output_of
 
@@ -33,8 +33,10 @@ def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(problem: Ed
 
 
 def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem: Edge) -> None:
-    nets = columns_of([problem.space.configuration(row) for row in range(60)], classes=7, head="fc")
-    assert problem.memory == pytest.approx(training_bytes(costs(nets), nets.batch))
+    nets = columns_of_configurations(
+        [problem.space.configuration(row) for row in range(60)], classes=7, head="fc"
+    )
+    assert problem.memory == pytest.approx(predict_training_bytes(predict_costs(nets), nets.batch))
     assert np.log(problem.estimate / problem.memory).std() == pytest.approx(0.1, rel=0.5)
 
 

@@ -14,9 +14,9 @@ from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import save_network
-from fovnet.net.inference.engines import installed_engines
+from fovnet.net.inference.engines import list_installed_engines
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.slices.stack import Slicing, describe_slice_format
@@ -31,7 +31,10 @@ def model(tmp_path: Path) -> Path:
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
     facts = {"classes": DEFAULT.classes, "slices": describe_slice_format(Slicing(8.0, 20.0))}
     path = save_network(
-        tmp_path / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts
+        tmp_path / "slot-0001.safetensors",
+        build_network(net, torch.Generator().manual_seed(1)),
+        net,
+        facts,
     )
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
     assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
@@ -67,7 +70,7 @@ def test_every_engine_is_measured_and_changes_no_decision(model: Path) -> None:
     steps: list[tuple[int, int]] = []
     rows = engine_times(model, noise(5, 6), [4, 8], 2, 3, lambda done, of: steps.append((done, of)))
     assert [(row["engine"], row["batch"]) for row in rows] == [
-        (name, batch) for batch in (4, 8) for name in installed_engines()
+        (name, batch) for batch in (4, 8) for name in list_installed_engines()
     ]
     assert steps[-1] == (3, 3), "no more volumes than were asked for"
     for row in rows:

@@ -92,8 +92,8 @@ def act():
     """Does something to a volume, as the page would: knowing its revision."""
 
     def done(desk: Desk, index: int, what: str, *extents, session: str = SESSION, words=None):
-        desk.act(session, index, Action("shown", 0))
+        desk.apply_action(session, index, Action("shown", 0))
         label = extents if what in ("edit", "done") else None
-        return desk.act(session, index, Action(what, desk.revision(index), label, words))
+        return desk.apply_action(session, index, Action(what, desk.revision(index), label, words))
 
     return done

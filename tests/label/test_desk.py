@@ -47,26 +47,28 @@ def test_what_is_labelled_is_a_collection(desk, act, volumes: Path) -> None:
     assert [row.path.resolve() for row in rows] == [
         (volumes / f"{name}.nii.gz").resolve() for name in NAMES
     ]
-    assert {row.attributes["site"] for row in rows} == {"A"} and made.next(SESSION, None) is None
+    assert {row.attributes["site"] for row in rows} == {"A"} and made.find_next(
+        SESSION, None
+    ) is None
 
 
 def test_the_page_begins_with_the_prediction_and_blind_with_nothing(desk) -> None:
-    told = desk().volume(0)
+    told = desk().volume_facts(0)
     assert told["extents"] == told["predicted"] == [[*SEEN]] and told["message"]
-    blind = desk("bo", mode="blind").volume(0)
+    blind = desk("bo", mode="blind").volume_facts(0)
     hidden = ("extents", "predicted", "beside", "message", "attributes")
     assert not any(blind[key] for key in hidden)
 
 
 def test_a_volume_has_the_grid_that_its_header_says(desk) -> None:
-    told = desk().volume(0)
+    told = desk().volume_facts(0)
     assert told["grid"] == {"slices": SLICES, "bottom_mm": -10.0, "step_mm": 5.0}
     assert len(told["cut_of"]) == SLICES and max(told["cut_of"]) == told["cuts"] - 1
 
 
 def test_a_slice_in_original_resolution_is_that_of_the_file(desk, volumes: Path) -> None:
     """Patient's right on the left, the front on top: both axes of the array reversed, then transposed."""
-    picture, wide_to_high = desk().pictures.slice(0, 5)
+    picture, wide_to_high = desk().pictures.slice_picture(0, 5)
     seen = np.asarray(Image.open(io.BytesIO(picture)), dtype=float)
     plane = nibabel.load(volumes / f"{NAMES[0]}.nii.gz").get_fdata()[::-1, ::-1, 5].T
     assert seen.shape == plane.shape and wide_to_high == pytest.approx(20 / 16)
@@ -80,10 +82,10 @@ def test_work_goes_on_where_it_was(desk, act) -> None:
     act(first, 2, "skipped")
     act(first, 3, "comment", words="=1+1")
     again = desk()
-    assert again.next(OTHER, None) == 1 and again.volume(1)["extents"] == [[*LEGS]]
-    assert again.volume(3)["comment"] == "=1+1" and again.volume(1)["undo"]
+    assert again.find_next(OTHER, None) == 1 and again.volume_facts(1)["extents"] == [[*LEGS]]
+    assert again.volume_facts(3)["comment"] == "=1+1" and again.volume_facts(1)["undo"]
     order = []
-    while (index := again.next(OTHER, None)) is not None:
+    while (index := again.find_next(OTHER, None)) is not None:
         order.append(index)
         act(again, index, "done", LEGS, session=OTHER)
     assert order == [1, 3, 2]  # what was skipped comes last
@@ -99,19 +101,19 @@ def test_what_nobody_has_labelled_yet_still_begins_with_the_prediction(
     made = desk()
     assert act(made, 0, what, words=words)["extents"] == [[*SEEN]]
     act(made, 0, "edit")  # the reader has removed all
-    again = desk().volume(0)
+    again = desk().volume_facts(0)
     assert again["extents"] == [] and again["begun"] == [[*SEEN]]
 
 
 def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
     one, other = desk("anna"), desk("bo")
-    stale = one.volume(0)["revision"]
+    stale = one.volume_facts(0)["revision"]
     act(other, 0, "edit", LEGS)
     with pytest.raises(VolumeChanged):
-        one.act(SESSION, 0, Action("done", stale, WHOLE))
+        one.apply_action(SESSION, 0, Action("done", stale, WHOLE))
     act(other, 0, "done", LEGS)
     assert regions(one.out) == {NAMES[0]: [LEGS]}
-    seen = one.volume(0)
+    seen = one.volume_facts(0)
     assert seen["extents"] == [[*LEGS]] and seen["beside"][0]["reader"] == "bo"
     act(one, 0, "done", *WHOLE)  # knowing it, it may be corrected
     assert regions(one.out) == {NAMES[0]: [*WHOLE]}
@@ -127,9 +129,9 @@ def test_the_list_says_what_is_done_and_what_is_left(desk, act) -> None:
 
 def test_two_windows_are_given_different_volumes(desk) -> None:
     made = desk()
-    first = made.next(SESSION, None)
-    made.act(SESSION, first, Action("shown", 0))
-    assert made.next(OTHER, None) != first == made.next(SESSION, None)
+    first = made.find_next(SESSION, None)
+    made.apply_action(SESSION, first, Action("shown", 0))
+    assert made.find_next(OTHER, None) != first == made.find_next(SESSION, None)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_what_is_no_label_is_refused_and_not_in_the_log(desk, action: Action, co
     made = desk()
     before = made.log.path.read_bytes()
     with pytest.raises(CollectionError) as fault:
-        made.act(SESSION, 0, action)
+        made.apply_action(SESSION, 0, action)
     assert fault.value.code == code and made.log.path.read_bytes() == before
 
 
@@ -163,9 +165,9 @@ def test_a_volume_that_cannot_be_read_says_why_and_stops_nothing(
     shutil.copytree(volumes, folder)
     (folder / f"{NAMES[0]}.nii.gz").write_bytes(b"\x1f\x8b no volume")
     made = desk(starts=(folder,))
-    assert NAMES[0] in made.volume(0)["fault"]
+    assert NAMES[0] in made.volume_facts(0)["fault"]
     act(made, 0, "aside", words="broken")
-    assert made.next(SESSION, 0) == 1
+    assert made.find_next(SESSION, 0) == 1
 
 
 def test_labels_that_exist_are_done_and_stay_as_they_were(
@@ -183,8 +185,8 @@ def test_labels_that_exist_are_done_and_stay_as_they_were(
     ]
     write_tsv(folder / "regions.tsv", columns, rows)
     made = desk(starts=(folder,))
-    assert regions(made.out) == regions(folder) and made.next(SESSION, None) == 2
-    assert made.volume(0)["extents"] == [["legs", 0, 9]]
+    assert regions(made.out) == regions(folder) and made.find_next(SESSION, None) == 2
+    assert made.volume_facts(0)["extents"] == [["legs", 0, 9]]
     again = desk(starts=(volumes,))  # the table is not named any more
     assert regions(again.out) == regions(folder)
     act(again, 0, "done", *WHOLE)
@@ -197,16 +199,16 @@ def test_two_readers_and_a_third(desk, act) -> None:
         act(one, index, "done", *WHOLE)
         act(two, index, "done", *(WHOLE if index < 2 else (("legs", 0, 13), ("pelvis", 14, 23))))
     found = compare_readers(one.out, DEFAULT)
-    assert [(row["volume_id"], row["what"], row["settled"]) for row in found.differing] == [
+    assert [(row["volume_id"], row["what"], row["settled"]) for row in found.difference_rows] == [
         (NAMES[2], "upper end of legs: 20 mm apart; lower end of pelvis: 20 mm apart", "no")
     ]
-    alike = next(m for m in found.measures["anna", "bo"] if m.name == "slices_alike")
+    alike = next(m for m in found.measures_by_readers["anna", "bo"] if m.name == "slices_alike")
     assert (alike.numerator, alike.denominator) == (3 * SLICES - 4, 3 * SLICES)
     assert NAMES[2] not in regions(one.out)
     third = desk("cleo", mode="third")
-    assert third.next(SESSION, None) == 2 and len(third.volume(2)["beside"]) == 2
+    assert third.find_next(SESSION, None) == 2 and len(third.volume_facts(2)["beside"]) == 2
     act(third, 2, "done", *WHOLE)
-    assert third.next(SESSION, None) is None and NAMES[2] in regions(one.out)
+    assert third.find_next(SESSION, None) is None and NAMES[2] in regions(one.out)
 
 
 def test_subjects_that_are_corrected_by_hand_stay(desk, answers: Path) -> None:
@@ -330,13 +332,13 @@ def test_a_prediction_is_offered_on_the_file_it_was_made_on_alone(
     folder, own_answers = own_volumes
     change(folder / f"{NAMES[0]}.nii.gz")
     made = desk(starts=(own_answers,))
-    told, same = made.volume(0), change not in OTHERS
+    told, same = made.volume_facts(0), change not in OTHERS
     assert (told["predicted"] == told["extents"] == [[*SEEN]]) == same
     assert (told["predicted"] is None) != same and (told["extents"] == []) != same
     assert ("another than the one that was predicted" in told["message"]) != same
     state = act(made, 0, "done", LEGS)
     assert (state["progress"]["wrong"] is not None) == same
-    assert desk(starts=(own_answers,)).progress() == state["progress"], "after a new start"
+    assert desk(starts=(own_answers,)).progress_facts() == state["progress"], "after a new start"
 
 
 @pytest.mark.parametrize("change", OTHERS)
@@ -346,14 +348,14 @@ def test_a_label_is_offered_on_the_file_it_was_made_on_alone(
     folder, own_answers = own_volumes
     first = desk("anna", starts=(own_answers,))
     act(first, 0, "done", *WHOLE)
-    assert desk("bo", starts=(own_answers,)).volume(0)["extents"] == [[*one] for one in WHOLE]
+    assert desk("bo", starts=(own_answers,)).volume_facts(0)["extents"] == [[*one] for one in WHOLE]
     change(folder / f"{NAMES[0]}.nii.gz")
     for reader in ("bo", "anna"):
-        told = desk(reader, starts=(own_answers,)).volume(0)
+        told = desk(reader, starts=(own_answers,)).volume_facts(0)
         assert told["extents"] == [] and "made on another file" in told["message"]
     assert (
         "made on another"
-        not in desk("cleo", starts=(own_answers,), mode="blind").volume(0)["message"]
+        not in desk("cleo", starts=(own_answers,), mode="blind").volume_facts(0)["message"]
     )
 
 
@@ -365,13 +367,13 @@ def test_what_was_offered_nothing_is_not_settled_without_a_word(
     folder, own_answers = own_volumes
     change(folder / f"{NAMES[0]}.nii.gz")
     made = desk(starts=(own_answers,))
-    assert made.volume(0)["unoffered"] and not made.volume(1)["unoffered"]
+    assert made.volume_facts(0)["unoffered"] and not made.volume_facts(1)["unoffered"]
     with pytest.raises(CollectionError, match="label-action"):
         act(made, 0, "done")
-    assert made.progress()["done"] == 0 and regions(made.out) == {}
+    assert made.progress_facts()["done"] == 0 and regions(made.out) == {}
     assert not act(made, 0, "edit")["unoffered"]
     assert act(made, 0, "done")["progress"]["done"] == 1
-    assert not desk("bo", starts=(own_answers,), mode="blind").volume(0)["unoffered"]
+    assert not desk("bo", starts=(own_answers,), mode="blind").volume_facts(0)["unoffered"]
 
 
 @pytest.mark.parametrize("is_predicted_anew", [True, False])
@@ -390,25 +392,26 @@ def test_a_label_of_another_file_does_not_count_and_is_in_no_table(
         answer = own_answers / f"{NAMES[0]}.json"
         answer.write_text(answer.read_text().replace(before, checksum(path)))
     second, same = desk("anna", starts=(own_answers,)), change not in OTHERS
-    assert second.replaced == ([] if same else [NAMES[0]])
+    assert second.volumes_of_replaced_files == ([] if same else [NAMES[0]])
     assert (
-        second.progress()["done"] == int(same) and (second.list_volumes()[0][2] == "done") == same
+        second.progress_facts()["done"] == int(same)
+        and (second.list_volumes()[0][2] == "done") == same
     )
     for table in ("regions.tsv", "readings.tsv"):
         assert (NAMES[0] in (second.out / table).read_text()) == same, table
     state = act(second, 0, "done", LEGS)
     assert state["progress"]["done"] == 1 and regions(second.out) == {NAMES[0]: [LEGS]}
     third = desk("anna", starts=(own_answers,))
-    assert third.progress()["done"] == 1 and third.replaced == []
+    assert third.progress_facts()["done"] == 1 and third.volumes_of_replaced_files == []
 
 
 def test_a_slice_of_another_file_is_not_shown_beside_cuts_of_the_first(desk, own_volumes) -> None:
     folder, own_answers = own_volumes
     made = desk(starts=(own_answers,))
-    made.volume(0)
+    made.volume_facts(0)
     other_body_part(folder / f"{NAMES[0]}.nii.gz")
     with pytest.raises(VolumeError, match="volume-changed"):
-        made.pictures.slice(0, 5)
+        made.pictures.slice_picture(0, 5)
 
 
 @pytest.mark.parametrize("table", ["regions.tsv", "aside.tsv", "readings.tsv"])
@@ -425,7 +428,7 @@ def test_what_is_in_the_log_is_saved_and_the_tables_follow(desk, act, table: str
     )
     act(made, 1, "edit", *WHOLE)  # doing more is no conflict
     shutil.rmtree(made.out / table)
-    assert made.progress()["unwritten"] == ""
+    assert made.progress_facts()["unwritten"] == ""
     assert (made.out / table).is_file() and regions(made.out) == {
         NAMES[0]: [LEGS],
         NAMES[1]: [*WHOLE],
@@ -469,12 +472,12 @@ def test_an_action_sent_again_as_its_answer_was_lost_is_not_done_twice(
 ) -> None:
     """Another one, and the same from another window, is still a change by somebody else."""
     made = desk()
-    made.act(SESSION, 0, Action("edit", 0, (("head", 0, 3),)))
+    made.apply_action(SESSION, 0, Action("edit", 0, (("head", 0, 3),)))
     action = Action(what, 1, extents, words)
-    first = made.act(SESSION, 0, action)
+    first = made.apply_action(SESSION, 0, action)
     log = made.log.path.read_bytes()
-    again = made.act(SESSION, 0, action)
+    again = made.apply_action(SESSION, 0, action)
     assert again == first and made.log.path.read_bytes() == log
     for session, other in ((OTHER, action), (SESSION, Action("comment", 1, None, "another"))):
         with pytest.raises(VolumeChanged):
-            made.act(session, 0, other)
+            made.apply_action(session, 0, other)

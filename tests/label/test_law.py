@@ -37,13 +37,17 @@ ONE = st.builds(
 def is_lawful(label: list[RegionExtent]) -> bool:
     """The definition, slice by slice: at most one chain region each, and from the feet on each rung follows
     the one before, without a gap between the first and the last."""
-    if any(not 0 <= one.first <= one.last < SLICES for one in label):
+    if any(not 0 <= one.first_slice <= one.last_slice < SLICES for one in label):
         return False
     if len({one.region for one in label}) < len(label):
         return False
     chain = [one for one in label if one.region in DEFAULT.chain]
     rungs = [
-        [DEFAULT.chain.index(one.region) for one in chain if one.first <= at <= one.last]
+        [
+            DEFAULT.chain.index(one.region)
+            for one in chain
+            if one.first_slice <= at <= one.last_slice
+        ]
         for at in range(SLICES)
     ]
     if any(len(here) > 1 for here in rungs):

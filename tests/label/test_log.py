@@ -16,7 +16,7 @@ REGIONS = ["legs", "none"]
 
 def news(log: Log) -> list[dict]:
     with log.lock():
-        return log.news()
+        return log.read_new_actions()
 
 
 def written(path: Path, count: int) -> Log:
@@ -36,7 +36,7 @@ def test_wherever_a_write_is_cut_off_the_whole_lines_before_are_read(tmp_path: P
         log = Log(tmp_path / "cut", REGIONS)
         kept = whole[:end].count(b"\n") - 1
         assert [one["number"] for one in news(log)] == [*range(kept)]
-        assert log.dropped == (0 if whole[:end].endswith(b"\n") else 1)
+        assert log.dropped_line_count == (0 if whole[:end].endswith(b"\n") else 1)
         with log.lock():
             log.append({"number": "after"})
         assert [one["number"] for one in news(log)] == ["after"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.label.law import RegionExtent
-from fovnet.label.order import ORDERS, by_doubt, by_teaching, teaching_value
+from fovnet.label.order import ORDER_BY_NAME, order_by_doubt, order_by_teaching, teaching_value
 from fovnet.label.starts import LabelItem, VolumePrediction
 from fovnet.volume.collection.table_rows import VolumeRow
 
@@ -32,13 +32,13 @@ ITEMS = st.lists(
 )
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", ORDER_BY_NAME)
 @given(items=ITEMS, seed=st.integers(0, 9), data=st.data())
 def test_every_volume_is_asked_for_once(
     order: str, items: list[LabelItem], seed: int, data
 ) -> None:
     done = data.draw(st.sets(st.integers(0, len(items) - 1)))
-    found = ORDERS[order](items, seed, sorted(done))
+    found = ORDER_BY_NAME[order](items, seed, sorted(done))
     assert sorted(found) == [*range(len(items))]
 
 
@@ -60,11 +60,15 @@ def test_people_and_sites_take_turns() -> None:
         item(at, 0.5 - at / 100, subject=who, site=site)
         for at, (who, site) in enumerate([("p", "a"), ("p", "a"), ("q", "a"), ("r", "b")])
     ]
-    assert by_doubt(items, 0) == [0, 1, 2, 3]
-    assert by_teaching(items, 0)[:3] == [0, 3, 2]  # another site, then another person
-    assert by_teaching(items, 0, [3])[:2] == [0, 2]
+    assert order_by_doubt(items, 0) == [0, 1, 2, 3]
+    assert order_by_teaching(items, 0)[:3] == [0, 3, 2]  # another site, then another person
+    assert order_by_teaching(items, 0, [3])[:2] == [0, 2]
 
 
 def test_chance_is_drawn_by_the_seed() -> None:
     items = [item(at) for at in range(30)]
-    assert ORDERS["random"](items, 1) == ORDERS["random"](items, 1) != ORDERS["random"](items, 2)
+    assert (
+        ORDER_BY_NAME["random"](items, 1)
+        == ORDER_BY_NAME["random"](items, 1)
+        != ORDER_BY_NAME["random"](items, 2)
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training.train import Data, place_on_device
+from fovnet.net.training.train import TrainingData, place_on_device
 
 
 def draw_shapes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +47,7 @@ def files() -> Callable[[Path, int, int], tuple[Path, Path]]:
 
 
 @pytest.fixture(scope="session")
-def shapes() -> Data:
+def shapes() -> TrainingData:
     """64 slices to train on, 32 to validate on, on the CPU."""
     import torch
 

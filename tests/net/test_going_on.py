@@ -13,8 +13,8 @@ import torch
 
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.jobs.trials import search_networks
-from fovnet.net.jobs.workers import TrainingJob, train
-from fovnet.net.paths import checkpoint_of, weights_of
+from fovnet.net.jobs.workers import TrainingJob, train_proposal
+from fovnet.net.paths import checkpoint_path_of, weights_path_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.search.search import Search
@@ -65,11 +65,11 @@ def nothing(weights: Path) -> None:
 
 
 def lost_checkpoint(weights: Path) -> None:
-    checkpoint_of(weights).unlink()
+    checkpoint_path_of(weights).unlink()
 
 
 def damaged_checkpoint(weights: Path) -> None:
-    checkpoint_of(weights).write_bytes(checkpoint_of(weights).read_bytes()[:-9])
+    checkpoint_path_of(weights).write_bytes(checkpoint_path_of(weights).read_bytes()[:-9])
 
 
 @pytest.mark.parametrize(
@@ -81,23 +81,25 @@ def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
 ) -> None:
     """Three slots of 1, 3 and 6 epochs against one of 6: curves and weights equal, whatever befell the files
     between."""
-    here = replace(job, weights=tmp_path / "networks", recipe=replace(job.recipe, ends=ends))
-    alone = replace(
-        job, weights=tmp_path / "alone", recipe=replace(job.recipe, ends=ends, epochs=6)
+    here = replace(
+        job, networks_folder=tmp_path / "networks", recipe=replace(job.recipe, ends=ends)
     )
-    whole = train(alone, rung(0, 6, None, 0))
-    train(here, rung(0, 1, None, 0))
-    train(here, rung(4, 3, 0, 1))
-    befalls(weights_of(here.weights, 4))
-    last = train(here, rung(9, 6, 4, 3))
+    alone = replace(
+        job, networks_folder=tmp_path / "alone", recipe=replace(job.recipe, ends=ends, epochs=6)
+    )
+    whole = train_proposal(alone, rung(0, 6, None, 0))
+    train_proposal(here, rung(0, 1, None, 0))
+    train_proposal(here, rung(4, 3, 0, 1))
+    befalls(weights_path_of(here.networks_folder, 4))
+    last = train_proposal(here, rung(9, 6, 4, 3))
     assert (last.training_loss, last.validation_loss, last.score) == (
         whole.training_loss,
         whole.validation_loss,
         whole.score,
     )
     mine, its = (
-        load_tensors(weights_of(folder, slot))[0]
-        for folder, slot in ((here.weights, 9), (alone.weights, 0))
+        load_tensors(weights_path_of(folder, slot))[0]
+        for folder, slot in ((here.networks_folder, 9), (alone.networks_folder, 0))
     )
     assert all(torch.equal(mine[name], its[name]) for name in its)
     assert len(last.epoch_seconds) == 6 and last.seconds == sum(last.epoch_seconds[3:])
@@ -106,12 +108,16 @@ def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
 def test_a_later_slot_leaves_the_files_of_the_earlier_one_as_they_are(
     job: TrainingJob, tmp_path: Path
 ) -> None:
-    here = replace(job, weights=tmp_path / "networks")
-    train(here, rung(0, 1, None, 0))
-    first = [path(weights_of(here.weights, 0)).read_bytes() for path in (Path, checkpoint_of)]
-    train(here, rung(1, 3, 0, 1))
+    here = replace(job, networks_folder=tmp_path / "networks")
+    train_proposal(here, rung(0, 1, None, 0))
+    first = [
+        path(weights_path_of(here.networks_folder, 0)).read_bytes()
+        for path in (Path, checkpoint_path_of)
+    ]
+    train_proposal(here, rung(1, 3, 0, 1))
     assert [
-        path(weights_of(here.weights, 0)).read_bytes() for path in (Path, checkpoint_of)
+        path(weights_path_of(here.networks_folder, 0)).read_bytes()
+        for path in (Path, checkpoint_path_of)
     ] == first
 
 
@@ -129,7 +135,9 @@ def searched(job: TrainingJob, journal: Path, spend: str, workers: int = 1) -> l
         np.ones(len(SPACE), dtype=bool),
         schedule=schedule,
     )
-    return search_networks(plan, replace(job, weights=journal / "networks"), journal, trials=3)
+    return search_networks(
+        plan, replace(job, networks_folder=journal / "networks"), journal, trials=3
+    )
 
 
 @pytest.mark.slow
@@ -149,4 +157,4 @@ def test_a_search_keeps_one_network_for_each_training_and_no_checkpoint_at_its_e
         )
         assert trial.proposal.begun == before.proposal.epochs and trial.score <= before.score
     kept = {path.name for path in (tmp_path / "networks").iterdir()}
-    assert kept == {weights_of(tmp_path, trial.proposal.slot).name for trial in latest(trials)}
+    assert kept == {weights_path_of(tmp_path, trial.proposal.slot).name for trial in latest(trials)}

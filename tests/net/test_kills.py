@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np, torch
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.checkpoint import curves_of
+from fovnet.net.training.checkpoint import read_loss_curves
 from fovnet.net.training import train as training
 from fovnet.net.training.train import place_on_device, train_network
 from fovnet.net.recipe import Recipe
 
-training.CHECKPOINTS_APART = 0.0
+training.CHECKPOINT_INTERVAL_SECONDS = 0.0
 
 torch.set_num_threads(1)
 folder, kills = Path(sys.argv[1]), int(sys.argv[2])
@@ -39,9 +39,9 @@ recipe = Recipe(epochs=40, slices_per_epoch=8, ranges=Ranges(10, 0.05, 0.05, 0.1
 def begin(name):
     if child := os.fork():
         return child
-    ending = train_network(Architecture(4, 1, 2, 3, False, classes=3, head="gap"), learning_rate=0.01, batch=4, seed=1, data=data,
-                           recipe=recipe, keep=folder / f"{name}.safetensors", facts={})
-    (folder / f"{name}.txt").write_text(repr((ending.status, ending.training_loss, ending.validation_loss)))
+    ending = train_network(Architecture(4, 1, 2, 3, False, classes=3, head="gap"), learning_rate=0.01, batch_size=4, seed=1, data=data,
+                           recipe=recipe, weights_path=folder / f"{name}.safetensors", network_facts={})
+    (folder / f"{name}.txt").write_text(repr((ending.status, ending.training_losses, ending.validation_losses)))
     os._exit(0)
 
 started = time.monotonic()
@@ -50,7 +50,7 @@ whole = time.monotonic() - started
 chance, killed, torn, epochs = random.Random(int(sys.argv[3])), 0, 0, [0]
 
 def done():
-    return len(curves_of(folder / "killed.safetensors")[0])
+    return len(read_loss_curves(folder / "killed.safetensors")[0])
 
 while killed < kills and epochs[-1] < recipe.epochs:
     child, wanted = begin("killed"), epochs[-1] + chance.randrange(3)

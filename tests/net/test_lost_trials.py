@@ -18,7 +18,7 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.net.jobs.trials import search_networks
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool
-from fovnet.net.paths import weights_of
+from fovnet.net.paths import weights_path_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
 from fovnet.search.run import run_search
@@ -160,7 +160,7 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
     recorded = sorted(journal.glob("slot-*.json"))
     assert len(recorded) == 25
     before = {path: path.read_bytes() for path in recorded}
-    assert not list(job_.weights.glob(".*.part"))
+    assert not list(job_.networks_folder.glob(".*.part"))
 
     trials = with_room_again(job_, journal)
     assert {path: path.read_bytes() for path in recorded} == before
@@ -181,7 +181,7 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
         json.loads(path.read_text())
 
     # a third of the trainings where nothing ever fails
-    sound = replace(job_, weights=tmp_path / "alone" / "networks")
+    sound = replace(job_, networks_folder=tmp_path / "alone" / "networks")
     with TrainingPool(sound, 1) as pool:
         for row in range(0, 37, 3):
             alone, trial = pool.submit(by_row[row].proposal).result(), by_row[row]
@@ -191,8 +191,8 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
             )
             slot = trial.proposal.slot
             assert (
-                weights_of(sound.weights, slot).read_bytes()
-                == weights_of(job_.weights, slot).read_bytes()
+                weights_path_of(sound.networks_folder, slot).read_bytes()
+                == weights_path_of(job_.networks_folder, slot).read_bytes()
             )
 
 
@@ -211,8 +211,8 @@ def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path
     assert made[1] == made[3]
     for slot in range(6):
         assert (
-            weights_of(tmp_path / "1/networks", slot).read_bytes()
-            == weights_of(tmp_path / "3/networks", slot).read_bytes()
+            weights_path_of(tmp_path / "1/networks", slot).read_bytes()
+            == weights_path_of(tmp_path / "3/networks", slot).read_bytes()
         )
 
 

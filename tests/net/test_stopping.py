@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from fovnet.net.stopping import End, Ends, Guess, Plateau, is_above_guessing
+from fovnet.net.stopping import End, Ends, GuessingLosses, Plateau, is_above_guessing
 from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal, Trial
 
-GUESS = Guess(training=1.0, validation=2.0)
+GUESS = GuessingLosses(training_loss=1.0, validation_loss=2.0)
 
 
 def end(
@@ -21,7 +21,7 @@ def end(
     epochs: int = 10,
     seconds: float = 0.0,
 ) -> End | None:
-    return ends.end(
+    return ends.find_end(
         training,
         training if validation is None else validation,
         epochs=epochs,

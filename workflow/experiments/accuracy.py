@@ -25,13 +25,13 @@ from fovnet.cli import main
 from fovnet.cli.options import PathArgument, file_out, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.jobs.training_data import labelled_rows
+from fovnet.net.jobs.training_data import labelled_slices_of
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import load_pack
 
 if TYPE_CHECKING:
     from fovnet.net.recipe import Ranges
-    from fovnet.net.training.train import Data
+    from fovnet.net.training.train import TrainingData
 
 # degrees, translation, shear, zoom and noise of configs/demo.yaml
 DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)
@@ -129,15 +129,15 @@ def pairs_of(
                 fast = train_network(
                     net,
                     learning_rate=rate,
-                    batch=batch,
+                    batch_size=batch,
                     seed=seed,
                     data=data,
                     recipe=recipe,
-                    keep=keep,
-                    facts={},
+                    weights_path=keep,
+                    network_facts={},
                 )
                 plain = plain_losses(net, rate, batch, seed, data, ranges, budget)
-                pairs.append(Pair(name, seed, min(fast.validation_loss), min(plain)))
+                pairs.append(Pair(name, seed, min(fast.validation_losses), min(plain)))
                 if progress:
                     progress(len(pairs), seeds * len(CHOSEN))
     return pairs
@@ -161,22 +161,24 @@ def plain_losses(
     rate: float,
     batch: int,
     seed: int,
-    data: Data,
+    data: TrainingData,
     ranges: Ranges,
     budget: Budget,
 ) -> list[float]:
     """The validation loss after every epoch of the plain loop."""
     import torch
 
-    from fovnet.net.family.model import build
-    from fovnet.net.training.train import class_weights
+    from fovnet.net.family.model import build_network
+    from fovnet.net.training.train import inverse_class_weights
 
     rng = np.random.default_rng([seed, 1])
     device = data.device
-    model = textbook_network(net, build(net, torch.Generator().manual_seed(seed))).to(device)
+    model = textbook_network(net, build_network(net, torch.Generator().manual_seed(seed))).to(
+        device
+    )
     optimiser = torch.optim.SGD(model.parameters(), rate, momentum=0.9, nesterov=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 / (1 + 1e-6 * step))
-    weights = class_weights(data.targets[data.train])
+    weights = inverse_class_weights(data.targets[data.training_rows])
     pixels = data.slices.cpu().numpy()
     order = np.zeros(0, np.int64)
     losses = []
@@ -189,7 +191,7 @@ def plain_losses(
     for _ in range(budget.epochs):
         model.train()
         while len(order) < budget.slices_per_epoch:
-            order = np.concatenate([order, rng.permutation(data.train.cpu().numpy())])
+            order = np.concatenate([order, rng.permutation(data.training_rows.cpu().numpy())])
         epoch_rows, order = np.split(order, [budget.slices_per_epoch])
         for rows in np.split(epoch_rows, range(batch, len(epoch_rows), batch)):
             loss = loss_of(
@@ -201,7 +203,7 @@ def plain_losses(
             schedule.step()
         model.eval()
         with torch.no_grad():
-            rows = data.validation.cpu().numpy()
+            rows = data.validation_rows.cpu().numpy()
             parts = [
                 (part, float(loss_of(part, (pixels[part][:, None] / 255).astype(np.float32))))
                 for part in np.array_split(rows, 8)
@@ -251,14 +253,14 @@ def compare_accuracy(
     """Check that speed costs no accuracy: compare validation losses with those of a plain float32
     loop that augments slice by slice."""
     slices = load_pack(pack)
-    rows = labelled_rows(slices)
+    rows = labelled_slices_of(slices)
     budget = Budget(epochs, slices_per_epoch, validation_slices)
     with progress_bar("training") as advance:
         pairs = pairs_of(
             slices.pixels,
             rows.targets,
-            rows.train,
-            rows.validation,
+            rows.training_rows,
+            rows.validation_rows,
             device=device,
             seeds=seeds,
             budget=budget,

@@ -32,7 +32,7 @@ from fovnet.cli.options import Workers, folder_out
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
 from fovnet.net.cost.columns import columns_of_space
-from fovnet.net.cost.predicted import costs, training_bytes
+from fovnet.net.cost.predicted import predict_costs, predict_training_bytes
 from fovnet.own_files import begins_with_columns
 from fovnet.records import write_tsv
 from fovnet.search.run import RETRIES
@@ -153,7 +153,7 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     rng = np.random.default_rng([seed, rows])
     space = Space(paper.axes, paper.rows[np.sort(rng.choice(len(paper), rows, replace=False))])
     nets = columns_of_space(space, classes=7, head="fc")
-    memory = training_bytes(costs(nets), nets.batch)
+    memory = predict_training_bytes(predict_costs(nets), nets.batch)
     size = np.log(memory)
     loss = smooth_loss(space, seed) - scenario.slope * (size - size.mean()) / size.std()
     limit = float(np.quantile(memory, rng.uniform(*QUANTILES)))

@@ -26,9 +26,9 @@ from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.cores import cores
-from fovnet.net.images.inputs import inputs_of
-from fovnet.net.inference.engines import Engine, engine_of, installed_engines
-from fovnet.net.inference.member_outputs import Outputs, answers_in_parts
+from fovnet.net.images.inputs import input_kinds_of
+from fovnet.net.inference.engines import Engine, choose_engine, list_installed_engines
+from fovnet.net.inference.member_outputs import Outputs, compute_outputs_in_parts
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import Pack, load_pack
 from fovnet.volume.slices.placing import Placing
@@ -92,16 +92,16 @@ def engine_times(
     ensemble = load(model, "cpu")
     engines = {}
     load_seconds = {}
-    for name in installed_engines():
+    for name in list_installed_engines():
         began = time.perf_counter()
-        engines[name] = engine_of(name, ensemble.members, ensemble.device)
+        engines[name] = choose_engine(name, ensemble.members, ensemble.device)
         load_seconds[name] = time.perf_counter() - began
     changes = dict.fromkeys(engines, Changes(None, None))
     if pack:
         changes = _changes(ensemble, engines, pack, most, progress)
     rows = []
     for batch in batches:
-        images = _images(pack, batch, inputs_of(ensemble.members))
+        images = _images(pack, batch, input_kinds_of(ensemble.members))
         # also the warm-up
         outputs = {name: _answers(engine, images) for name, engine in engines.items()}
         clocks = {
@@ -136,11 +136,11 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     mm, 3 mm apart, as one volume."""
     import torch
 
-    from fovnet.net.images.inputs import images_of
+    from fovnet.net.images.inputs import load_images
 
     cpu = torch.device("cpu")
     if pack is not None:
-        return images_of(
+        return load_images(
             pack.pixels,
             np.linspace(0, len(pack.pixels) - 1, batch).astype(int),
             kinds,
@@ -153,12 +153,12 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
         np.zeros(batch, dtype=np.int64),
         np.arange(batch, dtype=np.float64) * 3,
     )
-    return images_of(pixels, np.arange(batch), kinds, placing, cpu)
+    return load_images(pixels, np.arange(batch), kinds, placing, cpu)
 
 
 def _answers(engine: Engine, images: Any) -> Outputs:
     """The outputs for images, in parts side by side, as prediction computes them."""
-    return answers_in_parts(engine, images, lambda part: part, len(images))
+    return compute_outputs_in_parts(engine, images, lambda part: part, len(images))
 
 
 def _changes(

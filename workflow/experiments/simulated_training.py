@@ -185,14 +185,14 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
     ending = train_network(
         net,
         learning_rate=RATE,
-        batch=BATCH,
+        batch_size=BATCH,
         seed=seed,
         data=data,
         recipe=recipe,
-        keep=keep,
-        facts=facts,
+        weights_path=keep,
+        network_facts=facts,
     )
-    if not ending.validation_loss or not keep.exists():
+    if not ending.validation_losses or not keep.exists():
         raise CollectionError(
             "bench-untrained",
             f"{name}: the network was not trained ({ending.status}). {ending.message}".strip(),
@@ -204,11 +204,11 @@ def probabilities_of(study: Study, network: Path, judged: JudgedSlices) -> NDArr
     """Probabilities (s, k) that a network gives the slices it is judged on."""
     from fovnet.net.device import choose_device
     from fovnet.net.family.weights import load_network
-    from fovnet.net.inference.member_outputs import member_probabilities
+    from fovnet.net.inference.member_outputs import compute_member_probabilities
 
     device = choose_device(study.device)
     member, _ = load_network(network, device)
-    (probabilities,) = member_probabilities(
+    (probabilities,) = compute_member_probabilities(
         [member],
         np.array(judged.pack.pixels),
         device,

@@ -22,8 +22,15 @@ from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
 from fovnet.net.cost.columns import Columns, columns_of_space, join_columns
-from fovnet.net.cost.predicted import Device, Floats, Work, costs, terms, training_bytes
-from fovnet.net.cost.speed import FEWEST, Timings, fit_device, misfit, repeat
+from fovnet.net.cost.predicted import (
+    DeviceSpeed,
+    Floats,
+    Work,
+    predict_costs,
+    predict_training_bytes,
+    priced_amounts,
+)
+from fovnet.net.cost.speed import FEWEST_TRAININGS, Timings, fit_device, log_misfit, repeat_number
 from fovnet.net.family.architecture import HEADS, Architecture
 from fovnet.records import read_json, write_json
 from fovnet.search.space import paper_space
@@ -31,20 +38,20 @@ from fovnet.search.space import paper_space
 MOST_PROBES = 16
 CALIBRATION_SECONDS = 45.0  # for building and timing networks
 # of a timed network: with more weights, initialising them takes longer than the steps
-LARGEST_BYTES = 2e9
+LARGEST_PROBE_BYTES = 2e9
 UNTIMED_STEPS = 1
 TIMED_STEPS = 3
 VALIDATED_SLICES = 64
 # times the least seconds: networks that are all alike do not separate the prices
-NEARLY_SHORTEST = 4.0
+EARLY_PROBE_RATIO = 4.0
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedNetwork:
     """A network's timed training: median seconds of a step, and seconds of a validated slice."""
 
     step_seconds: float
-    validated_seconds: float
+    validated_slice_seconds: float
 
 
 @dataclass(frozen=True)
@@ -56,10 +63,10 @@ class Calibration:
     trials   number of finished trials in the fit
     """
 
-    device: Device
-    name: str
+    speed: DeviceSpeed
+    device_name: str
     probes: tuple[dict[str, Any], ...]
-    trials: int = 0
+    trial_count: int = 0
 
     @property
     def misfits(self) -> Floats:
@@ -69,7 +76,7 @@ class Calibration:
         )
 
 
-def candidates(rows: Columns) -> Columns:
+def probe_candidates(rows: Columns) -> Columns:
     """The networks and batches of a space, each once; with those of the paper's space added if they
     are fewer than MOST_PROBES."""
     own_rows = rows.distinct()
@@ -85,12 +92,12 @@ def candidates(rows: Columns) -> Columns:
 
 def calibrate(
     rows: Columns,
-    probe: Callable[[Architecture, int], Timed],
-    name: str,
+    time_network: Callable[[Architecture, int], TimedNetwork],
+    device_name: str,
     *,
-    largest_bytes: float = LARGEST_BYTES,
-    seconds: float = CALIBRATION_SECONDS,
-    now: Callable[[], float] = time.monotonic,
+    largest_bytes: float = LARGEST_PROBE_BYTES,
+    budget_seconds: float = CALIBRATION_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
 ) -> Calibration:
     """The calibration of the device on which `probe` times networks: up to 16 of `rows`, in about
@@ -102,35 +109,35 @@ def calibrate(
     ratio of their amounts.  Raises SearchError ("calibration-memory") if too few networks fit in
     `largest_bytes`.
     """
-    rows = rows.select(training_bytes(costs(rows), rows.batch) <= largest_bytes)
-    if len(rows) < FEWEST:
+    rows = rows.select(predict_training_bytes(predict_costs(rows), rows.batch) <= largest_bytes)
+    if len(rows) < FEWEST_TRAININGS:
         raise SearchError(
             "calibration-memory",
             f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, "
-            f"{FEWEST} have to be timed; give search.speed in numbers",
+            f"{FEWEST_TRAININGS} have to be timed; give search.speed in numbers",
         )
     amounts = _step_amounts(rows)
     timed_rows: list[int] = []
-    timed_trainings: list[Timed] = []
-    start_seconds = now()
+    timed_trainings: list[TimedNetwork] = []
+    start_seconds = clock()
     while len(timed_rows) < min(MOST_PROBES, len(rows)):
-        seconds_left = seconds - (now() - start_seconds)
+        seconds_left = budget_seconds - (clock() - start_seconds)
         most_seconds = 2 * seconds_left / (MOST_PROBES - len(timed_rows))
         row = _next_row(amounts, rows.batch, timed_rows, timed_trainings, most_seconds)
         if row is None:
             break
-        timed_trainings.append(probe(rows.architecture(row), int(rows.batch[row])))
+        timed_trainings.append(time_network(rows.architecture(row), int(rows.batch[row])))
         timed_rows.append(row)
         if progress:
             progress(len(timed_rows), MOST_PROBES)
-    return _fit_calibration(rows.select(np.array(timed_rows)), timed_trainings, name)
+    return _fit_calibration(rows.select(np.array(timed_rows)), timed_trainings, device_name)
 
 
 def _next_row(
     amounts: Floats,
     batch_by_row: NDArray[Any],
     timed_rows: Sequence[int],
-    timed_trainings: Sequence[Timed],
+    timed_trainings: Sequence[TimedNetwork],
     most_seconds: float,
 ) -> int | None:
     """The row to be timed next; None if no row left is certain to take at most `most_seconds`.  The
@@ -151,8 +158,8 @@ def _next_row(
         UNTIMED_STEPS + TIMED_STEPS + VALIDATED_SLICES / (3 * batch_by_row)
     )
     probe_seconds[list(timed_rows)] = np.inf
-    if len(timed_rows) < FEWEST:
-        most_seconds = max(most_seconds, NEARLY_SHORTEST * probe_seconds.min())
+    if len(timed_rows) < FEWEST_TRAININGS:
+        most_seconds = max(most_seconds, EARLY_PROBE_RATIO * probe_seconds.min())
     is_allowed = probe_seconds <= most_seconds
     if not is_allowed.any():
         return None
@@ -162,25 +169,25 @@ def _next_row(
 
 
 def _step_amounts(rows: Columns) -> Floats:
-    """(M, 6) amounts of a step: the `terms` for a device of one filter at once, and the
+    """(M, 6) amounts of a step: the `priced_amounts` for a device of one filter at once, and the
     convolutions' operations per filter."""
-    costs_of_rows = costs(rows)
-    device = Device(1.0, 1.0, 1.0)
-    step_terms = terms(costs_of_rows, rows.batch, _work_of_one_step(rows), device)
+    costs_of_rows = predict_costs(rows)
+    device = DeviceSpeed(1.0, 1.0, 1.0)
+    step_terms = priced_amounts(costs_of_rows, rows.batch, _work_of_one_step(rows), device)
     return np.stack([*step_terms, 3.0 * rows.batch * costs_of_rows.flop_per_filter], axis=1)
 
 
 def _work_of_one_step(rows: Columns) -> Work:
-    zeros = repeat(0, len(rows))
-    return Work(slices=rows.batch, validation_slices=zeros, epochs=zeros + 1)
+    zeros = repeat_number(0, len(rows))
+    return Work(training_slices=rows.batch, validation_slices=zeros, epochs=zeros + 1)
 
 
-def timings(rows: Columns, trainings: Sequence[Timed]) -> tuple[Timings, Timings]:
+def timings_of_probes(rows: Columns, trainings: Sequence[TimedNetwork]) -> tuple[Timings, Timings]:
     """The steps, and the validated slices, of timed networks."""
-    zeros = repeat(0, len(rows))
-    one_slice = Work(slices=zeros, validation_slices=zeros + 1, epochs=zeros + 1)
+    zeros = repeat_number(0, len(rows))
+    one_slice = Work(training_slices=zeros, validation_slices=zeros + 1, epochs=zeros + 1)
     step_seconds = np.array([timed.step_seconds for timed in trainings])
-    validated_seconds = np.array([timed.validated_seconds for timed in trainings])
+    validated_seconds = np.array([timed.validated_slice_seconds for timed in trainings])
     return (
         Timings(rows, _work_of_one_step(rows), step_seconds),
         Timings(rows, one_slice, validated_seconds),
@@ -188,53 +195,64 @@ def timings(rows: Columns, trainings: Sequence[Timed]) -> tuple[Timings, Timings
 
 
 def _fit_calibration(
-    rows: Columns, trainings: Sequence[Timed], name: str, trials: Timings | None = None
+    rows: Columns,
+    trainings: Sequence[TimedNetwork],
+    device_name: str,
+    trial_timings: Timings | None = None,
 ) -> Calibration:
     """The calibration from timed networks, and from whole trainings if given."""
-    step_timings, validations = timings(rows, trainings)
-    device = fit_device(step_timings if trials is None else step_timings.join(trials), validations)
-    predicted_step_seconds = step_timings.seconds * np.exp(misfit(device, step_timings))
+    step_timings, validations = timings_of_probes(rows, trainings)
+    speed = fit_device(
+        step_timings if trial_timings is None else step_timings.join(trial_timings), validations
+    )
+    predicted_step_seconds = step_timings.measured_seconds * np.exp(log_misfit(speed, step_timings))
     probes = tuple(
         {
             **asdict(rows.architecture(row)),
             "inputs": list(rows.inputs),
             "batch": int(rows.batch[row]),
             "step_seconds": timed.step_seconds,
-            "validated_seconds": timed.validated_seconds,
+            "validated_seconds": timed.validated_slice_seconds,
             "predicted_step_seconds": float(predicted_step_seconds[row]),
         }
         for row, timed in enumerate(trainings)
     )
-    return Calibration(device, name, probes, 0 if trials is None else len(trials))
+    return Calibration(
+        speed, device_name, probes, 0 if trial_timings is None else len(trial_timings)
+    )
 
 
-def with_trials(calibration: Calibration, trials: Timings) -> Calibration:
+def refit_with_trials(calibration: Calibration, trial_timings: Timings) -> Calibration:
     """The calibration fitted again to its timed networks and to finished trials.
 
     Raises SearchError ("calibration-other-inputs") if its networks have other inputs than the
     trials', or another number of classes.
     """
-    probed_architectures = [architecture_of(probe) for probe in calibration.probes]
+    probed_architectures = [architecture_of_probe(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(
         probed_architectures, [probe["batch"] for probe in calibration.probes]
     )
-    if (rows.inputs, rows.classes) != (trials.rows.inputs, trials.rows.classes):
+    if (rows.inputs, rows.classes) != (
+        trial_timings.networks.inputs,
+        trial_timings.networks.classes,
+    ):
         raise SearchError(
             "calibration-other-inputs",
-            f"{calibration.name}: measured with {_inputs_in_words(rows)}, but the trials have "
-            f"{_inputs_in_words(trials.rows)}; measure again with --again",
+            f"{calibration.device_name}: measured with {_inputs_in_words(rows)}, but the trials have "
+            f"{_inputs_in_words(trial_timings.networks)}; measure again with --again",
         )
     trainings = [
-        Timed(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes
+        TimedNetwork(probe["step_seconds"], probe["validated_seconds"])
+        for probe in calibration.probes
     ]
-    return _fit_calibration(rows, trainings, calibration.name, trials)
+    return _fit_calibration(rows, trainings, calibration.device_name, trial_timings)
 
 
 def _inputs_in_words(rows: Columns) -> str:
     return f"inputs {', '.join(rows.inputs)} and {rows.classes} classes"
 
 
-def architecture_of(probe: Mapping[str, Any]) -> Architecture:
+def architecture_of_probe(probe: Mapping[str, Any]) -> Architecture:
     """The network of a probe; properties that an older file lacks have their defaults."""
     return Architecture(
         **{field.name: probe[field.name] for field in fields(Architecture) if field.name in probe}
@@ -245,9 +263,9 @@ def write_calibration(path: Path, calibration: Calibration, *, settings: Any, se
     """`path`, holding the calibration."""
     rounded_misfits = np.round(np.log(calibration.misfits), 4)
     facts = {
-        "name": calibration.name,
-        "device": asdict(calibration.device),
-        "trials": calibration.trials,
+        "name": calibration.device_name,
+        "device": asdict(calibration.speed),
+        "trials": calibration.trial_count,
         "log_predicted_over_measured": rounded_misfits,
         "probes": calibration.probes,
     }
@@ -260,7 +278,7 @@ def read_calibration(path: Path) -> Calibration:
     try:
         facts = read_json(path)
         return Calibration(
-            Device(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"]
+            DeviceSpeed(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"]
         )
     except FileNotFoundError:
         raise SearchError(

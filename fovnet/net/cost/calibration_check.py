@@ -9,14 +9,19 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from fovnet.net.cost.calibration import Calibration, architecture_of
+from fovnet.net.cost.calibration import Calibration, architecture_of_probe
 from fovnet.net.cost.columns import Columns
-from fovnet.net.cost.predicted import Work, costs, training_bytes, training_seconds
-from fovnet.net.cost.probes import VALIDATED_SLICES, Bench
+from fovnet.net.cost.predicted import (
+    Work,
+    predict_costs,
+    predict_training_bytes,
+    predict_training_seconds,
+)
+from fovnet.net.cost.probes import VALIDATED_SLICES, ProbeBench
 from fovnet.net.family.architecture import Architecture
 
-LONGEST_STEP_SECONDS = 1.0  # second, predicted: longer steps would make the check slow
-LARGEST_BYTES = 3e9
+LONGEST_HELD_OUT_STEP_SECONDS = 1.0  # second, predicted: longer steps would make the check slow
+LARGEST_HELD_OUT_BYTES = 3e9
 # fmt: off
 REPORTED_PROPERTIES = (
     "blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm",
@@ -63,11 +68,15 @@ class HeldOutNetwork:
 def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: int) -> Columns:
     """`count` of the distinct `rows`, drawn among those that were not timed and whose step is
     predicted to be short, in rounds: one of each number of filters, then a second of each."""
-    cost = costs(rows)
-    step_seconds = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), calibration.device)
-    timed_networks = {(architecture_of(probe), probe["batch"]) for probe in calibration.probes}
-    is_small = training_bytes(cost, rows.batch) <= LARGEST_BYTES
-    usable_rows = np.flatnonzero((step_seconds <= LONGEST_STEP_SECONDS) & is_small)
+    cost = predict_costs(rows)
+    step_seconds = predict_training_seconds(
+        cost, rows.batch, Work(rows.batch, 0, 1), calibration.speed
+    )
+    timed_networks = {
+        (architecture_of_probe(probe), probe["batch"]) for probe in calibration.probes
+    }
+    is_small = predict_training_bytes(cost, rows.batch) <= LARGEST_HELD_OUT_BYTES
+    usable_rows = np.flatnonzero((step_seconds <= LONGEST_HELD_OUT_STEP_SECONDS) & is_small)
     shuffled_rows = [
         row
         for row in np.random.default_rng(seed).permutation(usable_rows)
@@ -86,28 +95,30 @@ def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: i
 def measure_held_out(
     rows: Columns,
     calibration: Calibration,
-    bench: Bench,
+    bench: ProbeBench,
     peak_bytes: Callable[[Architecture, int], int],
 ) -> Iterator[HeldOutNetwork]:
     """Each row, trained for about a second; `peak_bytes` are 0 if unknown."""
-    predicted_bytes = training_bytes(costs(rows), rows.batch)
+    predicted_bytes = predict_training_bytes(predict_costs(rows), rows.batch)
     for row in range(len(rows)):
         architecture = rows.architecture(row)
         batch = int(rows.batch[row])
-        row_cost = costs(rows.select([row]))
-        step_seconds = training_seconds(row_cost, batch, Work(batch, 0, 1), calibration.device)
+        row_cost = predict_costs(rows.select([row]))
+        step_seconds = predict_training_seconds(
+            row_cost, batch, Work(batch, 0, 1), calibration.speed
+        )
         step_count = int(np.clip(1.0 / step_seconds[0], 3, 30))
-        train, validate = bench.steps(architecture, batch)
+        train, validate = bench.make_timers(architecture, batch)
         train(1)
         validate()
         measured_seconds = train(step_count) + validate() + validate()
         work = Work(step_count * batch, 2 * VALIDATED_SLICES, 1)
-        predicted_seconds = training_seconds(row_cost, batch, work, calibration.device)
+        predicted_seconds = predict_training_seconds(row_cost, batch, work, calibration.speed)
         architecture_fields = asdict(architecture)
         measured_peak_bytes = peak_bytes(architecture, batch)
         yield HeldOutNetwork(
             **{name: architecture_fields[name] for name in REPORTED_PROPERTIES},
-            filters=architecture.filters,
+            filters=architecture.first_filters,
             batch=batch,
             predicted_seconds=float(predicted_seconds[0]),
             seconds=measured_seconds,

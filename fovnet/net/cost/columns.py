@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.net.family import axes
-from fovnet.net.family.architecture import BLOCKS, HEADS, INPUTS, NORMS, WIDEST, Architecture
+from fovnet.net.family.architecture import (
+    BLOCKS,
+    HEADS,
+    INPUTS,
+    MOST_WIDENED_FILTERS,
+    NORMS,
+    Architecture,
+)
 from fovnet.search.space import Space
 
 Integers = NDArray[np.int64]
@@ -51,17 +58,19 @@ class Columns:
         return len(self.blocks)
 
     @property
-    def channels(self) -> int:
+    def channel_count(self) -> int:
         """Channels of the input."""
         return sum(INPUTS[kind] for kind in self.inputs)
 
-    def widths(self, block: int | Integers) -> Integers:
+    def filters_of_block(self, block: int | Integers) -> Integers:
         """(M,) filters of a block, or of one block (M,) per row, counted from 0, as in
-        `Architecture.widths`."""
-        return np.minimum(self.filters * self.widen**block, np.maximum(self.filters, WIDEST))
+        `Architecture.filters_of_blocks`."""
+        return np.minimum(
+            self.filters * self.widen**block, np.maximum(self.filters, MOST_WIDENED_FILTERS)
+        )
 
     @property
-    def numbers(self) -> dict[str, Column]:
+    def column_by_name(self) -> dict[str, Column]:
         """The columns by name."""
         return {
             name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)
@@ -69,12 +78,12 @@ class Columns:
 
     def select(self, rows: Any) -> Columns:
         """Only these rows: a mask (M,), or row numbers."""
-        return replace(self, **{name: column[rows] for name, column in self.numbers.items()})
+        return replace(self, **{name: column[rows] for name, column in self.column_by_name.items()})
 
     def distinct(self) -> Columns:
         """Every network with each of its batches once, sorted by the columns: the learning rate
         does not change the cost."""
-        table = np.stack(list(self.numbers.values()), axis=1)
+        table = np.stack(list(self.column_by_name.values()), axis=1)
         _, first_rows = np.unique(table, axis=0, return_index=True)
         return self.select(first_rows)
 
@@ -102,7 +111,7 @@ class Columns:
         return cls(
             blocks=np.array([net.blocks for net in nets], dtype=np.int64),
             convolutions=np.array([net.convolutions for net in nets], dtype=np.int64),
-            filters=np.array([net.filters for net in nets], dtype=np.int64),
+            filters=np.array([net.first_filters for net in nets], dtype=np.int64),
             kernel=np.array([net.kernel for net in nets], dtype=np.int64),
             separable=np.array([net.separable for net in nets], dtype=bool),
             head=np.array([HEADS.index(net.head) for net in nets], dtype=np.int64),
@@ -130,7 +139,7 @@ def columns_of_space(
     return replace(columns, side=side)
 
 
-def columns_of(
+def columns_of_configurations(
     configurations: Sequence[Mapping[str, Any]],
     *,
     classes: int,
@@ -155,7 +164,7 @@ def join_columns(first: Columns, second: Columns) -> Columns:
     """The rows of both, which have the same classes, side and inputs."""
     columns: dict[str, Any] = {
         name: np.concatenate([column, getattr(second, name)])
-        for name, column in first.numbers.items()
+        for name, column in first.column_by_name.items()
     }
     return replace(first, **columns)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.errors import SearchError
-from fovnet.net.cost.columns import columns_of
+from fovnet.net.cost.columns import columns_of_configurations
 from fovnet.net.cost.predicted import Work
-from fovnet.net.cost.speed import Timings, repeat
+from fovnet.net.cost.speed import Timings, repeat_number
 from fovnet.records import read_npz
 from fovnet.search.journal import read_trials
 from fovnet.search.trial import Trial
 
 
-def finished_trainings(
+def timings_of_finished_trials(
     journal: Path,
     device: str,
     *,
@@ -49,13 +49,13 @@ def finished_trainings(
             "again",
         ) from fault
     configurations = [trial.proposal.configuration for trial in completed_trials]
-    columns = columns_of(
+    columns = columns_of_configurations(
         configurations, classes=journal_arrays["targets"].shape[1], head=head, inputs=inputs
     )
     epochs = np.array([_own_epochs(trial) for trial in completed_trials])
     work = Work(
-        slices=repeat(slices_per_epoch, len(completed_trials)),
-        validation_slices=repeat(len(journal_arrays["validation"]), len(completed_trials)),
+        training_slices=repeat_number(slices_per_epoch, len(completed_trials)),
+        validation_slices=repeat_number(len(journal_arrays["validation"]), len(completed_trials)),
         epochs=epochs,
     )
     return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed_trials]))

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from fovnet.net.cost.columns import Columns
 from fovnet.net.family.architecture import (
-    CHANNEL_NUMBERS,
-    FC_WIDTHS,
+    FC_HEAD_WIDTHS,
     HEADS,
-    SMALL_SIDE,
-    SMALL_WIDTH,
+    NUMBERS_PER_NORMALISED_CHANNEL,
+    SMALL_HEAD_SIDE,
+    SMALL_HEAD_WIDTH,
     Architecture,
 )
 
@@ -50,15 +50,15 @@ class Cost:
     channels       of the input
     """
 
-    weights: Floats
+    weight_count: Floats
     block_flop: Floats
     block_filters: Floats
     dense_flop: Floats
     activation_bytes: Floats
-    largest_bytes: Floats
-    handled_bytes: Floats
-    channels: Floats
-    layers: Floats
+    largest_activation_bytes: Floats
+    augmentation_bytes: Floats
+    channel_count: Floats
+    launch_count: Floats
 
     @property
     def convolution_flop(self) -> Floats:
@@ -75,10 +75,10 @@ class Cost:
         """(M,) operations of the convolutions, each divided by its number of filters."""
         return np.asarray((self.block_flop / self.block_filters).sum(axis=-1))
 
-    def busy_flop(self, at_once: int) -> Floats:
+    def effective_flop(self, filters_at_once: int) -> Floats:
         """(M,) effective operations on a device that computes so many filters at once: with fewer
         filters, part of it is idle."""
-        idle_factor = np.maximum(1.0, at_once / self.block_filters)
+        idle_factor = np.maximum(1.0, filters_at_once / self.block_filters)
         return np.asarray((self.block_flop * idle_factor).sum(axis=-1)) + self.dense_flop
 
 
@@ -87,7 +87,7 @@ class Work:
     """The amount of training: epochs, and the training and validation slices of each; numbers, or
     (M,) each."""
 
-    slices: Any
+    training_slices: Any
     validation_slices: Any
     epochs: Any
 
@@ -96,12 +96,12 @@ class Work:
 class Limits:
     """The limits of a trial: peak bytes, and predicted seconds (None: no limit)."""
 
-    bytes: float
-    seconds: float | None
+    memory_bytes: float
+    trial_seconds: float | None
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceSpeed:
     """A device in the cost model: arithmetic rate, memory rate, and the fixed cost of one layer's
     launch.
 
@@ -124,7 +124,7 @@ class Device:
 
     @property
     def prices(self) -> tuple[float, ...]:
-        """Seconds of one unit of each of the `terms`."""
+        """Seconds of one unit of each of the `priced_amounts`."""
         weights_gigabyte_per_second = self.weights_gigabyte_per_second or self.gigabyte_per_second
         return (
             1e-9 / self.gflop_per_second,
@@ -137,7 +137,7 @@ class Device:
     @classmethod
     def of(
         cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float
-    ) -> Device:
+    ) -> DeviceSpeed:
         """The device with these prices, all above zero."""
         flop_s, byte_s, weight_byte_s, layer_s, slice_s = (float(price) for price in prices)
         return cls(
@@ -151,16 +151,16 @@ class Device:
         )
 
 
-def cost_of(net: Architecture) -> Cost:
+def predict_cost(net: Architecture) -> Cost:
     """The cost of one architecture: scalars, and (B,) per block."""
-    columns = vars(costs(Columns.of_architectures([net], [1])))
+    columns = vars(predict_costs(Columns.of_architectures([net], [1])))
     return Cost(**{name: column[0] for name, column in columns.items()})
 
 
-def costs(nets: Columns) -> Cost:
+def predict_costs(nets: Columns) -> Cost:
     """The cost of every row."""
     rows = len(nets)
-    inputs = nets.channels
+    inputs = nets.channel_count
     block_count = int(nets.blocks.max(initial=1))
     # of a whole block, along and across counted apart
     convolutions = np.where(nets.separable, 2, 1) * nets.convolutions
@@ -170,7 +170,7 @@ def costs(nets: Columns) -> Cost:
     flop = np.zeros((rows, block_count))
     block_filters = np.ones((rows, block_count))
     layers = np.ones(rows)
-    weights = np.full(rows, CHANNEL_NUMBERS * inputs)
+    weights = np.full(rows, NUMBERS_PER_NORMALISED_CHANNEL * inputs)
     # the channels, their normalised copies, and one of ones
     activation_bytes = np.full(rows, nets.side**2 * FLOAT_BYTES * (2.0 * inputs + 1))
     for block in range(block_count):
@@ -178,7 +178,7 @@ def costs(nets: Columns) -> Cost:
         pixels = (first_side >> block) ** 2
         pooled_pixels = (first_side >> (block + 1)) ** 2
         channels = filters
-        filters = nets.widths(block)
+        filters = nets.filters_of_block(block)
         has_shortcut = has_block & nets.residual & (block > 0)
         # of the 1 x 1 convolution, without biases
         shortcut_weights = has_shortcut * (channels != filters) * channels * filters
@@ -203,46 +203,47 @@ def costs(nets: Columns) -> Cost:
         activation_bytes += has_block * FLOAT_BYTES * (tensors * pixels * filters)
         activation_bytes += has_block * (FLOAT_BYTES + INDEX_BYTES) * (pooled_pixels * filters)
         is_normalised = has_block & nets.normalised
-        weights += is_normalised * CHANNEL_NUMBERS * filters
+        weights += is_normalised * NUMBERS_PER_NORMALISED_CHANNEL * filters
         activation_bytes += is_normalised * FLOAT_BYTES * (pooled_pixels * filters)
         layers += has_block * (convolutions + nets.convolutions + 1)
         layers += has_shortcut + (shortcut_weights > 0) + is_normalised
     dense, hidden, launches = _head_costs(nets)
     first_output = first_side**2 * nets.filters * np.where(nets.separable, nets.stride, 1)
     return Cost(
-        weights=(weights + dense + hidden).astype(np.float64),
+        weight_count=(weights + dense + hidden).astype(np.float64),
         block_flop=flop,
         block_filters=block_filters,
         dense_flop=2.0 * dense.astype(np.float64),
         activation_bytes=activation_bytes + FLOAT_BYTES * hidden,
-        largest_bytes=FLOAT_BYTES * first_output.astype(np.float64),
-        handled_bytes=np.full(
+        largest_activation_bytes=FLOAT_BYTES * first_output.astype(np.float64),
+        augmentation_bytes=np.full(
             rows, FLOAT_BYTES * nets.side**2 * float(GRID_IMAGES + IMAGES_PER_CHANNEL * inputs)
         ),
-        channels=np.full(rows, float(inputs)),
-        layers=layers + launches,
+        channel_count=np.full(rows, float(inputs)),
+        launch_count=layers + launches,
     )
 
 
 def _head_costs(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For every row's head: weights without biases, units in its layers (as many biases),
     launches."""
-    last_filters = nets.widths(nets.blocks - 1)
+    last_filters = nets.filters_of_block(nets.blocks - 1)
     last_side = nets.side // nets.stride >> nets.blocks
-    averaged_side = last_side // np.maximum(1, -(-last_side // SMALL_SIDE))
-    first_width, second_width = FC_WIDTHS
+    averaged_side = last_side // np.maximum(1, -(-last_side // SMALL_HEAD_SIDE))
+    first_width, second_width = FC_HEAD_WIDTHS
     class_count = nets.classes
     weights_by_head = {
         "fc": last_side**2 * last_filters * first_width
         + first_width * second_width
         + second_width * class_count,
         "gap": last_filters * class_count,
-        "small": averaged_side**2 * last_filters * SMALL_WIDTH + SMALL_WIDTH * class_count,
+        "small": averaged_side**2 * last_filters * SMALL_HEAD_WIDTH
+        + SMALL_HEAD_WIDTH * class_count,
     }
     units_by_head = {
         "fc": first_width + second_width + class_count,
         "gap": class_count,
-        "small": SMALL_WIDTH + class_count,
+        "small": SMALL_HEAD_WIDTH + class_count,
     }
     launches_by_head = {"fc": 6, "gap": 2, "small": 5}
     return (
@@ -252,7 +253,7 @@ def _head_costs(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], ND
     )
 
 
-def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
+def predict_training_bytes(cost: Cost, batch: Any, *, keeps_average: bool = False) -> Floats:
     """(M,) peak bytes of a training step.
 
     Weights, gradients and momentum, and the weights' running mean if they are averaged; all
@@ -261,44 +262,51 @@ def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     batch's augmentation: the network cannot reuse it, as its blocks have other sizes.  Validation
     has its own batch size and is not counted: `fovnet.net.inference_batch` keeps it below 0.8 GB.
     """
-    bytes_of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
+    bytes_of_slice = (
+        cost.activation_bytes + 1.9 * cost.largest_activation_bytes + cost.augmentation_bytes
+    )
     return np.asarray(
-        (NUMBERS_PER_WEIGHT + averaged) * FLOAT_BYTES * cost.weights + batch * bytes_of_slice
+        (NUMBERS_PER_WEIGHT + keeps_average) * FLOAT_BYTES * cost.weight_count
+        + batch * bytes_of_slice
     )
 
 
-def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
+def priced_amounts(cost: Cost, batch: Any, work: Work, speed: DeviceSpeed) -> tuple[Floats, ...]:
     """The amounts that a device's prices multiply, (M,) each, for whole trials and in the order of
-    `Device.prices`: operations, bytes of activations and of weights, launches, channels of
+    `DeviceSpeed.prices`: operations, bytes of activations and of weights, launches, channels of
     slices."""
-    slice_count = work.epochs * (work.slices + device.validation_share * work.validation_slices)
-    step_count = work.epochs * np.ceil(work.slices / batch)  # the last one may be of fewer slices
+    slice_count = work.epochs * (
+        work.training_slices + speed.validation_share * work.validation_slices
+    )
+    step_count = work.epochs * np.ceil(
+        work.training_slices / batch
+    )  # the last one may be of fewer slices
     return (
-        3.0 * slice_count * cost.busy_flop(device.filters_at_once),
+        3.0 * slice_count * cost.effective_flop(speed.filters_at_once),
         3.0 * slice_count * 2 * cost.activation_bytes,  # written once, read once
         # read weights, gradient, momentum; write weights, momentum
-        step_count * 5.0 * FLOAT_BYTES * cost.weights,
-        step_count * 3.0 * cost.layers,
+        step_count * 5.0 * FLOAT_BYTES * cost.weight_count,
+        step_count * 3.0 * cost.launch_count,
         # each channel is resampled and changed separately
-        slice_count * cost.channels * np.ones(np.shape(step_count)),
+        slice_count * cost.channel_count * np.ones(np.shape(step_count)),
     )
 
 
-def training_seconds(cost: Cost, batch: Any, work: Work, device: Device) -> Floats:
+def predict_training_seconds(cost: Cost, batch: Any, work: Work, speed: DeviceSpeed) -> Floats:
     """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ
     between machines in the last bit, and a search that is resumed elsewhere compares its
     predictions."""
-    amounts = terms(cost, batch, work, device)
+    amounts = priced_amounts(cost, batch, work, speed)
     total_seconds = np.zeros(np.shape(amounts[0]))
-    for amount, unit_seconds in zip(amounts, device.prices, strict=True):
+    for amount, unit_seconds in zip(amounts, speed.prices, strict=True):
         total_seconds = total_seconds + amount * unit_seconds
     return total_seconds
 
 
-def price(
-    rows: Columns, work: Work, device: Device, *, averaged: bool = False
+def price_rows(
+    rows: Columns, work: Work, speed: DeviceSpeed, *, keeps_average: bool = False
 ) -> tuple[Cost, Floats, Floats]:
     """The cost of every row, its peak training bytes (M,) and seconds (M,): 0.03 s for 34,300."""
-    cost = costs(rows)
-    memory = training_bytes(cost, rows.batch, averaged=averaged)
-    return cost, memory, training_seconds(cost, rows.batch, work, device)
+    cost = predict_costs(rows)
+    memory = predict_training_bytes(cost, rows.batch, keeps_average=keeps_average)
+    return cost, memory, predict_training_seconds(cost, rows.batch, work, speed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
 from fovnet.net.cost.columns import columns_of_space
-from fovnet.net.cost.predicted import Cost, Device, Floats, Limits, Work, price
+from fovnet.net.cost.predicted import Cost, DeviceSpeed, Floats, Limits, Work, price_rows
 from fovnet.search.space import Space
 
 COST_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -27,51 +27,51 @@ class Prices:
 
     space: Space
     cost: Cost
-    memory: Floats
-    seconds: Floats
+    memory_bytes: Floats
+    trial_seconds: Floats
     limits: Limits
 
     @cached_property
-    def small(self) -> NDArray[np.bool_]:
+    def fits_memory(self) -> NDArray[np.bool_]:
         """(M,) whether each row is within the limit of bytes."""
-        return np.asarray(self.memory <= self.limits.bytes)
+        return np.asarray(self.memory_bytes <= self.limits.memory_bytes)
 
     @cached_property
-    def short(self) -> NDArray[np.bool_]:
+    def fits_seconds(self) -> NDArray[np.bool_]:
         """(M,) whether each row is within the limit of seconds."""
-        return np.asarray(self.seconds <= (self.limits.seconds or np.inf))
+        return np.asarray(self.trial_seconds <= (self.limits.trial_seconds or np.inf))
 
     @property
-    def fits(self) -> NDArray[np.bool_]:
+    def fits_limits(self) -> NDArray[np.bool_]:
         """(M,) whether each row is within both limits."""
-        return self.small & self.short
+        return self.fits_memory & self.fits_seconds
 
     def refuse_where_nothing_fits(self) -> None:
         """Raise SearchError ("no-feasible-row") with the limits and the least cost unless some row
         fits."""
-        if self.fits.any():
+        if self.fits_limits.any():
             return
-        gigabytes = self.limits.bytes / 1e9
-        seconds_limit = self.limits.seconds
+        gigabytes = self.limits.memory_bytes / 1e9
+        seconds_limit = self.limits.trial_seconds
         sentences = [
-            f"none of the {len(self.memory):,} configurations can be trained within the limits"
+            f"none of the {len(self.memory_bytes):,} configurations can be trained within the limits"
         ]
-        if not self.small.any():
+        if not self.fits_memory.any():
             sentences.append(
                 f"search.memory_limit_gb is {gigabytes:g}, the smallest needs "
-                f"{self.memory.min() / 1e9:.3g}"
+                f"{self.memory_bytes.min() / 1e9:.3g}"
             )
-        if not self.short.any():
+        if not self.fits_seconds.any():
             sentences.append(
                 f"search.seconds_limit is {seconds_limit:g}, the fastest is predicted to take "
-                f"{self.seconds.min():.3g}"
+                f"{self.trial_seconds.min():.3g}"
             )
-        if self.small.any() and self.short.any():
+        if self.fits_memory.any() and self.fits_seconds.any():
             sentences.append(
-                f"{self.small.sum():,} need no more than search.memory_limit_gb {gigabytes:g} and "
-                f"{self.short.sum():,} take no longer than search.seconds_limit {seconds_limit:g}, but "
+                f"{self.fits_memory.sum():,} need no more than search.memory_limit_gb {gigabytes:g} and "
+                f"{self.fits_seconds.sum():,} take no longer than search.seconds_limit {seconds_limit:g}, but "
                 "none does both; within the memory the fastest takes "
-                f"{self.seconds[self.small].min():.3g} s"
+                f"{self.trial_seconds[self.fits_memory].min():.3g} s"
             )
         raise SearchError(
             "no-feasible-row",
@@ -79,73 +79,79 @@ class Prices:
         )
 
 
-def prices(
+def predict_prices(
     space: Space,
     *,
     classes: int,
     head: str,
-    averaged: bool = False,
+    keeps_average: bool = False,
     work: Work,
-    device: Device,
+    speed: DeviceSpeed,
     limits: Limits,
     inputs: Sequence[str] = ("slice",),
     side: int = 128,
 ) -> Prices:
     """The rows of a space, priced on a device."""
     rows = columns_of_space(space, classes=classes, head=head, inputs=inputs, side=side)
-    cost, memory, seconds = price(rows, work, device, averaged=averaged)
+    cost, memory, seconds = price_rows(rows, work, speed, keeps_average=keeps_average)
     return Prices(space, cost, memory, seconds, limits)
 
 
-def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
+def price_table(prices: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """Columns and rows of a TSV: one line per row of the space, with its axes and its cost."""
-    axis_names = [axis.name for axis in priced.space.axes]
+    axis_names = [axis.name for axis in prices.space.axes]
     return ["row", *axis_names, *COST_COLUMNS], (
         {
             "row": row,
             **{
                 name: _level_in_words(level)
-                for name, level in priced.space.configuration(row).items()
+                for name, level in prices.space.configuration(row).items()
             },
-            **_cost_by_column(priced, row),
+            **_cost_by_column(prices, row),
         }
-        for row in range(len(priced.space))
+        for row in range(len(prices.space))
     )
 
 
-def is_table(columns: Sequence[str]) -> bool:
+def is_price_table(columns: Sequence[str]) -> bool:
     """Whether a table with these columns is one of prices, of any space."""
     return list(columns[:1]) == ["row"] and tuple(columns[-len(COST_COLUMNS) :]) == COST_COLUMNS
 
 
-def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
+def cost_quantiles(prices: Prices) -> dict[str, Sequence[float]]:
     """Minimum, quartiles and maximum of the costs of the rows that fit; by name and unit."""
     values_by_name = {
-        "seconds": priced.seconds,
-        "memory, MB": priced.memory / 1e6,
-        "weights, millions": priced.cost.weights / 1e6,
-        "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
+        "seconds": prices.trial_seconds,
+        "memory, MB": prices.memory_bytes / 1e6,
+        "weights, millions": prices.cost.weight_count / 1e6,
+        "forward operations a slice, millions": prices.cost.forward_flop / 1e6,
     }
     return {
-        name: [float(value) for value in np.quantile(cost_values[priced.fits], COST_QUANTILES)]
+        name: [
+            float(value) for value in np.quantile(cost_values[prices.fits_limits], COST_QUANTILES)
+        ]
         for name, cost_values in values_by_name.items()
     }
 
 
-def search_seconds(priced: Prices, trials: int, workers: int) -> float:
+def predict_search_seconds(prices: Prices, trial_count: int, worker_count: int) -> float:
     """Seconds of a search whose trials are a random sample of the rows that fit; one that prefers
     large networks takes longer."""
-    return float(priced.seconds[priced.fits].mean()) * min(trials, int(priced.fits.sum())) / workers
+    return (
+        float(prices.trial_seconds[prices.fits_limits].mean())
+        * min(trial_count, int(prices.fits_limits.sum()))
+        / worker_count
+    )
 
 
-def _cost_by_column(priced: Prices, row: int) -> dict[str, Any]:
+def _cost_by_column(prices: Prices, row: int) -> dict[str, Any]:
     """The cost of a row by the columns of COST_COLUMNS."""
     costs_of_row = (
-        int(priced.cost.weights[row]),
-        float(priced.cost.forward_flop[row]) / 1e6,
-        float(priced.memory[row]) / 1e6,
-        float(priced.seconds[row]),
-        "yes" if priced.fits[row] else "no",
+        int(prices.cost.weight_count[row]),
+        float(prices.cost.forward_flop[row]) / 1e6,
+        float(prices.memory_bytes[row]) / 1e6,
+        float(prices.trial_seconds[row]),
+        "yes" if prices.fits_limits[row] else "no",
     )
     return dict(zip(COST_COLUMNS, costs_of_row, strict=True))
 

@@ -19,7 +19,7 @@ import torch
 
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
-from fovnet.net.cost.calibration import Timed
+from fovnet.net.cost.calibration import TimedNetwork
 from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
@@ -34,14 +34,14 @@ PROBE_LEARNING_RATE = 1e-6  # learning rate: small, so that nothing diverges
 
 
 @dataclass(frozen=True)
-class Probe(Timed):
+class Probe(TimedNetwork):
     """The same with the number of steps, and bytes at the peak on a GPU, else 0."""
 
     steps: int
     peak_bytes: int
 
 
-class Bench:
+class ProbeBench:
     """A device with a few slices on it, for short trainings of networks."""
 
     def __init__(
@@ -69,24 +69,24 @@ class Bench:
         self._data = training.place_on_device(
             pixels, targets, slice_rows[:slices], slice_rows[slices:], device, placing, input_kinds
         )
-        self._weights = training.class_weights(self._data.targets)
+        self._weights = training.inverse_class_weights(self._data.targets)
         self._ranges = ranges
         self._precision = precision
-        self.now = _clock_of_device(device)
+        self.clock = _clock_of_device(device)
 
     @property
     def device(self) -> torch.device:
         """The device on which it trains."""
         return self._data.device
 
-    def peak_bytes(self, net: Architecture, batch: int) -> int:
+    def measure_peak_bytes(self, net: Architecture, batch: int) -> int:
         """Peak bytes of a training: allocated memory on a GPU, the growth of a fresh process on a
         CPU."""
         if self.device.type != "cpu":
-            return self.probe(net, batch).peak_bytes
-        return process_growth_bytes(net, batch, self._ranges, self._precision)
+            return self.time_network(net, batch).peak_bytes
+        return measure_process_growth(net, batch, self._ranges, self._precision)
 
-    def steps(
+    def make_timers(
         self, net: Architecture, batch: int
     ) -> tuple[Callable[[int], float], Callable[[], float]]:
         """Two functions for a fresh network: the seconds of a number of steps, and those of one
@@ -100,24 +100,26 @@ class Bench:
             )
 
         def validate() -> None:
-            training.validation_loss(progress.model, self._data, self._weights, self._precision)
+            training.measure_validation_loss(
+                progress.model, self._data, self._weights, self._precision
+            )
 
         return (lambda step_count: self._seconds_of(partial(train, step_count))), partial(
             self._seconds_of, validate
         )
 
-    def probe(self, net: Architecture, batch: int) -> Probe:
+    def time_network(self, net: Architecture, batch: int) -> Probe:
         """The timed steps and validation of the network, each after one that is not timed."""
         if self._data.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        seconds_of_steps, seconds_of_validation = self.steps(net, batch)
+        seconds_of_steps, seconds_of_validation = self.make_timers(net, batch)
         seconds_of_steps(1)
         step_seconds: list[float] = []
         while len(step_seconds) < LEAST_STEPS or (
             sum(step_seconds) < ENOUGH_SECONDS and len(step_seconds) < MOST_STEPS
         ):
             step_seconds.append(seconds_of_steps(1))
-        peak_memory_bytes = training.peak_memory(self._data.device)
+        peak_memory_bytes = training.peak_memory_bytes(self._data.device)
         seconds_of_validation()
         return Probe(
             float(np.median(step_seconds)),
@@ -127,9 +129,9 @@ class Bench:
         )
 
     def _seconds_of(self, action: Callable[[], Any]) -> float:
-        start = self.now()
+        start = self.clock()
         action()
-        return self.now() - start
+        return self.clock() - start
 
 
 def _clock_of_device(device: torch.device) -> Callable[[], float]:
@@ -145,7 +147,7 @@ def _clock_of_device(device: torch.device) -> Callable[[], float]:
     return now
 
 
-def process_growth_bytes(
+def measure_process_growth(
     net: Architecture, batch: int, ranges: Ranges, precision: str = "auto"
 ) -> int:
     """Growth in peak bytes of a fresh process that trains the network on the CPU for three steps.
@@ -153,15 +155,15 @@ def process_growth_bytes(
     The memory of torch itself is not counted: a network of a few hundred weights is trained first.
     """
     with get_context("spawn").Pool(1) as pool:
-        return int(pool.apply(_growth_bytes, (net, batch, ranges, precision)))
+        return int(pool.apply(_measure_growth, (net, batch, ranges, precision)))
 
 
-def _growth_bytes(architecture: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
-    """`process_growth_bytes` of this process."""
+def _measure_growth(architecture: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
+    """`measure_process_growth` of this process."""
     torch.set_num_threads(1)
     keep_freed_memory()
-    cpu_bench = Bench(torch.device("cpu"), ranges, architecture.classes, precision=precision)
-    cpu_bench.steps(Architecture(1, 1, 0, 3, False, architecture.classes, "gap"), 1)[0](1)
+    cpu_bench = ProbeBench(torch.device("cpu"), ranges, architecture.classes, precision=precision)
+    cpu_bench.make_timers(Architecture(1, 1, 0, 3, False, architecture.classes, "gap"), 1)[0](1)
     start_bytes = peak_bytes()
-    cpu_bench.steps(architecture, batch)[0](3)
+    cpu_bench.make_timers(architecture, batch)[0](3)
     return int(peak_bytes() - start_bytes)

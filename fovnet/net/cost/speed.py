@@ -1,7 +1,7 @@
 """Fitting a device's prices to timed trainings.
 
     n  timed trainings, of whole trials or of single steps
-    A  (n, 5) amounts of each, the `terms` that the device's prices multiply; seconds = A · prices
+    A  (n, 5) amounts of each, the `priced_amounts` that the device's prices multiply; seconds = A · prices
 The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts
 as much as one of an hour, and an outlier timed on a busy machine has little influence.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares, nnls
 
 from fovnet.net.cost.columns import Columns, join_columns
-from fovnet.net.cost.predicted import Device, Floats, Work, costs, terms
+from fovnet.net.cost.predicted import DeviceSpeed, Floats, Work, predict_costs, priced_amounts
 
 FILTERS_AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of filters that a device may compute at once; the one that fits best is chosen."""
@@ -26,7 +26,7 @@ OUTLIER_LOG_RATIO = 0.1
 # smallest share of time of each term in some training, so that a rate that cannot be measured stays
 # finite
 LEAST_PRICE_SHARE = 1e-3
-FEWEST = 5  # as many as there are prices
+FEWEST_TRAININGS = 5  # as many as there are prices
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Timings:
     """n timed trainings: the networks, the amounts of training (each (n,)), and the measured
     seconds (n,)."""
 
-    rows: Columns
+    networks: Columns
     work: Work
-    seconds: Floats
+    measured_seconds: Floats
 
     def __len__(self) -> int:
-        return len(self.seconds)
+        return len(self.measured_seconds)
 
     def join(self, trainings: Timings) -> Timings:
         """These trainings and others."""
@@ -48,29 +48,29 @@ class Timings:
             for name, amounts in vars(self.work).items()
         }
         return Timings(
-            join_columns(self.rows, trainings.rows),
+            join_columns(self.networks, trainings.networks),
             Work(**joined_work),
-            np.concatenate([self.seconds, trainings.seconds]),
+            np.concatenate([self.measured_seconds, trainings.measured_seconds]),
         )
 
 
-def fit_device(trained: Timings, validated: Timings | None = None) -> Device:
+def fit_device(trained: Timings, validated: Timings | None = None) -> DeviceSpeed:
     """The device that fits the measured seconds of these trainings, and of these validations
     (`work` without training slices).
 
     Raises ValueError for fewer than five trainings.
     """
-    if len(trained) < FEWEST:
+    if len(trained) < FEWEST_TRAININGS:
         raise ValueError(
-            f"{len(trained)} timed trainings; {FEWEST} or more are needed, as many as a device "
+            f"{len(trained)} timed trainings; {FEWEST_TRAININGS} or more are needed, as many as a device "
             "has prices"
         )
-    validation_share = Device(1.0, 1.0, 1.0).validation_share
+    validation_share = DeviceSpeed(1.0, 1.0, 1.0).validation_share
     device = _fit_filters_at_once(trained, validation_share)
     if validated is not None and len(validated):
         full_share = replace(device, validation_share=1.0)
-        trained_slice_seconds = _predicted_seconds(full_share, validated, with_steps=False)
-        validation_share = float(np.median(validated.seconds / trained_slice_seconds))
+        trained_slice_seconds = _predict_seconds(full_share, validated, with_steps=False)
+        validation_share = float(np.median(validated.measured_seconds / trained_slice_seconds))
         device = replace(device, validation_share=validation_share)
         # with whole trials, fitted again with the known validation share
         if (trained.work.validation_slices > 0).any():
@@ -78,35 +78,38 @@ def fit_device(trained: Timings, validated: Timings | None = None) -> Device:
     return device
 
 
-def misfit(device: Device, trained: Timings) -> Floats:
+def log_misfit(device: DeviceSpeed, trained: Timings) -> Floats:
     """(n,) natural logarithm of predicted over measured seconds."""
-    return np.asarray(np.log(_predicted_seconds(device, trained) / trained.seconds))
+    return np.asarray(np.log(_predict_seconds(device, trained) / trained.measured_seconds))
 
 
-def _fit_filters_at_once(trained: Timings, validation_share: float) -> Device:
+def _fit_filters_at_once(trained: Timings, validation_share: float) -> DeviceSpeed:
     """The device with the number of filters at once of least misfit; ties: the smallest."""
-    least_misfit_and_device: tuple[float, Device] | None = None
+    least_misfit_and_device: tuple[float, DeviceSpeed] | None = None
     for filters_at_once in FILTERS_AT_ONCE:
-        device = Device(
+        device = DeviceSpeed(
             1.0, 1.0, 1.0, filters_at_once=filters_at_once, validation_share=validation_share
         )
-        prices, price_misfit = _fit_prices(_term_matrix(device, trained), trained.seconds)
+        prices, price_misfit = _fit_prices(_term_matrix(device, trained), trained.measured_seconds)
         if least_misfit_and_device is None or price_misfit < least_misfit_and_device[0] * (
             1 - 1e-6
         ):
             least_misfit_and_device = (
                 price_misfit,
-                Device.of(prices, filters_at_once, validation_share),
+                DeviceSpeed.of(prices, filters_at_once, validation_share),
             )
     assert least_misfit_and_device is not None
     return least_misfit_and_device[1]
 
 
-def _term_matrix(device: Device, timed: Timings) -> Floats:
-    return np.stack(terms(costs(timed.rows), timed.rows.batch, timed.work, device), axis=1)
+def _term_matrix(device: DeviceSpeed, timed: Timings) -> Floats:
+    return np.stack(
+        priced_amounts(predict_costs(timed.networks), timed.networks.batch, timed.work, device),
+        axis=1,
+    )
 
 
-def _predicted_seconds(device: Device, timed: Timings, with_steps: bool = True) -> Floats:
+def _predict_seconds(device: DeviceSpeed, timed: Timings, with_steps: bool = True) -> Floats:
     """(n,) predicted seconds; without the terms per step (weights, launches) if `with_steps` is
     False."""
     term_seconds = _term_matrix(device, timed) * np.array(device.prices)
@@ -131,6 +134,6 @@ def _fit_prices(term_amounts: Floats, measured_seconds: Floats) -> tuple[Floats,
     return price_scale * np.exp(price_fit.x), float(price_fit.cost)
 
 
-def repeat(number: Any, n: int) -> NDArray[np.int64]:
+def repeat_number(number: Any, count: int) -> NDArray[np.int64]:
     """(n,) the same whole number."""
-    return np.full(n, number, dtype=np.int64)
+    return np.full(count, number, dtype=np.int64)

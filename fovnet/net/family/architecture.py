@@ -33,16 +33,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-FC_WIDTHS = (4096, 1024)
+FC_HEAD_WIDTHS = (4096, 1024)
 """Widths of the two fully-connected layers of the paper."""
 
-SMALL_WIDTH = 256
+SMALL_HEAD_WIDTH = 256
 """Width of the hidden layer of the head "small"."""
 
-SMALL_SIDE = 4
+SMALL_HEAD_SIDE = 4
 """Largest side in pixels of its pooled input."""
 
-WIDEST = 128
+MOST_WIDENED_FILTERS = 128
 """Largest number of filters reached by widening; a network whose first block has more keeps that
 number."""
 
@@ -57,7 +57,7 @@ makes them."""
 INPUTS_OF_THE_VOLUME = ("neighbours", "sections")
 """The inputs that depend on the other slices of the volume."""
 
-CHANNEL_NUMBERS = 4
+NUMBERS_PER_NORMALISED_CHANNEL = 4
 """Scale, shift, running mean and running variance of a channel that is normalised."""
 
 
@@ -106,27 +106,30 @@ class Architecture:
                 raise ValueError(
                     f"{field} {level!r}; must be a whole number from {least_value} to {most_value}"
                 )
-        if self.inputs != in_order(self.inputs):
+        if self.inputs != order_inputs(self.inputs):
             raise ValueError(
                 f"inputs {', '.join(self.inputs) or 'none'}; give some of {', '.join(INPUTS)}, "
                 "each once, in this order"
             )
 
     @property
-    def channels(self) -> int:
+    def channel_count(self) -> int:
         """Channels of the input."""
         return sum(INPUTS[kind] for kind in self.inputs)
 
     @property
-    def filters(self) -> int:
+    def first_filters(self) -> int:
         """Channels of the convolutions of the first block, 2^r."""
         return int(2**self.log2_filters)
 
     @property
-    def widths(self) -> tuple[int, ...]:
+    def filters_of_blocks(self) -> tuple[int, ...]:
         """(b,) channels of the convolutions of every block."""
         return tuple(
-            min(self.filters * self.widen**block, max(self.filters, WIDEST))
+            min(
+                self.first_filters * self.widen**block,
+                max(self.first_filters, MOST_WIDENED_FILTERS),
+            )
             for block in range(self.blocks)
         )
 
@@ -136,44 +139,44 @@ class Architecture:
         return self.side // self.stride >> self.blocks
 
     @property
-    def averaged(self) -> int:
+    def averaged_side(self) -> int:
         """Pixels along a side that the head "small" averages into one; 1: no averaging."""
-        return -(-self.pooled_side // SMALL_SIDE)
+        return -(-self.pooled_side // SMALL_HEAD_SIDE)
 
     @property
-    def dense(self) -> tuple[int, ...]:
+    def head_widths(self) -> tuple[int, ...]:
         """Widths of the head: its input, its hidden layers, the classes."""
-        last_filters = self.widths[-1]
+        last_filters = self.filters_of_blocks[-1]
         if self.head == "gap":
             return (last_filters, self.classes)
         if self.head == "small":
             return (
-                (self.pooled_side // self.averaged) ** 2 * last_filters,
-                SMALL_WIDTH,
+                (self.pooled_side // self.averaged_side) ** 2 * last_filters,
+                SMALL_HEAD_WIDTH,
                 self.classes,
             )
-        return (self.pooled_side**2 * last_filters, *FC_WIDTHS, self.classes)
+        return (self.pooled_side**2 * last_filters, *FC_HEAD_WIDTHS, self.classes)
 
     def is_residual(self, block: int) -> bool:
         """Whether a block, counted from 0, has a shortcut around its convolutions."""
         return self.block == "residual" and block > 0
 
     @property
-    def weights(self) -> int:
+    def weight_count(self) -> int:
         """Numbers stored in the network, the four of every normalisation of a channel counted."""
-        weight_count = CHANNEL_NUMBERS * self.channels
-        channels = self.channels
-        for block, filters in enumerate(self.widths):
+        weight_count = NUMBERS_PER_NORMALISED_CHANNEL * self.channel_count
+        channels = self.channel_count
+        for block, filters in enumerate(self.filters_of_blocks):
             if self.is_residual(block) and channels != filters:
                 weight_count += channels * filters + filters
             for _ in range(self.convolutions):
                 weight_count += self._convolution_weights(channels, filters)
                 channels = filters
             if self.norm == "pooled":
-                weight_count += CHANNEL_NUMBERS * filters
+                weight_count += NUMBERS_PER_NORMALISED_CHANNEL * filters
         return weight_count + sum(
             input_count * unit_count + unit_count
-            for input_count, unit_count in pairwise(self.dense)
+            for input_count, unit_count in pairwise(self.head_widths)
         )
 
     def _convolution_weights(self, channels: int, filters: int) -> int:
@@ -185,12 +188,12 @@ class Architecture:
         return weights_along + weights_across
 
 
-def in_order(inputs: Sequence[str]) -> tuple[str, ...]:
+def order_inputs(input_kinds: Sequence[str]) -> tuple[str, ...]:
     """The known ones of these inputs, each once, in the order of `INPUTS`; at least "slice"."""
-    return tuple(kind for kind in INPUTS if kind in inputs) or ("slice",)
+    return tuple(kind for kind in INPUTS if kind in input_kinds) or ("slice",)
 
 
-def from_configuration(
+def architecture_of_configuration(
     configuration: Mapping[str, Any],
     *,
     classes: int,

@@ -43,7 +43,7 @@ ALTERNATIVE_NAMES: Sequence[tuple[str, ...]] = (
 )
 
 
-def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+def order_axes(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """The axes in the order of this file, whatever order they are given in: the rows of a space,
     and so its search, depend on it.
 
@@ -57,7 +57,7 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
         if len(space_names) > 1 or (not space_names and alternatives not in OPTIONAL_AXES):
             raise SearchError(
                 "space-axes",
-                f"search.space: {' or '.join(alternatives)}: {_fault_of(alternatives, space_names)}; a network "
+                f"search.space: {' or '.join(alternatives)}: {_fault_in_words(alternatives, space_names)}; a network "
                 "needs exactly one.",
             )
         ordered_axes += [axis_by_name.pop(name) for name in space_names]
@@ -77,18 +77,18 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(ordered_axes)
 
 
-def _fault_of(alternatives: Sequence[str], space_names: Sequence[str]) -> str:
+def _fault_in_words(alternatives: Sequence[str], space_names: Sequence[str]) -> str:
     """What is wrong with the axes of a space among alternative names."""
     if space_names:
         return "both are given"
     return "neither is given" if len(alternatives) > 1 else "missing"
 
 
-def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def change_levels(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration with some levels changed; a learning rate or batch given by its other name
     replaces the one there.
 
-    Raises SearchError as `in_order` does.
+    Raises SearchError as `order_axes` does.
     """
     replaced_names = {
         name
@@ -98,7 +98,7 @@ def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -
     }
     unchanged = {name: level for name, level in configuration.items() if name not in replaced_names}
     changed_levels = {**unchanged, **changes}
-    ordered_axes = in_order([Axis(name, (level,)) for name, level in changed_levels.items()])
+    ordered_axes = order_axes([Axis(name, (level,)) for name, level in changed_levels.items()])
     return {axis.name: axis.levels[0] for axis in ordered_axes}
 
 
@@ -109,7 +109,7 @@ def learning_rate(configuration: Mapping[str, Any]) -> float:
     return float(10.0 ** float(configuration["log10_learning_rate"]))
 
 
-def batch(configuration: Mapping[str, Any]) -> int:
+def batch_size(configuration: Mapping[str, Any]) -> int:
     """The number of slices in a step."""
     if "batch" in configuration:
         return int(configuration["batch"])

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fovnet.net.family.architecture import FC_WIDTHS, SMALL_WIDTH, Architecture
+from fovnet.net.family.architecture import FC_HEAD_WIDTHS, SMALL_HEAD_WIDTH, Architecture
 
 NORM_EPSILON = 1e-5  # torch's own, added to variances
 # of running statistics: an average over about 50 batches, as batches of 16 slices vary
@@ -66,14 +66,14 @@ class Network(nn.Sequential):
         variance = normalise.running_var
         if self.training:
             with torch.no_grad(), torch.autocast(slices.device.type, enabled=False):
-                mean, variance, pixel_count = moments(slices)
+                mean, variance, pixel_count = measure_moments(slices)
                 unbiased_variance = variance * (pixel_count / max(1, pixel_count - 1))
                 normalise.running_mean.lerp_(mean, normalise.momentum or 0.0)
                 normalise.running_var.lerp_(unbiased_variance, normalise.momentum or 0.0)
         return mean, (variance + normalise.eps).sqrt()
 
 
-def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
+def measure_moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
     """Mean and variance (c,) of each channel of (n, c, h, w), and the number of pixels per channel.
 
     Summed over the rows of all images first, which is vectorised along contiguous memory for any
@@ -108,7 +108,7 @@ class Residual(nn.Module):
         return self.branch(x).add_(self.shortcut(x))  # type: ignore[no-any-return]
 
 
-def build(net: Architecture, generator: torch.Generator | None = None) -> Network:
+def build_network(net: Architecture, generator: torch.Generator | None = None) -> Network:
     """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k)
     unnormalised log-probabilities.
 
@@ -120,10 +120,10 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
     initialization, rule 1.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict(
-        normalise=nn.BatchNorm2d(net.channels, eps=NORM_EPSILON)
+        normalise=nn.BatchNorm2d(net.channel_count, eps=NORM_EPSILON)
     )
-    channels = net.channels
-    for block, filters in enumerate(net.widths):
+    channels = net.channel_count
+    for block, filters in enumerate(net.filters_of_blocks):
         convolutions = _convolutions(channels, filters, net, net.stride if block == 0 else 1)
         if net.is_residual(block):
             shortcut = nn.Identity() if channels == filters else nn.Conv2d(channels, filters, 1)
@@ -172,7 +172,7 @@ def _convolution(channels: int, filters: int, net: Architecture, stride: int) ->
 
 def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
     """The layers of the head by name, from the last block's output to the scores of the classes."""
-    input_count, *_ = net.dense
+    input_count, *_ = net.head_widths
     if net.head == "gap":
         return OrderedDict(
             pool=nn.AdaptiveAvgPool2d(1),
@@ -181,14 +181,14 @@ def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
         )
     if net.head == "small":
         layers: OrderedDict[str, nn.Module] = OrderedDict()
-        if net.averaged > 1:
-            layers["pool"] = nn.AvgPool2d(net.averaged)
+        if net.averaged_side > 1:
+            layers["pool"] = nn.AvgPool2d(net.averaged_side)
         layers["flatten"] = nn.Flatten()
-        layers["fc0"] = nn.Linear(input_count, SMALL_WIDTH)
+        layers["fc0"] = nn.Linear(input_count, SMALL_HEAD_WIDTH)
         layers["fc0_relu"] = nn.ReLU(inplace=True)
-        layers["classes"] = nn.Linear(SMALL_WIDTH, net.classes)
+        layers["classes"] = nn.Linear(SMALL_HEAD_WIDTH, net.classes)
         return layers
-    first_width, second_width = FC_WIDTHS
+    first_width, second_width = FC_HEAD_WIDTHS
     return OrderedDict(
         flatten=nn.Flatten(),
         fc0=nn.Linear(input_count, first_width),

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import Network, build
+from fovnet.net.family.model import Network, build_network
 from fovnet.net.family.slice_only import slice_only_weights
 from fovnet.records import replace_with
 
@@ -148,7 +148,7 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
         _refuse_other_size(path, architecture)
         tensors, _ = load_tensors(path)
         _refuse_no_numbers(path, tensors)
-        network = build(architecture)
+        network = build_network(architecture)
         network.load_state_dict(tensors)
         if facts.get("alone"):
             network.load_state_dict(slice_only_weights(network.state_dict()))
@@ -169,13 +169,13 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
 def _refuse_other_size(path: Path, net: Architecture) -> None:
     """Raises ModelError "weights-misfit" for a file too large or too small for an architecture,
     before memory for either is allocated."""
-    least_bytes = LEAST_WEIGHT_BYTES * net.weights
-    most_bytes = MOST_WEIGHT_BYTES * net.weights + MOST_HEADER_BYTES
+    least_bytes = LEAST_WEIGHT_BYTES * net.weight_count
+    most_bytes = MOST_WEIGHT_BYTES * net.weight_count + MOST_HEADER_BYTES
     if not least_bytes <= path.stat().st_size <= most_bytes:
         raise ModelError(
             "weights-misfit",
             f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of "
-            f"{net.weights:,} weights; copy it again, or search again",
+            f"{net.weight_count:,} weights; copy it again, or search again",
         )
 
 

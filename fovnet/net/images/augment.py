@@ -27,20 +27,27 @@ from fovnet.net.images.distort import DISTORTION_DRAWS, draw_distortions
 from fovnet.net.recipe import Ranges
 
 AFFINE_GREY_AND_CROP_DRAWS = 15
-END_DRAWS = 2
+SHOWN_SHARE_DRAWS = 2
 OTHER_CHANNEL_DRAWS = 1
-DRAWS = AFFINE_GREY_AND_CROP_DRAWS + DISTORTION_DRAWS + END_DRAWS + OTHER_CHANNEL_DRAWS
+DRAWS_PER_SLICE = (
+    AFFINE_GREY_AND_CROP_DRAWS + DISTORTION_DRAWS + SHOWN_SHARE_DRAWS + OTHER_CHANNEL_DRAWS
+)
 
-LEAST_CROP = 0.4
-LEAST_BRIGHT = 0.5
+LEAST_CROP_SHARE = 0.4
+"""Least width and height of a crop, as a share of the slice's."""
+MOST_CROP_SHIFT = 0.7
+"""Farthest that a crop's centre lies from the slice's, as a share of what is possible: the body is in
+the middle."""
+LEAST_BRIGHTNESS_RATIO = 0.5
+"""Least mean of a crop over that of its slice: one of air is not made."""
 
-NOISE_TABLE = 2**20
+NOISE_TABLE_LENGTH = 2**20
 # spacing of the places where a slice's noise may begin; it does not divide the side, so that rows
 # never align
 NOISE_STRIDE = 37
 
 
-def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
+def draw_augmentation(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     """(n, 94) float32 on the CPU: the random numbers of n slices."""
     affine_draws = draw_affines(n, ranges, generator).reshape(n, 6)
     noise_deviation, noise_place = torch.rand((2, n), generator=generator).unbind()
@@ -56,7 +63,7 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     distortion_draws = draw_distortions(
         n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator
     )
-    end_draws = draw_ends(n, ranges.crop, generator)
+    end_draws = draw_shown_shares(n, ranges.crop, generator)
     other_channel_draws = draw_other_channels(n, ranges.alone, generator)
     grey_draws_of_slices = torch.stack(grey_draws, dim=1)
     return torch.cat(
@@ -73,29 +80,31 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at
-    most 0.7 of the possible distance from the slice's, as the body is in the middle.  If `share` is
-    0 no number is drawn."""
+    """(n, 4) rectangles of LEAST_CROP_SHARE to 1 of the slice's width and height, log-uniform: half
+    width, half height, centre to the right and down, where the slice reaches from -1 to 1.
+
+    share  of the slices that are cropped; the others get 1, 1, 0, 0.  If it is 0 no number is drawn
+    """
     whole_slice = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
     if not share:
         return whole_slice
     crop_chance, width_draw, height_draw, right_draw, down_draw = torch.rand(
         (5, n), generator=generator
     ).unbind()
-    crop_size = LEAST_CROP ** torch.stack([width_draw, height_draw])
-    crop_centre = 0.7 * (1 - crop_size) * (2 * torch.stack([right_draw, down_draw]) - 1)
+    crop_size = LEAST_CROP_SHARE ** torch.stack([width_draw, height_draw])
+    crop_centre = MOST_CROP_SHIFT * (1 - crop_size) * (2 * torch.stack([right_draw, down_draw]) - 1)
     return torch.where(
         (crop_chance < share)[:, None], torch.cat([crop_size, crop_centre]).T, whole_slice
     )
 
 
-def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
+def draw_shown_shares(n: int, share: float, generator: torch.Generator) -> Tensor:
     """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share`
     uniform in [0, 1)."""
     if not share:
-        return torch.ones(n, END_DRAWS)
-    dice, share_shown = torch.rand((2, n, END_DRAWS), generator=generator)
-    return torch.where(dice < share, share_shown, torch.ones(()))
+        return torch.ones(n, SHOWN_SHARE_DRAWS)
+    cut_chance, shown_share = torch.rand((2, n, SHOWN_SHARE_DRAWS), generator=generator)
+    return torch.where(cut_chance < share, shown_share, torch.ones(()))
 
 
 def draw_other_channels(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -128,35 +137,35 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     return torch.cat([linear, rotation_and_shear @ shifts[:, :, None]], dim=2)
 
 
-def affines(draws: Tensor) -> Tensor:
-    """(n, 2, 3) theta of each slice's draw."""
+def affines_in(draws: Tensor) -> Tensor:
+    """(n, 2, 3) affine map of each slice, in the draws (n, 94)."""
     return draws[:, :6].reshape(len(draws), 2, 3)
 
 
-def crops(draws: Tensor) -> Tensor:
-    """(n, 4) crop of each slice's draw."""
+def crops_in(draws: Tensor) -> Tensor:
+    """(n, 4) crop of each slice, in the draws (n, 94): half width and height, centre."""
     return draws[:, 11:AFFINE_GREY_AND_CROP_DRAWS]
 
 
-def distortions(draws: Tensor) -> Tensor:
-    """(n, 76) distortions of each slice's draw, as in fovnet.net.images.distort."""
+def distortions_in(draws: Tensor) -> Tensor:
+    """(n, 76) random numbers of each slice for fovnet.net.images.distort, in the draws (n, 94)."""
     return draws[:, AFFINE_GREY_AND_CROP_DRAWS : AFFINE_GREY_AND_CROP_DRAWS + DISTORTION_DRAWS]
 
 
-def ends(draws: Tensor) -> Tensor:
-    """(n, 2) ends of each slice's draw, as in `fovnet.net.images.inputs.Warp`."""
-    return draws[:, -END_DRAWS - OTHER_CHANNEL_DRAWS : -OTHER_CHANNEL_DRAWS]
+def shown_shares_in(draws: Tensor) -> Tensor:
+    """(n, 2) shares of its volume shown below and above each slice, in the draws (n, 94)."""
+    return draws[:, -SHOWN_SHARE_DRAWS - OTHER_CHANNEL_DRAWS : -OTHER_CHANNEL_DRAWS]
 
 
-def other_channels_shown(draws: Tensor) -> Tensor:
-    """(n, 1) of each slice's draw: whether channels other than the slice are shown."""
+def other_channels_in(draws: Tensor) -> Tensor:
+    """(n, 1) whether channels other than the slice are shown, 1 or 0, in the draws (n, 94)."""
     return draws[:, -OTHER_CHANNEL_DRAWS:]
 
 
 def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
-    """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is
-    left whole if the mean of its rectangle is below LEAST_BRIGHT times that of the slice, as for
-    one of air."""
+    """The batch (n, c, h, w) black outside its crops (n, 4), and the crops made (n, 4).  A slice is
+    left whole if the mean of its crop is below LEAST_BRIGHTNESS_RATIO times that of the slice, as
+    for one of air."""
     half_size = crops[:, :2]
     centre = crops[:, 2:]
     axis_masks = []
@@ -168,7 +177,7 @@ def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
         axis_masks.append((centre_distances <= half_size[:, axis, None]).to(images.dtype))
     column_mask, row_mask = axis_masks
     cropped_images = images * column_mask[:, None, None, :] * row_mask[:, None, :, None]
-    least_sum = LEAST_BRIGHT * half_size.prod(dim=1) * images.sum(dim=(1, 2, 3))
+    least_sum = LEAST_BRIGHTNESS_RATIO * half_size.prod(dim=1) * images.sum(dim=(1, 2, 3))
     # on the device: a CUDA graph cannot record a wait
     is_bright = cropped_images.sum(dim=(1, 2, 3)) >= least_sum
     whole_slice = torch.cat([torch.ones_like(half_size), torch.zeros_like(centre)], dim=1)
@@ -179,8 +188,8 @@ def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def theta_in_crops(theta: Tensor, crops: Tensor) -> Tensor:
-    """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and
-    c the crop's centre."""
+    """(n, 2, 3) theta in the square about each crop (n, 4): c + s (A u + t), where s is the square's
+    half-side, c the crop's centre, and A and t are the linear part and the shift of theta."""
     half_side = crops[:, :2].amax(dim=1)[:, None, None]
     shift = half_side * theta[:, :, 2:] + crops[:, 2:, None]
     return torch.cat([half_side * theta[:, :, :2], shift], dim=2)
@@ -201,7 +210,7 @@ def change_greys(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     if ranges.window:
         images = ((images - window_low) / (window_high - window_low)).clamp_(0.0, 1.0)
     if ranges.noise:
-        images = torch.addcmul(images, noise_at(noise_place, images), noise_deviation).clamp_(
+        images = torch.addcmul(images, read_noise(noise_place, images), noise_deviation).clamp_(
             0.0, 1.0
         )
     return images
@@ -250,7 +259,7 @@ def _smallest_and_largest(images: Tensor) -> tuple[Tensor, Tensor]:
     return column_minima.amin(dim=1)[:, :, None, None], column_maxima.amax(dim=1)[:, :, None, None]
 
 
-def noise_at(noise_place: Tensor, images: Tensor) -> Tensor:
+def read_noise(noise_place: Tensor, images: Tensor) -> Tensor:
     """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place
     in [0, 1) for each, (n, 1, 1, 1).
 
@@ -266,4 +275,4 @@ def noise_at(noise_place: Tensor, images: Tensor) -> Tensor:
 
 @cache
 def _noise_table(device: torch.device) -> Tensor:
-    return torch.randn(NOISE_TABLE, generator=torch.Generator().manual_seed(0)).to(device)
+    return torch.randn(NOISE_TABLE_LENGTH, generator=torch.Generator().manual_seed(0)).to(device)

@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fovnet.net.images.resampling import grid_of, read_at
+from fovnet.net.images.resampling import interpolate_at, sampling_grid
 
 POINTS_PER_SIDE = 4  # control points along a side
 CONTROL_COUNT = 2 * POINTS_PER_SIDE**2
@@ -59,6 +59,7 @@ def draw_distortions(
     shares = torch.zeros(n, SHARE_COUNT)
     gains = torch.zeros(n, GAIN_COUNT)
     if bend:
+        # the frame is two half sides wide
         controls = 2 * bend * (2 * torch.rand((n, CONTROL_COUNT), generator=generator) - 1)
     if texture:
         taps = torch.randn((n, TAP_COUNT), generator=generator) * (
@@ -93,8 +94,12 @@ def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
 def distort(
     images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool
 ) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice's texture, greys, shading and shape changed by
-    its row, alike in all channels."""
+    """The batch (n, c, h, w) in [0, 1], each slice distorted by its row of `distortions`, alike in all
+    channels.
+
+    distortions  (n, 76) as `draw_distortions` gives them
+    bend, texture, tones, shading  whether each kind of distortion is made
+    """
     n = len(images)
     controls, kernels, greys, shares, gains = torch.split(
         distortions, [CONTROL_COUNT, TAP_COUNT, GREY_COUNT, SHARE_COUNT, GAIN_COUNT], dim=1
@@ -121,7 +126,7 @@ def bend_shape(images: Tensor, controls: Tensor) -> Tensor:
     row_weights, column_weights = (_spline_weights(size, images.device) for size in (h, w))
     displacements = torch.einsum("hi,naij,wj->nhwa", row_weights, controls, column_weights)
     identity = torch.eye(2, 3, device=images.device).expand(n, 2, 3)
-    return read_at(images, grid_of(identity, h, w) + displacements)
+    return interpolate_at(images, sampling_grid(identity, h, w) + displacements)
 
 
 def filter_texture(images: Tensor, kernels: Tensor) -> Tensor:

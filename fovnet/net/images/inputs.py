@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,29 +35,34 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.images.augment import crop_images, theta_in_crops
-from fovnet.net.images.resampling import grid_of, read_at, resample
+from fovnet.net.images.resampling import interpolate_at, resample, sampling_grid
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.volume.slices.sections import PIXEL_MM, Sections, make_sections_of_slices
 
-ACROSS_MM = 512.0  # 4 mm a pixel
-THROUGH_MM = PIXEL_MM * SIDE_PIXELS
-# slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip
-# pixels
-LEAST_HALVED_RATIO = 2.0
+MILLIMETRES_SIDE_MM = 512.0  # of the square of the input "millimetres", 4 mm a pixel
+SECTION_SIDE_MM = PIXEL_MM * SIDE_PIXELS
+# slice pixels per 4 mm pixel; above it means of 2 x 2 are read: bilinear sampling would skip pixels
+LARGEST_UNHALVED_RATIO = 2.0
 
 
 @dataclass(frozen=True)
 class SectionsOnDevice:
-    """`Sections` on a device: pixels (2, r, 128) uint8; row, low, high (n,)."""
+    """The sagittal and the coronal section of every volume, on a device.
+
+    pixels        (2, r, 128) uint8: the rows of both sections, one volume's after another's
+    row_of_slice  (n,) the row in which each slice lies
+    lowest_row    (n,) the first row of each slice's volume
+    end_row       (n,) the row after its last
+    """
 
     pixels: Tensor
-    row: Tensor
-    low: Tensor
-    high: Tensor
+    row_of_slice: Tensor
+    lowest_row: Tensor
+    end_row: Tensor
 
     @classmethod
-    def on(cls, device: torch.device, body_sections: Sections) -> SectionsOnDevice:
+    def copy_to(cls, device: torch.device, body_sections: Sections) -> SectionsOnDevice:
         """The sections on `device`."""
         arrays = (
             body_sections.pixels,
@@ -66,18 +72,18 @@ class SectionsOnDevice:
         )
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
-    def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
+    def make_images_about(self, rows: Tensor, shown_shares: Tensor | None = None) -> Tensor:
         """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the
         slice in row 64; black beyond the volume.
 
-        ends  (m, 2) shares of the rows below and above the slice that are shown; None: all
+        shown_shares  (m, 2) shares of the rows below and above the slice that are shown; None: all
         """
-        slice_row = self.row.index_select(0, rows)
-        lowest_row = self.low.index_select(0, rows)
-        end_row = self.high.index_select(0, rows)
-        if ends is not None:
-            distances = torch.stack([slice_row - lowest_row, end_row - 1 - slice_row], dim=1)
-            rows_below, rows_above = (ends * distances).long().unbind(dim=1)
+        slice_row = self.row_of_slice.index_select(0, rows)
+        lowest_row = self.lowest_row.index_select(0, rows)
+        end_row = self.end_row.index_select(0, rows)
+        if shown_shares is not None:
+            row_counts = torch.stack([slice_row - lowest_row, end_row - 1 - slice_row], dim=1)
+            rows_below, rows_above = (shown_shares * row_counts).long().unbind(dim=1)
             lowest_row = slice_row - rows_below
             end_row = slice_row + rows_above + 1
         section_rows = slice_row[:, None] + (
@@ -90,30 +96,34 @@ class SectionsOnDevice:
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A `Placing` on a device.
+class PlacingOnDevice:
+    """Where n slices lie in their volumes, on a device.
 
-    sides_mm      (n,) float32
-    below, above  (n,) rows of the neighbours
-    through       the sections, if they are inputs
+    sides_mm   (n,) float32, of the slices, which are square
+    row_below  (n,) row number of the neighbour towards the feet; at an end the slice itself
+    row_above  (n,) row number of the neighbour towards the head; at an end the slice itself
+    sections   of the volumes, if they are inputs
     """
 
     sides_mm: Tensor
-    below: Tensor
-    above: Tensor
-    through: SectionsOnDevice | None = None
+    row_below: Tensor
+    row_above: Tensor
+    sections: SectionsOnDevice | None = None
 
     @classmethod
-    def on(
+    def copy_to(
         cls, device: torch.device, placing: Placing, body_sections: Sections | None = None
-    ) -> Placed:
+    ) -> PlacingOnDevice:
         """The placing on `device`."""
         row_below, row_above = placing.find_neighbours(np.arange(len(placing.volume)))
+        sections = None
+        if body_sections is not None:
+            sections = SectionsOnDevice.copy_to(device, body_sections)
         return cls(
             sides_mm=torch.from_numpy(placing.sides_mm.astype(np.float32)).to(device),
-            below=torch.from_numpy(row_below).to(device),
-            above=torch.from_numpy(row_above).to(device),
-            through=(None if body_sections is None else SectionsOnDevice.on(device, body_sections)),
+            row_below=torch.from_numpy(row_below).to(device),
+            row_above=torch.from_numpy(row_above).to(device),
+            sections=sections,
         )
 
 
@@ -121,54 +131,66 @@ class Placed:
 class Warp:
     """The augmentation of m training slices.
 
-    theta    (m, 2, 3) affine map of each, as in fovnet.net.images.augment
-    crops    (m, 4), as there: the rectangle of each slice that is its field of view, and the frame
-             of theta; None: the whole slice
-    ends     (m, 2) the shares of its volume below and above it that its sections show; None: all of
-             it
-    distort  applied first to images (m, c, h, w); its second argument is whether it may move their
-             content, which is False for sections: the slice would no longer be in its row
-    as_cut   as in `fovnet.net.recipe.Ranges`
+    theta            (m, 2, 3) affine map of each, from output to input coordinates in [-1, 1]
+    crops            (m, 4) the rectangle of each slice that is its field of view, and the frame of
+                     theta: half its width and height, and its centre; None: the whole slice
+    shown_shares     (m, 2) the shares of its volume below and above it that its sections show;
+                     None: all of it
+    distort_images   applied first to images (m, c, h, w); its second argument is whether it may move
+                     their content, which is False for sections: the slice would leave its row
+    crops_like_cut_slices  whether a crop is resampled at 4 mm like a slice cut to it, and sections
+                     are zoomed along their own axis, as `fovnet.net.recipe.Ranges.as_cut` says
     """
 
     theta: Tensor
     crops: Tensor | None = None
-    ends: Tensor | None = None
-    distort: Callable[[Tensor, bool], Tensor] | None = None
-    as_cut: bool = True
+    shown_shares: Tensor | None = None
+    distort_images: Callable[[Tensor, bool], Tensor] | None = None
+    crops_like_cut_slices: bool = True
 
 
-def images(
+def make_images(
     pixels: Tensor,
     rows: Tensor,
-    kinds: Sequence[str] = ("slice",),
-    placed: Placed | None = None,
+    input_kinds: Sequence[str] = ("slice",),
+    placing: PlacingOnDevice | None = None,
     warp: Warp | None = None,
 ) -> Tensor:
     """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not
     augmented without a warp.
 
+    pixels   (n, h, w) uint8, of all slices
+    placing  of all slices, for kinds that need it
+
     Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and
     `placed` does not have it.
     """
     source_slices, theta, crops = _distort_and_crop(
-        _source_slices(pixels, rows, kinds, placed), warp
+        _source_slices(pixels, rows, input_kinds, placing), warp
     )
     channels = []
-    resampled_source = source_slices if "slice" in kinds else source_slices[:, 1:]
+    resampled_source = source_slices if "slice" in input_kinds else source_slices[:, 1:]
     if resampled_source.shape[1]:
         channels.append(resampled_source if theta is None else resample(resampled_source, theta))
-    if placed is not None and "millimetres" in kinds:
-        sides_mm = placed.sides_mm.index_select(0, rows)
+    if placing is not None and "millimetres" in input_kinds:
+        sides_mm = placing.sides_mm.index_select(0, rows)
         crop_mm = sides_mm if crops is None else crops[:, :2].amax(dim=1) * sides_mm
         # cropping does not change the pixel size
-        cut_mm = crop_mm if warp is not None and not warp.as_cut else sides_mm
-        channels.append(in_millimetres(source_slices[:, :1], crop_mm, theta, cut_mm))
-    if placed is not None and placed.through is not None and "sections" in kinds:
-        section_images = placed.through.about(rows, warp.ends if warp else None)
+        pixel_frame_mm = sides_mm
+        if warp is not None and not warp.crops_like_cut_slices:
+            pixel_frame_mm = crop_mm
+        channels.append(
+            resample_in_millimetres(source_slices[:, :1], crop_mm, theta, pixel_frame_mm)
+        )
+    if placing is not None and placing.sections is not None and "sections" in input_kinds:
+        section_images = placing.sections.make_images_about(
+            rows, warp.shown_shares if warp else None
+        )
         if warp is not None and theta is not None:
-            half_sides = placed.sides_mm.index_select(0, rows) / THROUGH_MM
-            section_images = _warp_sections(section_images, half_sides, warp, theta[:, :, 2], crops)
+            side_ratios = placing.sides_mm.index_select(0, rows) / SECTION_SIDE_MM
+            section_images = _warp_sections(
+                section_images, side_ratios, warp, theta[:, :, 2], crops
+            )
         channels.append(section_images)
     if len(channels) == 1:
         return channels[0]
@@ -176,35 +198,39 @@ def images(
 
 
 def _source_slices(
-    pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed | None
+    pixels: Tensor, rows: Tensor, input_kinds: Sequence[str], placing: PlacingOnDevice | None
 ) -> Tensor:
     """(m, 1, h, w) the slices themselves, or (m, 3, h, w) with their neighbours if those are
-    inputs."""
-    if tuple(kinds) != ("slice",) and (
-        placed is None or ("sections" in kinds and placed.through is None)
+    inputs.  Raises ModelError "inputs-unplaced"."""
+    if tuple(input_kinds) != ("slice",) and (
+        placing is None or ("sections" in input_kinds and placing.sections is None)
     ):
         raise ModelError(
             "inputs-unplaced",
-            f"networks with the inputs {', '.join(kinds)} need the sizes and the positions of the "
+            f"networks with the inputs {', '.join(input_kinds)} need the sizes and the positions of the "
             "slices; give both",
         )
-    slices = normalise(pixels.index_select(0, rows))
-    if placed is None or "neighbours" not in kinds:
+    slices = scale_to_unit_range(pixels.index_select(0, rows))
+    if placing is None or "neighbours" not in input_kinds:
         return slices
-    slices_below = normalise(pixels.index_select(0, placed.below.index_select(0, rows)))
-    slices_above = normalise(pixels.index_select(0, placed.above.index_select(0, rows)))
+    slices_below = scale_to_unit_range(
+        pixels.index_select(0, placing.row_below.index_select(0, rows))
+    )
+    slices_above = scale_to_unit_range(
+        pixels.index_select(0, placing.row_above.index_select(0, rows))
+    )
     return torch.cat([slices, slices_below, slices_above], dim=1)
 
 
 def _distort_and_crop(
     source: Tensor, warp: Warp | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """The slices distorted and cropped but not yet resampled, theta in the frames of their crops,
-    and the crops made."""
+    """Source images (m, c, h, w) distorted and cropped but not yet resampled, theta (m, 2, 3) in the
+    frames of their crops, and the crops made (m, 4); no theta without a warp."""
     if warp is None:
         return source, None, None
-    if warp.distort is not None:
-        source = warp.distort(source, True)
+    if warp.distort_images is not None:
+        source = warp.distort_images(source, True)
     if warp.crops is None:
         return source, warp.theta, None
     source, crops = crop_images(source, warp.crops)
@@ -212,16 +238,17 @@ def _distort_and_crop(
 
 
 def _warp_sections(
-    images: Tensor, half_sides: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None
+    images: Tensor, side_ratios: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None
 ) -> Tensor:
     """Sections (m, 2, h, w) warped consistently with their slices: cropped and shifted sideways
     with these.
 
-    half_sides  (m,) of the slices, in half sides of a section's frame
-    shift       (m, 2) translation of the slices, to the right and down in their own frames
+    side_ratios  (m,) side of each slice over that of a section's frame
+    shift        (m, 2) translation of the slices, to the right and down in their own frames
+    crops        (m, 4) rectangles of the slices: half width and height, centre; None: whole slices
     """
-    if warp.distort is not None:
-        images = warp.distort(images, False)
+    if warp.distort_images is not None:
+        images = warp.distort_images(images, False)
     width = images.shape[3]
     column_positions = (2 * torch.arange(width, device=images.device) + 1) / width - 1
     warped_sections = []
@@ -230,23 +257,23 @@ def _warp_sections(
         section_image = images[:, section_index : section_index + 1]
         if crops is not None:
             centre_distances = (
-                column_positions - (crops[:, 2 + slice_axis] * half_sides)[:, None]
+                column_positions - (crops[:, 2 + slice_axis] * side_ratios)[:, None]
             ).abs()
-            is_in_crop = centre_distances <= (crops[:, slice_axis] * half_sides)[:, None]
+            is_in_crop = centre_distances <= (crops[:, slice_axis] * side_ratios)[:, None]
             section_image = section_image * is_in_crop[:, None, None, :]
         linear = warp.theta[:, :, :2]
-        if slice_axis == 1 and warp.as_cut:
+        if slice_axis == 1 and warp.crops_like_cut_slices:
             linear = zoom_along_second_axis(warp.theta)
-        sideways_shift = shift[:, slice_axis] * half_sides
-        section_shift = torch.stack([sideways_shift, torch.zeros_like(half_sides)], dim=1)
+        sideways_shift = shift[:, slice_axis] * side_ratios
+        section_shift = torch.stack([sideways_shift, torch.zeros_like(side_ratios)], dim=1)
         theta = torch.cat([linear, section_shift[:, :, None]], dim=2)
         warped_sections.append(resample(section_image, theta))
     return torch.cat(warped_sections, dim=1)
 
 
 def zoom_along_second_axis(theta: Tensor) -> Tensor:
-    """(m, 2, 2) theta for a section whose width is the slice's second axis: the first column gets
-    the zoom of that axis.
+    """(m, 2, 2) linear part of theta (m, 2, 3) for a section whose width is the slice's second axis:
+    the first column gets the zoom of that axis.
 
     The zooms are those of `fovnet.net.images.augment.draw_affines`: the length of the first column,
     and the determinant divided by it.
@@ -261,7 +288,7 @@ def zoom_along_second_axis(theta: Tensor) -> Tensor:
     return torch.stack([first_column * (second_zoom / first_zoom)[:, None], second_column], dim=2)
 
 
-def normalise(slices: Tensor) -> Tensor:
+def scale_to_unit_range(slices: Tensor) -> Tensor:
     """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to
     1.8 times faster on a CPU."""
     return (
@@ -272,78 +299,105 @@ def normalise(slices: Tensor) -> Tensor:
     )
 
 
-def in_millimetres(
-    slices: Tensor, sides_mm: Tensor, theta: Tensor | None = None, cut_mm: Tensor | None = None
+def resample_in_millimetres(
+    slices: Tensor,
+    sides_mm: Tensor,
+    theta: Tensor | None = None,
+    uncropped_sides_mm: Tensor | None = None,
 ) -> Tensor:
-    """Slices (m, 1, h, w) that are `sides_mm` (m,) wide, on a square of ACROSS_MM, warped by theta.
+    """Slices (m, 1, h, w) that are `sides_mm` (m,) wide, on a square of MILLIMETRES_SIDE_MM, warped
+    by theta (m, 2, 3).
 
-    cut_mm  (m,) width of the whole slices, which gives the pixel size, if theta is of a crop
+    uncropped_sides_mm  (m,) width of the whole slices, which gives the pixel size, if theta is of a
+                        crop
     In frames of [-1, 1], u in the square is u * 512 / side in the slice, read at A (u * 512 / side)
     + t.
     """
-    frame_ratio = (ACROSS_MM / sides_mm)[:, None, None]
+    frame_ratio = (MILLIMETRES_SIDE_MM / sides_mm)[:, None, None]
+    slice_pixels_per_pixel = frame_ratio
+    if uncropped_sides_mm is not None:
+        slice_pixels_per_pixel = (MILLIMETRES_SIDE_MM / uncropped_sides_mm)[:, None, None]
     if theta is None:
         theta = torch.eye(2, 3, device=slices.device).expand(len(slices), 2, 3)
     scaled_theta = torch.cat([theta[:, :, :2] * frame_ratio, theta[:, :, 2:]], dim=2)
-    grid = grid_of(scaled_theta, *slices.shape[-2:])
-    slice_pixels_per_pixel = frame_ratio if cut_mm is None else (ACROSS_MM / cut_mm)[:, None, None]
+    grid = sampling_grid(scaled_theta, *slices.shape[-2:])
     return torch.where(
-        (slice_pixels_per_pixel > LEAST_HALVED_RATIO)[..., None],
-        read_at(F.avg_pool2d(slices, 2), grid),
-        read_at(slices, grid),
+        (slice_pixels_per_pixel > LARGEST_UNHALVED_RATIO)[..., None],
+        interpolate_at(F.avg_pool2d(slices, 2), grid),
+        interpolate_at(slices, grid),
     )
 
 
-def images_of(
+def load_images(
     pixels: NDArray[np.uint8],
     rows: NDArray[np.int64],
-    kinds: Sequence[str],
+    input_kinds: Sequence[str],
     placing: Placing | None,
     device: torch.device,
 ) -> Tensor:
-    """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 in memory or in a file."""
-    resident_pixels, resident_rows, placed = move_to_device(pixels, rows, kinds, placing, device)
-    return images(resident_pixels, resident_rows, kinds, placed)
+    """(m, c, h, w) float in [0, 1]: the input of these kinds for a few rows (m,) of slices (n, h, w)
+    uint8 in memory or in a file."""
+    batch = copy_rows_to_device(pixels, rows, input_kinds, placing, device)
+    return make_images(batch.pixels, batch.rows, input_kinds, batch.placing)
 
 
-def move_to_device(
+class SlicesOnDevice(NamedTuple):
+    """A few slices on a device, with all that their images are made from.
+
+    pixels   (n, h, w) uint8: the slices and their neighbours
+    rows     (m,) which of these the slices are
+    placing  of all n; None where it is not known
+    """
+
+    pixels: Tensor
+    rows: Tensor
+    placing: PlacingOnDevice | None
+
+
+def copy_rows_to_device(
     pixels: NDArray[np.uint8],
     rows: NDArray[np.int64],
-    kinds: Sequence[str],
+    input_kinds: Sequence[str],
     placing: Placing | None,
     device: torch.device,
-) -> tuple[Tensor, Tensor, Placed | None]:
-    """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made
-    from: pixels, row numbers (m,) among them, and their placing.  The device gets only what they
-    need.
+) -> SlicesOnDevice:
+    """A few rows (m,) of slices (n, h, w) uint8, in memory or in a file, copied to a device with what
+    inputs of these kinds are made from, and no more.
 
     For sections, all slices of the rows' volumes are read, and no others.
     """
-    moved_rows = rows
+    copied_rows = rows
     new_rows = np.arange(3 * len(rows)) % len(rows)  # of the slices, those below, those above
-    if placing is not None and "neighbours" in kinds:
-        moved_rows, new_rows = np.unique(
+    if placing is not None and "neighbours" in input_kinds:
+        copied_rows, new_rows = np.unique(
             np.concatenate([rows, *placing.find_neighbours(rows)]), return_inverse=True
         )
     slice_rows, rows_below, rows_above = (
         torch.from_numpy(row_numbers).to(device) for row_numbers in new_rows.reshape(3, len(rows))
     )
-    resident_pixels = torch.from_numpy(np.array(pixels[moved_rows])).to(device)
+    resident_pixels = torch.from_numpy(np.array(pixels[copied_rows])).to(device)
     if placing is None:
-        return resident_pixels, slice_rows, None
-    sides_mm = torch.from_numpy(placing.sides_mm[moved_rows].astype(np.float32)).to(device)
+        return SlicesOnDevice(resident_pixels, slice_rows, None)
+    sides_mm = torch.from_numpy(placing.sides_mm[copied_rows].astype(np.float32)).to(device)
     sections_on_device = None
-    if "sections" in kinds:
-        sections_on_device = SectionsOnDevice.on(
-            device, make_sections_of_slices(pixels, moved_rows, placing)
+    if "sections" in input_kinds:
+        sections_on_device = SectionsOnDevice.copy_to(
+            device, make_sections_of_slices(pixels, copied_rows, placing)
         )
-    every_row = torch.arange(len(moved_rows), device=device)
-    row_below = every_row.scatter(0, slice_rows, rows_below)
-    row_above = every_row.scatter(0, slice_rows, rows_above)
-    return resident_pixels, slice_rows, Placed(sides_mm, row_below, row_above, sections_on_device)
+    every_row = torch.arange(len(copied_rows), device=device)
+    return SlicesOnDevice(
+        resident_pixels,
+        slice_rows,
+        PlacingOnDevice(
+            sides_mm=sides_mm,
+            row_below=every_row.scatter(0, slice_rows, rows_below),
+            row_above=every_row.scatter(0, slice_rows, rows_above),
+            sections=sections_on_device,
+        ),
+    )
 
 
-def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
+def input_kinds_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
     """The kinds of inputs of all the networks.  Raises ModelError ("members-other-inputs") if they
     differ."""
     distinct_kinds = {getattr(member, "inputs", ("slice",)) for member in members}

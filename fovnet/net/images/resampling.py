@@ -12,16 +12,16 @@ from torch import Tensor
 
 def resample(images: Tensor, theta: Tensor) -> Tensor:
     """The batch (n, c, h, w) resampled bilinearly at theta of each pixel's centre."""
-    return read_at(images, grid_of(theta, *images.shape[-2:]))
+    return interpolate_at(images, sampling_grid(theta, *images.shape[-2:]))
 
 
-def read_at(images: Tensor, grid: Tensor) -> Tensor:
+def interpolate_at(images: Tensor, grid: Tensor) -> Tensor:
     """The batch (n, c, h', w') interpolated bilinearly at the points (n, h, w, 2); outside is
     black."""
     return F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
-def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
+def sampling_grid(theta: Tensor, h: int, w: int) -> Tensor:
     """(n, h, w, 2) sampling point of each pixel, as by F.affine_grid, but as the sum of a term per
     row and a term per column.
 

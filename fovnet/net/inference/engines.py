@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ConfigError, FovnetError, ModelError
-from fovnet.net.faults import is_starved
-from fovnet.net.inference.graph import FEATURES, IMAGES, PROBABILITIES, graph_of
-from fovnet.net.inference.side_by_side import side_by_side
+from fovnet.net.faults import is_memory_short
+from fovnet.net.inference.graph import FEATURES, IMAGES, PROBABILITIES, build_graph
+from fovnet.net.inference.side_by_side import run_side_by_side
 
 Floats32 = NDArray[np.float32]
 AUTO = "auto"
@@ -42,7 +42,7 @@ class Engine(Protocol):
     name: str
     version: str
 
-    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+    def compute_outputs(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for
         images (n, c, 128, 128) float in [0, 1].
 
@@ -51,7 +51,7 @@ class Engine(Protocol):
         """
 
 
-class Torch:
+class TorchEngine:
     """The networks themselves, on the device they are on."""
 
     name = "torch"
@@ -60,7 +60,7 @@ class Torch:
     def __init__(self, members: Sequence[nn.Module]) -> None:
         self._members = members
 
-    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+    def compute_outputs(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the members'
         device.
 
@@ -68,9 +68,11 @@ class Torch:
         """
         try:
             with torch.inference_mode():
-                member_outputs = [_member_output(member, images) for member in self._members]
+                member_outputs = [
+                    _compute_member_output(member, images) for member in self._members
+                ]
         except RuntimeError as fault:  # lack of memory for one volume must not stop the others
-            if is_starved(fault):
+            if is_memory_short(fault):
                 raise MemoryError(str(fault)) from fault
             raise
         probabilities, features = zip(*member_outputs, strict=True)
@@ -80,7 +82,7 @@ class Torch:
         )
 
 
-class Onnx:
+class OnnxEngine:
     """ONNX Runtime."""
 
     name = "onnx"
@@ -95,10 +97,10 @@ class Onnx:
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # that of the caller
         options.log_severity_level = 3
-        graph = graph_of(members).SerializeToString()
+        graph = build_graph(members).SerializeToString()
         self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
-    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
+    def compute_outputs(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the CPU.
 
         Raises ModelError ("engine-failed") where the runtime cannot, as for lack of memory.
@@ -115,11 +117,14 @@ class Onnx:
         return probabilities, features
 
 
-ENGINE_BY_NAME: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx}
+ENGINE_BY_NAME: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {
+    "torch": TorchEngine,
+    "onnx": OnnxEngine,
+}
 PACKAGES_BY_ENGINE = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime")}
 
 
-def installed_engines() -> list[str]:
+def list_installed_engines() -> list[str]:
     """The names of the engines whose packages are installed."""
     return [
         name
@@ -128,7 +133,7 @@ def installed_engines() -> list[str]:
     ]
 
 
-def refuse_unknown(name: str) -> None:
+def refuse_unknown_engine(name: str) -> None:
     """Raise ConfigError "engine-unknown" unless there is an engine of that name, or it is
     "auto"."""
     if name not in (AUTO, *ENGINE_BY_NAME):
@@ -137,17 +142,17 @@ def refuse_unknown(name: str) -> None:
         )
 
 
-def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
+def choose_engine(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
     """The engine of that name, or the fastest available ("auto"), for networks that are on
     `device`.
 
     Raises ConfigError for an unknown engine ("engine-unknown") or one that cannot use that device
     ("engine-device"); ModelError for one that cannot be made ("engine-missing", "engine-failed",
-    "engine-differs", or as `graph_of`); with "auto" and "torch" none of these.
+    "engine-differs", or as `build_graph`); with "auto" and "torch" none of these.
     """
-    refuse_unknown(name)
+    refuse_unknown_engine(name)
     if name == AUTO:
-        return _make_fastest(members) if device.type == "cpu" else Torch(members)
+        return _make_fastest(members) if device.type == "cpu" else TorchEngine(members)
     if name != "torch" and device.type != "cpu":
         raise ConfigError(
             "engine-device",
@@ -162,7 +167,7 @@ def _make_fastest(members: Sequence[nn.Module]) -> Engine:
     made."""
     with suppress(FovnetError):
         return _make_engine("onnx", members)
-    return Torch(members)
+    return TorchEngine(members)
 
 
 def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
@@ -188,8 +193,10 @@ def _refuse_different_outputs(engine: Engine, members: Sequence[nn.Module]) -> N
         2, channel_count, 128, 128, generator=torch.Generator().manual_seed(0)
     )
     images = noise_images * torch.tensor([0.2, 1.0])[:, None, None, None]
-    (probabilities, features), (torch_probabilities, torch_features) = side_by_side(
-        lambda tested_engine: tested_engine.answers(images), [engine, Torch(members)], 1
+    (probabilities, features), (torch_probabilities, torch_features) = run_side_by_side(
+        lambda tested_engine: tested_engine.compute_outputs(images),
+        [engine, TorchEngine(members)],
+        1,
     )
     difference = float(np.abs(probabilities - torch_probabilities).max())
     tolerance = 1e-4 * float(np.abs(torch_features).max())
@@ -216,14 +223,14 @@ def _import_package(package: str, engine: str) -> Any:
         ) from fault
 
 
-def _member_output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
+def _compute_member_output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
     """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
     features: list[Tensor] = []
-    scores = member(images, lambda pooled: features.append(_pooled_deviation(pooled)))
+    scores = member(images, lambda pooled: features.append(_measure_deviation(pooled)))
     return scores.softmax(dim=1), torch.cat(features, dim=1)
 
 
-def _pooled_deviation(pooled: Tensor) -> Tensor:
+def _measure_deviation(pooled: Tensor) -> Tensor:
     """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times
     as long on a CPU, a quarter of all."""
     active = pooled.clamp_min(0).float()  # the block's ReLU comes after its pooling

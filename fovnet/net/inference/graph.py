@@ -64,9 +64,9 @@ class GraphDrawing:
         return name
 
 
-def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
+def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
     """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as
-    `inference.member_answers` defines them.
+    `inference.compute_member_outputs` defines them.
 
     One graph for all: ten sessions would each have their own threads, and copy the images ten
     times. Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if
@@ -96,7 +96,7 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
 
 def _channel_count(networks: Sequence[nn.Module]) -> int:
     """The number of input channels of all the networks, from their first layer, a normalisation.
-    Raises ModelError as `graph_of`."""
+    Raises ModelError as `build_graph`."""
     weight_bytes = sum(
         weight.numel() * 4 for network in networks for weight in network.parameters()
     )

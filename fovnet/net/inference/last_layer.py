@@ -18,7 +18,7 @@ from torch import nn
 
 from fovnet.maths.softmax_regression import Layer
 from fovnet.net.family.weights import load_network, load_tensors, save_tensors
-from fovnet.net.images.inputs import images_of, inputs_of
+from fovnet.net.images.inputs import input_kinds_of, load_images
 from fovnet.volume.slices.placing import Placing
 
 WEIGHT_NAME = "classes.weight"
@@ -26,7 +26,7 @@ BIAS_NAME = "classes.bias"
 SLICES_AT_ONCE = 64  # slices: the first block's outputs of a network of 64 filters then take 270 MB
 
 
-def last_layer(network: Path) -> Layer:
+def read_last_layer(network: Path) -> Layer:
     """Weights (k, f) and biases (k,) of the last layer of a network's file.
 
     Raises ModelError as `fovnet.net.family.weights.load_tensors`.
@@ -35,7 +35,7 @@ def last_layer(network: Path) -> Layer:
     return tensors[WEIGHT_NAME].double().numpy(), tensors[BIAS_NAME].double().numpy()
 
 
-def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
+def write_with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
     """`target`, holding the network of a file with another last layer, weights (k, f) and biases
     (k,), all in float32; the network's facts as they were.
 
@@ -51,7 +51,7 @@ def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
     return save_tensors(target, tensors, facts)
 
 
-def hidden(
+def compute_hidden_features(
     networks: Sequence[Path],
     pixels: NDArray[np.uint8],
     rows: NDArray[np.int64],
@@ -64,12 +64,12 @@ def hidden(
     Raises ModelError as `fovnet.net.family.weights.load_network`.
     """
     members = [load_network(path, device)[0] for path in networks]
-    kinds = inputs_of(members)
+    kinds = input_kinds_of(members)
     for member in members:
         member.classes = nn.Identity()
     batches_of_members: list[list[NDArray[np.float32]]] = [[] for _ in members]
     for start in range(0, len(rows), SLICES_AT_ONCE):
-        images = images_of(pixels, rows[start : start + SLICES_AT_ONCE], kinds, placing, device)
+        images = load_images(pixels, rows[start : start + SLICES_AT_ONCE], kinds, placing, device)
         with torch.inference_mode():
             for member_batches, member in zip(batches_of_members, members, strict=True):
                 member_batches.append(member(images).float().cpu().numpy())

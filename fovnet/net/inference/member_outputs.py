@@ -26,9 +26,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fovnet.net.images.inputs import images, inputs_of, move_to_device
-from fovnet.net.inference.engines import Engine, Torch
-from fovnet.net.inference.side_by_side import parts_of, side_by_side
+from fovnet.net.images.inputs import copy_rows_to_device, input_kinds_of, make_images
+from fovnet.net.inference.engines import Engine, TorchEngine
+from fovnet.net.inference.side_by_side import run_side_by_side, split_rows
 from fovnet.net.inference_batch import inference_batch_size
 from fovnet.volume.slices.placing import Placing
 
@@ -36,7 +36,7 @@ Floats32 = NDArray[np.float32]
 Outputs = tuple[Floats32, Floats32]
 
 
-def member_answers(
+def compute_member_outputs(
     members: Sequence[nn.Module],
     pixels: NDArray[np.uint8],
     device: torch.device,
@@ -45,7 +45,7 @@ def member_answers(
     placing: Placing | None = None,
     *,
     engine: Engine | None = None,
-) -> tuple[Floats32, Floats32]:
+) -> Outputs:
     """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128),
     or for some `rows` of them.
 
@@ -54,41 +54,49 @@ def member_answers(
     Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU
     parts of a batch side by side.
     """
-    input_kinds = inputs_of(members)
-    engine = engine or Torch(members)
+    input_kinds = input_kinds_of(members)
+    engine = engine or TorchEngine(members)
     batch_size = inference_batch_size(members, prod(pixels.shape[1:]), device)
     if rows is None:
         rows = np.arange(len(pixels))
     batch_outputs = []
     for start in range(0, len(rows), batch_size):
-        resident_pixels, resident_rows, placed = move_to_device(
-            pixels, rows[start : start + batch_size], input_kinds, placing, device
+        batch_rows = rows[start : start + batch_size]
+        batch = copy_rows_to_device(pixels, batch_rows, input_kinds, placing, device)
+        images_of_rows = partial(
+            make_images, batch.pixels, input_kinds=input_kinds, placing=batch.placing
         )
-        make_images = partial(images, resident_pixels, kinds=input_kinds, placed=placed)
-        batch_outputs.append(answers_in_parts(engine, resident_rows, make_images, batch_size))
+        batch_outputs.append(
+            compute_outputs_in_parts(engine, batch.rows, images_of_rows, batch_size)
+        )
         if progress:
             progress(min(start + batch_size, len(rows)), len(rows))
     return _join_outputs(batch_outputs)
 
 
-def answers_in_parts(
-    engine: Engine, rows: Tensor, make_images: Callable[[Tensor], Tensor], most_images: int
+def compute_outputs_in_parts(
+    engine: Engine, rows: Tensor, images_of_rows: Callable[[Tensor], Tensor], most_images: int
 ) -> Outputs:
-    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `make_images` makes
-    the images: on a CPU by several threads, with at most `most_images` under way, on other devices
-    all at once."""
+    """Probabilities (p, n, k) and features (n, f) of the slices of `rows` (n,).
 
-    def answers(row_part: Tensor) -> Outputs:
+    images_of_rows  makes the images (m, c, h, w) of some of the rows (m,)
+    On a CPU parts of the rows are computed by several threads, with at most `most_images` under
+    way; on other devices all at once.
+    """
+
+    def compute_part(row_part: Tensor) -> Outputs:
         with torch.inference_mode():  # of each thread its own
-            return engine.answers(make_images(row_part))
+            return engine.compute_outputs(images_of_rows(row_part))
 
     if rows.device.type != "cpu":
-        return answers(rows)
-    row_parts = parts_of(rows)
-    return _join_outputs(side_by_side(answers, row_parts, most_images // len(row_parts[0])))
+        return compute_part(rows)
+    row_parts = split_rows(rows)
+    thread_limit = most_images // len(row_parts[0])
+    return _join_outputs(run_side_by_side(compute_part, row_parts, thread_limit))
 
 
 def _join_outputs(outputs: Sequence[Outputs]) -> Outputs:
+    """Probabilities (p, n, k) and features (n, f) of several batches, one after another."""
     probabilities, features = zip(*outputs, strict=True)
     return (
         np.concatenate(probabilities, axis=1, dtype=np.float32),
@@ -96,7 +104,7 @@ def _join_outputs(outputs: Sequence[Outputs]) -> Outputs:
     )
 
 
-def member_probabilities(
+def compute_member_probabilities(
     members: Sequence[nn.Module],
     pixels: NDArray[np.uint8],
     device: torch.device,
@@ -104,5 +112,7 @@ def member_probabilities(
     rows: NDArray[np.int64] | None = None,
     placing: Placing | None = None,
 ) -> Floats32:
-    """Class probabilities (p, s, k) of `member_answers`, without features."""
-    return member_answers(members, pixels, device, progress, rows, placing)[0]
+    """Class probabilities (p, s, k) of every member for slices (s, 128, 128), or for some
+    `rows` of them, as `compute_member_outputs` gives them beside features."""
+    probabilities, _ = compute_member_outputs(members, pixels, device, progress, rows, placing)
+    return probabilities

@@ -19,12 +19,14 @@ from fovnet.machine.cores import cores
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-FEWEST = 9
+FEWEST_ROWS_PER_PART = 9
 """Rows of a part: ONNX Runtime is as fast per image as with 32, torch loses a tenth; threads wait
 little for the last part."""
 
 
-def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) -> list[Result]:
+def run_side_by_side(
+    function: Callable[[Job], Result], arguments: Sequence[Job], most_threads: int
+) -> list[Result]:
     """work(job) of each job, in their order, by as many threads as there are `cores`, at most
     `most`; in each, torch uses one thread.
 
@@ -32,19 +34,19 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) 
     for threads that it does not have.
     """
     threads_before = torch.get_num_threads()
-    worker_count = max(1, min(cores(), len(jobs), most))
+    worker_count = max(1, min(cores(), len(arguments), most_threads))
     try:
         with ThreadPoolExecutor(
             worker_count, initializer=torch.set_num_threads, initargs=(1,)
         ) as executor:
-            return list(executor.map(work, jobs))
+            return list(executor.map(function, arguments))
     finally:
         # the number is each thread's own, but a new thread begins with the one last set anywhere
         torch.set_num_threads(threads_before)
 
 
-def parts_of(rows: Tensor) -> Sequence[Tensor]:
+def split_rows(rows: Tensor) -> Sequence[Tensor]:
     """n rows in parts of FEWEST or a few more, an even number of them; all in one part where n < 2
     FEWEST. The parts depend on n alone, not on the number of threads, as the last bit of an output
     may depend on the size of its part."""
-    return torch.tensor_split(rows, max(1, len(rows) // (2 * FEWEST) * 2))
+    return torch.tensor_split(rows, max(1, len(rows) // (2 * FEWEST_ROWS_PER_PART) * 2))

@@ -36,17 +36,17 @@ class LabelledSlices:
     """
 
     targets: NDArray[np.float32]
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
+    training_rows: NDArray[np.int64]
+    validation_rows: NDArray[np.int64]
     placing: Placing | None = None
 
     def with_validation_rows(self, count: int | None, seed: int) -> LabelledSlices:
         """The same with `count` of the validation rows, ascending: those on which all trials of a
         seed are scored; all if `count` is None or more than there are."""
-        order = np.random.default_rng([seed, VALIDATION_SPLIT]).permutation(self.validation)
-        return replace(self, validation=np.sort(order[:count]))
+        order = np.random.default_rng([seed, VALIDATION_SPLIT]).permutation(self.validation_rows)
+        return replace(self, validation_rows=np.sort(order[:count]))
 
-    def guess(self, row_frequencies: Tensor | None) -> float:
+    def guessing_loss(self, row_frequencies: Tensor | None) -> float:
         """The validation loss of guessing, in nats, which is that of a network that has learned
         nothing.
 
@@ -54,11 +54,13 @@ class LabelledSlices:
         """
         import torch
 
-        from fovnet.net.training.train import class_weights, guessing_loss  # torch
+        from fovnet.net.training.train import guessing_loss, inverse_class_weights  # torch
 
-        training_targets = torch.from_numpy(self.targets[self.train])
-        validation_targets = torch.from_numpy(self.targets[self.validation])
-        return guessing_loss(validation_targets, class_weights(training_targets, row_frequencies))
+        training_targets = torch.from_numpy(self.targets[self.training_rows])
+        validation_targets = torch.from_numpy(self.targets[self.validation_rows])
+        return guessing_loss(
+            validation_targets, inverse_class_weights(training_targets, row_frequencies)
+        )
 
     def write(self, folder: Path) -> Path:
         """`folder/rows.npz`, the file `rows` of a `TrainingJob`: the data of a journal's trainings,
@@ -69,8 +71,8 @@ class LabelledSlices:
         """
         arrays: dict[str, NDArray[Any]] = {
             "targets": self.targets,
-            "train": self.train,
-            "validation": self.validation,
+            "train": self.training_rows,
+            "validation": self.validation_rows,
         }
         if self.placing is not None:
             arrays |= vars(self.placing)
@@ -79,7 +81,10 @@ class LabelledSlices:
 
 def refuse_without_slices(data: LabelledSlices) -> None:
     """Raise SearchError "search-no-slices" unless there are training and validation slices."""
-    for split_name, split_rows in (("training", data.train), ("validation", data.validation)):
+    for split_name, split_rows in (
+        ("training", data.training_rows),
+        ("validation", data.validation_rows),
+    ):
         if not len(split_rows):
             raise SearchError(
                 "search-no-slices",
@@ -117,7 +122,7 @@ def _content_hash(pack: Pack, rows: NDArray[np.int64]) -> str:
     return running_hash.hexdigest()
 
 
-def labelled_rows(pack: Pack) -> LabelledSlices:
+def labelled_slices_of(pack: Pack) -> LabelledSlices:
     """The training data of a pack: the target of a slice of two regions is half of each.  Raises
     SearchError "search-no-slices"."""
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
@@ -131,7 +136,7 @@ def labelled_rows(pack: Pack) -> LabelledSlices:
     return data
 
 
-def row_frequencies(pack: Pack, sampling: str) -> Tensor | None:
+def frequencies_of_training_rows(pack: Pack, sampling: str) -> Tensor | None:
     """(n,) frequency with which a training draws each of its rows, also used for its class weights;
     None if uniform.
 

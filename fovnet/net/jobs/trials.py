@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool
-from fovnet.net.paths import forget, weights_of
+from fovnet.net.paths import forget_checkpoint, weights_path_of
 from fovnet.search.jobs.steps import finish, on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
 from fovnet.search.run import Submit, run_search
@@ -82,7 +82,7 @@ def _forget_unneeded(job: TrainingJob, journal: Path, search: Search) -> None:
     While a record cannot be read, nothing that the search may need is removed.
     """
     if search.schedule.kind == "full":
-        _forget_checkpoints(job.weights, journal, slots_needed=())
+        _forget_checkpoints(job.networks_folder, journal, slots_needed=())
         return
     try:
         trials = read_trials(journal)
@@ -91,14 +91,16 @@ def _forget_unneeded(job: TrainingJob, journal: Path, search: Search) -> None:
     score_by_slot = {trial.proposal.slot: trial.score for trial in trials}
     proposals = (trial.proposal for trial in trials)
     ledger = Ledger.of(search.schedule, proposals, score_by_slot, any_free=True)
-    _forget_checkpoints(job.weights, journal, slots_needed=may_go_on(ledger, search.workers))
+    _forget_checkpoints(
+        job.networks_folder, journal, slots_needed=may_go_on(ledger, search.workers)
+    )
     for trial in trials:
         if trial.proposal.continues is not None and trial.outcome.status != "error":
-            weights_of(job.weights, trial.proposal.continues).unlink(missing_ok=True)
+            weights_path_of(job.networks_folder, trial.proposal.continues).unlink(missing_ok=True)
 
 
 def _forget_checkpoints(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
     for path in networks.glob("slot-*.checkpoint"):
         slot = int(path.stem.split("-")[1])
         if slot not in slots_needed and on_record(journal, slot):
-            forget(path)
+            forget_checkpoint(path)

@@ -30,10 +30,10 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.parallel import end_with
 from fovnet.net.device import choose_device, device_name
 from fovnet.net.family import axes
-from fovnet.net.family.architecture import from_configuration
-from fovnet.net.paths import inherit, weights_of
+from fovnet.net.family.architecture import architecture_of_configuration
+from fovnet.net.paths import inherit_training, weights_path_of
 from fovnet.net.recipe import Recipe
-from fovnet.net.training.warm_start import Beginning, nearest
+from fovnet.net.training.warm_start import Beginning, nearest_beginning
 from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
 from fovnet.volume.slices.placing import Placing
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import torch
 
     from fovnet.net.training.progress import Progress
-    from fovnet.net.training.train import Data, Ending
+    from fovnet.net.training.train import Ending, TrainingData
 
 Stamp = tuple[int, int, int]
 
@@ -68,20 +68,20 @@ class TrainingJob:
     stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
-    pixels: Path
-    rows: Path
-    weights: Path
+    pixels_path: Path
+    rows_path: Path
+    networks_folder: Path
     head: str
     device: str
     recipe: Recipe
     envelope: Envelope | None = None
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    kinds: tuple[str, ...] = ("slice",)
-    begin: tuple[Beginning, ...] = ()
+    network_facts: Mapping[str, Any] = field(default_factory=dict)
+    input_kinds: tuple[str, ...] = ("slice",)
+    beginnings: tuple[Beginning, ...] = ()
     rate_factor: float = 1.0
-    source: str = ""
-    stamp: Stamp | None = None
-    process_seconds: bool = False
+    data_hash: str = ""
+    pixels_stamp: Stamp | None = None
+    records_epoch_seconds: bool = False
 
 
 class TrainingPool:
@@ -139,11 +139,11 @@ class TrainingPool:
         executor = self._idle.get()
         worker: BaseProcess | None = None
         try:
-            worker = _worker_of(executor)
+            worker = _process_of_executor(executor)
             with self._submission_lock:
                 if self._is_stopped:
                     raise CancelledError
-                future = executor.submit(train, job, proposal)
+                future = executor.submit(train_proposal, job, proposal)
                 self._busy_workers.add(worker)
             outcome = future.result()
         except BrokenProcessPool:
@@ -162,14 +162,14 @@ class TrainingPool:
         return outcome
 
 
-def train(
+def train_proposal(
     job: TrainingJob,
     proposal: Proposal,
-    report: Callable[[Progress, int], None] | None = None,
-    keep: Path | None = None,
+    report_epoch: Callable[[Progress, int], None] | None = None,
+    given_weights_path: Path | None = None,
 ) -> Outcome:
     """The outcome of one trial, in this process; its best weights are at `keep`, else at
-    `weights_of(job.weights, proposal.slot)`.
+    `weights_path_of(job.weights, proposal.slot)`.
 
     The traceback of an unexpected exception is appended to a file in `logs` beside the folder of
     the networks.  Raises SearchError ("slices-replaced") if the slices are not those the search
@@ -181,29 +181,33 @@ def train(
 
     device = choose_device(job.device)
     training_data = _read_data(job, device)
-    weights_path = keep or weights_of(job.weights, proposal.slot)
+    weights_path = given_weights_path or weights_path_of(job.networks_folder, proposal.slot)
     if proposal.begun and proposal.continues is not None:
-        inherit(weights_of(job.weights, proposal.continues), weights_path)
-    architecture = from_configuration(
+        inherit_training(weights_path_of(job.networks_folder, proposal.continues), weights_path)
+    architecture = architecture_of_configuration(
         proposal.configuration,
         classes=training_data.targets.shape[1],
         head=job.head,
         side=training_data.slices.shape[-1],
-        inputs=job.kinds,
+        inputs=job.input_kinds,
     )
     ending = train_network(
         architecture,
         learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
-        batch=axes.batch(proposal.configuration),
+        batch_size=axes.batch_size(proposal.configuration),
         seed=proposal.seed,
         data=training_data,
         recipe=replace(job.recipe, epochs=proposal.epochs or job.recipe.epochs),
-        keep=weights_path,
-        facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
-        report=report,
-        begin=nearest(job.begin, proposal.configuration) if job.begin else None,
-        source=job.source,
-        now=time.process_time if job.process_seconds and device.type == "cpu" else time.monotonic,
+        weights_path=weights_path,
+        network_facts={"slot": proposal.slot, "seed": proposal.seed, **job.network_facts},
+        report_epoch=report_epoch,
+        beginning=nearest_beginning(job.beginnings, proposal.configuration)
+        if job.beginnings
+        else None,
+        data_hash=job.data_hash,
+        clock=time.process_time
+        if job.records_epoch_seconds and device.type == "cpu"
+        else time.monotonic,
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -219,18 +223,18 @@ def _outcome_of_ending(
 
     slot_seconds = ending.seconds
     epoch_seconds: tuple[float, ...] = ()
-    if job.process_seconds or proposal.epochs is not None:
+    if job.records_epoch_seconds or proposal.epochs is not None:
         epoch_seconds = ending.epoch_seconds
         slot_seconds = sum(epoch_seconds[proposal.begun :])
     return Outcome(
         status=ending.status,
-        training_loss=ending.training_loss,
-        validation_loss=ending.validation_loss,
-        score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
+        training_loss=ending.training_losses,
+        validation_loss=ending.validation_losses,
+        score=min((loss for loss in ending.validation_losses if np.isfinite(loss)), default=None),
         seconds=slot_seconds,
         peak_memory_bytes=ending.peak_memory_bytes,
         device=device_name(device),
-        message=f"{ending.message}{_log_trace(job, proposal.slot, ending.trace)}",
+        message=f"{ending.message}{_log_trace(job, proposal.slot, ending.traceback_text)}",
         versions={
             "torch": torch.__version__,
             "numpy": np.__version__,
@@ -240,19 +244,21 @@ def _outcome_of_ending(
     )
 
 
-def _read_data(job: TrainingJob, device: torch.device) -> Data:
+def _read_data(job: TrainingJob, device: torch.device) -> TrainingData:
     """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the
     pixels was replaced."""
-    pixels_stamp = stamp_of(job.pixels)
-    rows_stamp = stamp_of(job.rows)
+    pixels_stamp = file_stamp(job.pixels_path)
+    rows_stamp = file_stamp(job.rows_path)
     # `slice_collections` keeps the date of unchanged bytes
-    if job.stamp is not None and pixels_stamp[:2] != job.stamp[:2]:
+    if job.pixels_stamp is not None and pixels_stamp[:2] != job.pixels_stamp[:2]:
         raise SearchError(
             "slices-replaced",
-            f"{job.pixels}: was written again while the search ran, so the search would use other "
+            f"{job.pixels_path}: was written again while the search ran, so the search would use other "
             "slices; run the search's command again once they are cut",
         )
-    return _load_data(job.pixels, job.rows, (pixels_stamp, rows_stamp), device, job.kinds)
+    return _load_data(
+        job.pixels_path, job.rows_path, (pixels_stamp, rows_stamp), device, job.input_kinds
+    )
 
 
 @lru_cache(maxsize=1)
@@ -262,7 +268,7 @@ def _load_data(
     stamps: tuple[Stamp, Stamp],
     device: torch.device,
     kinds: tuple[str, ...],
-) -> Data:
+) -> TrainingData:
     """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps`
     distinguish rewritten files from those they replaced."""
     from fovnet.net.training.train import place_on_device  # torch
@@ -281,7 +287,7 @@ def _load_data(
     )
 
 
-def stamp_of(path: Path) -> Stamp:
+def file_stamp(path: Path) -> Stamp:
     """Size, mtime and inode of a file; every write changes its mtime or its inode."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ino
@@ -290,9 +296,11 @@ def stamp_of(path: Path) -> Stamp:
 def _outcome_of_death(job: TrainingJob, proposal: Proposal, worker: BaseProcess | None) -> Outcome:
     """The outcome of a trial whose process has died, with the losses of the epochs in its
     checkpoint."""
-    from fovnet.net.training.checkpoint import curves_of  # torch
+    from fovnet.net.training.checkpoint import read_loss_curves  # torch
 
-    training_loss, validation_loss = curves_of(weights_of(job.weights, proposal.slot))
+    training_loss, validation_loss = read_loss_curves(
+        weights_path_of(job.networks_folder, proposal.slot)
+    )
     return Outcome(
         "error",
         training_loss,
@@ -320,7 +328,7 @@ def _log_trace(job: TrainingJob, slot: int, trace: str) -> str:
     there is none."""
     if not trace:
         return ""
-    log_path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
+    log_path = job.networks_folder.parent / "logs" / f"slot-{slot:04d}.txt"
     try:
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("a", encoding="utf-8") as log:
@@ -338,7 +346,7 @@ def _new_executor() -> ProcessPoolExecutor:
     )
 
 
-def _worker_of(executor: ProcessPoolExecutor) -> BaseProcess:
+def _process_of_executor(executor: ProcessPoolExecutor) -> BaseProcess:
     """The process of an executor, which begins it where it has none yet.  Raises BrokenProcessPool
     if it is dead."""
     pid = executor.submit(os.getpid).result()
@@ -348,7 +356,7 @@ def _worker_of(executor: ProcessPoolExecutor) -> BaseProcess:
     raise BrokenProcessPool(f"the process {pid} has ended")
 
 
-def one_thread() -> None:
+def use_one_thread() -> None:
     """Set one thread for arithmetic, and keep freed memory."""
     import torch
 
@@ -360,5 +368,5 @@ def _settle_worker(parent: int) -> None:
     """Set one thread, and end with the parent: its SIGKILL must not leave trainings running."""
     # Ctrl-C in a terminal: only the parent reports it
     signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
-    one_thread()
+    use_one_thread()
     end_with(parent)

@@ -2,7 +2,7 @@
 been interrupted.
 
 A checkpoint is a safetensors file beside the weights, replaced atomically: if a write is
-interrupted, the one before stays.  It is kept after the training until `forget`, which is called
+interrupted, the one before stays.  It is kept after the training until `forget_checkpoint`, which is called
 once the record is written: a finished training whose record was lost is restored without further
 epochs, and one that was stopped after fewer epochs (a rung) continues.
 """
@@ -19,7 +19,7 @@ import torch
 
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_facts, load_tensors, save_tensors
-from fovnet.net.paths import checkpoint_of, forget
+from fovnet.net.paths import checkpoint_path_of, forget_checkpoint
 from fovnet.records import digest
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ class Checkpoint:
                     resumed
     """
 
-    keep: Path
+    weights_path: Path
     deciding_facts: Mapping[str, Any]
 
     @property
     def path(self) -> Path:
         """The safetensors file, beside the weights; it is not created here."""
-        return checkpoint_of(self.keep)
+        return checkpoint_path_of(self.weights_path)
 
     def save(self, progress: Progress) -> None:
         """Write the state of the training after a whole epoch, replacing the one before.
@@ -63,16 +63,16 @@ class Checkpoint:
         tensors |= {
             f"average.{tensor_name}": tensor
             for tensor_name, tensor in zip(
-                parameter_names, progress.average, strict=bool(progress.average)
+                parameter_names, progress.averaged_weights, strict=bool(progress.averaged_weights)
             )
         }
         tensors["generator"] = progress.generator.get_state()
         facts = {
-            "step": progress.step,
+            "step": progress.step_count,
             "decides": digest(self.deciding_facts),
             "crc32": _crc32(tensors),
-            "training_loss": progress.training_loss,
-            "validation_loss": progress.validation_loss,
+            "training_loss": progress.training_losses,
+            "validation_loss": progress.validation_losses,
             "epoch_seconds": progress.epoch_seconds,
         }
         # no fsync: a damaged checkpoint is treated as none
@@ -85,7 +85,7 @@ class Checkpoint:
         are gone, its remaining files are removed: the training starts again, and gives the same
         bits.
         """
-        for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
+        for unfinished in self.weights_path.parent.glob(f".{self.weights_path.stem}.*.part"):
             unfinished.unlink(missing_ok=True)  # left by a kill during writing
         try:
             tensors, stored_facts = load_tensors(self.path)
@@ -94,15 +94,15 @@ class Checkpoint:
         is_same_training = stored_facts.get("decides") == digest(self.deciding_facts)
         # the header may be so, and the tensors behind it damaged
         if (
-            self.keep.exists()
+            self.weights_path.exists()
             and is_same_training
             and "epoch_seconds" in stored_facts
             and stored_facts.get("crc32") == _crc32(tensors)
         ):
             _restore(fresh, tensors, stored_facts)
         else:
-            self.keep.unlink(missing_ok=True)
-            forget(self.keep)
+            self.weights_path.unlink(missing_ok=True)
+            forget_checkpoint(self.weights_path)
 
 
 def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
@@ -114,11 +114,11 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
     return running_checksum
 
 
-def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def read_loss_curves(weights_path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is
     none that can be read."""
     try:
-        stored_facts = load_facts(checkpoint_of(keep))
+        stored_facts = load_facts(checkpoint_path_of(weights_path))
     except ModelError:
         return (), ()
     return tuple(stored_facts["training_loss"]), tuple(stored_facts["validation_loss"])
@@ -143,10 +143,12 @@ def _restore(
         momentum_buffer = torch.empty_like(parameter).copy_(momentum)
         fresh.optimiser.state[parameter]["momentum_buffer"] = momentum_buffer
         parameter_names.append(name)
-    for name, average in zip(parameter_names, fresh.average, strict=bool(fresh.average)):
+    for name, average in zip(
+        parameter_names, fresh.averaged_weights, strict=bool(fresh.averaged_weights)
+    ):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
-    fresh.step = stored_facts["step"]
+    fresh.step_count = stored_facts["step"]
     fresh.epoch_seconds[:] = stored_facts["epoch_seconds"]
-    fresh.training_loss[:] = stored_facts["training_loss"]
-    fresh.validation_loss[:] = stored_facts["validation_loss"]
+    fresh.training_losses[:] = stored_facts["training_loss"]
+    fresh.validation_losses[:] = stored_facts["validation_loss"]

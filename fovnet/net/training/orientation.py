@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from fovnet.maths.gradients import move_histograms
 from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
-from fovnet.net.images.augment import affines, change_greys, draw
+from fovnet.net.images.augment import affines_in, change_greys, draw_augmentation
 from fovnet.net.images.resampling import resample
 from fovnet.net.recipe import Ranges
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE, compute_outlines
@@ -48,7 +48,7 @@ PICTURES_AT_ONCE = 512  # pictures augmented together: 80 MB
 ProgressCallback = Callable[[int, int], Any]
 
 
-def learn(
+def learn_orientation(
     pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback | None = None
 ) -> dict[str, Tensor]:
     """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for
@@ -112,8 +112,8 @@ def _augment_outlines(
 
 def _augment_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """Pictures (m, 1, h, w) in [0, 1], each augmented by its own draw."""
-    draws = draw(len(pictures), AUGMENTATION_RANGES, generator)
-    images = resample(_crop_pictures(pictures, generator), affines(draws))
+    draws = draw_augmentation(len(pictures), AUGMENTATION_RANGES, generator)
+    images = resample(_crop_pictures(pictures, generator), affines_in(draws))
     return change_greys(images, draws, AUGMENTATION_RANGES)
 
 

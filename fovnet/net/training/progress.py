@@ -22,12 +22,12 @@ class Progress:
     model: Network
     optimiser: torch.optim.SGD
     generator: torch.Generator
-    average: list[Tensor]
+    averaged_weights: list[Tensor]
     train_step: TrainStep | None = None
-    step: int = 0
+    step_count: int = 0
     epoch_seconds: list[float] = field(default_factory=list)
-    training_loss: list[float] = field(default_factory=list)
-    validation_loss: list[float] = field(default_factory=list)
+    training_losses: list[float] = field(default_factory=list)
+    validation_losses: list[float] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -38,4 +38,4 @@ class Progress:
     def score(self) -> float | None:
         """The lowest validation loss so far, None before the first; the weights of its epoch are
         kept."""
-        return min(self.validation_loss, default=None)
+        return min(self.validation_losses, default=None)

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,49 +26,49 @@ import torch
 from torch import Tensor
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import Network, build
+from fovnet.net.family.model import Network, build_network
 from fovnet.net.family.weights import save_network
-from fovnet.net.faults import end_of
-from fovnet.net.images.augment import draw
-from fovnet.net.images.inputs import Placed, images
+from fovnet.net.faults import end_of_fault
+from fovnet.net.images.augment import draw_augmentation
+from fovnet.net.images.inputs import PlacingOnDevice, make_images
 from fovnet.net.inference_batch import inference_batch_size
 from fovnet.net.recipe import Recipe
-from fovnet.net.stopping import End, Guess
+from fovnet.net.stopping import End, GuessingLosses
 from fovnet.net.training.checkpoint import Checkpoint
 from fovnet.net.training.progress import Progress
-from fovnet.net.training.train_step import TrainStep, computing_in, loss_of
-from fovnet.net.training.warm_start import Beginning, begin_with
+from fovnet.net.training.train_step import TrainStep, autocast_in, weighted_cross_entropy
+from fovnet.net.training.warm_start import Beginning, load_beginning
 from fovnet.search.trial import Status
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.sections import make_sections
 
 MOMENTUM = 0.9
 RATE_DECAY = 1e-6
-# seconds: a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
-CHECKPOINTS_APART = 20.0
+# a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
+CHECKPOINT_INTERVAL_SECONDS = 20.0
 # steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's
 # time
 STEPS_PER_AVERAGE = 5
 
 
 @dataclass(frozen=True)
-class Data:
+class TrainingData:
     """The labelled slices, on the device, and which rows are for training and which for validation.
 
-    slices      (n, h, w) uint8
-    targets     (n, k) float32, rows summing to one
-    train       (r,) int64 row numbers
-    validation  (v,) int64 row numbers
-    placed      for inputs that need it
-    volume      (n,) int64 of each slice, if known
+    slices           (n, h, w) uint8
+    targets          (n, k) float32, rows summing to one
+    training_rows    (r,) int64 row numbers
+    validation_rows  (v,) int64 row numbers
+    placing          of the slices in their volumes, for inputs that need it
+    volume_of_slice  (n,) int64 number of each slice's volume, if known
     """
 
     slices: Tensor
     targets: Tensor
-    train: Tensor
-    validation: Tensor
-    placed: Placed | None = None
-    volume: Tensor | None = None
+    training_rows: Tensor
+    validation_rows: Tensor
+    placing: PlacingOnDevice | None = None
+    volume_of_slice: Tensor | None = None
 
     @property
     def device(self) -> torch.device:
@@ -80,18 +80,21 @@ class Data:
 class Ending:
     """How a trial ended: its status, its learning curves, and a message unless it simply completed.
 
-    seconds        of training, including the whole epochs before a kill
-    epoch_seconds  of each whole epoch
-    trace          of the exception, where the status is "error"
+    training_losses    of each whole epoch, in nats
+    validation_losses  of each whole epoch, in nats
+    peak_memory_bytes  0 where it is not measured
+    seconds            of training, including the whole epochs before a kill
+    epoch_seconds      of each whole epoch
+    traceback_text     of the exception, where the status is "error"
     """
 
     status: Status
-    training_loss: tuple[float, ...]
-    validation_loss: tuple[float, ...]
     peak_memory_bytes: int
     message: str = ""
     seconds: float = 0.0
-    trace: str = ""
+    traceback_text: str = ""
+    training_losses: tuple[float, ...] = ()
+    validation_losses: tuple[float, ...] = ()
     epoch_seconds: tuple[float, ...] = ()
 
 
@@ -101,33 +104,41 @@ Array = np.ndarray[Any, Any]
 def place_on_device(
     pixels: Array,
     targets: Array,
-    train: Array,
-    validation: Array,
+    training_rows: Array,
+    validation_rows: Array,
     device: torch.device,
     placing: Placing | None = None,
-    kinds: Sequence[str] = ("slice",),
-) -> Data:
-    """The data set on the device, with the placing that these kinds of inputs need; on a CPU a
-    memory-mapped array is not copied, but shared by all workers."""
-    placed = volume = None
+    input_kinds: Sequence[str] = ("slice",),
+) -> TrainingData:
+    """The data set on the device, with the placing that these kinds of inputs need.  On a CPU a
+    memory-mapped array of pixels is not copied, but shared by all workers.
+
+    pixels           (n, h, w) uint8
+    targets          (n, k), rows summing to one
+    training_rows    (r,) row numbers
+    validation_rows  (v,) row numbers
+    """
+    placing_on_device = None
+    volume_of_slice = None
     if placing is not None:
-        body_sections = make_sections(pixels, placing) if "sections" in kinds else None
-        placed = Placed.on(device, placing, body_sections)
-        volume = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
-    return Data(
+        body_sections = make_sections(pixels, placing) if "sections" in input_kinds else None
+        placing_on_device = PlacingOnDevice.copy_to(device, placing, body_sections)
+        volume_of_slice = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
+    return TrainingData(
         torch.from_numpy(pixels).to(device),
         torch.from_numpy(targets.astype(np.float32)).to(device),
-        torch.from_numpy(train.astype(np.int64)).to(device),
-        torch.from_numpy(validation.astype(np.int64)).to(device),
-        placed,
-        volume,
+        torch.from_numpy(training_rows.astype(np.int64)).to(device),
+        torch.from_numpy(validation_rows.astype(np.int64)).to(device),
+        placing_on_device,
+        volume_of_slice,
     )
 
 
-def class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Tensor:
+def inverse_class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Tensor:
     """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a
     class without rows.
 
+    targets          (n, k) share of each class in each row
     row_frequencies  (n,) with which each row is drawn; None: uniform
     """
     class_shares = _mean_of_rows(targets, row_frequencies)
@@ -141,97 +152,117 @@ def _mean_of_rows(values: Tensor, row_frequencies: Tensor | None) -> Tensor:
     return row_frequencies @ values / row_frequencies.sum()
 
 
-def guessing_loss(targets: Tensor, weights: Tensor, row_frequencies: Tensor | None = None) -> float:
+def guessing_loss(
+    targets: Tensor, class_weights: Tensor, row_frequencies: Tensor | None = None
+) -> float:
     """The loss of uniform probabilities over the k classes seen in training, on these rows: log k
     if their class shares are the training's.
 
+    targets          (n, k) share of each class in each row
+    class_weights    (k,) of the loss; 0 for a class that was not seen in training
     row_frequencies  (n,) with which each row is drawn; None: uniform
     With inverse-frequency weights no other constant prediction has a lower loss on the training
     rows.
     """
-    classes_seen = int((weights > 0).sum())
-    mean_weight = _mean_of_rows(targets @ weights, row_frequencies)
-    return float(mean_weight) * math.log(max(2, classes_seen))
+    seen_class_count = int((class_weights > 0).sum())
+    mean_weight = _mean_of_rows(targets @ class_weights, row_frequencies)
+    return float(mean_weight) * math.log(max(2, seen_class_count))
 
 
 def train_network(
-    net: Architecture,
+    architecture: Architecture,
     *,
     learning_rate: float,
-    batch: int,
+    batch_size: int,
     seed: int,
-    data: Data,
+    data: TrainingData,
     recipe: Recipe,
-    keep: Path,
-    facts: Mapping[str, Any],
-    report: Callable[[Progress, int], None] | None = None,
-    begin: Beginning | None = None,
-    source: str = "",
-    now: Callable[[], float] = time.monotonic,
+    weights_path: Path,
+    network_facts: Mapping[str, Any],
+    report_epoch: Callable[[Progress, int], None] | None = None,
+    beginning: Beginning | None = None,
+    data_hash: str = "",
+    clock: Callable[[], float] = time.monotonic,
 ) -> Ending:
-    """The end of a trial; the weights of its best epoch, if any, are at `keep`.  It begins with the
-    network of `begin`, if any.
+    """Train one network, and say how its training ended; the weights of its best epoch, if any,
+    are then at `weights_path`.
 
-    After a kill it resumes after a whole epoch, at most CHECKPOINTS_APART before its last one, on
-    one kind of CPU with the same bits; so does a finished one if more epochs are requested, until
-    `forget(keep)`. `source` is a hash of the data, needed if a checkpoint may be from other data.
-    `facts` are stored with the weights; `report` is called after each epoch, with the number of
-    epochs requested; `now` is the clock of `epoch_seconds`. Exceptions in training become a status.
+    beginning      the network that it begins with; None: weights are drawn from the seed
+    network_facts  stored with the weights
+    report_epoch   called after each epoch with the progress and the number of epochs requested
+    data_hash      needed if a checkpoint may be from other data
+    clock          of `epoch_seconds`
+    After a kill it resumes after a whole epoch, at most CHECKPOINT_INTERVAL_SECONDS before its last
+    one, on one kind of CPU with the same bits.  So does a finished training if more epochs are
+    requested, until `forget_checkpoint(weights_path)`.  Exceptions in training become a status.
     Only a full disk raises, SearchError ("disk-full"), as no configuration causes it.
     """
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    started = time.monotonic()
+    start_seconds = time.monotonic()
     progress = None
     seconds_before_kill = 0.0
-    trace = ""
+    traceback_text = ""
     try:
         progress = begin_training(
-            net,
+            architecture,
             learning_rate,
             seed,
             data.device,
-            averaged=recipe.averaging > 0,
-            begin=begin,
-            classes=facts.get("classes", ()),
+            keeps_average=recipe.averaging > 0,
+            beginning=beginning,
+            class_names=network_facts.get("classes", ()),
         )
-        deciding_facts = _deciding_facts(net, learning_rate, batch, seed, recipe, facts)
-        digests = {"begin": begin.sha256 if begin else "", "source": source}
-        deciding_facts |= {name: digest for name, digest in digests.items() if digest}
-        checkpoint = Checkpoint(keep, deciding_facts)
+        deciding_facts = _deciding_facts(
+            architecture, learning_rate, batch_size, seed, recipe, network_facts
+        )
+        if beginning is not None:
+            deciding_facts["begin"] = beginning.sha256
+        if data_hash:
+            deciding_facts["source"] = data_hash
+        checkpoint = Checkpoint(weights_path, deciding_facts)
         checkpoint.resume(progress)
         seconds_before_kill = progress.seconds
-        epochs = _Epochs(
-            net=net,
+        epoch_loop = _EpochLoop(
+            architecture=architecture,
             learning_rate=learning_rate,
-            batch=batch,
+            batch_size=batch_size,
             data=data,
             recipe=recipe,
             checkpoint=checkpoint,
-            facts=facts,
-            report=report,
-            now=now,
+            network_facts=network_facts,
+            report_epoch=report_epoch,
+            clock=clock,
         )
-        end = epochs.run(progress)
+        end = epoch_loop.run(progress)
     except Exception as fault:
-        end = end_of(fault)
-        trace = traceback.format_exc() if end.status == "error" else ""
-    return Ending(
+        end = end_of_fault(fault)
+        if end.status == "error":
+            traceback_text = traceback.format_exc()
+    ending = Ending(
         status=end.status,
-        training_loss=tuple(progress.training_loss) if progress else (),
-        validation_loss=tuple(progress.validation_loss) if progress else (),
-        peak_memory_bytes=peak_memory(data.device),
+        peak_memory_bytes=peak_memory_bytes(data.device),
         message=end.message,
-        seconds=seconds_before_kill + time.monotonic() - started,
-        trace=trace,
-        epoch_seconds=tuple(progress.epoch_seconds) if progress else (),
+        seconds=seconds_before_kill + time.monotonic() - start_seconds,
+        traceback_text=traceback_text,
+    )
+    return ending if progress is None else _with_curves(ending, progress)
+
+
+def _with_curves(ending: Ending, progress: Progress) -> Ending:
+    """The ending with the losses and the seconds of each epoch."""
+    return replace(
+        ending,
+        training_losses=tuple(progress.training_losses),
+        validation_losses=tuple(progress.validation_losses),
+        epoch_seconds=tuple(progress.epoch_seconds),
     )
 
 
 def _deciding_facts(
     architecture: Architecture,
     learning_rate: float,
-    batch: int,
+    batch_size: int,
     seed: int,
     recipe: Recipe,
     network_facts: Mapping[str, Any],
@@ -247,7 +278,7 @@ def _deciding_facts(
     return {
         "net": asdict(architecture),
         "rate": learning_rate,
-        "batch": batch,
+        "batch": batch_size,
         "seed": seed,
         "plateau": asdict(recipe.ends)["plateau"],
         **recipe_facts,
@@ -256,132 +287,147 @@ def _deciding_facts(
 
 
 @dataclass(frozen=True)
-class _Epochs:
-    """The epochs of one trial."""
+class _EpochLoop:
+    """The epochs of one trial, one after another, until one of the rules ends it."""
 
-    net: Architecture
+    architecture: Architecture
     learning_rate: float
-    batch: int
-    data: Data
+    batch_size: int
+    data: TrainingData
     recipe: Recipe
     checkpoint: Checkpoint
-    facts: Mapping[str, Any]
-    report: Callable[[Progress, int], None] | None
-    now: Callable[[], float] = time.monotonic
+    network_facts: Mapping[str, Any]
+    report_epoch: Callable[[Progress, int], None] | None
+    clock: Callable[[], float] = time.monotonic
 
     def run(self, progress: Progress) -> End:
         """Train epoch by epoch until an end; a resumed training that is already finished ends at
         once."""
         data = self.data
         row_frequencies = training_row_frequencies(data, self.recipe)
-        weights_of_classes = class_weights(data.targets[data.train], row_frequencies)
-        guessing_losses = Guess(
-            guessing_loss(data.targets[data.train], weights_of_classes, row_frequencies),
-            guessing_loss(data.targets[data.validation], weights_of_classes),
+        class_weights = inverse_class_weights(data.targets[data.training_rows], row_frequencies)
+        guessing_losses = GuessingLosses(
+            guessing_loss(data.targets[data.training_rows], class_weights, row_frequencies),
+            guessing_loss(data.targets[data.validation_rows], class_weights),
         )
         last_saved_at = -np.inf
         end = self._end_now(progress, guessing_losses)
         while end is None:
-            self._run_epoch(progress, weights_of_classes)
+            self._run_epoch(progress, class_weights)
             end = self._end_now(progress, guessing_losses)
-            is_due = end is not None or time.monotonic() - last_saved_at >= CHECKPOINTS_APART
-            last_losses = [progress.training_loss[-1], progress.validation_loss[-1]]
+            is_due = (
+                end is not None or time.monotonic() - last_saved_at >= CHECKPOINT_INTERVAL_SECONDS
+            )
+            last_losses = [progress.training_losses[-1], progress.validation_losses[-1]]
             if is_due and np.isfinite(last_losses).all():
                 self.checkpoint.save(progress)
                 last_saved_at = time.monotonic()
-            if self.report:
-                self.report(progress, self.recipe.epochs)
+            if self.report_epoch:
+                self.report_epoch(progress, self.recipe.epochs)
         return end
 
-    def _end_now(self, progress: Progress, guessing_losses: Guess) -> End | None:
+    def _end_now(self, progress: Progress, guessing_losses: GuessingLosses) -> End | None:
         """The end of the training after its last epoch; None if it continues."""
-        return self.recipe.ends.end(
-            progress.training_loss,
-            progress.validation_loss,
+        return self.recipe.ends.find_end(
+            progress.training_losses,
+            progress.validation_losses,
             epochs=self.recipe.epochs,
             seconds=progress.seconds,
             guess=guessing_losses,
         )
 
-    def _run_epoch(self, progress: Progress, weights_of_classes: Tensor) -> None:
+    def _run_epoch(self, progress: Progress, class_weights: Tensor) -> None:
         """Train and validate for one epoch, and keep its weights if they are the best so far."""
-        start_seconds = self.now()
+        start_seconds = self.clock()
         learning_rate = (
             self.learning_rate
-            * self.recipe.ends.rate_factor(progress.validation_loss)
-            * self.recipe.cooldown_factor(len(progress.validation_loss))
+            * self.recipe.ends.rate_factor(progress.validation_losses)
+            * self.recipe.cooldown_factor(len(progress.validation_losses))
         )
-        train_epoch(progress, self.data, weights_of_classes, self.recipe, learning_rate, self.batch)
-        with _averaged_weights(progress, self.recipe):
-            validation_loss_now = validation_loss(
-                progress.model, self.data, weights_of_classes, self.recipe.precision
+        train_epoch(progress, self.data, class_weights, self.recipe, learning_rate, self.batch_size)
+        with _use_averaged_weights(progress, self.recipe):
+            validation_loss_now = measure_validation_loss(
+                progress.model, self.data, class_weights, self.recipe.precision
             )
-            progress.validation_loss.append(validation_loss_now)
+            progress.validation_losses.append(validation_loss_now)
             if progress.score == validation_loss_now and np.isfinite(validation_loss_now):
-                best_epoch_facts = {"epoch": len(progress.validation_loss), "score": progress.score}
-                network_facts = {**self.facts, **best_epoch_facts}
-                save_network(self.checkpoint.keep, progress.model, self.net, network_facts)
-        progress.epoch_seconds.append(self.now() - start_seconds)
+                best_epoch_facts = {
+                    "epoch": len(progress.validation_losses),
+                    "score": progress.score,
+                }
+                network_facts = {**self.network_facts, **best_epoch_facts}
+                save_network(
+                    self.checkpoint.weights_path, progress.model, self.architecture, network_facts
+                )
+        progress.epoch_seconds.append(self.clock() - start_seconds)
 
 
-def validation_loss(model: Network, data: Data, weights: Tensor, precision: str = "auto") -> float:
-    """Mean weighted cross-entropy of the validation rows, in nats, without augmentation; weights
-    (k,) of the classes."""
+def measure_validation_loss(
+    model: Network, data: TrainingData, class_weights: Tensor, precision: str = "auto"
+) -> float:
+    """Mean weighted cross-entropy of the validation rows, in nats, without augmentation.
+
+    class_weights  (k,) of the loss
+    """
     model.eval()
     loss_sum = torch.zeros((), dtype=torch.float64, device=data.device)
-    with torch.inference_mode(), computing_in(precision, data.device):
+    with torch.inference_mode(), autocast_in(precision, data.device):
         batch_size = inference_batch_size([model], data.slices[0].numel(), data.device)
-        for rows in torch.split(data.validation, batch_size):
-            scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
-            loss = loss_of(scores, data.targets.index_select(0, rows), weights)
+        for rows in torch.split(data.validation_rows, batch_size):
+            scores = model(make_images(data.slices, rows, model.inputs, data.placing)).float()
+            loss = weighted_cross_entropy(scores, data.targets.index_select(0, rows), class_weights)
             loss_sum += loss.double() * len(rows)
-    return float(loss_sum / len(data.validation))
+    return float(loss_sum / len(data.validation_rows))
 
 
-def peak_memory(device: torch.device) -> int:
+def peak_memory_bytes(device: torch.device) -> int:
     """Peak bytes of the trial; 0 on a CPU, where a process has no counter that can be reset between
     trials."""
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
 def begin_training(
-    net: Architecture,
+    architecture: Architecture,
     learning_rate: float,
     seed: int,
     device: torch.device,
     *,
-    averaged: bool = False,
-    begin: Beginning | None = None,
-    classes: Sequence[str] = (),
+    keeps_average: bool = False,
+    beginning: Beginning | None = None,
+    class_names: Sequence[str] = (),
 ) -> Progress:
-    """A trial before its first step: weights drawn from the seed, or those of `begin`, on the
-    device, channels last."""
+    """A trial before its first step, its network on the device, channels last.
+
+    keeps_average  whether a running mean of the weights is kept beside them
+    beginning      the network whose weights it begins with; None: they are drawn from the seed
+    class_names    in order; the last layer of `beginning` is used only if its classes are the same
+    """
     generator = torch.Generator().manual_seed(seed)
-    model = build(net, generator)
-    if begin is not None:
-        begin_with(model, net, begin.weights, classes)
+    model = build_network(architecture, generator)
+    if beginning is not None:
+        load_beginning(model, architecture, beginning.weights, class_names)
     model = model.to(device)
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.SGD(
         model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True
     )
-    running_mean = (
-        [parameter.detach().clone() for parameter in model.parameters()] if averaged else []
-    )
-    return Progress(model, optimiser, generator, running_mean)
+    averaged_weights = []
+    if keeps_average:
+        averaged_weights = [parameter.detach().clone() for parameter in model.parameters()]
+    return Progress(model, optimiser, generator, averaged_weights)
 
 
-def _take_into_average(progress: Progress, decay: float) -> None:
-    """Update the running mean; its decay at update u is at most (1 + u)/(10 + u), so that the
-    initial weights are soon forgotten."""
-    update_index = progress.step // STEPS_PER_AVERAGE
+def _update_average(progress: Progress, decay: float) -> None:
+    """Move the running mean of the weights towards those of now; at update u the mean keeps at most
+    (1 + u)/(10 + u) of itself, so that the initial weights are soon forgotten."""
+    update_index = progress.step_count // STEPS_PER_AVERAGE
     newest_share = 1.0 - min(decay, (1 + update_index) / (10 + update_index))
     weights = [parameter.detach() for parameter in progress.model.parameters()]
-    torch._foreach_lerp_(progress.average, weights, newest_share)
+    torch._foreach_lerp_(progress.averaged_weights, weights, newest_share)
 
 
 @contextmanager
-def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
+def _use_averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
     """Gives the model its averaged weights, if the recipe averages, and restores its own
     afterwards.
 
@@ -393,11 +439,11 @@ def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
     if not recipe.averaging:
         yield
         return
-    _swap_in_place(progress.model.parameters(), progress.average)
+    _swap_in_place(progress.model.parameters(), progress.averaged_weights)
     try:
         yield
     finally:
-        _swap_in_place(progress.model.parameters(), progress.average)
+        _swap_in_place(progress.model.parameters(), progress.averaged_weights)
 
 
 @torch.no_grad()
@@ -415,86 +461,104 @@ def _swap_in_place(model_weights: Iterable[Tensor], averages: Iterable[Tensor]) 
 
 def train_epoch(
     progress: Progress,
-    data: Data,
-    weights: Tensor,
+    data: TrainingData,
+    class_weights: Tensor,
     recipe: Recipe,
     learning_rate: float,
-    batch: int,
+    batch_size: int,
 ) -> None:
-    """Train for one epoch; its mean training loss is appended to the curve."""
+    """Train for one epoch; its mean training loss is appended to the curve.
+
+    class_weights  (k,) of the loss
+    """
     progress.model.train()
     if progress.train_step is None:
         progress.train_step = TrainStep(
             progress.model,
             progress.optimiser,
             data,
-            weights,
+            class_weights,
             ranges=recipe.ranges,
-            batch=batch,
+            batch_size=batch_size,
             precision=recipe.precision,
         )
     train_step = progress.train_step
-    slice_draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
-    make_batches: Callable[..., Iterator[Tensor]] = shuffled_batches
-    if recipe.sampling != "slices" and data.volume is not None:
-        make_batches = partial(volume_batches, volume=data.volume)
-    batches = make_batches(data.train, recipe.slices_per_epoch, batch, progress.generator)
-    for rows, batch_draws in zip(batches, torch.split(slice_draws, batch), strict=True):
-        train_step.take(rows, batch_draws, learning_rate / (1 + RATE_DECAY * progress.step))
-        progress.step += 1
-        if recipe.averaging and progress.step % STEPS_PER_AVERAGE == 0:
-            _take_into_average(progress, recipe.averaging)
+    slice_draws = draw_augmentation(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(
+        data.device
+    )
+    make_batches: Callable[..., Iterator[Tensor]] = draw_shuffled_batches
+    if recipe.sampling != "slices" and data.volume_of_slice is not None:
+        make_batches = partial(draw_volume_batches, volume_of_slice=data.volume_of_slice)
+    batches = make_batches(
+        data.training_rows, recipe.slices_per_epoch, batch_size, progress.generator
+    )
+    for rows, batch_draws in zip(batches, torch.split(slice_draws, batch_size), strict=True):
+        train_step.train_batch(
+            rows, batch_draws, learning_rate / (1 + RATE_DECAY * progress.step_count)
+        )
+        progress.step_count += 1
+        if recipe.averaging and progress.step_count % STEPS_PER_AVERAGE == 0:
+            _update_average(progress, recipe.averaging)
     # else the average is still the initial network
-    if recipe.averaging and progress.step < STEPS_PER_AVERAGE:
-        _take_into_average(progress, recipe.averaging)
-    progress.training_loss.append(train_step.mean_loss())
+    if recipe.averaging and progress.step_count < STEPS_PER_AVERAGE:
+        _update_average(progress, recipe.averaging)
+    progress.training_losses.append(train_step.mean_loss())
 
 
-def training_row_frequencies(data: Data, recipe: Recipe) -> Tensor | None:
-    """(n,) frequency with which each training row is drawn; None if uniform."""
-    if recipe.sampling == "slices" or data.volume is None:
+def training_row_frequencies(data: TrainingData, recipe: Recipe) -> Tensor | None:
+    """(r,) frequency with which each training row is drawn; None if uniform."""
+    if recipe.sampling == "slices" or data.volume_of_slice is None:
         return None
-    return volume_frequencies(data.volume[data.train])
+    return volume_frequencies(data.volume_of_slice[data.training_rows])
 
 
-def volume_frequencies(volume: Tensor) -> Tensor:
-    """(n,) float32: relative frequency of slices of these volumes (n,) if all volumes are drawn
-    equally often."""
-    _, of_volume, slices = volume.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
-    return torch.reciprocal(slices[of_volume].float())
+def volume_frequencies(volume_of_row: Tensor) -> Tensor:
+    """(n,) float32: how often each of n slices is drawn, relative to the others, if all volumes are
+    drawn equally often: the inverse of the number of slices of its volume.
+
+    volume_of_row  (n,) int64 number of each slice's volume
+    """
+    _, volume_index_of_row, slice_counts = volume_of_row.unique(
+        return_inverse=True, return_counts=True
+    )  # type: ignore[no-untyped-call]
+    return torch.reciprocal(slice_counts[volume_index_of_row].float())
 
 
-def volume_batches(
-    rows: Tensor, count: int, batch: int, generator: torch.Generator, volume: Tensor
+def draw_volume_batches(
+    rows: Tensor,
+    row_count: int,
+    batch_size: int,
+    generator: torch.Generator,
+    volume_of_slice: Tensor,
 ) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `count` in all: a random slice of each volume, in one
+    """Batches (m,) of row numbers, `row_count` in all: a random slice of each volume, in one
     permutation of the volumes after another.
 
-    rows (r,) and the volume (n,) of every slice, on one device
-
+    rows             (r,) int64 row numbers to draw from
+    volume_of_slice  (n,) int64 number of every slice's volume, on the device of `rows`
     A whole body of 150 slices counts as much as a knee of 15, as in the classification of volumes.
     """
-    rows_by_volume = volume[rows].argsort(stable=True).cpu()
-    _, slice_counts = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
+    rows_by_volume = volume_of_slice[rows].argsort(stable=True).cpu()
+    _, slice_counts = volume_of_slice[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
     slice_counts = slice_counts.cpu()
     first_row = slice_counts.cumsum(0) - slice_counts
-    drawn_volumes = _permutations(len(slice_counts), count, generator)
-    position_shares = torch.rand(count, generator=generator, dtype=torch.float64)
+    drawn_volumes = _draw_permutations(len(slice_counts), row_count, generator)
+    position_shares = torch.rand(row_count, generator=generator, dtype=torch.float64)
     row_in_volume = (position_shares * slice_counts[drawn_volumes]).long()
     picked_rows = rows_by_volume[first_row[drawn_volumes] + row_in_volume]
-    yield from torch.split(rows[picked_rows.to(rows.device)], batch)
+    yield from torch.split(rows[picked_rows.to(rows.device)], batch_size)
 
 
-def shuffled_batches(
-    rows: Tensor, count: int, batch: int, generator: torch.Generator
+def draw_shuffled_batches(
+    rows: Tensor, row_count: int, batch_size: int, generator: torch.Generator
 ) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so
+    """Batches (m,) of row numbers, `row_count` in all, drawn from rows (r,): one permutation after another, so
     that no row is drawn twice before every row was drawn once."""
-    order = _permutations(len(rows), count, generator)
-    yield from torch.split(rows[order.to(rows.device)], batch)
+    order = _draw_permutations(len(rows), row_count, generator)
+    yield from torch.split(rows[order.to(rows.device)], batch_size)
 
 
-def _permutations(length: int, count: int, generator: torch.Generator) -> Tensor:
+def _draw_permutations(length: int, count: int, generator: torch.Generator) -> Tensor:
     """(count,) numbers below `length`: one permutation after another."""
     permutation_count = -(-count // length)
     permutations = [torch.randperm(length, generator=generator) for _ in range(permutation_count)]

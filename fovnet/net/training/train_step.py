@@ -19,17 +19,17 @@ from torch import Tensor
 
 from fovnet.net.family.model import Network
 from fovnet.net.images.augment import (
-    DRAWS,
-    affines,
+    DRAWS_PER_SLICE,
+    affines_in,
     blacken_other_channels,
     change_greys,
-    crops,
-    distortions,
-    ends,
-    other_channels_shown,
+    crops_in,
+    distortions_in,
+    other_channels_in,
+    shown_shares_in,
 )
 from fovnet.net.images.distort import distort
-from fovnet.net.images.inputs import Placed, Warp, images
+from fovnet.net.images.inputs import PlacingOnDevice, Warp, make_images
 from fovnet.net.recipe import Ranges
 
 # steps before the recording, in which libraries choose their kernels and momentum buffers are
@@ -37,7 +37,7 @@ from fovnet.net.recipe import Ranges
 EAGER_STEPS = 3
 
 
-class Resident(Protocol):
+class ResidentSlices(Protocol):
     """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; the slices' placing if
     known."""
 
@@ -48,27 +48,27 @@ class Resident(Protocol):
     def targets(self) -> Tensor: ...
 
     @property
-    def placed(self) -> Placed | None: ...
+    def placing(self) -> PlacingOnDevice | None: ...
 
 
 class TrainStep:
     """The step of stochastic gradient descent that trains one network on resident slices.
 
-    data     slices (n, h, w) uint8 and targets (n, k) on one device
-    weights  (k,) of the classes, on that device
-    ranges   of the augmentation
-    batch    size of a whole batch, for which a graph is recorded on CUDA
-    precision  of the layers' arithmetic, as in `computing_in`
+    data           slices (n, h, w) uint8 and targets (n, k) on one device
+    class_weights  (k,) of the loss, on that device
+    ranges         of the augmentation
+    batch_size     of a whole batch, for which a graph is recorded on CUDA
+    precision      of the layers' arithmetic, as in `autocast_in`
     """
 
     def __init__(
         self,
         model: Network,
         optimiser: torch.optim.SGD,
-        data: Resident,
-        weights: Tensor,
+        data: ResidentSlices,
+        class_weights: Tensor,
         ranges: Ranges,
-        batch: int,
+        batch_size: int,
         precision: str = "auto",
     ) -> None:
         self.model = model
@@ -77,103 +77,107 @@ class TrainStep:
         self.precision = precision
         self.slices = data.slices
         self.targets = data.targets
-        self.placed = data.placed
-        self.weights = weights
-        self._loss_sum = torch.zeros((), dtype=torch.float64, device=weights.device)
+        self.placing = data.placing
+        self.class_weights = class_weights
+        self._loss_sum = torch.zeros((), dtype=torch.float64, device=class_weights.device)
         self._slice_count = 0
         self._replay: StepReplay | None = None
-        if weights.device.type == "cuda":
-            self._replay = StepReplay(optimiser, batch, weights.device)
+        if class_weights.device.type == "cuda":
+            self._replay = StepReplay(optimiser, batch_size, class_weights.device)
 
-    def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
-        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at
-        a learning rate.
+    def train_batch(self, rows: Tensor, draws: Tensor, learning_rate: float) -> None:
+        """Take one step on the slices of row numbers (m,) int64, each augmented by its random numbers
+        `draws` (m, 94), at a learning rate.
 
         Both are on the device; weights, momentum and running statistics are changed in place, and
         the host does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises
-        ModelError "inputs-unplaced" as `augmented_images`, and torch's errors if memory is short.
+        ModelError "inputs-unplaced" as `make_augmented_images`, and torch's errors if memory is short.
         """
         if self._replay and len(rows) == self._replay.batch:
-            self._replay(self, rows, draws, rate)
+            self._replay(self, rows, draws, learning_rate)
         else:
-            self.set_rate(rate)
-            self.step(rows, draws)
+            self.set_learning_rate(learning_rate)
+            self.run_step(rows, draws)
         self._slice_count += len(rows)
 
     def mean_loss(self) -> float:
         """The mean weighted cross-entropy, in nats, of the slices since the last call, at least
         one; nan or inf if a step diverged.  Only here does the host wait."""
-        mean = float(self._loss_sum / self._slice_count)
+        mean_loss = float(self._loss_sum / self._slice_count)
         self._loss_sum.zero_()
         self._slice_count = 0
-        return mean
+        return mean_loss
 
-    def images(self, rows: Tensor, draws: Tensor) -> Tensor:
+    def make_images(self, rows: Tensor, draws: Tensor) -> Tensor:
         """The network's input (m, c, h, w) float32 in [0, 1] for rows (m,) and draws (m, 94)."""
-        return augmented_images(
-            self.slices, rows, draws, self.ranges, self.model.inputs, self.placed
+        return make_augmented_images(
+            self.slices, rows, draws, self.ranges, self.model.inputs, self.placing
         )
 
-    def step(self, rows: Tensor, draws: Tensor) -> None:
-        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising
-        with the host."""
-        inputs = self.images(rows, draws)
+    def run_step(self, rows: Tensor, draws: Tensor) -> None:
+        """Take one step on rows (m,), augmented by draws (m, 94), at the optimiser's rate, without
+        waiting for the device."""
+        inputs = self.make_images(rows, draws)
         self.optimiser.zero_grad(set_to_none=True)
-        with computing_in(self.precision, inputs.device):
+        with autocast_in(self.precision, inputs.device):
             scores = self.model(inputs)
-        loss = loss_of(scores.float(), self.targets.index_select(0, rows), self.weights)
+        loss = weighted_cross_entropy(
+            scores.float(), self.targets.index_select(0, rows), self.class_weights
+        )
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         # stays on the device: .item() here would stall every step
         self._loss_sum += loss.detach().double() * len(rows)
 
-    def set_rate(self, rate: float) -> None:
+    def set_learning_rate(self, learning_rate: float) -> None:
         """Set the learning rate of the following steps."""
-        for group in self.optimiser.param_groups:
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)  # in place: the recording reads this tensor
+        for parameter_group in self.optimiser.param_groups:
+            if isinstance(parameter_group["lr"], Tensor):
+                # in place: the recording reads this tensor
+                parameter_group["lr"].fill_(learning_rate)
             else:
-                group["lr"] = rate
+                parameter_group["lr"] = learning_rate
 
 
-def augmented_images(
+def make_augmented_images(
     slices: Tensor,
     rows: Tensor,
     draws: Tensor,
     ranges: Ranges,
-    kinds: Sequence[str] = ("slice",),
-    placed: Placed | None = None,
+    input_kinds: Sequence[str] = ("slice",),
+    placing: PlacingOnDevice | None = None,
 ) -> Tensor:
     """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8,
-    each augmented by its draw (m, 94): distorted, cropped, resampled by its affine map, and its
-    grey values changed last.  Outside is black.
+    each augmented by its random numbers `draws` (m, 94): distorted, cropped, resampled by its affine
+    map, and its grey values changed last.  Outside is black.
 
-    Raises ModelError "inputs-unplaced" as `fovnet.net.images.inputs.images`.
+    Raises ModelError "inputs-unplaced" if a kind needs more than pixels and `placing` lacks it.
     """
     warp = Warp(
-        theta=affines(draws),
-        crops=crops(draws) if ranges.crop else None,
-        ends=ends(draws) if ranges.crop else None,
-        distort=_distortion_of_draws(draws, ranges),
-        as_cut=ranges.as_cut,
+        theta=affines_in(draws),
+        crops=crops_in(draws) if ranges.crop else None,
+        shown_shares=shown_shares_in(draws) if ranges.crop else None,
+        distort_images=_make_distortion(draws, ranges),
+        crops_like_cut_slices=ranges.as_cut,
     )
-    inputs = change_greys(images(slices, rows, kinds, placed, warp), draws, ranges)
+    inputs = change_greys(make_images(slices, rows, input_kinds, placing, warp), draws, ranges)
     if ranges.alone:
-        inputs = blacken_other_channels(inputs, other_channels_shown(draws))
+        inputs = blacken_other_channels(inputs, other_channels_in(draws))
     return inputs
 
 
-def _distortion_of_draws(
+def _make_distortion(
     slice_draws: Tensor, ranges: Ranges
 ) -> Callable[[Tensor, bool], Tensor] | None:
-    """What distorts images as these draws say; None if the ranges have no distortion."""
+    """A function that distorts images (m, c, h, w) by these random numbers (m, 94) of their slices;
+    its second argument is whether it may move their content.  None if nothing is to be distorted."""
     if not (ranges.bend or ranges.texture or ranges.tones or ranges.shading):
         return None
 
     def distort_images(images: Tensor, may_move: bool) -> Tensor:
         return distort(
             images,
-            distortions(slice_draws),
+            distortions_in(slice_draws),
             bend=ranges.bend > 0 and may_move,
             texture=ranges.texture > 0,
             tones=ranges.tones > 0,
@@ -184,27 +188,31 @@ def _distortion_of_draws(
 
 
 class StepReplay:
-    """The training step for whole batches as a CUDA graph; what changes between steps is copied to
-    tensors that the recording reads.
+    """The training step for whole batches as a CUDA graph: the first steps are run as usual, then
+    one is recorded, and from then on replayed.  What changes between steps is copied to tensors that
+    the recording reads.
 
     It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory
     until garbage collection.
     """
 
-    def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
-        self.batch = batch
+    def __init__(self, optimiser: torch.optim.SGD, batch_size: int, device: torch.device) -> None:
+        self.batch = batch_size
         self.eager_steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self.rows = torch.zeros(batch, dtype=torch.int64, device=device)
-        self.draws = torch.zeros(batch, DRAWS, device=device)
-        for group in optimiser.param_groups:
-            group["lr"] = torch.tensor(float(group["lr"]), device=device)
+        self.rows = torch.zeros(batch_size, dtype=torch.int64, device=device)
+        self.draws = torch.zeros(batch_size, DRAWS_PER_SLICE, device=device)
+        for parameter_group in optimiser.param_groups:
+            learning_rate = float(parameter_group["lr"])
+            parameter_group["lr"] = torch.tensor(learning_rate, device=device)
 
-    def __call__(self, train_step: TrainStep, rows: Tensor, draws: Tensor, rate: float) -> None:
+    def __call__(
+        self, train_step: TrainStep, rows: Tensor, draws: Tensor, learning_rate: float
+    ) -> None:
         self.rows.copy_(rows)
         self.draws.copy_(draws)
-        train_step.set_rate(rate)
+        train_step.set_learning_rate(learning_rate)
         if self.eager_steps < EAGER_STEPS:
             self.eager_steps += 1
             self._run_eager_step(train_step)
@@ -218,7 +226,7 @@ class StepReplay:
         recording."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
-            train_step.step(self.rows, self.draws)
+            train_step.run_step(self.rows, self.draws)
         torch.cuda.current_stream().wait_stream(self.stream)
 
     def _record_graph(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
@@ -227,11 +235,11 @@ class StepReplay:
         train_step.optimiser.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self.stream):
-            train_step.step(self.rows, self.draws)
+            train_step.run_step(self.rows, self.draws)
         return graph
 
 
-def computing_in(precision: str, device: torch.device) -> torch.autocast:
+def autocast_in(precision: str, device: torch.device) -> torch.autocast:
     """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is
     bfloat16 on CUDA and float32 elsewhere.
 
@@ -245,10 +253,10 @@ def computing_in(precision: str, device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, enabled=is_reduced, cache_enabled=False)
 
 
-def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats:
-    -Σ_c w_c t_c log p_c; weights (k,).
+def weighted_cross_entropy(scores: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
+    """() the mean over slices of the weighted cross-entropy -Σ_c w_c t_c log p_c, in nats, of scores
+    (m, k) against soft targets (m, k), with class weights w (k,).
 
     The target of a slice that shows spine and chest is half of each.
     """
-    return -(weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()
+    return -(class_weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()

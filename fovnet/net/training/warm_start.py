@@ -60,7 +60,7 @@ def read_ensemble_facts(folder: Path) -> dict[str, Any]:
     ensemble."""
     try:
         ensemble_facts = read_json(folder / "ensemble.json")
-        beginnings(folder, ensemble_facts)
+        beginnings_of_ensemble(folder, ensemble_facts)
         return ensemble_facts
     except (OSError, ValueError, KeyError, TypeError):
         reason = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
@@ -72,7 +72,7 @@ def read_ensemble_facts(folder: Path) -> dict[str, Any]:
         ) from None
 
 
-def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
+def beginnings_of_ensemble(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
     """The members of the ensemble with these facts, the best first."""
     return tuple(
         Beginning(member["configuration"], folder / member["weights"], member["sha256"])
@@ -113,13 +113,13 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
 
 def space_of_members(members: Sequence[Beginning]) -> Space:
     """The space of the members' configurations only, in their order.  Raises SearchError as
-    `fovnet.net.family.axes.in_order` does."""
+    `fovnet.net.family.axes.order_axes` does."""
     configurations = [dict(member.configuration) for member in members]
     levels_by_name: dict[str, set[Any]] = {}
     for configuration in configurations:
         for name, level in configuration.items():
             levels_by_name.setdefault(name, set()).add(level)
-    ordered_axes = axes.in_order(
+    ordered_axes = axes.order_axes(
         [Axis.of(name, sorted(levels)) for name, levels in levels_by_name.items()]
     )
     whole_space = Space(ordered_axes)
@@ -129,7 +129,7 @@ def space_of_members(members: Sequence[Beginning]) -> Space:
     return Space(ordered_axes, whole_space.rows[list(distinct_rows)])
 
 
-def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
+def nearest_beginning(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
     """The member that a training of this configuration begins with: among those of its architecture
     the one of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises
     ModelError ("begin-none-fits") if there is none of its architecture."""
@@ -144,14 +144,14 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
 
     def step_ratios(member: Beginning) -> tuple[float, float]:
         rate_ratio = axes.learning_rate(member.configuration) / axes.learning_rate(configuration)
-        batch_ratio = axes.batch(member.configuration) / axes.batch(configuration)
+        batch_ratio = axes.batch_size(member.configuration) / axes.batch_size(configuration)
         return round(max(rate_ratio, 1 / rate_ratio), 6), max(batch_ratio, 1 / batch_ratio)
 
     return min(candidates, key=step_ratios)
 
 
-def begin_with(
-    model: Network, architecture: Architecture, weights: Path, classes: Sequence[str]
+def load_beginning(
+    model: Network, architecture: Architecture, weights_path: Path, class_names: Sequence[str]
 ) -> None:
     """Replace the model's weights and running statistics by those of a network in a file; the last
     layer's only if the network has the same `classes`, in this order.
@@ -161,7 +161,7 @@ def begin_with(
     """
     from fovnet.net.family.weights import load_tensors  # torch
 
-    tensors, facts = load_tensors(weights)
+    tensors, facts = load_tensors(weights_path)
     file_architecture = Architecture(**facts["architecture"])
     if replace(file_architecture, classes=architecture.classes) != architecture:
         differences = "; ".join(
@@ -171,16 +171,16 @@ def begin_with(
         )
         raise ModelError(
             "begin-other-network",
-            f"{weights}: {differences}; set training.inputs and training.head as it was trained",
+            f"{weights_path}: {differences}; set training.inputs and training.head as it was trained",
         )
-    if list(facts.get("classes", ())) != list(classes):
+    if list(facts.get("classes", ())) != list(class_names):
         drawn_tensors = model.state_dict()
         tensors |= {name: drawn_tensors[name] for name in LAST_LAYER_TENSORS}
     model.load_state_dict(tensors)
 
 
 def blend_tensors(
-    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], network_weight: float, start: Path
+    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], network_weight: float, start_path: Path
 ) -> dict[str, Tensor]:
     """Weights and running statistics interpolated between a network, with weight `network_weight`,
     and the network that it was trained from.
@@ -195,7 +195,7 @@ def blend_tensors(
 
     from fovnet.net.family.weights import load_tensors  # torch
 
-    start_tensors, start_facts = load_tensors(start)
+    start_tensors, start_facts = load_tensors(start_path)
     has_other_classes = start_facts.get("classes") != facts.get("classes")
     blended_tensors = dict(tensors)
     for name, tensor in tensors.items():

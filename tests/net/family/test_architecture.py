@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, sampled_from
 from torch import nn
 
-from fovnet.net.family.architecture import BLOCKS, HEADS, INPUTS, NORMS, WIDEST, Architecture
-from fovnet.net.family.model import Residual, build
+from fovnet.net.family.architecture import (
+    BLOCKS,
+    HEADS,
+    INPUTS,
+    MOST_WIDENED_FILTERS,
+    NORMS,
+    Architecture,
+)
+from fovnet.net.family.model import Residual, build_network
 
 PUBLISHED = [
     (Architecture(5, 1, 6, 3, False, classes=6, side=96), 6_713_226),
@@ -24,7 +31,7 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("net", "weights"), PUBLISHED)
 def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights: int) -> None:
-    assert net.weights == weights
+    assert net.weight_count == weights
 
 
 @settings(max_examples=40)
@@ -44,14 +51,14 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
 )
 def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) -> None:
     net = Architecture(classes=7, side=side, **shape)
-    model = build(net)
+    model = build_network(net)
     running = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
     assert len(running) == (1 + net.blocks if net.norm == "pooled" else 1)
     numbers = sum(p.numel() for p in model.parameters()) + sum(
         2 * layer.num_features for layer in running
     )
-    assert net.weights == numbers
-    scores = model(torch.rand(2, net.channels, side, side))
+    assert net.weight_count == numbers
+    scores = model(torch.rand(2, net.channel_count, side, side))
     assert scores.shape == (2, 7) and bool(torch.isfinite(scores).all())
 
 
@@ -64,11 +71,11 @@ def test_the_input_normalisation_within_the_first_convolution_is_the_one_before_
     """Scores, gradients and running statistics are those of the layers called one after another, as torch's
     own Sequential does."""
     net = Architecture(3, 2, 3, 5, separable, classes=7, side=32, inputs=inputs)
-    model = build(net, torch.Generator().manual_seed(1)).double()
+    model = build_network(net, torch.Generator().manual_seed(1)).double()
     with torch.no_grad():
-        model.normalise.weight.copy_(1.7 + torch.arange(net.channels))
-        model.normalise.bias.copy_(0.3 - torch.arange(net.channels))
-    slices = torch.rand(6, net.channels, 32, 32, dtype=torch.double)
+        model.normalise.weight.copy_(1.7 + torch.arange(net.channel_count))
+        model.normalise.bias.copy_(0.3 - torch.arange(net.channel_count))
+    slices = torch.rand(6, net.channel_count, 32, 32, dtype=torch.double)
     seen = []
     for forward in (model.forward, lambda x: nn.Sequential.forward(model, x)):
         model.train(training).zero_grad()
@@ -91,7 +98,7 @@ def test_the_input_normalisation_within_the_first_convolution_is_the_one_before_
 def test_a_residual_block_begins_as_its_shortcut_and_its_branch_then_learns(widen: int) -> None:
     """He et al. (2016): what enters is carried around.  The branch is nothing at first (Fixup), and the first
     step moves it."""
-    model = build(
+    model = build_network(
         Architecture(3, 2, 2, 3, False, 7, "gap", side=32, block="residual", widen=widen),
         torch.Generator().manual_seed(0),
     )
@@ -116,7 +123,7 @@ def test_signals_keep_their_size_in_a_network_that_is_not_trained(convolutions: 
         for seed in range(5):
             net = Architecture(2, convolutions, 5, 3, separable, classes=7, side=32, head="small")
             model, entering = (
-                build(net, torch.Generator().manual_seed(seed)).train(),
+                build_network(net, torch.Generator().manual_seed(seed)).train(),
                 list[torch.Tensor](),
             )
             model.get_submodule("flatten").register_forward_hook(
@@ -130,14 +137,16 @@ def test_signals_keep_their_size_in_a_network_that_is_not_trained(convolutions: 
 
 
 def test_filters_double_from_block_to_block_up_to_128_and_wider_networks_keep_theirs() -> None:
-    widths = [Architecture(5, 1, log2, 3, False, 7, widen=2).widths for log2 in (2, 4, 8)]
-    assert widths == [(4, 8, 16, 32, 64), (16, 32, 64, 128, WIDEST), (256,) * 5]
+    widths = [
+        Architecture(5, 1, log2, 3, False, 7, widen=2).filters_of_blocks for log2 in (2, 4, 8)
+    ]
+    assert widths == [(4, 8, 16, 32, 64), (16, 32, 64, 128, MOST_WIDENED_FILTERS), (256,) * 5]
 
 
 @pytest.mark.parametrize(("blocks", "looked_at"), [(1, 4), (3, 4), (5, 4), (6, 2), (7, 1)])
 def test_the_small_head_looks_at_four_by_four_at_most(blocks: int, looked_at: int) -> None:
     net = Architecture(blocks, 1, 3, 3, False, classes=7, head="small")
-    assert net.dense == (looked_at**2 * 8, 256, 7)
+    assert net.head_widths == (looked_at**2 * 8, 256, 7)
 
 
 def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.net.cost.columns import columns_of
-from fovnet.net.cost.predicted import Device, Work, price
+from fovnet.net.cost.columns import columns_of_configurations
+from fovnet.net.cost.predicted import DeviceSpeed, Work, price_rows
 from fovnet.net.family import axes
 from fovnet.search.space import BASELINE, PAPER, Axis, paper_space
 
 
 def priced(configuration, head="fc"):
     """Bytes and seconds of a training."""
-    rows = columns_of([configuration], classes=7, head=head)
-    return price(rows, Work(100, 10, 1), Device(50.0, 10.0, 100.0))[1:]
+    rows = columns_of_configurations([configuration], classes=7, head=head)
+    return price_rows(rows, Work(100, 10, 1), DeviceSpeed(50.0, 10.0, 100.0))[1:]
 
 
 def paper_axes(**changes):
@@ -22,8 +22,8 @@ def paper_axes(**changes):
 
 
 def test_the_papers_axes_are_in_order_already_and_any_other_order_becomes_it():
-    assert axes.in_order(paper_axes()) == paper_space().axes
-    assert axes.in_order(paper_axes()[::-1]) == paper_space().axes
+    assert axes.order_axes(paper_axes()) == paper_space().axes
+    assert axes.order_axes(paper_axes()[::-1]) == paper_space().axes
 
 
 def test_the_step_and_the_batch_have_two_names_each():
@@ -31,7 +31,7 @@ def test_the_step_and_the_batch_have_two_names_each():
     del plain["log10_learning_rate"], plain["log2_batch"]
     assert (
         axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE))
-        and axes.batch(plain) == axes.batch(BASELINE) == 8
+        and axes.batch_size(plain) == axes.batch_size(BASELINE) == 8
     )
     np.testing.assert_array_equal(priced(plain), priced(BASELINE))
 
@@ -64,9 +64,9 @@ def test_a_head_of_the_configurations_own_is_priced_as_such():
 )
 def test_what_no_network_can_have_is_refused(change, code):
     with pytest.raises(SearchError, match=code):
-        axes.in_order(paper_axes(**change))
+        axes.order_axes(paper_axes(**change))
 
 
 def test_a_missing_axis_is_named():
     with pytest.raises(SearchError, match="log10_learning_rate or learning_rate"):
-        axes.in_order([axis for axis in paper_axes() if axis.name != "log10_learning_rate"])
+        axes.order_axes([axis for axis in paper_axes() if axis.name != "log10_learning_rate"])

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fovnet.net.family.architecture import INPUTS, Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import load_network, load_tensors, save_network
 from fovnet.net.images.augment import blacken_other_channels
 from fovnet.net.recipe import Ranges, Recipe
@@ -27,12 +27,12 @@ def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_be
     inputs: tuple[str, ...], tmp_path: Path
 ) -> None:
     net = Architecture(4, 1, 2, 3, False, 3, "gap", inputs=inputs)
-    model = build(net, torch.Generator().manual_seed(1))
-    shown = torch.rand((6, net.channels, 128, 128), generator=torch.Generator().manual_seed(2))
+    model = build_network(net, torch.Generator().manual_seed(1))
+    shown = torch.rand((6, net.channel_count, 128, 128), generator=torch.Generator().manual_seed(2))
     model(shown)  # statistics that are not those of the beginning
     with torch.no_grad():
-        model.normalise.weight.copy_(torch.linspace(0.5, 1.5, net.channels))
-        model.normalise.bias.copy_(torch.linspace(-0.4, 0.6, net.channels))
+        model.normalise.weight.copy_(torch.linspace(0.5, 1.5, net.channel_count))
+        model.normalise.bias.copy_(torch.linspace(-0.4, 0.6, net.channel_count))
     black = blacken_other_channels(shown, torch.zeros(6, 1))
     save_network(tmp_path / "all.safetensors", model, net, {})
     write_weights(
@@ -71,7 +71,14 @@ def test_what_a_network_learns_from_slices_shown_alone_it_needs_nothing_else_for
     recipe = Recipe(3, 128, Ranges(10, 0.03, 0.05, 0.08, 0.02, alone=0.5))
     keep = tmp_path / "network.safetensors"
     ending = train_network(
-        net, learning_rate=0.01, batch=4, seed=1, data=data, recipe=recipe, keep=keep, facts={}
+        net,
+        learning_rate=0.01,
+        batch_size=4,
+        seed=1,
+        data=data,
+        recipe=recipe,
+        weights_path=keep,
+        network_facts={},
     )
     assert ending.status == "completed", ending.message
     write_weights(keep, tmp_path / "alone.safetensors", "float16", alone=True)

@@ -16,7 +16,7 @@ from safetensors.torch import save
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import (
     TYPE_NAMES,
     load_network,
@@ -86,7 +86,7 @@ def test_a_file_of_what_is_no_network_is_refused(
     tmp_path: Path, change: Callable[[dict, dict], object], code: str
 ) -> None:
     net = Architecture(4, 1, 2, 3, False, classes=3, head="gap")
-    path = save_network(tmp_path / "net.safetensors", build(net), net, {})
+    path = save_network(tmp_path / "net.safetensors", build_network(net), net, {})
     tensors, facts = load_tensors(path)
     assert load_network(path, torch.device("cpu"))[1] == facts
     change(facts, tensors)

@@ -10,21 +10,21 @@ from scipy import stats
 from scipy.ndimage import gaussian_filter
 
 from fovnet.net.images.augment import (
-    LEAST_CROP,
+    LEAST_CROP_SHARE,
     blacken_other_channels,
     crop_images,
-    crops,
-    draw,
+    crops_in,
     draw_affines,
+    draw_augmentation,
     draw_crops,
-    ends,
-    noise_at,
-    other_channels_shown,
+    other_channels_in,
+    read_noise,
+    shown_shares_in,
     theta_in_crops,
 )
-from fovnet.net.images.resampling import grid_of, resample
+from fovnet.net.images.resampling import resample, sampling_grid
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.train_step import augmented_images as in_training
+from fovnet.net.training.train_step import make_augmented_images as in_training
 
 STILL = Ranges(0, 0, 0, 0, 0)
 WIDE = Ranges(rotation_deg=25, translation=0.1, shear=0.5, zoom=0.15, noise=0.05, gamma=0.6)
@@ -47,7 +47,9 @@ def augment(images: torch.Tensor, draws: torch.Tensor, ranges: Ranges) -> torch.
 
 
 def augmented(images: torch.Tensor, ranges: Ranges, seed: int) -> torch.Tensor:
-    return augment(images, draw(len(images), ranges, torch.Generator().manual_seed(seed)), ranges)
+    return augment(
+        images, draw_augmentation(len(images), ranges, torch.Generator().manual_seed(seed)), ranges
+    )
 
 
 def test_no_range_no_change() -> None:
@@ -58,7 +60,7 @@ def test_no_range_no_change() -> None:
 def test_the_grid_is_the_one_torch_makes() -> None:
     theta = draw_affines(5, WIDE, torch.Generator().manual_seed(6))
     theirs = torch.nn.functional.affine_grid(theta, [5, 1, 24, 40], align_corners=False)
-    torch.testing.assert_close(grid_of(theta, 24, 40), theirs, atol=1e-6, rtol=0)
+    torch.testing.assert_close(sampling_grid(theta, 24, 40), theirs, atol=1e-6, rtol=0)
 
 
 @pytest.mark.filterwarnings("ignore")  # importing MONAI 1.6 warns of its own deprecated imports
@@ -260,7 +262,7 @@ def test_pixels_stay_between_black_and_white() -> None:
 
 def test_the_noise_is_normal_white_and_its_own_for_every_slice() -> None:
     place = torch.rand(200, generator=torch.Generator().manual_seed(8))
-    noise = noise_at(place, torch.zeros(200, 1, 64, 64))[:, 0].numpy()
+    noise = read_noise(place, torch.zeros(200, 1, 64, 64))[:, 0].numpy()
     assert stats.kstest(noise.ravel()[::17], "norm").pvalue > 0.01
     for other in (np.roll(noise, 1, axis=2), np.roll(noise, 1, axis=1), np.roll(noise, 1, axis=0)):
         assert abs((noise * other).mean()) < 5 / np.sqrt(noise.size)
@@ -308,17 +310,22 @@ def test_crops_lie_in_the_slice_and_are_as_often_half_as_large() -> None:
     """Sizes are uniform in their logarithm; all else that is drawn does not depend on whether slices are
     cropped."""
     with_crops, without = (
-        draw(4000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=share), torch.Generator().manual_seed(3))
+        draw_augmentation(
+            4000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=share), torch.Generator().manual_seed(3)
+        )
         for share in (0.6, 0.0)
     )
     assert torch.equal(with_crops[:, :11], without[:, :11])
-    assert torch.equal(crops(without), WHOLE.expand(4000, 4))
-    made = crops(with_crops)
+    assert torch.equal(crops_in(without), WHOLE.expand(4000, 4))
+    made = crops_in(with_crops)
     made = made[(made != WHOLE).any(dim=1)]
     assert stats.binomtest(len(made), 4000, 0.6).pvalue > 1e-3
     half, middle = made[:, :2], made[:, 2:]
-    assert bool((half >= LEAST_CROP).all()) and bool((middle.abs() + half <= 1).all())
-    assert stats.kstest(np.log(half.numpy()).ravel() / np.log(LEAST_CROP), "uniform").pvalue > 1e-3
+    assert bool((half >= LEAST_CROP_SHARE).all()) and bool((middle.abs() + half <= 1).all())
+    assert (
+        stats.kstest(np.log(half.numpy()).ravel() / np.log(LEAST_CROP_SHARE), "uniform").pvalue
+        > 1e-3
+    )
 
 
 def test_a_crop_is_as_wide_whatever_its_height() -> None:
@@ -347,9 +354,9 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
 def test_the_tightest_crop_of_a_slice_full_of_body_is_made() -> None:
     """A sixth of its pixels, and of its brightness: as bright as the whole."""
     _, made = crop_images(
-        0.2 + 0.1 * slices(8), torch.tensor([[LEAST_CROP, LEAST_CROP, 0.3, -0.3]] * 8)
+        0.2 + 0.1 * slices(8), torch.tensor([[LEAST_CROP_SHARE, LEAST_CROP_SHARE, 0.3, -0.3]] * 8)
     )
-    assert torch.equal(made[:, :2], torch.full((8, 2), LEAST_CROP))
+    assert torch.equal(made[:, :2], torch.full((8, 2), LEAST_CROP_SHARE))
 
 
 def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
@@ -363,25 +370,31 @@ def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
 
 
 def test_ends_of_volumes_are_cut_as_often_as_slices_are_cropped_anywhere_alike() -> None:
-    drawn = ends(
-        draw(20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3), torch.Generator().manual_seed(3))
+    drawn = shown_shares_in(
+        draw_augmentation(
+            20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3), torch.Generator().manual_seed(3)
+        )
     )
     cut = drawn[drawn < 1]
     assert len(cut) / drawn.numel() == pytest.approx(0.3, abs=0.02)
     assert stats.kstest(cut.numpy(), "uniform").pvalue > 0.001
     assert torch.equal(
-        ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))),
+        shown_shares_in(
+            draw_augmentation(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))
+        ),
         torch.ones(50, 2),
     )
 
 
 def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> None:
     ranges = [Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3, alone=share) for share in (0.2, 0.0)]
-    some, never = (draw(20_000, each, torch.Generator().manual_seed(3)) for each in ranges)
-    assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(
-        other_channels_shown(never), torch.ones(20_000, 1)
+    some, never = (
+        draw_augmentation(20_000, each, torch.Generator().manual_seed(3)) for each in ranges
     )
-    assert 1 - float(other_channels_shown(some).mean()) == pytest.approx(0.2, abs=0.01)
+    assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(
+        other_channels_in(never), torch.ones(20_000, 1)
+    )
+    assert 1 - float(other_channels_in(some).mean()) == pytest.approx(0.2, abs=0.01)
 
 
 def test_a_slice_shown_alone_is_itself_with_black_beside_it() -> None:

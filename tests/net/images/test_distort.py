@@ -10,7 +10,7 @@ import torch
 from scipy.interpolate import BSpline, KroghInterpolator
 from scipy.ndimage import correlate, map_coordinates
 
-from fovnet.net.images.augment import AFFINE_GREY_AND_CROP_DRAWS, distortions, draw
+from fovnet.net.images.augment import AFFINE_GREY_AND_CROP_DRAWS, distortions_in, draw_augmentation
 from fovnet.net.images.distort import (
     CONTROL_COUNT,
     GAIN_COUNT,
@@ -61,13 +61,13 @@ def test_without_a_range_nothing_is_drawn_and_nothing_changes() -> None:
 
 def test_other_draws_are_those_without_distortions() -> None:
     with_them, without = (
-        draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05, 0.3, 0.1, 0.5, *more), seeded(3))
+        draw_augmentation(50, Ranges(9, 0.1, 0.1, 0.1, 0.05, 0.3, 0.1, 0.5, *more), seeded(3))
         for more in ((0.1, 0.3, 0.5), ())
     )
     assert torch.equal(
         with_them[:, :AFFINE_GREY_AND_CROP_DRAWS], without[:, :AFFINE_GREY_AND_CROP_DRAWS]
     )
-    assert not torch.equal(distortions(with_them), distortions(without))
+    assert not torch.equal(distortions_in(with_them), distortions_in(without))
 
 
 def test_each_change_is_made_where_it_is_asked_for_and_no_other() -> None:

@@ -15,20 +15,20 @@ from hypothesis.extra import numpy as hnp
 from scipy.ndimage import gaussian_filter
 
 from fovnet.errors import ModelError
-from fovnet.net.family.architecture import INPUTS, Architecture, in_order
-from fovnet.net.family.model import build
+from fovnet.net.family.architecture import INPUTS, Architecture, order_inputs
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import load_network, load_tensors
-from fovnet.net.images.augment import affines, draw, draw_affines
+from fovnet.net.images.augment import affines_in, draw_affines, draw_augmentation
 from fovnet.net.images.inputs import (
-    Placed,
+    PlacingOnDevice,
     Warp,
-    images,
-    images_of,
-    in_millimetres,
+    load_images,
+    make_images,
+    resample_in_millimetres,
     zoom_along_second_axis,
 )
 from fovnet.net.images.resampling import resample
-from fovnet.net.inference.member_outputs import member_answers
+from fovnet.net.inference.member_outputs import compute_member_outputs
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.train import place_on_device, train_network
 from fovnet.volume.slices.placing import Placing
@@ -50,7 +50,7 @@ def disc(diameter_mm: float, side_mm: float) -> torch.Tensor:
 @pytest.mark.parametrize("side_mm", [130.0, 200.0, 255.0, 257.0, 384.0, 512.0, 600.0])
 def test_a_body_has_its_size_in_millimetres_whatever_the_field_of_view(side_mm: float) -> None:
     """A disc of 120 mm has π 60² mm² of 4 x 4 mm pixels."""
-    shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]))
+    shown = resample_in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]))
     assert float(shown.sum()) * 16 == pytest.approx(np.pi * 60**2, rel=0.01)
     assert float(shown[0, 0, 64, 34:94].min()) == 0.0 and float(
         shown[0, 0, 60:68, 60:68].min()
@@ -59,7 +59,7 @@ def test_a_body_has_its_size_in_millimetres_whatever_the_field_of_view(side_mm: 
 
 def test_a_slice_as_wide_as_the_square_is_itself_there_and_a_narrower_one_ends_in_black() -> None:
     white = torch.ones(2, 1, 128, 128)
-    shown = in_millimetres(white, torch.tensor([512.0, 256.0]))
+    shown = resample_in_millimetres(white, torch.tensor([512.0, 256.0]))
     torch.testing.assert_close(shown[0], white[0])
     assert float(shown[1].sum()) == pytest.approx(64 * 64, rel=0.02)
     assert float(shown[1, 0, :31].max()) == float(shown[1, 0, :, 97:].max()) == 0.0
@@ -68,7 +68,7 @@ def test_a_slice_as_wide_as_the_square_is_itself_there_and_a_narrower_one_ends_i
 def test_fine_texture_is_averaged_and_not_picked_from() -> None:
     """A chessboard of pixels of 1 mm is grey at 4 mm a pixel; one read in four would be white or black."""
     board = torch.from_numpy(np.indices((128, 128)).sum(axis=0) % 2).float()[None, None]
-    inside = in_millimetres(board, torch.tensor([128.0]))[0, 0, 50:78, 50:78]
+    inside = resample_in_millimetres(board, torch.tensor([128.0]))[0, 0, 50:78, 50:78]
     torch.testing.assert_close(inside, torch.full_like(inside, 0.5))
 
 
@@ -79,7 +79,7 @@ def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(
 ) -> None:
     # from output to input: above 1 the body becomes smaller
     theta = torch.eye(2, 3)[None] * (1 + zoom)
-    shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]), theta)
+    shown = resample_in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]), theta)
     assert float(shown.sum()) * 16 == pytest.approx(np.pi * 60**2 / (1 + zoom) ** 2, rel=0.02)
 
 
@@ -91,9 +91,13 @@ def test_one_resampling_is_a_warp_of_the_slice_and_then_its_change_of_scale() ->
     )
     own = torch.from_numpy(smooth / smooth.max()).float().expand(8, 1, 128, 128)
     sides_mm = torch.linspace(265.0, 520.0, 8)
-    theta = affines(draw(8, Ranges(20, 0.1, 0.2, 0.15, 0), torch.Generator().manual_seed(2)))
-    twice = in_millimetres(resample(own, theta), sides_mm)
-    torch.testing.assert_close(in_millimetres(own, sides_mm, theta), twice, atol=0.01, rtol=0)
+    theta = affines_in(
+        draw_augmentation(8, Ranges(20, 0.1, 0.2, 0.15, 0), torch.Generator().manual_seed(2))
+    )
+    twice = resample_in_millimetres(resample(own, theta), sides_mm)
+    torch.testing.assert_close(
+        resample_in_millimetres(own, sides_mm, theta), twice, atol=0.01, rtol=0
+    )
 
 
 lengths = st.lists(st.integers(1, 5), min_size=1, max_size=6)
@@ -125,15 +129,18 @@ def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(
 ) -> None:
     pixels, placing = stack
     rows = torch.tensor([3, 0, 5])
-    shown = images(
-        torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, make_sections(pixels, placing))
+    shown = make_images(
+        torch.from_numpy(pixels),
+        rows,
+        ALL,
+        PlacingOnDevice.copy_to(CPU, placing, make_sections(pixels, placing)),
     )
     plain = torch.from_numpy(pixels).float() / 255
     torch.testing.assert_close(
         shown[:, :3], torch.stack([plain[[3, 0, 5]], plain[[2, 0, 5]], plain[[3, 1, 6]]], dim=1)
     )
     assert shown.shape == (3, 6, 128, 128)
-    assert torch.equal(images(torch.from_numpy(pixels), rows), plain[rows][:, None])
+    assert torch.equal(make_images(torch.from_numpy(pixels), rows), plain[rows][:, None])
 
 
 @settings(max_examples=20)
@@ -145,11 +152,13 @@ def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
     stack: tuple[np.ndarray, Placing], kinds: set[str], rows: np.ndarray
 ) -> None:
     pixels, placing = stack
-    placed = Placed.on(CPU, placing, make_sections(pixels, placing))
-    resident = images(
-        torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), placed
+    placed = PlacingOnDevice.copy_to(CPU, placing, make_sections(pixels, placing))
+    resident = make_images(
+        torch.from_numpy(pixels), torch.from_numpy(rows), order_inputs(tuple(kinds)), placed
     )
-    assert torch.equal(images_of(pixels, rows, in_order(tuple(kinds)), placing, CPU), resident)
+    assert torch.equal(
+        load_images(pixels, rows, order_inputs(tuple(kinds)), placing, CPU), resident
+    )
 
 
 def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, Placing]) -> None:
@@ -159,8 +168,12 @@ def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, 
     placing = Placing(np.full(len(pixels), 512.0), stack[1].volume, stack[1].z_mm)
     crop = torch.tensor([[0.5, 0.625, 0.25, -0.125]] * 2)
     theta = torch.eye(2, 3).expand(2, 2, 3)
-    shown = images(
-        pixels, rows, ("slice", "millimetres"), Placed.on(CPU, placing), Warp(theta, crop)
+    shown = make_images(
+        pixels,
+        rows,
+        ("slice", "millimetres"),
+        PlacingOnDevice.copy_to(CPU, placing),
+        Warp(theta, crop),
     )[:, 1]
     source = pixels[rows].float() / 255
     own = torch.zeros_like(source)
@@ -183,11 +196,11 @@ def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
         255,
     )
 
-    def cut_to(share: float) -> tuple[torch.Tensor, Placed]:
+    def cut_to(share: float) -> tuple[torch.Tensor, PlacingOnDevice]:
         part = fine[(low := round(512 * (1 - share))) : 1024 - low, low : 1024 - low]
         weights = resize_weights(len(part), side_mm / 1024, share * side_mm)
         pixels = np.clip(weights @ part @ weights.T, 0, 255).round().astype(np.uint8)
-        return torch.from_numpy(pixels[None]), Placed.on(
+        return torch.from_numpy(pixels[None]), PlacingOnDevice.copy_to(
             CPU, Placing(np.array([share * side_mm]), np.array([0]), np.array([0.0]))
         )
 
@@ -198,10 +211,12 @@ def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
     )
     (whole, at), (half, within) = cut_to(1.0), cut_to(0.5)
     trained, blurred = (
-        images(whole, row, kinds, at, Warp(torch.eye(2, 3)[None], crop, as_cut=yes))[0, 1]
+        make_images(
+            whole, row, kinds, at, Warp(torch.eye(2, 3)[None], crop, crops_like_cut_slices=yes)
+        )[0, 1]
         for yes in (True, False)
     )
-    shown = images(half, row, kinds, within)[0, 1]
+    shown = make_images(half, row, kinds, within)[0, 1]
     reach = int(side_mm / 16) - 2
     box = slice(64 - reach, 64 + reach)
     off, before = (
@@ -216,9 +231,9 @@ def test_sections_are_zoomed_along_their_own_axes() -> None:
     pixels = np.zeros((30, 128, 128), np.uint8)
     pixels[:, 54:74, 44:84] = 200
     placing = Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30))
-    placed = Placed.on(CPU, placing, make_sections(pixels, placing))
+    placed = PlacingOnDevice.copy_to(CPU, placing, make_sections(pixels, placing))
     theta = torch.tensor([[[1.25, 0.0, 0.0], [0.0, 0.8, 0.0]]])
-    own, sagittal, coronal = images(
+    own, sagittal, coronal = make_images(
         torch.from_numpy(pixels), torch.tensor([15]), ("slice", "sections"), placed, Warp(theta)
     )[0]
     deep, wide, tall = (
@@ -242,21 +257,25 @@ def test_a_map_zoomed_along_the_other_axis_turns_and_shears_as_it_did(seed: int)
 
 
 @pytest.fixture(scope="module")
-def tower() -> tuple[torch.Tensor, Placed]:
+def tower() -> tuple[torch.Tensor, PlacingOnDevice]:
     """A volume of thirty grey slices of 512 mm, 4 mm apart."""
     pixels, placing = (
         np.full((30, 128, 128), 200, np.uint8),
         Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30)),
     )
-    return torch.from_numpy(pixels), Placed.on(CPU, placing, make_sections(pixels, placing))
+    return torch.from_numpy(pixels), PlacingOnDevice.copy_to(
+        CPU, placing, make_sections(pixels, placing)
+    )
 
 
 def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(
-    tower: tuple[torch.Tensor, Placed],
+    tower: tuple[torch.Tensor, PlacingOnDevice],
 ) -> None:
     pixels, placed = tower
     filled = (
-        images(pixels, torch.tensor([0, 10, 29]), ("slice", "sections"), placed)[:, 1:].amax(dim=3)
+        make_images(pixels, torch.tensor([0, 10, 29]), ("slice", "sections"), placed)[:, 1:].amax(
+            dim=3
+        )
         > 0
     )
     for at, row in enumerate((0, 10, 29)):
@@ -268,11 +287,13 @@ def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(
 @settings(max_examples=25)
 @given(below=st.floats(0, 1), above=st.floats(0, 1), row=st.integers(0, 29))
 def test_a_stretch_of_a_volume_holds_its_slice(
-    tower: tuple[torch.Tensor, Placed], below: float, above: float, row: int
+    tower: tuple[torch.Tensor, PlacingOnDevice], below: float, above: float, row: int
 ) -> None:
-    assert tower[1].through is not None
+    assert tower[1].sections is not None
     filled = (
-        tower[1].through.about(torch.tensor([row]), torch.tensor([[below, above]]))[0].amax(dim=2)
+        tower[1]
+        .sections.make_images_about(torch.tensor([row]), torch.tensor([[below, above]]))[0]
+        .amax(dim=2)
         > 0
     )
     shown = torch.nonzero(filled[0]).flatten()
@@ -288,28 +309,28 @@ def test_a_stretch_of_a_volume_holds_its_slice(
 
 
 def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_its_height(
-    tower: tuple[torch.Tensor, Placed],
+    tower: tuple[torch.Tensor, PlacingOnDevice],
 ) -> None:
     """Slices and sections of 512 mm: the crop is moved to the middle in all, the sagittal section having the
     slice's rows as columns."""
     pixels, placed = tower
     theta = torch.eye(2, 3)[None] + torch.tensor([[[0.0, 0.0, 0.3], [0.0, 0.0, -0.2]]])
     warp = Warp(theta, torch.tensor([[0.5, 0.625, 0.25, -0.125]]))
-    own, sagittal, coronal = images(
+    own, sagittal, coronal = make_images(
         pixels, torch.tensor([10]), ("slice", "sections"), placed, warp
     )[0]
     assert torch.equal(
         torch.nonzero(sagittal.amax(dim=1) > 0.4).flatten(), torch.arange(64 - 19, 64 + 11)
     )
     # the same frame: 512 mm
-    plain = images(pixels, torch.tensor([10]), ("millimetres",), placed, warp)[0, 0]
+    plain = make_images(pixels, torch.tensor([10]), ("millimetres",), placed, warp)[0, 0]
     torch.testing.assert_close(coronal[64], plain.amax(dim=0), atol=0.01, rtol=0)
     torch.testing.assert_close(sagittal[64], plain.amax(dim=1), atol=0.01, rtol=0)
     assert own.shape == (128, 128)
 
 
 def test_what_moves_parts_of_a_slice_is_not_done_to_sections(
-    tower: tuple[torch.Tensor, Placed],
+    tower: tuple[torch.Tensor, PlacingOnDevice],
 ) -> None:
     asked = []
 
@@ -317,12 +338,12 @@ def test_what_moves_parts_of_a_slice_is_not_done_to_sections(
         asked.append((seen.shape[1], moved))
         return seen
 
-    images(
+    make_images(
         tower[0],
         torch.tensor([3, 4]),
         ("slice", "sections"),
         tower[1],
-        Warp(torch.eye(2, 3).expand(2, 2, 3), distort=before),
+        Warp(torch.eye(2, 3).expand(2, 2, 3), distort_images=before),
     )
     assert asked == [(1, True), (2, False)]
 
@@ -331,13 +352,13 @@ def test_slices_of_unknown_size_are_refused_where_it_matters(
     stack: tuple[np.ndarray, Placing],
 ) -> None:
     with pytest.raises(ModelError, match="inputs-unplaced"):
-        images_of(stack[0], np.array([0]), ("slice", "millimetres"), None, CPU)
+        load_images(stack[0], np.array([0]), ("slice", "millimetres"), None, CPU)
     with pytest.raises(ModelError, match="inputs-unplaced"):
-        images(
+        make_images(
             torch.from_numpy(stack[0]),
             torch.tensor([0]),
             ("slice", "sections"),
-            Placed.on(CPU, stack[1]),
+            PlacingOnDevice.copy_to(CPU, stack[1]),
         )
 
 
@@ -373,15 +394,15 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
         ending = train_network(
             net,
             learning_rate=0.003,
-            batch=4,
+            batch_size=4,
             seed=1,
             data=data,
             recipe=replace(recipe, epochs=epochs),
-            keep=tmp_path / f"{name}.safetensors",
-            facts={},
+            weights_path=tmp_path / f"{name}.safetensors",
+            network_facts={},
         )
         assert ending.status == "completed", ending.message
-        return ending.validation_loss
+        return ending.validation_losses
 
     whole = trained(net, "whole", 2)
     assert min(whole) < 0.2
@@ -391,9 +412,9 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
     first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
     assert all(torch.equal(first[name], second[name]) for name in first)
     model, facts = load_network(tmp_path / "whole.safetensors", CPU)
-    probabilities = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][
-        0
-    ]
+    probabilities = compute_member_outputs(
+        [model], discs, CPU, rows=np.arange(48, 72), placing=placing
+    )[0][0]
     loss = -np.log(probabilities[np.arange(24), np.where(small[48:], 0, 1)]).mean()
     assert loss == pytest.approx(facts["score"], rel=1e-4)
     assert (facts["architecture"]["inputs"], facts["architecture"]["head"]) == (list(seen), "small")
@@ -403,8 +424,8 @@ def test_networks_that_are_shown_different_things_make_no_ensemble(
     stack: tuple[np.ndarray, Placing],
 ) -> None:
     nets = [
-        build(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval()
+        build_network(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval()
         for inputs in (("slice",), ("slice", "millimetres"))
     ]
     with pytest.raises(ModelError, match="have different inputs, slice and slice, millimetres"):
-        member_answers(nets, stack[0], CPU, placing=stack[1])
+        compute_member_outputs(nets, stack[0], CPU, placing=stack[1])

@@ -15,13 +15,13 @@ from torch import nn
 
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import Network, build
+from fovnet.net.family.model import Network, build_network
 from fovnet.net.inference import engines, side_by_side
-from fovnet.net.inference.engines import ENGINE_BY_NAME, engine_of, installed_engines
-from fovnet.net.inference.member_outputs import member_answers
+from fovnet.net.inference.engines import ENGINE_BY_NAME, choose_engine, list_installed_engines
+from fovnet.net.inference.member_outputs import compute_member_outputs
 
 CPU = torch.device("cpu")
-HERE = [name for name in installed_engines() if name != "torch"]
+HERE = [name for name in list_installed_engines() if name != "torch"]
 SHAPES = st.builds(
     Architecture,
     blocks=st.integers(1, 5),
@@ -36,7 +36,8 @@ SHAPES = st.builds(
 
 def members(shapes: list[Architecture]) -> list[Network]:
     return [
-        build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)
+        build_network(shape, torch.Generator().manual_seed(at)).eval()
+        for at, shape in enumerate(shapes)
     ]
 
 
@@ -64,10 +65,10 @@ def test_an_engine_computes_what_torch_computes(
     name: str, shapes: list[Architecture], n: int
 ) -> None:
     networks, pixels = members(shapes), slices(n)
-    probabilities, features = member_answers(
-        networks, pixels, CPU, engine=engine_of(name, networks, CPU)
+    probabilities, features = compute_member_outputs(
+        networks, pixels, CPU, engine=choose_engine(name, networks, CPU)
     )
-    wanted, deviations = member_answers(networks, pixels, CPU)
+    wanted, deviations = compute_member_outputs(networks, pixels, CPU)
     np.testing.assert_allclose(probabilities, wanted, atol=1e-4)
     np.testing.assert_allclose(features, deviations, rtol=1e-4, atol=1e-5 * deviations.max())
 
@@ -78,27 +79,27 @@ def test_an_answer_does_not_depend_on_the_slices_beside_it(
 ) -> None:
     """Parts of 3 and 4 out of 7; and an engine's outputs stay as they are when it computes others."""
     networks, pixels = members(SMALL), slices(7)
-    engine = engine_of(name, networks, CPU)
-    probabilities, features = member_answers(networks, pixels, CPU, engine=engine)
+    engine = choose_engine(name, networks, CPU)
+    probabilities, features = compute_member_outputs(networks, pixels, CPU, engine=engine)
     kept = probabilities.copy()
-    monkeypatch.setattr(side_by_side, "FEWEST", 3)
+    monkeypatch.setattr(side_by_side, "FEWEST_ROWS_PER_PART", 3)
     for given_, wanted in zip(
-        member_answers(networks, pixels, CPU, engine=engine), (kept, features), strict=True
+        compute_member_outputs(networks, pixels, CPU, engine=engine), (kept, features), strict=True
     ):
         np.testing.assert_allclose(given_, wanted, rtol=1e-5, atol=1e-6)
-    member_answers(networks, slices(8), CPU, engine=engine)
+    compute_member_outputs(networks, slices(8), CPU, engine=engine)
     np.testing.assert_array_equal(probabilities, kept)
 
 
-@pytest.mark.parametrize("name", installed_engines())
+@pytest.mark.parametrize("name", list_installed_engines())
 def test_no_bit_of_an_answer_depends_on_the_number_of_threads(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     networks, pixels = members(SMALL), slices(40)
-    engine, given_ = engine_of(name, networks, CPU), []
+    engine, given_ = choose_engine(name, networks, CPU), []
     for threads in (1, 2, 3, 8):
         monkeypatch.setattr(side_by_side, "cores", lambda threads=threads: threads)
-        given_.append(member_answers(networks, pixels, CPU, engine=engine))
+        given_.append(compute_member_outputs(networks, pixels, CPU, engine=engine))
     for probabilities, features in given_[1:]:
         assert np.array_equal(probabilities, given_[0][0]) and np.array_equal(
             features, given_[0][1]
@@ -108,14 +109,14 @@ def test_no_bit_of_an_answer_depends_on_the_number_of_threads(
 @pytest.mark.parametrize("name", HERE)
 def test_networks_an_engine_cannot_express_are_refused_by_the_layer(name: str) -> None:
     with pytest.raises(ModelError, match="Softsign") as refused:
-        engine_of(name, ODD, CPU)
+        choose_engine(name, ODD, CPU)
     assert refused.value.code == "graph-layer"
 
 
 def test_auto_answers_for_any_networks_and_takes_the_fastest_there_is() -> None:
-    assert engine_of("auto", ODD, CPU).name == "torch"
+    assert choose_engine("auto", ODD, CPU).name == "torch"
     expected = "onnx" if "onnx" in HERE else "torch"
-    assert engine_of("auto", members(SMALL[:1]), CPU).name == expected
+    assert choose_engine("auto", members(SMALL[:1]), CPU).name == expected
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -125,20 +126,20 @@ def test_a_missing_package_is_reported_with_what_installs_it_and_auto_does_witho
     # an import of it now fails as if it were not installed
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ModelError, match=rf"pip install 'fovnet\[{name}\]'") as missing:
-        engine_of(name, members(SMALL[:1]), CPU)
+        choose_engine(name, members(SMALL[:1]), CPU)
     assert missing.value.code == "engine-missing"
-    assert engine_of("auto", members(SMALL[:1]), CPU).name == "torch"
+    assert choose_engine("auto", members(SMALL[:1]), CPU).name == "torch"
 
 
 def test_networks_on_another_device_are_torchs() -> None:
-    assert engine_of("auto", ODD, torch.device("meta")).name == "torch"
+    assert choose_engine("auto", ODD, torch.device("meta")).name == "torch"
     with pytest.raises(ConfigError, match="--device cpu"):
-        engine_of("onnx", ODD, torch.device("meta"))
+        choose_engine("onnx", ODD, torch.device("meta"))
 
 
 def test_an_unknown_engine_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match=", ".join(ENGINE_BY_NAME)):
-        engine_of("tensorflow", ODD, CPU)
+        choose_engine("tensorflow", ODD, CPU)
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -147,7 +148,7 @@ def test_an_engine_that_says_something_else_is_not_used(
 ) -> None:
     """The weights change behind its back, as a wrong kernel of a runtime would."""
     networks = members(SMALL[:1])
-    drawn = engines.graph_of
+    drawn = engines.build_graph
 
     def other(given: list[Network]) -> object:
         graph = drawn(given)
@@ -155,11 +156,11 @@ def test_an_engine_that_says_something_else_is_not_used(
             networks[0].get_submodule("classes").weight.add_(torch.linspace(-1, 1, 7)[:, None])
         return graph
 
-    monkeypatch.setattr(engines, "graph_of", other)
+    monkeypatch.setattr(engines, "build_graph", other)
     with pytest.raises(ModelError, match="differ from torch's") as refused:
-        engine_of(name, networks, CPU)
+        choose_engine(name, networks, CPU)
     assert refused.value.code == "engine-differs"
-    assert engine_of("auto", networks, CPU).name == "torch"
+    assert choose_engine("auto", networks, CPU).name == "torch"
 
 
 WATCHED = """
@@ -167,9 +168,9 @@ import sys
 sys.addaudithook(lambda event, args: event.startswith("socket.") and (print(event, args), sys.stdout.flush(), __import__("os")._exit(1)))
 import torch
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.inference.engines import engine_of
-from fovnet.net.family.model import build
-engine_of(sys.argv[1], [build(Architecture(1, 1, 2, 3, False, 7, "gap")).eval()], torch.device("cpu"))
+from fovnet.net.inference.engines import choose_engine
+from fovnet.net.family.model import build_network
+choose_engine(sys.argv[1], [build_network(Architecture(1, 1, 2, 3, False, 7, "gap")).eval()], torch.device("cpu"))
 """
 
 

@@ -11,16 +11,16 @@ from torch import nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import Network, build
-from fovnet.net.inference.graph import DRAW_BY_LAYER_TYPE, GraphDrawing, graph_of
-from fovnet.net.inference.member_outputs import member_answers
+from fovnet.net.family.model import Network, build_network
+from fovnet.net.inference.graph import DRAW_BY_LAYER_TYPE, GraphDrawing, build_graph
+from fovnet.net.inference.member_outputs import compute_member_outputs
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
 
 
 def trained(net: Architecture) -> Network:
     """A network whose normalisation and biases are not those of the first step."""
-    model = build(net, torch.Generator().manual_seed(0))
+    model = build_network(net, torch.Generator().manual_seed(0))
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for layer in model.modules():
@@ -45,8 +45,8 @@ def test_the_graph_answers_as_the_network_does(blocks, convolutions, kernel, sep
     """Sums of floats in another order: scores of 100 differ by 1e-5, and so do probabilities."""
     network = trained(Architecture(blocks, convolutions, 2, kernel, separable, 7, head))
     pixels = np.random.default_rng(0).integers(0, 256, (3, 128, 128)).astype(np.uint8)
-    wanted, deviations = member_answers([network], pixels, torch.device("cpu"))
-    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    wanted, deviations = compute_member_outputs([network], pixels, torch.device("cpu"))
+    session = onnxruntime.InferenceSession(build_graph([network]).SerializeToString())
     given, features = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
     # the slices differ, or everything would agree
     assert np.ptp(wanted, axis=1).max() > 1e-4
@@ -87,7 +87,7 @@ def test_compact_networks_have_graphs_too(more):
         .random((3, len(network.normalise.weight), 128, 128))
         .astype(np.float32)
     )
-    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    session = onnxruntime.InferenceSession(build_graph([network]).SerializeToString())
     given, features = session.run(None, {"images": images})
     with torch.no_grad():
         wanted = network(torch.from_numpy(images)).softmax(1).numpy()
@@ -108,7 +108,7 @@ def test_a_picture_without_texture_has_no_deviation_also_where_it_is_bright():
     ).eval()
     with torch.no_grad():
         bright[1].weight.fill_(1.0), bright[1].bias.fill_(1000.0)
-    session = onnxruntime.InferenceSession(graph_of([bright]).SerializeToString())
+    session = onnxruntime.InferenceSession(build_graph([bright]).SerializeToString())
     _, features = session.run(None, {"images": np.full((1, 1, 128, 128), 0.3, dtype=np.float32)})
     assert features[0, 0] < 1000.0 * 5e-5
 
@@ -119,7 +119,7 @@ def test_the_graph_is_valid_onnx_and_its_weights_are_the_networks():
         trained(Architecture(2, 1, 2, 3, False, 7, "gap")),
         trained(Architecture(1, 2, 2, 5, True, 7, "gap")),
     ]
-    graph = graph_of(networks)
+    graph = build_graph(networks)
     onnx.checker.check_model(graph, full_check=True)
     numbers = {
         weight.name: int(np.prod(weight.dims))
@@ -146,7 +146,7 @@ def test_several_channels_come_from_the_first_layer():
     )
     network = Network(*layers).eval()
     images = torch.rand(2, 3, 128, 128, generator=torch.Generator().manual_seed(0))
-    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    session = onnxruntime.InferenceSession(build_graph([network]).SerializeToString())
     with torch.inference_mode():
         wanted = nn.Sequential.forward(network, images).softmax(dim=1)
     np.testing.assert_allclose(
@@ -176,10 +176,10 @@ def test_another_kind_of_layer_is_one_function_more(monkeypatch):
         return drawing.add("Add", at, at)
 
     monkeypatch.setitem(DRAW_BY_LAYER_TYPE, _Twice, twice)
-    session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
+    session = onnxruntime.InferenceSession(build_graph([network]).SerializeToString())
     given = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
     for mine, torchs in zip(
-        given, member_answers([network], pixels, torch.device("cpu")), strict=True
+        given, compute_member_outputs([network], pixels, torch.device("cpu")), strict=True
     ):
         np.testing.assert_allclose(mine, torchs, atol=1e-5)
 
@@ -190,13 +190,13 @@ def test_another_kind_of_layer_is_one_function_more(monkeypatch):
 def test_a_layer_that_is_not_ours_is_refused_by_its_place(layer):
     network = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), layer)
     with pytest.raises(ModelError, match=r"member0\.2: ") as refused:
-        graph_of([network])
+        build_graph([network])
     assert refused.value.code == "graph-layer" and type(layer).__name__ in refused.value.sentence
 
 
 def test_networks_that_are_shown_different_things_are_no_graph():
     with pytest.raises(ModelError, match="same number of channels"):
-        graph_of(
+        build_graph(
             [Network(nn.BatchNorm2d(channels), nn.Conv2d(channels, 2, 3)) for channels in (1, 2)]
         )
 
@@ -205,5 +205,5 @@ def test_networks_too_large_for_the_format_are_refused_before_they_are_copied():
     # 2 GB that nobody has to have
     network = Network(nn.BatchNorm2d(1), nn.Linear(50_000, 10_000, device="meta"))
     with pytest.raises(ModelError) as refused:
-        graph_of([network])
+        build_graph([network])
     assert refused.value.code == "graph-too-large"

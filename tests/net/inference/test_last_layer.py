@@ -10,11 +10,15 @@ import torch
 from scipy.special import softmax
 
 from fovnet.maths.softmax_regression import scores
-from fovnet.net.family.architecture import from_configuration
-from fovnet.net.family.model import build
+from fovnet.net.family.architecture import architecture_of_configuration
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import load_network, save_network
-from fovnet.net.inference.last_layer import hidden, last_layer, with_last_layer
-from fovnet.net.inference.member_outputs import member_probabilities
+from fovnet.net.inference.last_layer import (
+    compute_hidden_features,
+    read_last_layer,
+    write_with_last_layer,
+)
+from fovnet.net.inference.member_outputs import compute_member_probabilities
 
 CONFIGURATION = {"blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False}
 CPU = torch.device("cpu")
@@ -22,8 +26,8 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(params=["gap", "small"])
 def network(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    net = from_configuration(CONFIGURATION, classes=5, head=request.param)
-    drawn = build(net, torch.Generator().manual_seed(3))
+    net = architecture_of_configuration(CONFIGURATION, classes=5, head=request.param)
+    drawn = build_network(net, torch.Generator().manual_seed(3))
     return save_network(tmp_path / "drawn.safetensors", drawn, net, {})
 
 
@@ -36,21 +40,23 @@ def test_the_last_layer_of_what_it_is_given_is_what_the_network_says(
     network: Path, pixels: np.ndarray
 ) -> None:
     rows = np.arange(0, 70, 3)
-    given = hidden([network, network], pixels, rows, None, CPU)
+    given = compute_hidden_features([network, network], pixels, rows, None, CPU)
     assert len(given) == 2 and len(given[0]) == len(rows) and (given[0] == given[1]).all()
-    said = member_probabilities([load_network(network, CPU)[0]], pixels, CPU, None, rows)[0]
-    ours = softmax(scores(given[0].astype(float), last_layer(network)), axis=1)
+    said = compute_member_probabilities([load_network(network, CPU)[0]], pixels, CPU, None, rows)[0]
+    ours = softmax(scores(given[0].astype(float), read_last_layer(network)), axis=1)
     assert ours == pytest.approx(said, abs=1e-5)
 
 
 def test_another_last_layer_changes_nothing_before_it(
     network: Path, pixels: np.ndarray, tmp_path: Path
 ) -> None:
-    weight, bias = last_layer(network)
-    other = with_last_layer(network, tmp_path / "other.safetensors", (2 * weight, bias + 1))
+    weight, bias = read_last_layer(network)
+    other = write_with_last_layer(network, tmp_path / "other.safetensors", (2 * weight, bias + 1))
     rows = np.arange(5)
-    mine, theirs = (hidden([one], pixels, rows, None, CPU)[0] for one in (network, other))
+    mine, theirs = (
+        compute_hidden_features([one], pixels, rows, None, CPU)[0] for one in (network, other)
+    )
     assert (mine == theirs).all()
-    assert last_layer(other)[0] == pytest.approx(2 * weight)
-    assert last_layer(other)[1] == pytest.approx(bias + 1)
+    assert read_last_layer(other)[0] == pytest.approx(2 * weight)
+    assert read_last_layer(other)[1] == pytest.approx(bias + 1)
     assert load_network(other, CPU)[1] == load_network(network, CPU)[1]

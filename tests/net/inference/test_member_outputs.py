@@ -9,8 +9,8 @@ from torch import nn
 
 from fovnet.net import inference_batch
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
-from fovnet.net.inference.member_outputs import member_answers
+from fovnet.net.family.model import build_network
+from fovnet.net.inference.member_outputs import compute_member_outputs
 
 
 def nets(head: str) -> list[nn.Module]:
@@ -19,7 +19,8 @@ def nets(head: str) -> list[nn.Module]:
         Architecture(5, 1, 3, 5, True, classes=5, head=head),
     ]
     return [
-        build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)
+        build_network(shape, torch.Generator().manual_seed(at)).eval()
+        for at, shape in enumerate(shapes)
     ]
 
 
@@ -35,7 +36,7 @@ def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(
     """Worked out again by running the layers one after another: after each pooling and its ReLU, the
     deviation over the picture."""
     members = nets(head)
-    answers, features = member_answers(members, pixels, torch.device("cpu"))
+    answers, features = compute_member_outputs(members, pixels, torch.device("cpu"))
     images = torch.from_numpy(pixels).float()[:, None] / 255
     expected = []
     with torch.inference_mode():
@@ -57,11 +58,11 @@ def test_some_rows_in_small_batches_give_what_all_at_once_give(
     pixels: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     members, rows = nets("gap"), np.array([1, 4, 5, 10])
-    answers, features = member_answers(members, pixels, torch.device("cpu"))
-    monkeypatch.setattr(inference_batch, "AT_LEAST", 1)
-    monkeypatch.setitem(inference_batch.AT_MOST, "cpu", 3)
+    answers, features = compute_member_outputs(members, pixels, torch.device("cpu"))
+    monkeypatch.setattr(inference_batch, "FEWEST_SLICES", 1)
+    monkeypatch.setitem(inference_batch.MOST_SLICES_BY_DEVICE, "cpu", 3)
     done_so_far: list[int] = []
-    some, some_features = member_answers(
+    some, some_features = compute_member_outputs(
         members, pixels, torch.device("cpu"), lambda done, _: done_so_far.append(done), rows
     )
     np.testing.assert_allclose(some, answers[:, rows], atol=1e-6)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.jobs.training_data import labelled_rows, training_fingerprint
+from fovnet.net.jobs.training_data import labelled_slices_of, training_fingerprint
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.train import place_on_device, train_network
 from fovnet.regions import DEFAULT
@@ -143,14 +143,14 @@ def test_where_in_a_pack_slices_lie_changes_no_training(
         end = train_network(
             Architecture(4, 1, 3, 3, False, classes=3, head="gap", inputs=kinds),
             learning_rate=0.03,
-            batch=8,
+            batch_size=8,
             seed=5,
             data=data,
             recipe=replace(recipe, sampling=sampling),
-            keep=tmp_path / f"{first}.safetensors",
-            facts={},
+            weights_path=tmp_path / f"{first}.safetensors",
+            network_facts={},
         )
-        return end.training_loss, end.validation_loss
+        return end.training_losses, end.validation_losses
 
     assert losses(0, 0) == losses(7, 27)
 
@@ -158,13 +158,13 @@ def test_where_in_a_pack_slices_lie_changes_no_training(
 def test_all_trials_of_a_seed_are_scored_on_the_same_slices_and_on_all_where_there_are_no_more() -> (
     None
 ):
-    data = labelled_rows(made())
-    few, again, other = (data.with_validation_rows(4, seed).validation for seed in (1, 1, 2))
+    data = labelled_slices_of(made())
+    few, again, other = (data.with_validation_rows(4, seed).validation_rows for seed in (1, 1, 2))
     assert few.tolist() == again.tolist() != other.tolist() and len(set(few.tolist())) == 4
-    assert set(few.tolist()) < set(data.validation.tolist()) and few.tolist() == sorted(
+    assert set(few.tolist()) < set(data.validation_rows.tolist()) and few.tolist() == sorted(
         few.tolist()
     )
     for count in (None, 99):
         np.testing.assert_array_equal(
-            data.with_validation_rows(count, 1).validation, np.sort(data.validation)
+            data.with_validation_rows(count, 1).validation_rows, np.sort(data.validation_rows)
         )

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.net.jobs.workers import TrainingJob, TrainingPool, stamp_of, train
-from fovnet.net.paths import weights_of
+from fovnet.net.jobs.workers import TrainingJob, TrainingPool, file_stamp, train_proposal
+from fovnet.net.paths import weights_path_of
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training.checkpoint import curves_of
+from fovnet.net.training.checkpoint import read_loss_curves
 from fovnet.search.trial import Proposal
 
 CONFIGURATION = {
@@ -70,28 +70,31 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(
     job: TrainingJob, pool: TrainingPool
 ) -> None:
     away = pool.submit(proposal(0)).result()
-    bits = weights_of(job.weights, 0).read_bytes()
+    bits = weights_path_of(job.networks_folder, 0).read_bytes()
     import torch
 
     torch.set_num_threads(1)
-    home = train(replace(job, weights=job.weights / "home"), proposal(0))
+    home = train_proposal(replace(job, networks_folder=job.networks_folder / "home"), proposal(0))
     assert away.status == home.status == "completed"
     assert (away.training_loss, away.validation_loss, away.score) == (
         home.training_loss,
         home.validation_loss,
         home.score,
     )
-    assert weights_of(job.weights / "home", 0).read_bytes() == bits
+    assert weights_path_of(job.networks_folder / "home", 0).read_bytes() == bits
 
 
 def test_a_share_of_a_learning_rate_is_a_smaller_one(job: TrainingJob, tmp_path: Path) -> None:
     """A tenth of 10^-2 is 10^-3."""
-    share = train(
-        replace(job, rate_factor=0.1, weights=tmp_path / "share"),
+    share = train_proposal(
+        replace(job, rate_factor=0.1, networks_folder=tmp_path / "share"),
         proposal(5, log10_learning_rate=-2),
     )
     whole, other = (
-        train(replace(job, weights=tmp_path / str(rate)), proposal(5, log10_learning_rate=rate))
+        train_proposal(
+            replace(job, networks_folder=tmp_path / str(rate)),
+            proposal(5, log10_learning_rate=rate),
+        )
         for rate in (-3, -2)
     )
     assert share.validation_loss == pytest.approx(whole.validation_loss, rel=1e-4)
@@ -117,13 +120,15 @@ def test_files_that_were_written_anew_are_read_anew(
         ):
             save(tmp_path / f"new{path.suffix}")
             (tmp_path / f"new{path.suffix}").replace(path)
-        outcomes.append(train(replace(job, weights=tmp_path / f"{seed}", **where), proposal(6)))
-    fresh = train(
+        outcomes.append(
+            train_proposal(replace(job, networks_folder=tmp_path / f"{seed}", **where), proposal(6))
+        )
+    fresh = train_proposal(
         replace(
             job,
-            weights=tmp_path / "fresh",
-            pixels=shutil.copy(where["pixels"], tmp_path / "again.npy"),
-            rows=where["rows"],
+            networks_folder=tmp_path / "fresh",
+            pixels_path=shutil.copy(where["pixels"], tmp_path / "again.npy"),
+            rows_path=where["rows"],
         ),
         proposal(6),
     )
@@ -132,13 +137,18 @@ def test_files_that_were_written_anew_are_read_anew(
 
 def test_slices_cut_anew_while_a_search_runs_end_it(job: TrainingJob, tmp_path: Path) -> None:
     """Its later trials would stand in the journal of the old slices, trained on others."""
-    pixels = Path(shutil.copy(job.pixels, tmp_path / "pixels.npy"))
-    begun = replace(job, pixels=pixels, weights=tmp_path / "networks", stamp=stamp_of(pixels))
-    assert train(begun, proposal(8)).status == "completed"
-    shutil.copy(job.pixels, tmp_path / "new.npy")
+    pixels = Path(shutil.copy(job.pixels_path, tmp_path / "pixels.npy"))
+    begun = replace(
+        job,
+        pixels_path=pixels,
+        networks_folder=tmp_path / "networks",
+        pixels_stamp=file_stamp(pixels),
+    )
+    assert train_proposal(begun, proposal(8)).status == "completed"
+    shutil.copy(job.pixels_path, tmp_path / "new.npy")
     (tmp_path / "new.npy").replace(pixels)
     with pytest.raises(SearchError, match="written again while the search ran") as refused:
-        train(begun, proposal(9))
+        train_proposal(begun, proposal(9))
     assert refused.value.code == "slices-replaced"
 
 
@@ -151,28 +161,28 @@ def test_a_search_that_is_stopped_waits_for_no_training(job: TrainingJob, tmp_pa
         TrainingPool(of_epochs(job, epochs, weights=weights), workers=1) as stopped,
     ):
         stopped.submit(proposal(3))
-        while not curves_of(weights_of(weights, 3))[1]:
+        while not read_loss_curves(weights_path_of(weights, 3))[1]:
             time.sleep(0.05)
         raise KeyboardInterrupt
-    assert 0 < len(curves_of(weights_of(weights, 3))[1]) < epochs
+    assert 0 < len(read_loss_curves(weights_path_of(weights, 3))[1]) < epochs
 
 
 def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: TrainingJob, tmp_path: Path) -> None:
     """What `fovnet train` leaves when it is killed; the slices are then cut anew, and it is called again."""
     keep, first = (
-        replace(job, weights=tmp_path / "kept", source="these"),
+        replace(job, networks_folder=tmp_path / "kept", data_hash="these"),
         of_epochs(job, 3, weights=tmp_path / "fresh"),
     )
-    begun, expected = train(keep, proposal(7)), train(first, proposal(7))
-    on = train(of_epochs(keep, 3), proposal(7))
+    begun, expected = train_proposal(keep, proposal(7)), train_proposal(first, proposal(7))
+    on = train_proposal(of_epochs(keep, 3), proposal(7))
     assert (
         on.training_loss == expected.training_loss and on.training_loss[:2] == begun.training_loss
     )
     epochs: list[int] = []
-    train(
+    train_proposal(
         of_epochs(keep, 3, source="those"),
         proposal(7),
-        report=lambda progress, wanted: epochs.append(len(progress.training_loss)),
+        report_epoch=lambda progress, wanted: epochs.append(len(progress.training_losses)),
     )
     assert epochs == [1, 2, 3], "all epochs were trained again"
 
@@ -185,7 +195,7 @@ def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharm
     with TrainingPool(endless, workers=1) as doomed:
         future = doomed.submit(proposal(1))
         worker = newborn(before)
-        while not curves_of(weights_of(job.weights, 1))[1]:
+        while not read_loss_curves(weights_path_of(job.networks_folder, 1))[1]:
             time.sleep(0.05)
         os.kill(worker, signal.SIGKILL)
         outcome = future.result(timeout=900)
@@ -217,7 +227,7 @@ def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_tracebac
         and "size" in outcome.message
         and outcome.message.endswith("(traceback in logs/slot-0003.txt)")
     )
-    assert "max_pool2d" in (job.weights.parent / "logs" / "slot-0003.txt").read_text()
+    assert "max_pool2d" in (job.networks_folder.parent / "logs" / "slot-0003.txt").read_text()
     assert pool.submit(proposal(4)).result(timeout=900).status == "completed"
 
 

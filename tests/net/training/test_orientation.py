@@ -12,7 +12,7 @@ import torch
 import fovnet.net.training.orientation as learning
 from fovnet.decision.orientation import Orientation, bearing_of
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
-from fovnet.net.training.orientation import learn, turn_scores
+from fovnet.net.training.orientation import learn_orientation, turn_scores
 from fovnet.volume.slices.planes import make_pictures
 from fovnet.volume.slices.stack import cut_slices
 from fovnet.volume.volume import Volume
@@ -42,7 +42,7 @@ def shown(voxels: np.ndarray) -> np.ndarray:
 def known() -> Iterator[tuple[np.ndarray, Orientation]]:
     """Pictures of sixty bodies, and what was learned from them."""
     bodies = np.stack([shown(body(seed)) for seed in range(60)])
-    tensors = learn(bodies, seed=1)
+    tensors = learn_orientation(bodies, seed=1)
     count = len(tensors) // 2
     yield (
         bodies,
@@ -112,9 +112,9 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_another_othe
     state = torch.random.get_rng_state()
     try:
         torch.set_num_threads(2)
-        first = learn(few, seed=4)
+        first = learn_orientation(few, seed=4)
         torch.set_num_threads(1)
-        again, other = learn(few, seed=4), learn(few, seed=5)
+        again, other = learn_orientation(few, seed=4), learn_orientation(few, seed=5)
     finally:
         torch.set_num_threads(threads)
     assert all(torch.equal(first[name], again[name]) for name in first)
@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_another_othe
 
 def test_progress_ends_with_the_last_step() -> None:
     calls: list[tuple[int, int]] = []
-    learn(
+    learn_orientation(
         np.stack([shown(body(1))] * 40), seed=1, progress=lambda done, of: calls.append((done, of))
     )
     assert calls[-1] == (112, 112) and calls[0] == (100, 112)  # 360 · 40 / 128

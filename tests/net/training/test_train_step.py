@@ -15,17 +15,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.images.augment import DRAWS
+from fovnet.net.images.augment import DRAWS_PER_SLICE
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.progress import Progress
 from fovnet.net.training.train import (
-    Data,
+    TrainingData,
     begin_training,
-    class_weights,
+    inverse_class_weights,
     place_on_device,
     train_epoch,
 )
-from fovnet.net.training.train_step import EAGER_STEPS, StepReplay, TrainStep, augmented_images
+from fovnet.net.training.train_step import EAGER_STEPS, StepReplay, TrainStep, make_augmented_images
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CPU = torch.device("cpu")
@@ -54,7 +54,7 @@ class Stream:
 @pytest.fixture
 def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
     made: list[Recording] = []
-    real = TrainStep.step
+    real = TrainStep.run_step
 
     @contextmanager
     def record(graph: Recording, stream: Stream) -> Iterator[None]:
@@ -79,9 +79,11 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
     return made
 
 
-def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = False) -> Progress:
+def trained(
+    data: TrainingData, recipe: Recipe, device: torch.device, replayed: bool = False
+) -> Progress:
     """A small network after two epochs of batches of 8."""
-    progress, weights = begin_training(SMALL, 0.03, 5, device), class_weights(data.targets)
+    progress, weights = begin_training(SMALL, 0.03, 5, device), inverse_class_weights(data.targets)
     progress.train_step = TrainStep(
         progress.model, progress.optimiser, data, weights, recipe.ranges, 8
     )
@@ -93,13 +95,13 @@ def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = F
 
 
 def test_replayed_steps_end_with_the_bits_of_single_ones(
-    shapes: Data, recipe: Recipe, recordings: list[Recording]
+    shapes: TrainingData, recipe: Recipe, recordings: list[Recording]
 ) -> None:
     """60 slices an epoch: seven whole batches, and one of four that no recording fits."""
     recipe = replace(recipe, slices_per_epoch=60)
     single, replayed = trained(shapes, recipe, CPU), trained(shapes, recipe, CPU, replayed=True)
     assert [recording.replays for recording in recordings] == [14 - EAGER_STEPS]
-    assert replayed.training_loss == single.training_loss
+    assert replayed.training_losses == single.training_losses
     assert all(
         torch.equal(a, b)
         for a, b in zip(
@@ -159,35 +161,37 @@ def test_no_change_of_a_step_copies_from_the_host_once_it_was_done(name: str) ->
     ranges = replace(STILL, **{name: getattr(EVERYTHING, name)})
     for _ in range(2):
         with Copies() as copies:
-            seen = augmented_images(slices, rows, torch.empty(4, DRAWS, device=there), ranges)
+            seen = make_augmented_images(
+                slices, rows, torch.empty(4, DRAWS_PER_SLICE, device=there), ranges
+            )
     assert seen.shape == (4, 1, 128, 128) and copies.found == []
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_every_change_of_a_step_is_recorded_on_cuda(shapes: Data, recipe: Recipe) -> None:
+def test_every_change_of_a_step_is_recorded_on_cuda(shapes: TrainingData, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
     there = place_on_device(
         shapes.slices.numpy(),
         shapes.targets.numpy(),
-        shapes.train.numpy(),
-        shapes.validation.numpy(),
+        shapes.training_rows.numpy(),
+        shapes.validation_rows.numpy(),
         cuda,
     )
     assert np.isfinite(
-        trained(there, replace(recipe, ranges=replace(EVERYTHING, alone=0.0)), cuda).training_loss
+        trained(there, replace(recipe, ranges=replace(EVERYTHING, alone=0.0)), cuda).training_losses
     ).all()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_on_cuda_the_loss_falls_as_on_the_cpu(shapes: Data, recipe: Recipe) -> None:
+def test_on_cuda_the_loss_falls_as_on_the_cpu(shapes: TrainingData, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
     there = place_on_device(
         shapes.slices.numpy(),
         shapes.targets.numpy(),
-        shapes.train.numpy(),
-        shapes.validation.numpy(),
+        shapes.training_rows.numpy(),
+        shapes.validation_rows.numpy(),
         cuda,
     )
-    assert trained(there, recipe, cuda).training_loss == pytest.approx(
-        trained(shapes, recipe, CPU).training_loss, rel=0.05
+    assert trained(there, recipe, cuda).training_losses == pytest.approx(
+        trained(shapes, recipe, CPU).training_losses, rel=0.05
     )

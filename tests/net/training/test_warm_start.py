@@ -13,17 +13,17 @@ from fovnet.config.files import parse
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net.family import axes
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import load_tensors, save_network, save_tensors
-from fovnet.net.paths import checkpoint_of
+from fovnet.net.paths import checkpoint_path_of
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.precision import write_weights
-from fovnet.net.training.train import Data, train_network
+from fovnet.net.training.train import TrainingData, train_network
 from fovnet.net.training.warm_start import (
     Beginning,
-    begin_with,
-    beginnings,
-    nearest,
+    beginnings_of_ensemble,
+    load_beginning,
+    nearest_beginning,
     read_ensemble_facts,
     refuse_other_inputs,
     space_of_members,
@@ -50,25 +50,25 @@ def beginning(levels: dict[str, object], sha256: str = "", weights: Path = Path(
 
 
 def train(
-    data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None
+    data: TrainingData, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None
 ) -> list[float]:
     ending = train_network(
         SMALL,
         learning_rate=rate,
-        batch=8,
+        batch_size=8,
         seed=5,
         data=data,
         recipe=recipe,
-        keep=keep,
-        facts={"classes": CLASSES},
-        begin=begin,
+        weights_path=keep,
+        network_facts={"classes": CLASSES},
+        beginning=begin,
     )
     assert ending.status == "completed", ending.message
-    return list(ending.validation_loss)
+    return list(ending.validation_losses)
 
 
 def test_a_training_begins_where_the_network_was(
-    shapes: Data, recipe: Recipe, tmp_path: Path
+    shapes: TrainingData, recipe: Recipe, tmp_path: Path
 ) -> None:
     """At a learning rate of nothing it stays there: 0.1 below the loss of guessing, which drawn weights do
     not leave."""
@@ -84,12 +84,12 @@ def test_a_training_begins_where_the_network_was(
 
 
 def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(
-    shapes: Data, recipe: Recipe, tmp_path: Path
+    shapes: TrainingData, recipe: Recipe, tmp_path: Path
 ) -> None:
     train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
     begin = beginning({}, "1", tmp_path / "first.safetensors")
     one = train(shapes, replace(recipe, epochs=1), tmp_path / "one.safetensors", 0.01, begin)
-    assert checkpoint_of(tmp_path / "one.safetensors").exists()
+    assert checkpoint_path_of(tmp_path / "one.safetensors").exists()
     two = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, begin)
     assert two[:1] == one, "the same one is"
     other = train(
@@ -104,7 +104,7 @@ def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(
 
 
 def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(
-    shapes: Data, recipe: Recipe, tmp_path: Path
+    shapes: TrainingData, recipe: Recipe, tmp_path: Path
 ) -> None:
     """A quarter of the trained weights and running statistics, three quarters of those it began with; of
     other classes the last layer is its own."""
@@ -142,12 +142,12 @@ def test_a_blend_needs_something_to_blend_with() -> None:
 
 
 def test_of_other_classes_all_but_the_last_layer_is_taken(tmp_path: Path) -> None:
-    first = build(SMALL, torch.Generator().manual_seed(1))
+    first = build_network(SMALL, torch.Generator().manual_seed(1))
     save_network(tmp_path / "first.safetensors", first, SMALL, {"classes": CLASSES})
     for classes in (CLASSES, ("bar", "disc", "none"), ("disc", "bar", "cross", "none")):
         net = replace(SMALL, classes=len(classes))
-        mine, drawn = (build(net, torch.Generator().manual_seed(2)) for _ in range(2))
-        begin_with(mine, net, tmp_path / "first.safetensors", classes)
+        mine, drawn = (build_network(net, torch.Generator().manual_seed(2)) for _ in range(2))
+        load_beginning(mine, net, tmp_path / "first.safetensors", classes)
         *body, weights, bias = mine.state_dict().items()
         assert all(torch.equal(tensor, first.state_dict()[name]) for name, tensor in body)
         kept = (first if classes == CLASSES else drawn).state_dict()
@@ -155,17 +155,19 @@ def test_of_other_classes_all_but_the_last_layer_is_taken(tmp_path: Path) -> Non
 
 
 def test_a_network_of_another_shape_is_refused_with_what_differs(tmp_path: Path) -> None:
-    save_network(tmp_path / "first.safetensors", build(SMALL), SMALL, {"classes": CLASSES})
+    save_network(tmp_path / "first.safetensors", build_network(SMALL), SMALL, {"classes": CLASSES})
     other = replace(SMALL, inputs=("slice", "millimetres"))
     with pytest.raises(
         ModelError, match=r"its inputs slice, here slice, millimetres.*begin-other-network"
     ):
-        begin_with(build(other), other, tmp_path / "first.safetensors", CLASSES)
+        load_beginning(build_network(other), other, tmp_path / "first.safetensors", CLASSES)
 
 
 def test_a_network_that_is_not_the_one_its_ensemble_names_is_not_begun_with(tmp_path: Path) -> None:
     """A copy in which a bit has turned would be trained from, and nobody would know."""
-    path = save_network(tmp_path / "first.safetensors", build(SMALL), SMALL, {"classes": CLASSES})
+    path = save_network(
+        tmp_path / "first.safetensors", build_network(SMALL), SMALL, {"classes": CLASSES}
+    )
     begin = beginning({}, checksum(path), path)
     refuse_other_inputs([begin], ("slice",), "gap")
     damaged = bytearray(path.read_bytes())
@@ -185,7 +187,7 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
     ]
 
     def begun(**levels: object) -> str:
-        return nearest(members, {**PLAIN, **levels}).sha256
+        return nearest_beginning(members, {**PLAIN, **levels}).sha256
 
     assert (
         begun(log10_learning_rate=-1, log2_batch=3) == "c"
@@ -197,7 +199,9 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
         and begun(blocks=5) == "d"
     )
     assert (
-        nearest(members, axes.with_changes(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256
+        nearest_beginning(
+            members, axes.change_levels(PLAIN, {"learning_rate": 0.002, "batch": 8})
+        ).sha256
         == "b"
     )
     assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", (
@@ -210,7 +214,7 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
 
 def test_the_space_of_members_is_their_configurations_and_no_other() -> None:
     facts = read_ensemble_facts(SHIPPED_NETWORKS)
-    space = space_of_members(beginnings(SHIPPED_NETWORKS, facts))
+    space = space_of_members(beginnings_of_ensemble(SHIPPED_NETWORKS, facts))
     assert [space.configuration(row) for row in range(len(space))] == [
         member["configuration"] for member in facts["members"]
     ]
