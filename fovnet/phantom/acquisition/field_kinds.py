@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fovnet.phantom.acquisition.breast_fields import draw_breast_field
-from fovnet.phantom.anatomy.belly import written_liver_dome_mm
+from fovnet.phantom.anatomy.belly import liver_dome_height_mm
 from fovnet.phantom.anatomy.body import Landmarks, label_volume
 from fovnet.phantom.anatomy.breast import breast_dome
 from fovnet.phantom.anatomy.lesions import draw_leg_mass
@@ -175,7 +175,7 @@ def draw_small_field(request: ScanRequest, rng: np.random.Generator) -> FieldKin
         return _draw_field_about_swelling(person, swelling, rng)
     mass = draw_leg_mass(person)
     if mass is not None and rng.random() < LEG_MASS_FIELD_SHARE:
-        return _draw_field_about_mass(person, mass.middle, mass.across_mm, rng)
+        return _draw_field_about_mass(person, mass.middle, mass.diameter_mm, rng)
     choices: list[FieldKind | str] = [*SMALL_FIELDS, *WEIGHT_BY_PLACE]
     weights = np.array(
         [
@@ -330,7 +330,7 @@ def draw_field_about_breasts(
 def _ends_above_liver(person: Person, low_mm: float, high_mm: float) -> tuple[FieldEnd, FieldEnd]:
     """The two ends of a breast field between two heights of the person, of which no more than
     BELOW_LIVER_DOME_SHARE is below the liver's dome."""
-    liver_dome_mm = person.morph.height_mm(written_liver_dome_mm(person))
+    liver_dome_mm = person.morph.height_mm(liver_dome_height_mm(person))
     lowest_mm = liver_dome_mm - BELOW_LIVER_DOME_SHARE * (high_mm - liver_dome_mm)
     return ends_at_heights(max(low_mm, lowest_mm), high_mm)
 

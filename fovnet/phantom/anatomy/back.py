@@ -110,11 +110,11 @@ def _erector_spinae_solid(person: Person, waist_x: float, waist_half_width_mm: f
     """A solid as deep as erector spinae, with that middle and half width at the waist; both are
     smaller above and below."""
     middle_y = -70.0
-    brawn_factor = 1 + 0.35 * (person.muscle_factor - 1)
+    muscularity = 1 + 0.35 * (person.muscle_factor - 1)
     rows = []
     for z, _ in ERECTOR_SPINAE_BULGE_MM:
         waist_share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
-        muscle_back_mm = _plain_back_mm(z) * brawn_factor + erector_spinae_bulge_mm(person, z)
+        muscle_back_mm = _plain_back_mm(z) * muscularity + erector_spinae_bulge_mm(person, z)
         row = LoftRow(
             z,
             centre_x=waist_share * waist_x,

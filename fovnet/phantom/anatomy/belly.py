@@ -32,7 +32,7 @@ LIVER_DOME_MM = 1270.0
 """Top of the liver in the written anatomy at `lowered_mm` 0."""
 
 
-def written_liver_dome_mm(person: Person) -> float:
+def liver_dome_height_mm(person: Person) -> float:
     """Height of the top of this person's liver dome, in the written anatomy."""
     return LIVER_DOME_MM - person.diaphragm_drop_mm
 
@@ -67,7 +67,7 @@ def abdominal_cavity_solid(person: Person) -> Loft:
 
 def _diaphragm_domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     """The right and the left dome of the diaphragm, the right one 3 mm above the liver."""
-    right_top_z = written_liver_dome_mm(person) + 3.0
+    right_top_z = liver_dome_height_mm(person) + 3.0
     left_top_z = right_top_z - 18
     right_dome = Ellipsoid((64.0, 6.0, right_top_z - 155), (92.0, 104.0, 155.0))
     left_dome = Ellipsoid((-66.0, 4.0, left_top_z - 140), (90.0, 100.0, 140.0))
@@ -120,7 +120,7 @@ def plain_liver_solid(person: Person) -> Solid:
     """A plain liver: the right lobe under the right dome of the diaphragm, cut off below by a plane
     that rises to the left; the left lobe in front of the stomach."""
     rng = person.generator(31)
-    dome_z = written_liver_dome_mm(person)
+    dome_z = liver_dome_height_mm(person)
     cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(150, 185)
     right_lobe = (
@@ -143,7 +143,7 @@ def paint_varied_liver(person: Person) -> Paints:
     line are normal, without the part under the lung).
     """
     rng = person.generator(37)
-    dome_z = written_liver_dome_mm(person)
+    dome_z = liver_dome_height_mm(person)
     cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(118, 200)
     lower_edge_slope = rng.uniform(0.1, 0.5)
@@ -182,7 +182,7 @@ def _paint_riedel_lobe(person: Person) -> Paint:
     rng = person.generator(923)
     end_z, half_thickness_mm, half_depth_mm = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
     upper_z = (
-        written_liver_dome_mm(person) - 110.0
+        liver_dome_height_mm(person) - 110.0
     )  # within the shortest right lobe, which is 118 mm high
     lateral_x = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid(
@@ -210,7 +210,7 @@ def kidney_fat_mm(person: Person) -> float:
 def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
     """Liver with its veins and gall bladder, spleen, kidneys with their fat, pancreas, stomach."""
     rng = person.generator(32)
-    dome_z = written_liver_dome_mm(person)
+    dome_z = liver_dome_height_mm(person)
     if with_small_parts:
         yield from paint_varied_liver(person)
     else:

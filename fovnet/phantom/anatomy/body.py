@@ -75,8 +75,8 @@ def landmarks(person: Person) -> Landmarks:
         480.0,
         trunk.ISCHIUM_MM,
         trunk.ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm,
-        belly.written_liver_dome_mm(person),
-        thorax.written_lung_apex_mm(person),
+        belly.liver_dome_height_mm(person),
+        thorax.lung_apex_height_mm(person),
         1520.0,
         head.VERTEX_MM,
     )

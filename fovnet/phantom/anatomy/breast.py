@@ -22,14 +22,21 @@ HANGING_Z = 1345.0
 """Height of the middle of a hanging breast, at the fourth rib: it is displaced cranially, and its
 lower edge is above the liver's dome."""
 
+LYING_Z = 1308.0
+"""Height of the middle of the breast of someone who lies supine."""
+
+BREAST_GROWTH_YEARS = 12.0
+"""Before this age breasts are a quarter of the usual size."""
+
 
 @dataclass(frozen=True)
 class GlandStrands(Filling):
-    """Sheets within a dome that converge at its nipple, thicker towards its middle until they
-    merge.
+    """Sheets of gland within a dome: they converge at its nipple, and are thicker towards its middle
+    until they merge.
 
     sheet_level    thickness of the sheets everywhere (0.1 fills about 7 %)
     central_level  added to it in the middle of the gland
+    phase          (3,) of the sheets, radians
     fineness       factor by which they are finer than sheets 4 cm apart
     fraying        how far the sheets wind and fray, 0 for smooth ones
     """
@@ -43,79 +50,77 @@ class GlandStrands(Filling):
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points of the sheets within the region."""
-        u, t, w = self.region.to_shares(x, y, z)
-        convergence = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
-        fineness = np.float32(self.fineness)
-        fraying = np.float32(self.fraying)
-        angle_x = (
-            fineness * 9 * u * convergence + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
-        )
-        angle_y = fineness * 9 * w * convergence + self.phase[1] + np.sin(4 * t + 4 * u)
-        angle_z = fineness * 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
-        if self.fraying:
-            angle_shifts = [
-                fraying * np.sin(np.float32(wave_number) * wave_angle)
-                for wave_number, wave_angle in (
-                    (2.7, angle_y + 0.4),
-                    (2.9, angle_z + 0.7),
-                    (3.1, angle_x),
-                )
-            ]
-            angle_x = angle_x + angle_shifts[0]
-            angle_y = angle_y + angle_shifts[1]
-            angle_z = angle_z + angle_shifts[2]
+        width_share, length_share, height_share = self.region.to_shares(x, y, z)
+        angle_x, angle_y, angle_z = self._sheet_angles(width_share, length_share, height_share)
         gyroid = np.abs(
             np.sin(angle_x) * np.cos(angle_y)
             + np.sin(angle_y) * np.cos(angle_z)
             + np.sin(angle_z) * np.cos(angle_x)
         )
-        central_share = np.clip(
-            1 - 2.2 * (u * u + w * w) - 2.6 * np.square(t - np.float32(0.5)), 0, 1
-        )
+        squared_radius = width_share * width_share + height_share * height_share
+        squared_offset = np.square(length_share - np.float32(0.5))
+        centrality = np.clip(1 - 2.2 * squared_radius - 2.6 * squared_offset, 0, 1)
         if self.fraying:
-            central_share *= np.clip(
-                1
-                + fraying
-                * np.sin(np.float32(1.3) * angle_x)
-                * np.sin(np.float32(1.7) * angle_y + angle_z),
-                0,
-                2,
-            )
-        return np.asarray(
-            (gyroid <= self.sheet_level + self.central_level * central_share)
-            & self.region.contains(x, y, z)
-        )
+            slow_wave = np.float32(self.fraying) * np.sin(np.float32(1.3) * angle_x)
+            cross_wave = np.sin(np.float32(1.7) * angle_y + angle_z)
+            centrality *= np.clip(1 + slow_wave * cross_wave, 0, 2)
+        is_sheet = gyroid <= self.sheet_level + self.central_level * centrality
+        return np.asarray(is_sheet & self.region.contains(x, y, z))
+
+    def _sheet_angles(self, u: Floats, t: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
+        """The angles of the sheets' waves, radians, at shares of the dome's half width (u), length
+        (t) and half height (w); the waves are shorter towards the nipple."""
+        convergence = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
+        fineness = np.float32(self.fineness)
+        phase_x, phase_y, phase_z = self.phase
+        angle_x = fineness * 9 * u * convergence + phase_x + np.sin(5 * t + 3 * w + phase_y)
+        angle_y = fineness * 9 * w * convergence + phase_y + np.sin(4 * t + 4 * u)
+        angle_z = fineness * 8 * t + phase_z + np.sin(3 * u - 4 * w)
+        if not self.fraying:
+            return angle_x, angle_y, angle_z
+        fraying = np.float32(self.fraying)
+        frayed_x = angle_x + fraying * np.sin(np.float32(2.7) * (angle_y + 0.4))
+        frayed_y = angle_y + fraying * np.sin(np.float32(2.9) * (angle_z + 0.7))
+        frayed_z = angle_z + fraying * np.sin(np.float32(3.1) * angle_x)
+        return frayed_x, frayed_y, frayed_z
 
 
 def breast_dome(person: Person, side: int) -> BreastSolid:
-    """One breast under its skin: prone long and round or pointed, supine flat and to the side."""
+    """The breast of one side (1 right, -1 left) under its skin: prone long and round or pointed,
+    supine flat and displaced laterally."""
     if has_shaped_breasts(person):
         return breast_shape(person, side)
     rng = person.generator(71)
-    size_factor = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
-    blunt_power, point, sag_share = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
+    usual_size = rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15)
+    size_factor = float(np.clip(usual_size, 0.45, 2.3))
+    taper_power, tip_power, sag_share = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
     size_factor = size_factor * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
-    if person.age < 12:
+    if person.age < BREAST_GROWTH_YEARS:
         size_factor = 0.25
     width_factor = size_factor**0.38
-    side_x = side * 86.0
-    front_y = 84 + 0.5 * person.fat_mm
+    base_x = side * 86.0
+    base_y = 84 + 0.5 * person.fat_mm
     if person.is_prone:
         half_axes = (56 * width_factor, 60 * width_factor)
         lean_mm = (side * 4.0, -14.0 * sag_share)
         usual_dome = BreastSolid(
-            (side_x, front_y, HANGING_Z),
-            half_axes,
-            42 + 56 * size_factor,
-            lean_mm,
-            blunt_power,
-            point,
+            base=(base_x, base_y, HANGING_Z),
+            half_size_mm=half_axes,
+            length_mm=42 + 56 * size_factor,
+            lean_mm=lean_mm,
+            taper_power=taper_power,
+            tip_power=tip_power,
         )
         return _draw_hanging_dome(usual_dome, person.generator(74))
     half_axes = (60 * width_factor, 60 * width_factor)
     lean_mm = (side * 14 * size_factor, -24.0 * sag_share * size_factor)
     return BreastSolid(
-        (side_x, front_y, 1308.0), half_axes, 16 + 34 * size_factor, lean_mm, 2.0, 0.5 + 0.5 * point
+        base=(base_x, base_y, LYING_Z),
+        half_size_mm=half_axes,
+        length_mm=16 + 34 * size_factor,
+        lean_mm=lean_mm,
+        taper_power=2.0,
+        tip_power=0.5 + 0.5 * tip_power,
     )
 
 
@@ -125,51 +130,56 @@ def _draw_hanging_dome(usual_dome: BreastSolid, rng: np.random.Generator) -> Bre
     columns flattened by plates.
 
     What it loses in width it gains in length, up to LONGEST_BREAST_MM, and in height.  Both breasts
-    of a woman have the same parameters. A dome is 12 to 18 cm across and half to once as long as
-    its radius: in axial slices a half moon, at whose ends skin meets chest.
+    of a woman have the same parameters.
     """
     kind_dice, plates_dice = rng.random(2)
-    slenderness, flattening, blunt_power, flare = rng.uniform(
+    slenderness, flattening, taper_power, flare = rng.uniform(
         (0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)
     ).tolist()
     if kind_dice > 0.6:
-        width_factor, length_factor, point = rng.uniform(
-            (1.1, 0.55, 0.75), (1.4, 1.05, 1.1)
-        ).tolist()
-        half_axes = (
-            float(np.clip(usual_dome.half_size_mm[0] * width_factor, 55, 92)),
-            float(np.clip(usual_dome.half_size_mm[1] * width_factor, 55, 88)),
-        )
-        return replace(
-            usual_dome,
-            half_size_mm=half_axes,
-            length_mm=max(0.8 * usual_dome.length_mm, half_axes[0] * length_factor),
-            tip_power=point,
-            base_flare=abs(flare),
-        )
-    if kind_dice < 0.3:
-        usual_dome = replace(usual_dome, taper_power=blunt_power, tip_power=1.0)
+        return _draw_broad_dome(usual_dome, abs(flare), rng)
+    if kind_dice < 0.3:  # a column
+        usual_dome = replace(usual_dome, taper_power=taper_power, tip_power=1.0)
         slenderness = slenderness * 0.92
         flare = abs(flare) + 0.1
-    if plates_dice >= 0.5:
+    if plates_dice >= 0.5:  # not flattened
         flattening = 1.0
-    half_axes = (
-        usual_dome.half_size_mm[0] * (slenderness * flattening),
-        usual_dome.half_size_mm[1] * 1.12 / flattening**0.4,
-    )
+    half_width_mm, half_height_mm = usual_dome.half_size_mm
+    longer_mm = min(usual_dome.length_mm / slenderness**0.8, LONGEST_BREAST_MM)
     return replace(
         usual_dome,
-        half_size_mm=half_axes,
-        length_mm=max(
-            usual_dome.length_mm, min(usual_dome.length_mm / slenderness**0.8, LONGEST_BREAST_MM)
+        half_size_mm=(
+            half_width_mm * (slenderness * flattening),
+            half_height_mm * 1.12 / flattening**0.4,
         ),
+        length_mm=max(usual_dome.length_mm, longer_mm),
+        base_flare=flare,
+    )
+
+
+def _draw_broad_dome(
+    usual_dome: BreastSolid, flare: float, rng: np.random.Generator
+) -> BreastSolid:
+    """A hanging breast 12 to 18 cm across and half to once as long as its radius: in axial slices a
+    half moon, at whose ends skin meets chest."""
+    width_factor, length_factor, tip_power = rng.uniform(
+        (1.1, 0.55, 0.75), (1.4, 1.05, 1.1)
+    ).tolist()
+    usual_half_width_mm, usual_half_height_mm = usual_dome.half_size_mm
+    half_width_mm = float(np.clip(usual_half_width_mm * width_factor, 55, 92))
+    half_height_mm = float(np.clip(usual_half_height_mm * width_factor, 55, 88))
+    return replace(
+        usual_dome,
+        half_size_mm=(half_width_mm, half_height_mm),
+        length_mm=max(0.8 * usual_dome.length_mm, half_width_mm * length_factor),
+        tip_power=tip_power,
         base_flare=flare,
     )
 
 
 def paint_breast_contour(person: Person, muscle: Loft) -> Paints:
-    """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`;
-    `muscle` is the trunk under its fat."""
+    """Skin and fat of both breasts, with a plain gland, or with all there is of individually shaped
+    ones; `muscle` is the trunk under its fat."""
     if has_shaped_breasts(person):
         yield from _paint_individual_breasts(person, muscle)
         return
@@ -180,7 +190,8 @@ def paint_breast_contour(person: Person, muscle: Loft) -> Paints:
 
 
 def _paint_individual_breasts(person: Person, muscle: Loft) -> Paints:
-    """Skin, fat, gland, pectoral muscles and axillae of a woman with breasts `of_a_kind`."""
+    """Skin, fat, gland, pectoral muscles and axillae of a woman with individually shaped breasts;
+    `muscle` is the trunk under its fat."""
     for side in (1, -1):
         dome = breast_shape(person, side)
         yield paint(dome.shrink(-bust(person).skin_mm), "skin", Layer.SKIN)
@@ -192,44 +203,55 @@ def _paint_individual_breasts(person: Person, muscle: Loft) -> Paints:
 
 
 def gland_ellipsoid(dome: BreastSolid) -> Ellipsoid:
-    """The region of the gland of a breast."""
-    semi_axes = (0.5 * dome.half_size_mm[0], 0.36 * dome.length_mm, 0.5 * dome.half_size_mm[1])
+    """The region of the gland of a breast: in its middle, half as wide and high."""
+    half_width_mm, half_height_mm = dome.half_size_mm
+    semi_axes = (0.5 * half_width_mm, 0.36 * dome.length_mm, 0.5 * half_height_mm)
     return Ellipsoid(dome.point_at_shares(0.5), semi_axes)
 
 
 def paint_breast_structure(person: Person, rng: np.random.Generator) -> Paints:
-    """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around
-    it; an implant if there is one."""
+    """The inside of both breasts, from nearly all fat to nearly all gland: strands of gland, veins,
+    the nipple with thickened skin around it, an implant if there is one."""
     if has_shaped_breasts(person):
         yield from _paint_individual_structure(person)
         return
     density = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
     fineness, fraying = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
     # a fatty breast has few strands
-    sheet_level = 0.03 + 0.16 * density if person.is_prone else 0.07 + 0.12 * density
+    sheet_level = 0.07 + 0.12 * density
+    if person.is_prone:
+        sheet_level = 0.03 + 0.16 * density
+    has_implants = "natural breasts" in person.missing_parts and person.age > 20
     for side in (1, -1):
         dome = breast_dome(person, side)
         strand_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         strands = GlandStrands(
-            dome.shrink(3.0), sheet_level, 0.2 + 1.9 * density, strand_phase, fineness, fraying
+            dome.shrink(3.0),
+            sheet_level,
+            central_level=0.2 + 1.9 * density,
+            phase=strand_phase,
+            fineness=fineness,
+            fraying=fraying,
         )
         yield paint(gland_ellipsoid(dome), "fat", Layer.SEAM, replaced_tissues="gland")
         yield paint(strands, "gland", Layer.CAVITY, replaced_tissues="fat")
         yield from _paint_nipple(dome)
         yield from _paint_veins(dome, rng)
-        if "natural breasts" in person.missing_parts and person.age > 20:
-            semi_axes = (
-                0.72 * dome.half_size_mm[0],
-                0.42 * dome.length_mm,
-                0.72 * dome.half_size_mm[1],
-            )
-            implant = Ellipsoid(dome.point_at_shares(0.3), semi_axes)
-            yield paint(implant, "tendon", Layer.ORGAN, replaced_tissues=("fat", "gland"))
-            yield paint(implant.shrink(1.2), "silicone", Layer.ORGAN, replaced_tissues="tendon")
+        if has_implants:
+            yield from _paint_implant(dome)
+
+
+def _paint_implant(dome: BreastSolid) -> Paints:
+    """A silicone implant in its capsule, behind the gland."""
+    half_width_mm, half_height_mm = dome.half_size_mm
+    semi_axes = (0.72 * half_width_mm, 0.42 * dome.length_mm, 0.72 * half_height_mm)
+    capsule = Ellipsoid(dome.point_at_shares(0.3), semi_axes)
+    yield paint(capsule, "tendon", Layer.ORGAN, replaced_tissues=("fat", "gland"))
+    yield paint(capsule.shrink(1.2), "silicone", Layer.ORGAN, replaced_tissues="tendon")
 
 
 def _paint_individual_structure(person: Person) -> Paints:
-    """Gland strands, nipples and veins of a woman with breasts `of_a_kind`."""
+    """Strands of gland, nipples and veins of a woman with individually shaped breasts."""
     for side in (1, -1):
         dome = breast_shape(person, side)
         yield from gland.paint_gland_strands(person, side)
@@ -250,14 +272,17 @@ def _paint_nipple(dome: BreastSolid) -> Paints:
 
 def _paint_veins(dome: BreastSolid, rng: np.random.Generator) -> Paints:
     """Four vessels between skin and gland, from the base towards the nipple."""
+    # share of the length, share of the radius, radians by which the vein has turned
     vein_course = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
-    for base_angle in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
+    base_angles = rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6
+    for base_angle in base_angles.tolist():
         vein_points = [
             dome.point_around_axis(length_share, radius_share, base_angle + bend_angle)
             for length_share, radius_share, bend_angle in vein_course
         ]
+        vein = tube(vein_points, [1.8, 1.6, 1.3, 0.9])
         yield paint(
-            tube(vein_points, [1.8, 1.6, 1.3, 0.9]),
+            vein,
             "venous blood",
             Layer.CAVITY,
             replaced_tissues=("fat", "gland"),

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from fovnet.phantom.anatomy.layers import (
+    NERVE,
     Layer,
     Paints,
     growth_plate_tissue,
@@ -49,9 +50,9 @@ KNEE_BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     # tibialis anterior
     (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),
 )
-"""Muscle bellies around the knee: points and radii."""
+"""Muscle bellies around the right knee: points and radii, mm."""
 
-KNEE_CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
+KNEE_TENDONS_AND_NERVES: tuple[tuple[tuple[Point, ...], float, str], ...] = (
     # semitendinosus
     (((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)), 3.0, "tendon"),
     # gracilis
@@ -67,13 +68,14 @@ KNEE_CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
     # lateral patellar retinaculum
     (((120, 40, 512), (136, 20, 506), (141, 0, 504)), 1.4, "tendon"),
     # tibial nerve
-    (((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)), 3.2, "spinal cord"),
+    (((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)), 3.2, NERVE),
     # common fibular nerve
-    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),
+    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, NERVE),
     # great saphenous vein
     (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),
 )
-"""Tendons, ligaments, nerves and the vein under the skin: points, radius, tissue."""
+"""Tendons, ligaments and nerves at the right knee and the vein under its skin: points and radius,
+mm, and tissue."""
 
 
 TIBIA_OUTLINE = (
@@ -84,8 +86,8 @@ TIBIA_OUTLINE = (
     (458.0, 98.0, -8.0, 39.0, 39.0, 28.0, 28.0),
     (469.0, 98.0, -8.0, 38.5, 38.5, 26.0, 28.0),
 )
-"""The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity
-at z = 435) and to the back."""
+"""The upper end of the right tibia: z, middle x and y, reach laterally, medially, to the front (the
+tuberosity at z = 435) and to the back."""
 
 FEMUR_OUTLINE = (
     (494.0, 98.0, -6.0, 37.0, 22.0, 19.0),
@@ -96,8 +98,8 @@ FEMUR_OUTLINE = (
     (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
     (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
 )
-"""The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width,
-front, back.
+"""The metaphysis of the right femur above both condyles, which protrude only behind it: z, middle x
+and y, half width, reach to the front and to the back.
 
 The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat
 Res Int 2012:679658.
@@ -110,91 +112,102 @@ def paint_knees(person: Person) -> Paints:
     for side in (1, -1):
         yield from _paint_knee_soft_tissue(person, side)
         yield from place_paints(_paint_femur_end(person), side)
-        # reaches outwards and inwards are nearly the same: those of the left are not exchanged
-        tibia_rows = tuple(
-            (z, side * x, *reaches) for z, x, *reaches in _place_leg_rows(person, TIBIA_OUTLINE)
-        )
-        yield from paint_bone(Outline(tibia_rows), 1.5, "yellow marrow")
+        yield from _paint_tibia_end(person, side)
         yield from place_paints(_paint_signs_of_age(person, side), side)
         for paint_part in (_paint_menisci, _paint_cruciate_ligaments, _paint_extensor_apparatus):
             yield from place_paints(paint_part(person), side)
 
 
+def _paint_tibia_end(person: Person, side: int) -> Paints:
+    """The upper end of the tibia of one side (1 right, -1 left)."""
+    # lateral and medial reaches are nearly the same: those of the left are not exchanged
+    rows = tuple(
+        (z, side * x, *reaches_mm) for z, x, *reaches_mm in _place_leg_rows(person, TIBIA_OUTLINE)
+    )
+    yield from paint_bone(Outline(rows), 1.5, "yellow marrow")
+
+
 def _paint_knee_soft_tissue(person: Person, side: int) -> Paints:
-    """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm
-    above it muscles touch one another again."""
-    brawn_factor = 1 + 0.8 * (person.muscle_factor - 1)
+    """Fat instead of muscle around the knee of one side (1 right, -1 left), then the bellies and
+    tendons that cross it; from 8 cm above it muscles touch one another again."""
+    muscularity = 1 + 0.8 * (person.muscle_factor - 1)
     below_thigh = HalfSpace((0.0, 0.0, 1.0), 560.0)
-    fat_sleeve = leg_ellipsoid(person, (98, 0, 482), (62, 66, 76))
+    right_fat_sleeve = leg_ellipsoid(person, (98, 0, 482), (62, 66, 76))
+    fat_sleeve = place_solid(right_fat_sleeve, side)
     rng = person.generator(945)
-    soft_tissues = ("muscle", "intermuscular fat", "fat")
-    yield paint(
-        place_solid(fat_sleeve, side),
-        "fat",
-        Layer.SEAM,
-        replaced_tissues=soft_tissues[:2],
-    )
-    for line_points, belly_radii in KNEE_BELLIES:
-        right_belly = leg_tube(
-            person, line_points, [line_radius * brawn_factor for line_radius in belly_radii]
-        )
-        belly = place_solid(right_belly, side)
-        yield paint(
-            shift_sideways(belly, 1.5, rng) & below_thigh,
-            "intermuscular fat",
-            Layer.SEAM,
-            replaced_tissues=soft_tissues,
-        )
+    muscle_tissues = ("muscle", "intermuscular fat")
+    soft_tissues = (*muscle_tissues, "fat")
+    yield paint(fat_sleeve, "fat", Layer.SEAM, replaced_tissues=muscle_tissues)
+    for points, radii_mm in KNEE_BELLIES:
+        thick_radii_mm = [radius_mm * muscularity for radius_mm in radii_mm]
+        belly = place_solid(leg_tube(person, points, thick_radii_mm), side)
+        fat_crescent = shift_sideways(belly, 1.5, rng) & below_thigh
+        yield paint(fat_crescent, "intermuscular fat", Layer.SEAM, replaced_tissues=soft_tissues)
         yield paint(belly & below_thigh, "muscle", Layer.SEAM, replaced_tissues=soft_tissues)
-    tendons = (
-        paint(leg_tube(person, line_points, line_radius), tissue, Layer.VESSEL)
-        for line_points, line_radius, tissue in KNEE_CORDS
+    tendons_and_nerves = (
+        paint(leg_tube(person, points, radius_mm), tissue, Layer.VESSEL)
+        for points, radius_mm, tissue in KNEE_TENDONS_AND_NERVES
     )
-    yield from place_paints(tendons, side)
+    yield from place_paints(tendons_and_nerves, side)
 
 
 def _place_leg_rows(
     person: Person, table: tuple[tuple[float, ...], ...]
 ) -> tuple[tuple[float, ...], ...]:
-    """Rows (z, x, y, reaches) of a cross-section, with the leg's lateral offset."""
-    return tuple((z, x + person.leg_offset_mm(z), y, *reaches) for z, x, y, *reaches in table)
+    """Rows (z, x, y, reaches) of cross-sections, mm, moved laterally as the person's right leg is."""
+    return tuple((z, x + person.leg_offset_mm(z), y, *reaches_mm) for z, x, y, *reaches_mm in table)
 
 
 def _paint_femur_end(person: Person) -> Paints:
-    """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage
-    on the joint surfaces."""
+    """The lower end of the right femur: its metaphysis, the trochlea with its groove and cartilage,
+    the intercondylar fossa, growth plates; and the marrow of both shafts at the knee."""
     ellipsoid = partial(leg_ellipsoid, person)
-    yield from paint_bone(
-        Loft(_place_leg_rows(person, FEMUR_OUTLINE), squareness=0.35), 1.5, "yellow marrow"
-    )
+    metaphysis = Loft(_place_leg_rows(person, FEMUR_OUTLINE), squareness=0.35)
+    yield from paint_bone(metaphysis, 1.5, "yellow marrow")
     cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
     # the lateral lip of the groove is the higher one
-    for offset_x, front_mm in ((-17, 20.0), (17, 24.0)):
-        trochlear_lip = ellipsoid((98 + offset_x, front_mm - 18, 512), (18, 17, 18))
+    for offset_x, front_y in ((-17, 20.0), (17, 24.0)):
+        trochlear_lip = ellipsoid((98 + offset_x, front_y - 18, 512), (18, 17, 18))
         yield paint(trochlear_lip.shrink(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
         yield from paint_bone(trochlear_lip, 1.3, "yellow marrow")
-    shafts = (
-        leg_tube(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
-        leg_tube(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
+    femoral_shaft = leg_tube(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0))
+    tibial_shaft = leg_tube(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0))
+    yield from paint_all(
+        (femoral_shaft, tibial_shaft),
+        "yellow marrow",
+        Layer.MARROW,
+        replaced_tissues="cortical bone",
     )
-    yield from paint_all(shafts, "yellow marrow", Layer.MARROW, replaced_tissues="cortical bone")
-    notch = ellipsoid((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
-    yield paint(notch.shrink(-1.4), "cortical bone", Layer.MARROW, replaced_tissues="yellow marrow")
-    yield paint_detail(
-        notch, "fat", replaced_tissues=("cortical bone", "yellow marrow", "cartilage")
-    )
+    fossa = ellipsoid((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
+    fossa_wall = fossa.shrink(-1.4)
+    bone_tissues = ("cortical bone", "yellow marrow", "cartilage")
+    yield paint(fossa_wall, "cortical bone", Layer.MARROW, replaced_tissues="yellow marrow")
+    yield paint_detail(fossa, "fat", replaced_tissues=bone_tissues)
     # growth plate or its scar: a thin dark line across the marrow
-    growth_plate = growth_plate_tissue(person)
     for z, half_depth_mm in ((533.0, 24.0), (437.0, 22.0)):
-        scar = ellipsoid((98, -4, z), (32.0, half_depth_mm, 5.0)) - ellipsoid(
-            (98, -4, z - 1.6), (32.0, half_depth_mm, 5.0)
+        upper_ellipsoid = ellipsoid((98, -4, z), (32.0, half_depth_mm, 5.0))
+        lower_ellipsoid = ellipsoid((98, -4, z - 1.6), (32.0, half_depth_mm, 5.0))
+        growth_plate = upper_ellipsoid - lower_ellipsoid
+        yield paint_detail(
+            growth_plate, growth_plate_tissue(person), replaced_tissues="yellow marrow"
         )
-        yield paint_detail(scar, growth_plate, replaced_tissues="yellow marrow")
+
+
+OSTEOPHYTE_POINTS = (
+    (59, -8, 466),
+    (137, -8, 466),
+    (57, -6, 489),
+    (139, -6, 489),
+    (98, 23, 466),
+    (98, 42, 533),
+    (98, 40, 492),
+)
+"""Where osteophytes grow at the joint margins of the right knee, mm."""
 
 
 def _paint_signs_of_age(person: Person, side: int) -> Paints:
-    """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow
-    oedema under damaged cartilage; of the right side with the traits of the given one.
+    """Red marrow above the right knee, osteophytes at its joint margins, marrow oedema under
+    damaged cartilage; how much of them is drawn for the side that is given.
 
     Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women
     mostly; osteophytes grow to a few mm from 45 on. Source: Vogler & Murphy (1988), Radiology
@@ -202,87 +215,79 @@ def _paint_signs_of_age(person: Person, side: int) -> Paints:
     """
     ellipsoid = partial(leg_ellipsoid, person)
     rng = person.generator(611 + (side > 0))
-    sign_dice = rng.random(2)
+    marrow_dice, damage = rng.random(2).tolist()
     patch_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
     oedema_mm = rng.uniform(4, 13)
     red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.is_female, 0.0, 0.9))
-    if sign_dice[0] < red_marrow_share:
+    if marrow_dice < red_marrow_share:
         metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
         patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, patch_phase)
         yield paint_detail(patches, "mixed marrow", replaced_tissues="yellow marrow")
-    osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * sign_dice[1], 0.0, 5.0))
+    osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * damage, 0.0, 5.0))
     if osteophyte_mm > 1.0:
-        for tip in (
-            (59, -8, 466),
-            (137, -8, 466),
-            (57, -6, 489),
-            (139, -6, 489),
-            (98, 23, 466),
-            (98, 42, 533),
-            (98, 40, 492),
-        ):
-            osteophyte = ellipsoid(
-                tip, (2 + osteophyte_mm, 2 + 1.5 * osteophyte_mm, 1.5 + 0.6 * osteophyte_mm)
-            )
-            yield from paint_bone(osteophyte, 0.9, "yellow marrow")
-    if sign_dice[1] > 0.88:
-        oedema_centre = (
-            76.0 if patch_phase[0] > 2 else 121.0,
-            -8.0,
-            462.0 if patch_phase[1] > 3 else 490.0,
-        )
-        oedema = ellipsoid(oedema_centre, (oedema_mm, 1.3 * oedema_mm, 0.8 * oedema_mm))
+        half_axes = (2 + osteophyte_mm, 2 + 1.5 * osteophyte_mm, 1.5 + 0.6 * osteophyte_mm)
+        for point in OSTEOPHYTE_POINTS:
+            yield from paint_bone(ellipsoid(point, half_axes), 0.9, "yellow marrow")
+    if damage > 0.88:
+        # the phases decide the place, too: medial or lateral, tibia or femur
+        oedema_x = 76.0 if patch_phase[0] > 2 else 121.0
+        oedema_z = 462.0 if patch_phase[1] > 3 else 490.0
+        half_axes = (oedema_mm, 1.3 * oedema_mm, 0.8 * oedema_mm)
+        oedema = ellipsoid((oedema_x, -8.0, oedema_z), half_axes)
         yield paint_detail(oedema, "tumour", replaced_tissues="yellow marrow")
 
 
 def _paint_menisci(person: Person) -> Paints:
-    """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the
-    intercondylar eminence."""
+    """The menisci of the right knee, dark C-shaped wedges on cartilage between condyles and
+    plateau, and the intercondylar eminence."""
     ellipsoid = partial(leg_ellipsoid, person)
-    for middle_x, half_width, half_depth, medial_sign in (
-        (75.0, 18.5, 24.0, 1.0),
-        (121.0, 18.0, 20.0, -1.0),
+    for middle_x, half_width_mm, half_depth_mm, inward_sign in (
+        (75.0, 18.5, 24.0, 1.0),  # medial
+        (121.0, 18.0, 20.0, -1.0),  # lateral
     ):
-        hollow = ellipsoid(
-            (middle_x + 3 * medial_sign, -8, 475), (half_width - 8, half_depth - 9, 6.0)
-        ) | ellipsoid((middle_x, -8, 479), (half_width - 1, half_depth - 1, 7.0))
-        # open towards the middle
-        opening = ellipsoid((middle_x + 22 * medial_sign, -8, 474), (14, 7, 8))
-        meniscus = (
-            ellipsoid((middle_x, -8, 473.5), (half_width, half_depth, 3.6), square=0.9)
-            - hollow
-            - opening
+        disc = ellipsoid((middle_x, -8, 473.5), (half_width_mm, half_depth_mm, 3.6), squareness=0.9)
+        lower_hollow = ellipsoid(
+            (middle_x + 3 * inward_sign, -8, 475), (half_width_mm - 8, half_depth_mm - 9, 6.0)
         )
-        yield paint(
-            ellipsoid((middle_x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE
-        )
+        upper_hollow = ellipsoid((middle_x, -8, 479), (half_width_mm - 1, half_depth_mm - 1, 7.0))
+        # the C opens towards the middle of the knee
+        opening = ellipsoid((middle_x + 22 * inward_sign, -8, 474), (14, 7, 8))
+        meniscus = disc - (lower_hollow | upper_hollow) - opening
+        cartilage = ellipsoid((middle_x, -7, 473.0), (19.5, 26, 4.2), squareness=0.5)
+        yield paint(cartilage, "cartilage", Layer.BONE)
         yield paint_detail(
             meniscus, "tendon", replaced_tissues=("cartilage", "fat", "tendon", "muscle")
         )
-    yield from paint_bone(ellipsoid((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
+    intercondylar_eminence = ellipsoid((98, -8, 471), (7, 9, 7))
+    yield from paint_bone(intercondylar_eminence, 1.2, "yellow marrow")
 
 
 def _paint_cruciate_ligaments(person: Person) -> Paints:
-    """The anterior and the posterior cruciate ligament."""
+    """The anterior and the posterior cruciate ligament of the right knee."""
     anterior_ligament = leg_tube(person, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
     posterior_ligament = leg_tube(person, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
     return paint_details((anterior_ligament, posterior_ligament), "tendon")
 
 
 def _paint_extensor_apparatus(person: Person) -> Paints:
-    """Patella with its cartilage, the tendons above and below it, Hoffa's fat pad, joint fluid."""
+    """Of the right knee: patella with its cartilage, the tendons above and below it, the
+    infrapatellar fat pad (of Hoffa), joint fluid."""
     ellipsoid = partial(leg_ellipsoid, person)
     fluid_mm = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
-    suprapatellar_pouch = ellipsoid((98, 32, 548), (22, 1.2 * fluid_mm + 0.8, 24)) | ellipsoid(
-        (98, 26, 512), (26, 1.2 + fluid_mm, 16)
-    )
-    yield paint(ellipsoid((98, 30, 478), (25, 15, 20)), "fat", Layer.SEAM)
-    yield paint(suprapatellar_pouch, "joint fluid", Layer.CONTENT)
-    yield paint(ellipsoid((98, 37, 512), (21, 9.5, 18)), "cartilage", Layer.BONE)
-    yield from paint_bone(ellipsoid((98, 42, 512), (22, 10, 21), square=0.25), 1.6, "yellow marrow")
-    yield paint(ellipsoid((98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE)
-    yield paint(ellipsoid((98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE)
+    upper_pouch = ellipsoid((98, 32, 548), (22, 1.2 * fluid_mm + 0.8, 24))
+    lower_pouch = ellipsoid((98, 26, 512), (26, 1.2 + fluid_mm, 16))
+    infrapatellar_fat_pad = ellipsoid((98, 30, 478), (25, 15, 20))
+    patellar_cartilage = ellipsoid((98, 37, 512), (21, 9.5, 18))
+    patella = ellipsoid((98, 42, 512), (22, 10, 21), squareness=0.25)
+    patellar_ligament = ellipsoid((98, 44.5, 470), (14, 3.2, 32), (8, 0, 0))
+    quadriceps_tendon = ellipsoid((98, 42, 560), (19, 4.0, 36), (-4, 0, 0))
     condylar_recesses = (ellipsoid((x, 6, 502), (1.0 + 0.9 * fluid_mm, 16, 14)) for x in (62, 134))
-    yield from paint_all(condylar_recesses, "joint fluid", Layer.CONTENT)
     joint_space = ellipsoid((98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid_mm))
+    yield paint(infrapatellar_fat_pad, "fat", Layer.SEAM)
+    yield paint(upper_pouch | lower_pouch, "joint fluid", Layer.CONTENT)
+    yield paint(patellar_cartilage, "cartilage", Layer.BONE)
+    yield from paint_bone(patella, 1.6, "yellow marrow")
+    yield paint(patellar_ligament, "tendon", Layer.BONE)
+    yield paint(quadriceps_tendon, "tendon", Layer.BONE)
+    yield from paint_all(condylar_recesses, "joint fluid", Layer.CONTENT)
     yield paint_detail(joint_space, "joint fluid", replaced_tissues="cartilage")

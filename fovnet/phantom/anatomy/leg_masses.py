@@ -20,25 +20,21 @@ OEDEMA_SHARE = 0.4  # of masses: those with oedema around them
 
 
 def paint_leg_mass(person: Person) -> Paints:
-    """The mass of `person.morph.swelling`, as it lies in the anatomy before the swelling stretches
-    it, with perifocal oedema around some."""
+    """The soft-tissue mass of a person with a swelling in a leg, as it lies in the anatomy before
+    the swelling stretches it, with oedema around some; nothing for other people."""
     swelling = person.morph.swelling
     if swelling is None:
         return
     rng = person.generator(98)
     core_mm = CORE_SHARE * swelling.radius_mm
-    mass = draw_lobed(
-        Ellipsoid(swelling.middle_mm, (core_mm, core_mm, 0.96 * swelling.half_length_mm)), rng
-    )
+    mass_axes = (core_mm, core_mm, 0.96 * swelling.half_length_mm)
+    mass = draw_lobed(Ellipsoid(swelling.middle_mm, mass_axes), rng)
     if rng.random() < OEDEMA_SHARE:
-        semi_axes = (
+        oedema_axes = (
             core_mm + rng.uniform(4, 12),
             core_mm + rng.uniform(4, 12),
             swelling.half_length_mm + 20.0,
         )
-        yield paint_detail(
-            draw_lobed(replace(mass.ellipsoid, half_axes_mm=semi_axes), rng),
-            "bruise",
-            replaced_tissues=OEDEMA_TISSUES,
-        )
+        oedema = draw_lobed(replace(mass.ellipsoid, half_axes_mm=oedema_axes), rng)
+        yield paint_detail(oedema, "bruise", replaced_tissues=OEDEMA_TISSUES)
     yield from paint_sarcoma(mass, 2 * core_mm, rng)

@@ -21,19 +21,21 @@ from fovnet.phantom.person.traits import Person
 from fovnet.records import read_tsv
 
 MuscleOvals = tuple[tuple[Oval, ...], ...]
+"""The bellies of one muscle: for each, an oval at every height of its segment."""
 
 _MUSCLE_ROWS = read_tsv(Path(__file__).with_name("leg_muscles.tsv"))
 
 
 def _segment_heights(segment: str) -> tuple[float, ...]:
-    """The heights of the ovals of "thigh" or "calf", mm."""
+    """The heights of the ovals of a segment of the leg ("thigh" or "calf"), mm."""
     return tuple(
         dict.fromkeys(float(row["height_mm"]) for row in _MUSCLE_ROWS if row["segment"] == segment)
     )
 
 
 def _segment_muscles(segment: str) -> dict[str, MuscleOvals]:
-    """The muscles of "thigh" or "calf" by name, in the order of the table."""
+    """The ovals of the muscles of a segment of the leg ("thigh" or "calf"), by the muscle's name, in
+    the order of the table."""
     ovals_by_muscle: dict[str, dict[str, list[Oval]]] = defaultdict(lambda: defaultdict(list))
     for row in _MUSCLE_ROWS:
         if row["segment"] == segment:
@@ -57,41 +59,41 @@ CALF_MUSCLES = _segment_muscles("calf")
 
 
 def paint_leg_fat_planes(person: Person, outline: Outline, side: int) -> Paints:
-    """The fat between the muscles of a leg, of which `outline` is the right one's: thin in lean and
-    muscular people, wide with muscle atrophy."""
-    atrophy_mm = (
+    """The planes of fat between the muscles of one leg (side 1 right, -1 left): thin in lean and
+    muscular people, wide with muscle atrophy.
+
+    `outline` is that of the muscle of the right leg.
+    """
+    usual_mm = (
         0.7 + 4.0 * person.marbled_share + 0.015 * person.fat_mm + 2.0 * (1 - person.muscle_factor)
     )
-    thickness_mm = float(np.clip(atrophy_mm, 0.7, 3.2))
+    thickness_mm = float(np.clip(usual_mm, 0.7, 3.2))
     for segment_index, (heights, muscles) in enumerate(
         ((THIGH_HEIGHTS_MM, THIGH_MUSCLES), (CALF_HEIGHTS_MM, CALF_MUSCLES))
     ):
         # the muscles of a person are the same on both sides, but for small shifts
         common_rng = person.generator(710 + 10 * segment_index)
         side_stream = 711 + 2 * segment_index + (side > 0)
-        common_muscles = [_vary_muscle(muscle, common_rng, 0.045) for muscle in muscles.values()]
-        # recipes before 16 restarted the generator for every muscle: all moved alike
         side_rng = person.generator(side_stream)
-        varied_muscles = tuple(
-            _vary_muscle(
-                muscle,
-                side_rng if person.is_placed_exactly else person.generator(side_stream),
-                0.03,
-            )
-            for muscle in common_muscles
-        )
+        common_muscles = [_vary_muscle(muscle, common_rng, 0.045) for muscle in muscles.values()]
+        varied_muscles = []
+        for muscle in common_muscles:
+            if not person.is_placed_exactly:  # recipes before 16: all muscles moved alike
+                side_rng = person.generator(side_stream)
+            varied_muscles.append(_vary_muscle(muscle, side_rng, 0.03))
         side_outline = place_solid(outline, side)
-        yield paint_fat_plane(FatPlanes(side_outline, side, heights, varied_muscles, thickness_mm))
+        planes = FatPlanes(side_outline, side, heights, tuple(varied_muscles), thickness_mm)
+        yield paint_fat_plane(planes)
 
 
 def _vary_muscle(muscle: MuscleOvals, rng: np.random.Generator, mobility: float) -> MuscleOvals:
-    """A muscle moved as a whole by about `mobility` of the half width, and its size changed by
-    about three times that share."""
+    """A muscle moved as a whole by about `mobility`, a share of the half width of its segment, and
+    its size changed by about three times that share."""
     shift_x, shift_y = rng.normal(0, mobility, 2).tolist()
-    growth = float(np.exp(rng.normal(0, 3 * mobility)))
+    size_factor = float(np.exp(rng.normal(0, 3 * mobility)))
     return tuple(
         tuple(
-            (x + shift_x, y + shift_y, half_width * growth, half_depth * growth)
+            (x + shift_x, y + shift_y, half_width * size_factor, half_depth * size_factor)
             for x, y, half_width, half_depth in belly
         )
         for belly in muscle

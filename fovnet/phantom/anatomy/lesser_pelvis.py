@@ -12,7 +12,9 @@ import numpy as np
 
 from fovnet.phantom.anatomy import belly, limbs
 from fovnet.phantom.anatomy.layers import (
+    ERECTILE_TISSUE,
     LYMPH_NODE,
+    NERVE,
     Layer,
     Paints,
     factor_of_children,
@@ -48,14 +50,18 @@ def paint_lesser_pelvis(person: Person) -> Paints:
 
 @on_both_sides
 def _paint_pelvic_walls(person: Person) -> Paints:
-    """Obturator internus on the inner wall, piriformis behind, gluteal muscles separated from those
-    in front, sciatic nerve."""
-    muscles = (
-        # obturator internus outside the pelvis, obturator externus, piriformis
-        tube([(50, -34, 900), (78, -58, 905), (118, -40, 908)], [10.0, 8.0, 5.0], step_mm=18),
-        tube([(36, 30, 868), (64, 6, 872), (104, -26, 888)], [12.0, 14.0, 8.0], step_mm=18),
-        tube([(28, -58, 968), (70, -56, 946), (116, -32, 922)], [11.0, 13.0, 6.0], step_mm=18),
+    """On the right: obturator internus on the inner wall and outside the pelvis, obturator
+    externus, piriformis behind, the fat in front of gluteus maximus, the sciatic nerve."""
+    obturator_internus_end = tube(
+        [(50, -34, 900), (78, -58, 905), (118, -40, 908)], [10.0, 8.0, 5.0], step_mm=18
     )
+    obturator_externus = tube(
+        [(36, 30, 868), (64, 6, 872), (104, -26, 888)], [12.0, 14.0, 8.0], step_mm=18
+    )
+    piriformis = tube(
+        [(28, -58, 968), (70, -56, 946), (116, -32, 922)], [11.0, 13.0, 6.0], step_mm=18
+    )
+    muscles = (obturator_internus_end, obturator_externus, piriformis)
     yield from map(paint_fat_plane, (muscle.shrink(-1.2) for muscle in muscles))
     yield from paint_all(muscles, "muscle", Layer.SEAM)
     obturator_internus = Ellipsoid(
@@ -67,12 +73,10 @@ def _paint_pelvic_walls(person: Person) -> Paints:
     )
     yield paint_fat_plane(gluteal_fat_plane)
     sciatic_nerve = tube([(52, -66, 945), (74, -62, 890), (84, -44, 830)], 5.0)
-    yield paint(sciatic_nerve, "spinal cord", Layer.SEAM)
+    yield paint(sciatic_nerve, NERVE, Layer.SEAM)
 
 
 LEVATOR_OUTLINE = (
-    # z, centre x, y, half width, front, back: the outer face of levator ani, next to the anal canal
-    # below and the wall above
     (848.0, 0.0, -54.0, 15.0, 14.0, 16.0),
     (858.0, 0.0, -46.0, 18.0, 40.0, 22.0),
     (872.0, 0.0, -38.0, 26.0, 62.0, 28.0),
@@ -80,24 +84,24 @@ LEVATOR_OUTLINE = (
     (905.0, 0.0, -30.0, 43.0, 64.0, 36.0),
     (916.0, 0.0, -30.0, 49.0, 62.0, 36.0),
 )
+"""The outer face of levator ani, at the anal canal below and the pelvic wall above: z, centre x and
+y, half width, reach to the front and to the back."""
 
 
 def _paint_pelvic_floor(person: Person) -> Paints:
-    """Levator ani: a thin funnel, open in front; below it the fat of the ischioanal fossae, and the
-    anal canal through it."""
+    """Levator ani: a thin funnel, open in front; below it the fat of the ischioanal fossae, through
+    it the anal canal; the mesorectal fascia and the gluteal cleft."""
     muscle_tissues = ("muscle", "intermuscular fat")
-    outer_floor, inner_floor = (
-        Ellipsoid((0.0, -6.0, 868.0), half_axes)
-        for half_axes in ((50.0, 52.0, 18.0), (48.0, 50.0, 17.0))
-    )
-    yield paint(outer_floor, "fat", Layer.SEAM, replaced_tissues=muscle_tissues)
-    yield paint(inner_floor, "fat", Layer.ORGAN, replaced_tissues=("muscle", "visceral fat"))
+    outer_space = Ellipsoid((0.0, -6.0, 868.0), (50.0, 52.0, 18.0))
+    inner_space = Ellipsoid((0.0, -6.0, 868.0), (48.0, 50.0, 17.0))
+    yield paint(outer_space, "fat", Layer.SEAM, replaced_tissues=muscle_tissues)
+    yield paint(inner_space, "fat", Layer.ORGAN, replaced_tissues=("muscle", "visceral fat"))
     yield from _paint_ischioanal_fossa(person)
-    levator_space = Loft(LEVATOR_OUTLINE)
-    levator_ani = (levator_space - levator_space.shrink(3.2 * person.muscle_factor)) - Ellipsoid(
-        (0.0, 44.0, 880.0), (13.0, 40.0, 60.0)
-    )
-    yield paint(levator_space, "visceral fat", Layer.ORGAN, replaced_tissues=("fat", "muscle"))
+    funnel = Loft(LEVATOR_OUTLINE)
+    space_in_funnel = funnel.shrink(3.2 * person.muscle_factor)
+    urogenital_hiatus = Ellipsoid((0.0, 44.0, 880.0), (13.0, 40.0, 60.0))
+    levator_ani = (funnel - space_in_funnel) - urogenital_hiatus
+    yield paint(funnel, "visceral fat", Layer.ORGAN, replaced_tissues=("fat", "muscle"))
     yield paint(levator_ani, "muscle", Layer.ORGAN)
     anal_canal = tube(
         [(0, -47, 884), (0, -52, 864), (0, -62, 836), (0, -68, 822)], [14.0, 14.5, 13.0, 11.0]
@@ -105,71 +109,69 @@ def _paint_pelvic_floor(person: Person) -> Paints:
     yield paint(anal_canal, "muscle", Layer.CONTENT)
     yield paint(anal_canal.shrink(7.5), "mucosa", Layer.CONTENT)
     yield paint(anal_canal.shrink(11.5), "gas", Layer.CONTENT)
-    mesorectal_fascia = Ellipsoid((0.0, -44.0, 934.0), (36.0, 27.0, 48.0))
-    yield paint(
-        mesorectal_fascia - mesorectal_fascia.shrink(0.9),
-        "tendon",
-        Layer.ORGAN,
-        replaced_tissues="visceral fat",
-    )
+    mesorectum = Ellipsoid((0.0, -44.0, 934.0), (36.0, 27.0, 48.0))
+    mesorectal_fascia = mesorectum - mesorectum.shrink(0.9)
+    yield paint(mesorectal_fascia, "tendon", Layer.ORGAN, replaced_tissues="visceral fat")
     gluteal_cleft = Ellipsoid((0.0, -112.0, 880.0), (2.5, 34.0, 60.0))
     yield paint_detail(gluteal_cleft, "fat", replaced_tissues=muscle_tissues)
 
 
 @on_both_sides
 def _paint_ischioanal_fossa(person: Person) -> Paints:
-    """The fat of one ischioanal fossa, and the edge of internal obturator beside it."""
+    """The fat of the right ischioanal fossa, and the lower edge of obturator internus beside it."""
     fossa = Ellipsoid((33.0, -50.0, 862.0), (24.0, 33.0, 36.0), (18.0, 0.0, 12.0))
     yield paint(fossa, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
     obturator_edge = Ellipsoid(
         (48.0, -2.0, 874.0), (6.0 * person.muscle_factor, 34.0, 22.0), (0.0, 26.0, -22.0)
     )
-    # the lower edge of obturator internus
     yield paint(obturator_edge, "muscle", Layer.ORGAN, replaced_tissues=("fat", "visceral fat"))
 
 
 def _paint_perineum(person: Person) -> Paints:
-    """Below the floor, between the thighs: a wedge of fat, the crura on the pubic rami, in the
-    midline the bulb with the urethra."""
+    """Below the pelvic floor, between the thighs: a wedge of fat, the crura on the pubic rami; in
+    men the bulb of the penis with the urethra, and the penis, in women the vestibular bulbs."""
     size_factor = factor_of_children(person, 0.6)
+    crus_radius_mm = 3.5 if person.is_female else 7.5
     fat_wedge = Ellipsoid((0.0, 4.0, 842.0), (11.0 + 0.2 * person.fat_mm, 74.0, 25.0))
     yield paint(fat_wedge, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
-    yield from _paint_crus((3.5 if person.is_female else 7.5) * size_factor)
+    yield from _paint_crus(crus_radius_mm * size_factor)
     if person.is_female:
         yield from _paint_vestibular_bulb()
         return
     bulb_points = [(0, -18, 847), (0, -6, 845), (0, 14, 845), (0, 36, 851)]
     bulb = tube(bulb_points, np.array([7.5, 10.5, 9.5, 7.5]) * size_factor, step_mm=12)
-    yield from _paint_erectile_body(bulb, 3.5, 1.0)
+    yield from _paint_erectile_body(bulb, muscle_mm=3.5, tunica_mm=1.0)
     membranous_urethra = tube([(0, -8, 874), (0, -4, 858), (0, 2, 848)], 6.5 * size_factor)
     yield paint(membranous_urethra, "muscle", Layer.VESSEL)
     yield paint(membranous_urethra.shrink(4.0), "mucosa", Layer.VESSEL)
     yield from _paint_penis(size_factor)
 
 
-def _paint_erectile_body(bulb: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
-    """Erectile tissue in its tunica under a layer of muscle, of those thicknesses."""
-    yield paint(bulb.shrink(-muscle_mm), "muscle", Layer.ORGAN)
-    yield paint(bulb.shrink(-tunica_mm), "tendon", Layer.CONTENT)
-    yield paint(bulb, "gonad", Layer.CONTENT)
+def _paint_erectile_body(body: Tube, muscle_mm: float, tunica_mm: float) -> Paints:
+    """Erectile tissue in its tunica and under muscle, which extend beyond it by those distances."""
+    yield paint(body.shrink(-muscle_mm), "muscle", Layer.ORGAN)
+    yield paint(body.shrink(-tunica_mm), "tendon", Layer.CONTENT)
+    yield paint(body, ERECTILE_TISSUE, Layer.CONTENT)
 
 
 @on_both_sides
 def _paint_crus(radius_mm: float) -> Paints:
-    """One crus along the ramus of the pubis, and the transverse muscle behind it."""
+    """The right crus of penis or clitoris along the ramus of the pubis, and the superficial
+    transverse perineal muscle behind it."""
     crus = tube(
         [(43, -30, 844), (27, 6, 853), (9, 36, 862)], [0.75 * radius_mm, radius_mm, 0.9 * radius_mm]
     )
-    yield from _paint_erectile_body(crus, 3.0, 1.2)
-    yield paint(tube([(4, -32, 850), (46, -38, 846)], 3.2), "muscle", Layer.ORGAN)
+    yield from _paint_erectile_body(crus, muscle_mm=3.0, tunica_mm=1.2)
+    transverse_muscle = tube([(4, -32, 850), (46, -38, 846)], 3.2)
+    yield paint(transverse_muscle, "muscle", Layer.ORGAN)
 
 
 @on_both_sides
 def _paint_vestibular_bulb() -> Paints:
-    """The vestibular bulb of one side."""
+    """The right vestibular bulb under its muscle."""
     bulb = tube([(9, -8, 846), (9, 12, 846), (4, 26, 850)], [5.0, 4.5, 2.5])
     yield paint(bulb.shrink(-2.0), "muscle", Layer.ORGAN)
-    yield paint(bulb, "gonad", Layer.CONTENT)
+    yield paint(bulb, ERECTILE_TISSUE, Layer.CONTENT)
 
 
 def _paint_penis(size_factor: float) -> Paints:
@@ -182,55 +184,44 @@ def _paint_penis(size_factor: float) -> Paints:
         (0.0, 110.0, 850.0),
         (3.0, 116.0, 816.0),
     )
-    replaced_tissues = ("gonad", "fat", "muscle")
-    yield paint(
-        tube(shaft_points, 10.5 * size_factor),
-        "tendon",
-        Layer.VESSEL,
-        replaced_tissues=replaced_tissues,
-    )
-    for corpus_x, offset_mm, radius_mm in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
-        # The underside faces backwards where the shaft hangs down.
+    tissues_around = (ERECTILE_TISSUE, "fat", "muscle")
+    tunica_albuginea = tube(shaft_points, 10.5 * size_factor)
+    yield paint(tunica_albuginea, "tendon", Layer.VESSEL, replaced_tissues=tissues_around)
+    for corpus_x, below_mm, radius_mm in ((-5.0, -1.5, 4.6), (5.0, -1.5, 4.6), (0.0, 5.5, 4.0)):
+        # the underside faces backwards where the shaft hangs down
         corpus_points = [
-            (corpus_x + course_x, y - 0.7 * offset_mm, z - 0.7 * offset_mm)
-            for course_x, y, z in shaft_points
+            (corpus_x + shaft_x, y - 0.7 * below_mm, z - 0.7 * below_mm)
+            for shaft_x, y, z in shaft_points
         ]
+        corpus = tube(corpus_points, radius_mm * size_factor)
         yield paint(
-            tube(corpus_points, radius_mm * size_factor),
-            "gonad",
-            Layer.VESSEL,
-            replaced_tissues=("tendon", *replaced_tissues),
+            corpus, ERECTILE_TISSUE, Layer.VESSEL, replaced_tissues=("tendon", *tissues_around)
         )
 
 
 def _paint_bladder(person: Person) -> Paints:
-    """The neck of the bladder extends downwards; the wall is thin when full, thick when empty or
-    with outlet obstruction (older men)."""
+    """The bladder and its neck, which extends downwards; the wall is thin when it is full, thick
+    when it is empty or its outlet obstructed (in older men)."""
     bladder, fullness, _ = belly.draw_bladder(person)
-    obstruction_mm = 0.0 if person.is_female else max(0.0, person.age - 50) * 0.08
-    wall_mm = float(
-        np.clip(7.5 - 5.0 * fullness + obstruction_mm * person.generator(75).uniform(), 1.8, 8.0)
-    )
+    largest_obstruction_mm = 0.0 if person.is_female else max(0.0, person.age - 50) * 0.08
+    obstruction_mm = largest_obstruction_mm * person.generator(75).uniform()
+    wall_mm = float(np.clip(7.5 - 5.0 * fullness + obstruction_mm, 1.8, 8.0))
+    bladder_x, _, _ = bladder.centre
     neck = tube(
-        [(0.0, 4.0, 908.0), (bladder.centre[0], 22.0, 918.0 + 12 * fullness)],
-        [8.0, 22.0 * fullness],
+        [(0.0, 4.0, 908.0), (bladder_x, 22.0, 918.0 + 12 * fullness)], [8.0, 22.0 * fullness]
     )
+    lumen = bladder.shrink(wall_mm) | neck.shrink(wall_mm)
     yield paint(neck, "muscle", Layer.CONTENT, replaced_tissues="visceral fat")
     yield paint(bladder, "muscle", Layer.CONTENT, replaced_tissues="urine")
-    yield paint(
-        bladder.shrink(wall_mm) | neck.shrink(wall_mm),
-        "urine",
-        Layer.CONTENT,
-        replaced_tissues="muscle",
-    )
+    yield paint(lumen, "urine", Layer.CONTENT, replaced_tissues="muscle")
 
 
 def _paint_femoral_triangle(person: Person) -> Paints:
-    """The femoral vessels in fat between pectineus, iliopsoas and sartorius; lymph nodes beside
-    them."""
-    rng = person.generator(63)
+    """Both femoral triangles: the fat about the femoral vessels between pectineus, iliopsoas and
+    sartorius, with lymph nodes; the muscles of the front of the hip."""
+    node_rng = person.generator(63)
     fat_rng = person.generator(946)
-    groove = Ellipsoid((76.0, 60.0, 890.0), (17.0, 15.0, 44.0), (0.0, 8.0, 0.0))
+    fat_about_vessels = Ellipsoid((76.0, 60.0, 890.0), (17.0, 15.0, 44.0), (0.0, 8.0, 0.0))
     pectineus = tube([(36, 50, 908), (70, 30, 880), (108, -2, 850)], [9.0, 11.0, 8.0], step_mm=18)
     sartorius = tube([(122, 66, 985), (112, 72, 920), (84, 64, 840)], [7.0, 8.0, 8.0], step_mm=24)
     tensor_fasciae_latae = tube(
@@ -240,10 +231,12 @@ def _paint_femoral_triangle(person: Person) -> Paints:
         [(100, 52, 960), (106, 56, 900), (102, 56, 830)], [6.0, 13.0, 16.0], step_mm=24
     )
     for side in (1, -1):
-        groove_fat = paint_all(
-            [groove], "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat")
+        yield paint(
+            place_solid(fat_about_vessels, side),
+            "fat",
+            Layer.SEAM,
+            replaced_tissues=("muscle", "intermuscular fat"),
         )
-        yield from place_paints(groove_fat, side)
         for right_muscle in (pectineus, sartorius, tensor_fasciae_latae, rectus_femoris):
             muscle = place_solid(right_muscle, side)
             fat_crescent = shift_sideways(muscle, 1.8, fat_rng)
@@ -251,36 +244,38 @@ def _paint_femoral_triangle(person: Person) -> Paints:
                 fat_crescent, "intermuscular fat", Layer.SEAM, replaced_tissues=("muscle", "fat")
             )
             yield paint(muscle, "muscle", Layer.SEAM)
-        for z in rng.uniform(870, 930, 3).tolist():
-            node = Ellipsoid((side * rng.uniform(64, 84), 72.0, z), (4.0, 3.0, 6.0))
+        for z in node_rng.uniform(870, 930, 3).tolist():
+            node = Ellipsoid((side * node_rng.uniform(64, 84), 72.0, z), (4.0, 3.0, 6.0))
             yield paint(node, LYMPH_NODE, Layer.VESSEL, replaced_tissues="fat")
 
 
 @on_both_sides
 def _paint_gluteus_maximus_end(person: Person) -> Paints:
-    """The lower end of gluteus maximus, which continues laterally and down to the femur 6 cm below
-    the ischium; the hamstring tendon.
+    """On the right: the lower end of gluteus maximus, which continues laterally and down to the
+    femur 6 cm below the ischium, and the common tendon of the hamstrings.
 
     The gluteal fold is 2 to 5 cm below the ischium, so the uppermost slices of a thigh still show
     buttock.
     """
     lowest_z = person.generator(947).uniform(764, 790)
     flatten = partial(limbs.flatten_leg, person)
-    brawn_factor = 0.4 + 0.6 * person.muscle_factor
-    pressed_mm = 3.5 + 0.3 * person.fat_mm
-    belly_points = limbs.place_leg_points(
+    muscularity = 0.4 + 0.6 * person.muscle_factor
+    skin_and_fat_mm = 3.5 + 0.3 * person.fat_mm  # between the muscle and the table
+    points = limbs.place_leg_points(
         person, ((66, -74, 880), (88, -62, 836), (108, -52, 800), (128, -28, lowest_z))
     )
-    belly = tube(
-        belly_points,
-        [radius_mm * brawn_factor for radius_mm in (26.0, 24.0, 16.0, 6.0)],
+    muscle = tube(
+        points,
+        [radius_mm * muscularity for radius_mm in (26.0, 24.0, 16.0, 6.0)],
         step_mm=20,
     )
-    fat_sleeve = belly.shrink(-(0.8 + 0.04 * person.fat_mm))
+    fat_sleeve = muscle.shrink(-(0.8 + 0.04 * person.fat_mm))
     soft_tissues = ("muscle", "intermuscular fat", "fat")
-    yield from paint_fat_and_skin(belly, 0.9 * person.fat_mm, flatten)
-    yield paint_fat_plane(flatten(fat_sleeve, pressed_mm))
-    yield paint(flatten(belly, pressed_mm), "muscle", Layer.SEAM, replaced_tissues=soft_tissues)
+    yield from paint_fat_and_skin(muscle, 0.9 * person.fat_mm, flatten)
+    yield paint_fat_plane(flatten(fat_sleeve, skin_and_fat_mm))
+    yield paint(
+        flatten(muscle, skin_and_fat_mm), "muscle", Layer.SEAM, replaced_tissues=soft_tissues
+    )
     hamstring_tendon = limbs.leg_tube(
         person, ((64, -58, 848), (78, -52, 815), (88, -50, 770)), [8.0, 5.5, 3.0]
     )
@@ -288,82 +283,89 @@ def _paint_gluteus_maximus_end(person: Person) -> Paints:
 
 
 def _paint_male_organs(person: Person) -> Paints:
-    """Prostate with a bright peripheral zone behind a nodular transition zone, its capsule and
-    venous plexus, and the seminal vesicles."""
+    """Prostate with its zones, capsule and nodules, the venous plexus in front of it, and the tissue
+    beside it; fat where the prostate was removed."""
     if "prostate" in person.missing_parts:
-        yield paint(Ellipsoid((0.0, 10.0, 890.0), (26.0, 22.0, 22.0)), "visceral fat", Layer.VESSEL)
+        prostate_bed = Ellipsoid((0.0, 10.0, 890.0), (26.0, 22.0, 22.0))
+        yield paint(prostate_bed, "visceral fat", Layer.VESSEL)
         return
     rng = person.generator(62)
+    # 1, and more with benign hyperplasia
     growth = 1.0 + max(0.0, person.age - 40) * 0.007 * rng.uniform(0.0, 2.0)
     size_factor = factor_of_children(person, 0.45)
-    half_width = 24.0 * growth**0.5 * size_factor
-    half_depth = 17.5 * growth**0.7 * size_factor
-    half_height = 18.0 * growth**0.8 * size_factor
-    middle_y = -31.0 + half_depth
-    middle_z = 872.0 + half_height
+    half_width_mm = 24.0 * growth**0.5 * size_factor
+    half_depth_mm = 17.5 * growth**0.7 * size_factor
+    half_height_mm = 18.0 * growth**0.8 * size_factor
+    middle_y = -31.0 + half_depth_mm
+    middle_z = 872.0 + half_height_mm
     prostate = Ellipsoid(
-        (0.0, middle_y, middle_z), (half_width, half_depth, half_height), squareness=0.15
+        (0.0, middle_y, middle_z), (half_width_mm, half_depth_mm, half_height_mm), squareness=0.15
     )
     transition_zone = Ellipsoid(
-        (0.0, middle_y + 0.24 * half_depth, middle_z + 0.1 * half_height),
-        (0.68 * half_width, 0.66 * half_depth, 0.8 * half_height),
+        (0.0, middle_y + 0.24 * half_depth_mm, middle_z + 0.1 * half_height_mm),
+        (0.68 * half_width_mm, 0.66 * half_depth_mm, 0.8 * half_height_mm),
     )
-    venous_plexus_space = Ellipsoid((0.0, middle_y + half_depth + 9, middle_z), (24.0, 13.0, 20.0))
-    veins = Sheets(
-        venous_plexus_space,
-        (17.0, 15.0, 23.0),
-        0.75,
-        (person.generator(76).uniform(0, 6), 1.0, 0.0),
+    venous_plexus_space = Ellipsoid(
+        (0.0, middle_y + half_depth_mm + 9, middle_z), (24.0, 13.0, 20.0)
     )
-    yield paint(veins, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
+    plexus_phase = (person.generator(76).uniform(0, 6), 1.0, 0.0)
+    venous_plexus = Sheets(venous_plexus_space, (17.0, 15.0, 23.0), 0.75, plexus_phase)
+    yield paint(venous_plexus, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
     yield paint(prostate.shrink(-1.3), "muscle", Layer.VESSEL)
     yield paint(prostate, "peripheral zone", Layer.VESSEL)
     yield paint(transition_zone.shrink(-1.0), "muscle", Layer.VESSEL)
     yield paint(transition_zone, "prostate", Layer.VESSEL)
-    for _ in range(int(3 + 9 * (growth - 1))):
-        nodule_centre = np.array([0.0, middle_y + 0.2 * half_depth, middle_z]) + rng.uniform(
-            -0.5, 0.5, 3
-        ) * (
-            half_width,
-            0.7 * half_depth,
-            half_height,
-        )
-        tissue = rng.choice(["peripheral zone", "muscle", "prostate"])
-        nodule = Ellipsoid(tuple(nodule_centre.tolist()), (rng.uniform(3, 7),) * 3)
-        yield paint(nodule.shrink(-0.8), "muscle", Layer.VESSEL, replaced_tissues="prostate")
-        yield paint(nodule, tissue, Layer.VESSEL, replaced_tissues=("prostate", "muscle"))
+    yield from _paint_prostatic_nodules(prostate, int(3 + 9 * (growth - 1)), rng)
     anterior_stroma = Ellipsoid(
-        (0.0, middle_y + 0.85 * half_depth, middle_z + 2),
-        (0.5 * half_width, 0.3 * half_depth, 0.8 * half_height),
+        (0.0, middle_y + 0.85 * half_depth_mm, middle_z + 2),
+        (0.5 * half_width_mm, 0.3 * half_depth_mm, 0.8 * half_height_mm),
     )
+    urethra_points = [
+        (0, middle_y + 2, middle_z + half_height_mm),
+        (0, middle_y - 1, middle_z),
+        (0, middle_y + 6, middle_z - half_height_mm),
+    ]
     yield paint(anterior_stroma, "muscle", Layer.VESSEL)
-    urethra = tube(
-        [
-            (0, middle_y + 2, middle_z + half_height),
-            (0, middle_y - 1, middle_z),
-            (0, middle_y + 6, middle_z - half_height),
-        ],
-        2.2,
-    )
-    yield paint(urethra, "peripheral zone", Layer.VESSEL)
+    yield paint(tube(urethra_points, 2.2), "peripheral zone", Layer.VESSEL)
     for side in (1, -1):
         yield from place_paints(_paint_periprostatic_tissue(prostate, rng), side)
 
 
-def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
-    """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
+def _paint_prostatic_nodules(
+    prostate: Ellipsoid, nodule_count: int, rng: np.random.Generator
+) -> Paints:
+    """Nodules of 6 to 14 mm in the transition zone, each with a dark capsule, bright, dark or as
+    the zone."""
     _, middle_y, middle_z = prostate.centre
-    half_width, half_depth, half_height = prostate.half_axes_mm
+    half_width_mm, half_depth_mm, half_height_mm = prostate.half_axes_mm
+    zone_middle = np.array([0.0, middle_y + 0.2 * half_depth_mm, middle_z])
+    zone_size = (half_width_mm, 0.7 * half_depth_mm, half_height_mm)
+    for _ in range(nodule_count):
+        nodule_centre = zone_middle + rng.uniform(-0.5, 0.5, 3) * zone_size
+        tissue = rng.choice(["peripheral zone", "muscle", "prostate"])
+        nodule = Ellipsoid(tuple(nodule_centre.tolist()), (rng.uniform(3, 7),) * 3)
+        capsule = nodule.shrink(-0.8)
+        yield paint(capsule, "muscle", Layer.VESSEL, replaced_tissues="prostate")
+        yield paint(nodule, tissue, Layer.VESSEL, replaced_tissues=("prostate", "muscle"))
+
+
+def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
+    """The right neurovascular bundle beside the prostate, the right seminal vesicle above it, and
+    the right spermatic cord."""
+    _, middle_y, middle_z = prostate.centre
+    half_width_mm, half_depth_mm, half_height_mm = prostate.half_axes_mm
     neurovascular_bundles = (
         Ellipsoid(
-            (0.85 * half_width + 4, middle_y - 0.6 * half_depth, middle_z + offset_z),
+            (0.85 * half_width_mm + 4, middle_y - 0.6 * half_depth_mm, middle_z + offset_z),
             (3.0, 2.4, 3.6),
         )
         for offset_z in (-8.0, 0.0, 8.0)
     )
     yield from paint_all(neurovascular_bundles, "venous blood", Layer.VESSEL)
     seminal_vesicle = Ellipsoid(
-        (22.0, middle_y - 8.0, middle_z + half_height + 9.0), (22.0, 6.5, 8.0), (0.0, -16.0, -18.0)
+        (22.0, middle_y - 8.0, middle_z + half_height_mm + 9.0),
+        (22.0, 6.5, 8.0),
+        (0.0, -16.0, -18.0),
     )
     vesicle_folds = Sheets(seminal_vesicle, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
     yield paint(seminal_vesicle, "muscle", Layer.VESSEL)
@@ -376,18 +378,20 @@ def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -
 
 
 def _paint_female_organs(person: Person) -> Paints:
-    """Junctional zone and fibroids of the uterus, the vagina between urethra and rectum, follicles
-    in the ovaries."""
+    """Urethra, vagina, and the inner structure of uterus and ovaries; fat where the uterus was
+    removed."""
     urethra_points = [(0, 20, 894), (0, 22, 872), (0, 26, 856)]
-    yield paint(tube(urethra_points, [6.5, 6.0, 5.0]), "muscle", Layer.VESSEL)
-    yield paint(tube(urethra_points, 2.6), "peripheral zone", Layer.VESSEL)
+    urethra_wall = tube(urethra_points, [6.5, 6.0, 5.0])
+    urethra_lumen = tube(urethra_points, 2.6)
+    yield paint(urethra_wall, "muscle", Layer.VESSEL)
+    yield paint(urethra_lumen, "peripheral zone", Layer.VESSEL)
+    # the vagina is flat, an H in the axial plane; its wall is what is left of a larger solid
     for tissue, added_mm in (("muscle", 1.8), ("mucosa", 0.0)):
-        # flat, an H in the axial plane
         for x, half_width_mm in ((-9.0, 7.0), (0.0, 9.0), (9.0, 7.0)):
-            sheath = Ellipsoid(
+            part_of_vagina = Ellipsoid(
                 (x, -10.0 - 0.3 * abs(x), 884.0), (half_width_mm + added_mm, 4.0 + added_mm, 32.0)
             )
-            yield paint(sheath, tissue, Layer.VESSEL)
+            yield paint(part_of_vagina, tissue, Layer.VESSEL)
     if "uterus" in person.missing_parts:
         uterus_space = Ellipsoid((0.0, -10.0, 958.0), (40.0, 34.0, 42.0))
         yield paint(
@@ -406,28 +410,26 @@ def _paint_fibroids_and_follicles(person: Person) -> Paints:
     rng = person.generator(62)
     fibroid_count = rng.integers(0, 4) if person.age > 35 else 0
     for _ in range(fibroid_count):
-        size_mm = rng.uniform(5, 20)
+        radius_mm = rng.uniform(5, 20)
         centre = tuple(rng.uniform((-24, -26, 940), (24, 8, 980)).tolist())
-        fibroid = Ellipsoid(centre, (size_mm, 0.9 * size_mm, size_mm))
+        fibroid = Ellipsoid(centre, (radius_mm, 0.9 * radius_mm, radius_mm))
         yield paint(
             fibroid, "muscle", Layer.VESSEL, replaced_tissues=("myometrium", "visceral fat")
         )
     if person.age >= 52:
         return
-    for side in (1, -1):
+    for ovary_x in (46.0, -46.0):
         for _ in range(5):
             offset_x, offset_y, offset_z = rng.uniform(-1, 1, 3) * (10.0, 6.0, 12.0)
-            follicle = Ellipsoid(
-                (side * 46.0 + offset_x, -8.0 + offset_y, 962.0 + offset_z),
-                (rng.uniform(2, 5),) * 3,
-            )
+            centre = (ovary_x + offset_x, -8.0 + offset_y, 962.0 + offset_z)
+            follicle = Ellipsoid(centre, (rng.uniform(2, 5),) * 3)
             yield paint(follicle, "urine", Layer.VESSEL, replaced_tissues="gonad")
 
 
 def _paint_uterine_zones(person: Person) -> Paints:
     """The dark junctional zone around the endometrium, which thins with age, and the dark ring
     around the cervical canal."""
-    *_, rng = belly.draw_bladder(person)  # the uterus's numbers come after the bladder's
+    rng = belly.draw_bladder(person).later_rng  # draws the same uterus as in `belly`
     size_factor = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
     half_thickness_mm = 1.5

@@ -17,6 +17,7 @@ from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
 from fovnet.phantom.person.traits import Person
 
 MuscleCentres = tuple[tuple[int, int], ...]
+"""x and y of the middles of muscles of the right side, mm from the middle of the body."""
 
 # fmt: off
 NECK_MUSCLES: MuscleCentres = (
@@ -32,8 +33,11 @@ BUTTOCK_MUSCLES: MuscleCentres = (
     (64, 62), (62, -70), (126, 44), (40, 40), (92, -66),
 )
 # fmt: on
-"""x, y in mm of muscles of the right side, from the body's middle; the walls lie half way between
-them."""
+"""The septa lie half way between these middles."""
+
+
+THINNEST_STREAKS = 0.025
+"""Thinner streaks of fat are invisible at the same cost."""
 
 
 def paint_tissue_structure(person: Person, with_small_parts: bool = False) -> Paints:
@@ -50,75 +54,80 @@ def paint_tissue_structure(person: Person, with_small_parts: bool = False) -> Pa
 
 
 def _paint_muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bool) -> Paints:
-    """Walls of fat between the muscles of buttocks, chest and neck, at positions that vary between
-    people."""
+    """Septa of fat between the muscles of buttocks, chest and neck, at positions that vary between
+    people; with `with_small_parts` not up to the shoulder."""
     thickness_mm = 0.5 + 3.5 * person.marbled_share + 0.015 * person.fat_mm
     chest_top_z = 1330.0 if with_small_parts else 1430.0
     for side in (1, -1):
-        for muscles, low_z, high_z, thickness_share in (
-            (BUTTOCK_MUSCLES, 852.0, 1030.0, 1.0),
-            (CHEST_MUSCLES, 1180.0, chest_top_z, 0.8),
-            (NECK_MUSCLES, 1432.0, 1532.0, 0.8),
+        for middles, low_z, high_z, thickness_share, variation_mm in (
+            (BUTTOCK_MUSCLES, 852.0, 1030.0, 1.0, 4.0),
+            (CHEST_MUSCLES, 1180.0, chest_top_z, 0.8, 4.0),
+            (NECK_MUSCLES, 1432.0, 1532.0, 0.8, 2.5),
         ):
             muscle_lines = []
-            for muscle in muscles:
-                (low_x, low_y), (high_x, high_y) = (
-                    rng.normal(0, 4 if high_z < 1500 else 2.5, (2, 2)) + muscle
-                ).tolist()
+            for middle_xy in middles:
+                line_ends = rng.normal(0, variation_mm, (2, 2)) + middle_xy
+                (low_x, low_y), (high_x, high_y) = line_ends.tolist()
                 muscle_lines.append(
                     (
                         mirror_point((low_x, low_y, low_z), side),
                         mirror_point((high_x, high_y, high_z), side),
                     )
                 )
-            walls = Walls(tuple(muscle_lines), thickness_share * thickness_mm)
-            yield paint_detail(walls, "intermuscular fat", replaced_tissues="muscle")
+            septa = Walls(tuple(muscle_lines), thickness_share * thickness_mm)
+            yield paint_detail(septa, "intermuscular fat", replaced_tissues="muscle")
 
 
 def _paint_abdominal_wall(person: Person) -> Paints:
-    """Fat between the three flat muscles of the abdominal wall, and the tendinous lines beside the
-    recti abdominis and in the midline.
+    """Fat between the three flat muscles of the abdominal wall, and the tendinous lines on both sides
+    of each rectus abdominis.
 
     The external oblique is 6 to 8 mm thick, the internal 8 to 10, the transverse 3 to 5.  Source:
     Rankin, Stokes & Newham (2006), Muscle Nerve 34:320, table 2.
     """
     trunk_muscle = muscular_trunk(person)
     thickness_mm = 0.6 + 3.0 * person.marbled_share + 0.02 * person.fat_mm
-    brawn = person.muscle_factor * person.build.wall_factor
+    muscularity = person.muscle_factor * person.build.wall_factor
     for low_x, high_x in ((-260.0, -62.0), (62.0, 260.0)):
         flank_box = Box((low_x, -62.0, 1020.0), (high_x, 200.0, 1185.0))
-        fat_planes = Shells(flank_box, trunk_muscle, (7.0 * brawn, 15.0 * brawn), thickness_mm)
+        fat_planes = Shells(
+            flank_box, trunk_muscle, (7.0 * muscularity, 15.0 * muscularity), thickness_mm
+        )
         yield paint_detail(fat_planes, "intermuscular fat", replaced_tissues="muscle")
     front_y = 100.0 + person.belly_mm
     tendon_lines = tuple(
         ((x, front_y, 960.0), (x, front_y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0)
     )
-    yield paint_detail(Walls(tendon_lines, 2.5 + thickness_mm), "tendon", replaced_tissues="muscle")
+    tendons = Walls(tendon_lines, 2.5 + thickness_mm)
+    yield paint_detail(tendons, "tendon", replaced_tissues="muscle")
 
 
 def _paint_fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
-    """Streaks of fat along the muscles: few in young and lean people, a third of the muscle in the
-    old; more in back and buttocks."""
+    """Streaks of fat along the muscles: few in young and lean people, up to a third of the muscle in
+    the old; more in back and buttocks."""
     whole_body = Box((-420.0, -300.0, 60.0), (420.0, 300.0, 1600.0))
     back_box = Box((-90.0, -150.0, 850.0), (90.0, -45.0, 1300.0))
-    for box, wavelengths, fat_share in (
+    # wavelengths of the streaks along x, y and z, mm; their thickness relative to the marbling
+    for box, wavelengths_mm, thickness_factor in (
         (whole_body, (31.0, 27.0, 130.0), 0.5),
         (back_box, (17.0, 15.0, 80.0), 1.1),
     ):
-        streaks = Sheets(box, wavelengths, fat_share * person.marbled_share, _draw_phases(rng))
-        if streaks.level_width > 0.025:  # thinner ones are invisible at the same cost
+        streaks = Sheets(
+            box, wavelengths_mm, thickness_factor * person.marbled_share, _draw_phases(rng)
+        )
+        if streaks.level_width > THINNEST_STREAKS:
             yield paint_detail(streaks, "intermuscular fat", replaced_tissues="muscle")
 
 
 def _paint_fasciae_and_folds(person: Person, rng: np.random.Generator) -> Paints:
-    """Fasciae under the skin, and vessels and folds of peritoneum between the organs."""
+    """Fasciae under the skin and in the fat of the back, and folds of peritoneum between the organs."""
     outer_box = Box((-420.0, -320.0, 60.0), (420.0, 320.0, 1500.0))
     inner_box = Box((-190.0, -120.0, 850.0), (190.0, 220.0, 1260.0))
     fasciae = Sheets(outer_box, (38.0, 38.0, 52.0), 0.03, _draw_phases(rng))
-    folds = Sheets(inner_box, (27.0, 25.0, 31.0), 0.08, _draw_phases(rng))
+    peritoneal_folds = Sheets(inner_box, (27.0, 25.0, 31.0), 0.08, _draw_phases(rng))
     yield paint_detail(fasciae, "tendon", replaced_tissues="fat")
-    yield paint_detail(folds, "bowel wall", replaced_tissues="visceral fat")
-    # fascia between the two layers of fat on the back
+    yield paint_detail(peritoneal_folds, "bowel wall", replaced_tissues="visceral fat")
+    # between the two layers of fat on the back
     back_fasciae = (
         Ellipsoid((0.0, spine_y(z) - 64.0 - 0.5 * person.fat_mm, z), (80.0, 0.8, 12.0))
         for z in np.arange(1010.0, 1150.0, 24.0).tolist()
@@ -127,5 +136,5 @@ def _paint_fasciae_and_folds(person: Person, rng: np.random.Generator) -> Paints
 
 
 def _draw_phases(rng: np.random.Generator) -> Point:
-    """Three phases (3,), radians."""
+    """Random phases (3,), radians."""
     return tuple(rng.uniform(0, 2 * np.pi, 3).tolist())

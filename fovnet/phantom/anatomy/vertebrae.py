@@ -10,6 +10,7 @@ import numpy as np
 from fovnet.phantom.anatomy import trunk
 from fovnet.phantom.anatomy.back import erector_spinae_bulge_mm
 from fovnet.phantom.anatomy.layers import (
+    NERVE,
     Layer,
     Paints,
     on_both_sides,
@@ -29,7 +30,8 @@ from fovnet.phantom.person.traits import Person
 
 
 def paint_spine_details(person: Person) -> Paints:
-    """What an image of the spine shows beside bodies, canal and cord; discs degenerate with age."""
+    """The inner structure of the spine, painted over vertebrae, canal and cord: discs, nerve roots,
+    joints and ligaments, and the muscles of the back."""
     rng = person.generator(65)
     for vertebra in trunk.vertebrae():
         yield from _paint_disc_structure(person, rng, vertebra)
@@ -39,14 +41,14 @@ def paint_spine_details(person: Person) -> Paints:
 
 
 def _paint_disc_structure(person: Person, rng: np.random.Generator, vertebra: Vertebra) -> Paints:
-    """The disc below a vertebra: a bright nucleus in a dark annulus; degenerated in one of three at
-    age fifty: dark, beside fatty marrow, half of these bulging backwards."""
+    """The disc below a vertebra: a bright nucleus pulposus in a dark annulus fibrosus; degenerated
+    in one of three at age fifty: dark, beside fatty marrow, half of these bulging backwards."""
     _, vertebra_z, step_mm, half_width_mm, half_depth_mm = vertebra
-    z = vertebra_z - step_mm / 2
+    z = vertebra_z - step_mm / 2  # of the disc
     y = spine_y(z)
     tilted_ellipsoid = partial(Ellipsoid, turn_deg=(-spine_lean_deg(z), 0.0, 0.0))
     is_degenerated = rng.random() < 0.008 * (person.age - 8)
-    annulus = tilted_ellipsoid(
+    disc = tilted_ellipsoid(
         (0.0, y, z),
         (half_width_mm + 0.8, half_depth_mm + 0.8, 0.13 * step_mm + 0.6),
         squareness=0.8,
@@ -57,129 +59,130 @@ def _paint_disc_structure(person: Person, rng: np.random.Generator, vertebra: Ve
         squareness=0.5,
     )
     annulus_tissue = "tendon" if rng.random() < 0.5 else "cartilage"
-    yield paint(annulus - nucleus, annulus_tissue, Layer.MARROW, replaced_tissues="disc")
-    yield paint_detail(
-        nucleus, "disc" if is_degenerated else "disc nucleus", replaced_tissues="disc"
-    )
+    nucleus_tissue = "disc" if is_degenerated else "disc nucleus"
+    yield paint(disc - nucleus, annulus_tissue, Layer.MARROW, replaced_tissues="disc")
+    yield paint_detail(nucleus, nucleus_tissue, replaced_tissues="disc")
     if not is_degenerated:
         return
     if rng.random() < 0.5:
-        centre = (rng.normal(0, 4), y - half_depth_mm - 1.0, z)
-        bulge = Ellipsoid(centre, (0.5 * half_width_mm, rng.uniform(2, 5), 0.15 * step_mm))
+        bulge_centre = (rng.normal(0, 4), y - half_depth_mm - 1.0, z)
+        bulge_axes = (0.5 * half_width_mm, rng.uniform(2, 5), 0.15 * step_mm)
+        bulge = Ellipsoid(bulge_centre, bulge_axes)
         yield paint_detail(bulge, "disc", replaced_tissues=("fat", "cerebrospinal fluid", "muscle"))
-    for offset_z in (0.27 * step_mm, -0.27 * step_mm):  # fatty marrow beside a degenerated disc
-        band = tilted_ellipsoid(
+    for offset_z in (0.27 * step_mm, -0.27 * step_mm):  # in the bodies above and below
+        fatty_marrow = tilted_ellipsoid(
             (0.0, y, z + offset_z), (0.8 * half_width_mm, 0.8 * half_depth_mm, 0.13 * step_mm)
         )
-        yield paint_detail(band, "yellow marrow", replaced_tissues="red marrow")
+        yield paint_detail(fatty_marrow, "yellow marrow", replaced_tissues="red marrow")
 
 
 def _paint_vertebral_level(vertebra: Vertebra) -> Paints:
-    """At one vertebra: the basivertebral vein, roots in the fat of their foramina, facet joints,
-    ligamentum flavum, epidural fat."""
+    """At one vertebra: the basivertebral vein, the intervertebral foramina below it, and below the
+    neck epidural fat and the fat between spinous processes."""
     _, z, step_mm, _, half_depth_mm = vertebra
     y = spine_y(z)
-    vein = tube([(0, y - half_depth_mm, z), (0, y - 0.3 * half_depth_mm, z)], [1.8, 0.8])
-    yield paint_detail(vein, "venous blood", replaced_tissues="red marrow")
+    basivertebral_vein = tube(
+        [(0, y - half_depth_mm, z), (0, y - 0.3 * half_depth_mm, z)], [1.8, 0.8]
+    )
+    yield paint_detail(basivertebral_vein, "venous blood", replaced_tissues="red marrow")
     yield from _paint_intervertebral_foramen(vertebra)
     if z < 1455:
         canal_depth_mm = spinal_canal_depth_mm(z)
-        disc_z = z - 0.42 * step_mm
+        joint_z = z - 0.42 * step_mm
         epidural_fat = Ellipsoid(
-            (0.0, y - canal_depth_mm - 10.0, disc_z), (5.0, 3.5, 0.25 * step_mm)
+            (0.0, y - canal_depth_mm - 10.0, joint_z), (5.0, 3.5, 0.25 * step_mm)
         )
         yield paint_detail(
             epidural_fat, "fat", replaced_tissues=("muscle", "cortical bone", "tendon")
         )
         interspinous_space = Ellipsoid(
-            (0.0, y - canal_depth_mm - 26.0, disc_z), (2.2, 12.0, 0.2 * step_mm)
+            (0.0, y - canal_depth_mm - 26.0, joint_z), (2.2, 12.0, 0.2 * step_mm)
         )
         yield paint_fat_plane(interspinous_space)
 
 
 @on_both_sides
 def _paint_intervertebral_foramen(vertebra: Vertebra) -> Paints:
-    """The right foramen below a vertebra: fat, the root, the facet joint, ligamentum flavum."""
+    """The right intervertebral foramen below a vertebra: fat, the nerve root, the facet joint of a
+    lumbar vertebra, and the right ligamentum flavum."""
     kind, z, step_mm, half_width_mm, half_depth_mm = vertebra
     y = spine_y(z)
     canal_depth_mm = spinal_canal_depth_mm(z)
-    disc_z = z - 0.42 * step_mm
+    joint_z = z - 0.42 * step_mm
     replaced_tissues = ("muscle", "intermuscular fat", "cortical bone", "red marrow")
     foramen = Ellipsoid(
-        (0.8 * half_width_mm + 4.0, y - half_depth_mm - 2.0, disc_z),
+        (0.8 * half_width_mm + 4.0, y - half_depth_mm - 2.0, joint_z),
         (6.0, 4.5, 0.2 * step_mm + 2.0),
     )
     yield paint_detail(foramen, "fat", replaced_tissues=replaced_tissues)
     root_points = [
         (5, y - canal_depth_mm, z - 0.2 * step_mm),
-        (0.8 * half_width_mm + 4, y - half_depth_mm - 2, disc_z),
-        (half_width_mm + 20, y - half_depth_mm + 4, disc_z - 14),
+        (0.8 * half_width_mm + 4, y - half_depth_mm - 2, joint_z),
+        (half_width_mm + 20, y - half_depth_mm + 4, joint_z - 14),
     ]
-    yield paint_detail(
-        tube(root_points, [1.2, 2.4, 2.0]),
-        "spinal cord",
-        replaced_tissues=("fat", *replaced_tissues[:2]),
-    )
+    nerve_root = tube(root_points, [1.2, 2.4, 2.0])
+    yield paint_detail(nerve_root, NERVE, replaced_tissues=("fat", "muscle", "intermuscular fat"))
     if kind == "lumbar":
-        joint = Ellipsoid(
-            (17.0, y - half_depth_mm - 17.0, disc_z), (1.4, 7.0, 8.0), (0.0, 0.0, -35.0)
+        facet_joint = Ellipsoid(
+            (17.0, y - half_depth_mm - 17.0, joint_z), (1.4, 7.0, 8.0), (0.0, 0.0, -35.0)
         )
-        yield paint_detail(joint, "cartilage", replaced_tissues=replaced_tissues)
-    flavum = tube(
-        [(7.5, y - canal_depth_mm - 5, disc_z), (1.5, y - canal_depth_mm - 11, disc_z)], 2.0
+        yield paint_detail(facet_joint, "cartilage", replaced_tissues=replaced_tissues)
+    ligamentum_flavum = tube(
+        [(7.5, y - canal_depth_mm - 5, joint_z), (1.5, y - canal_depth_mm - 11, joint_z)], 2.0
     )
     yield paint_detail(
-        flavum, "tendon", replaced_tissues=("muscle", "fat", "cortical bone", "red marrow")
+        ligamentum_flavum,
+        "tendon",
+        replaced_tissues=("muscle", "fat", "cortical bone", "red marrow"),
     )
 
 
 def _paint_dural_sac_content(rng: np.random.Generator) -> Paints:
-    """Separate roots of the cauda equina in the back of the sac, and the grey matter of the
-    cord."""
+    """Eleven separate roots of the cauda equina in the back of the dural sac, and the grey matter of
+    the spinal cord."""
     heights = np.arange(985.0, 1160.0, 15.0)
-    half_widths = np.interp(heights, [985, 1060, 1150], [2.0, 5.5, 4.0])
+    half_widths_mm = np.interp(heights, [985, 1060, 1150], [2.0, 5.5, 4.0])
     for lateral_share, depth_share in rng.uniform(-1, 1, (11, 2)):
         offset_y = -2.5 + 2.5 * depth_share
         root_points = [
-            (lateral_share * half_width, spinal_canal_y(z) + offset_y, z)
-            for z, half_width in zip(heights, half_widths, strict=True)
+            (lateral_share * half_width_mm, spinal_canal_y(z) + offset_y, z)
+            for z, half_width_mm in zip(heights, half_widths_mm, strict=True)
         ]
-        yield paint_detail(
-            tube(root_points, 0.8), "spinal cord", replaced_tissues="cerebrospinal fluid"
-        )
+        yield paint_detail(tube(root_points, 0.8), NERVE, replaced_tissues="cerebrospinal fluid")
     yield from _paint_cord_grey_matter()
 
 
 @on_both_sides
 def _paint_cord_grey_matter() -> Paints:
-    """The grey column of one half of the cord."""
+    """The grey matter of the right half of the spinal cord."""
     column_points = [(1.6, spinal_canal_y(z), z) for z in np.arange(1580.0, 1175.0, -20.0)]
     yield paint_detail(tube(column_points, 1.1), "grey matter", replaced_tissues="spinal cord")
 
 
 @on_both_sides
 def _paint_back_muscles(person: Person) -> Paints:
-    """Three columns of muscle on each side of the spinous processes, each in a sleeve of fat that
-    is thicker in old and obese people."""
+    """Three columns of muscle on the right of the spinous processes, each in a sleeve of fat that is
+    thicker in old and obese people."""
     sleeve_mm = 0.8 + 8 * person.marbled_share
-    replaced_tissues = ("muscle", "intermuscular fat")
-    for x, depth_mm, heights, radii_mm in (
+    muscle_tissues = ("muscle", "intermuscular fat")
+    # mm beside and behind the spine's middle, heights, and radii there
+    for column_x, behind_mm, heights, radii_mm in (
+        # multifidus
         (13.0, 36.0, (985, 1060, 1150, 1250, 1400, 1500), (13, 14, 11, 8, 7, 8)),
+        # longissimus
         (33.0, 42.0, (1000, 1060, 1150, 1250, 1400, 1480), (14, 19, 18, 14, 10, 9)),
+        # iliocostalis
         (58.0, 38.0, (1050, 1080, 1150, 1250, 1330, 1400), (6, 14, 15, 10, 8, 5)),
     ):
-        belly_points = []
-        belly_radii = []
+        points = []
+        muscle_radii = []
         for z, radius_mm in zip(heights, radii_mm, strict=True):
             bulge_mm = erector_spinae_bulge_mm(person, z)
-            y = spine_y(z) - (depth_mm if z > 1020 else depth_mm + 6) - 0.5 * bulge_mm
-            belly_points.append((x if z < 1300 else 0.8 * x, y, z))
-            belly_radii.append(radius_mm * person.muscle_factor + 0.35 * bulge_mm)
-        belly = tube(belly_points, belly_radii, step_mm=30)
-        yield paint(
-            belly.shrink(-sleeve_mm),
-            "intermuscular fat",
-            Layer.SEAM,
-            replaced_tissues=replaced_tissues,
-        )
-        yield paint(belly, "muscle", Layer.SEAM, replaced_tissues=replaced_tissues)
+            x = column_x if z < 1300 else 0.8 * column_x
+            depth_mm = behind_mm if z > 1020 else behind_mm + 6
+            points.append((x, spine_y(z) - depth_mm - 0.5 * bulge_mm, z))
+            muscle_radii.append(radius_mm * person.muscle_factor + 0.35 * bulge_mm)
+        muscle = tube(points, muscle_radii, step_mm=30)
+        fat_sleeve = muscle.shrink(-sleeve_mm)
+        yield paint(fat_sleeve, "intermuscular fat", Layer.SEAM, replaced_tissues=muscle_tissues)
+        yield paint(muscle, "muscle", Layer.SEAM, replaced_tissues=muscle_tissues)

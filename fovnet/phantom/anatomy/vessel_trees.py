@@ -13,17 +13,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.belly import paint_varied_liver, written_liver_dome_mm
+from fovnet.phantom.anatomy.belly import liver_dome_height_mm, paint_varied_liver
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint_all
-from fovnet.phantom.anatomy.thorax import lung_solid, written_lung_apex_mm
+from fovnet.phantom.anatomy.thorax import lung_apex_height_mm, lung_solid
 from fovnet.phantom.geometry.solids import Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
-LUNG_ENDS = 100
-LIVER_ENDS = 36
-"""Ends of the vessels of one lung (arteries and veins run side by side, with one label), and of the
-hepatic or portal veins."""
+LUNG_END_COUNT = 100  # of one lung's vessels: arteries and veins run side by side, with one label
+LIVER_END_COUNT = 36  # of the hepatic or the portal veins
 
 HILUM_MM = (26.0, -22.0, 1366.0)
 """Where vessels enter the right lung, in the written anatomy; the left lung mirrors it."""
@@ -36,56 +34,54 @@ reaches that deep."""
 def paint_vessel_trees(person: Person) -> Paints:
     """The vessels of both lungs and of the liver, painted over these tissues only."""
     rng = person.generator(900)
-    dome_z = written_liver_dome_mm(person)
+    dome_z = liver_dome_height_mm(person)
     for side in (1, -1):
         lung_core = lung_solid(person, side).shrink(8.0)
         (low_x, low_y, _), (high_x, high_y, _) = lung_core.box.tolist()
-        end_points = _draw_end_points(
-            lung_core,
-            Box(
-                (low_x, low_y, dome_z - BELOW_DOME_MM),
-                (high_x, high_y, written_lung_apex_mm(person)),
-            ),
-            LUNG_ENDS,
-            rng,
+        lung_box = Box(
+            (low_x, low_y, dome_z - BELOW_DOME_MM), (high_x, high_y, lung_apex_height_mm(person))
         )
-        vessels = branch_vessels(
-            np.array(HILUM_MM) * (side, 1, 1), end_points, rng.uniform(1.0, 1.5), rng
-        )
+        end_points = _draw_end_points(lung_core, lung_box, LUNG_END_COUNT, rng)
+        hilum = np.array(HILUM_MM) * (side, 1, 1)
+        vessels = branch_vessels(hilum, end_points, rng.uniform(1.0, 1.5), rng)
         yield from paint_all(vessels, "venous blood", Layer.CONTENT, replaced_tissues="lung")
     liver = next(paint_varied_liver(person)).solid
     liver_box = Box((-70.0, -80.0, dome_z - 150), (140.0, 90.0, dome_z - 8))
-    # hepatic veins to the vena cava, portal ones from the hilum
-    for stem_start in ((22.0, -6.0, dome_z - 28), (26.0, 4.0, dome_z - 105)):
-        end_points = _draw_end_points(liver, liver_box, LIVER_ENDS, rng)
-        vessels = branch_vessels(np.array(stem_start), end_points, rng.uniform(0.8, 1.2), rng)
+    hepatic_start = np.array((22.0, -6.0, dome_z - 28))  # at the inferior vena cava
+    portal_start = np.array((26.0, 4.0, dome_z - 105))  # at the hilum of the liver
+    for start in (hepatic_start, portal_start):
+        end_points = _draw_end_points(liver, liver_box, LIVER_END_COUNT, rng)
+        vessels = branch_vessels(start, end_points, rng.uniform(0.8, 1.2), rng)
         yield from paint_all(vessels, "venous blood", Layer.CONTENT, replaced_tissues="liver")
 
 
 def _draw_end_points(
     solid: Solid, box: Box, count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """(up to `count`, 3) mm: random points in the intersection of solid and box."""
+    """Up to `count` random points (n, 3) mm in the intersection of solid and box."""
     candidates = rng.uniform(box.low_corner, box.high_corner, (6 * count, 3))
     x, y, z = candidates.T.astype(np.float32)
     return candidates[solid.contains(x, y, z)][:count]
 
 
 def branch_vessels(
-    start: NDArray[np.float64], ends: NDArray[np.float64], end_mm: float, rng: np.random.Generator
+    start: NDArray[np.float64],
+    end_points: NDArray[np.float64],
+    end_radius_mm: float,
+    rng: np.random.Generator,
 ) -> list[Solid]:
-    """The vessels from `start` to the ends (n, 3), whose radius is `end_mm`, by recursive bisection
-    of the ends."""
-    radius_mm = end_mm * len(ends) ** (1 / 3)
-    if len(ends) == 1:
-        return [tube([start, ends[0]], [radius_mm, 0.7 * radius_mm])]
-    fork = start + 0.45 * (ends.mean(axis=0) - start) + rng.normal(0, 3, 3)
-    offsets = ends - ends.mean(axis=0)
-    end_order = np.argsort(offsets @ np.linalg.svd(offsets, full_matrices=False)[2][0])
-    half_count = len(ends) // 2
-    stem: list[Solid] = [tube([start, fork], [radius_mm, radius_mm * 0.9])]
-    return (
-        stem
-        + branch_vessels(fork, ends[end_order[:half_count]], end_mm, rng)
-        + branch_vessels(fork, ends[end_order[half_count:]], end_mm, rng)
-    )
+    """The vessels from a point (3,) to end points (n, 3): a stem, which divides towards the two
+    halves of the end points, and so on; at an end they have that radius."""
+    radius_mm = end_radius_mm * len(end_points) ** (1 / 3)
+    if len(end_points) == 1:
+        return [tube([start, end_points[0]], [radius_mm, 0.7 * radius_mm])]
+    middle = end_points.mean(axis=0)
+    fork = start + 0.45 * (middle - start) + rng.normal(0, 3, 3)
+    offsets = end_points - middle
+    longest_axis = np.linalg.svd(offsets, full_matrices=False)[2][0]
+    ordered_ends = end_points[np.argsort(offsets @ longest_axis)]
+    half_count = len(end_points) // 2
+    stem = tube([start, fork], [radius_mm, radius_mm * 0.9])
+    first_half = branch_vessels(fork, ordered_ends[:half_count], end_radius_mm, rng)
+    second_half = branch_vessels(fork, ordered_ends[half_count:], end_radius_mm, rng)
+    return [stem, *first_half, *second_half]

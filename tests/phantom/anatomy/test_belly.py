@@ -57,7 +57,7 @@ def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_b
 def test_the_lung_lies_behind_the_liver_below_the_dome_and_not_beneath_the_recess(
     person: Person,
 ) -> None:
-    top, (deep, thick) = belly.written_liver_dome_mm(person), lung_bases.draw_recess(person)
+    top, (deep, thick) = belly.liver_dome_height_mm(person), lung_bases.draw_recess(person)
     within, beneath = cut(person, top - 45), cut(person, top - deep - 10)
     behind = within[100:, :][:, :80] == label_of("lung")  # right and back
     assert 2.0 < 2 * behind.sum(axis=1).max() <= 2 * thick + 12
@@ -75,7 +75,7 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
     liver = label_volume(person, Grid((81, 71, 85), grid), NO_LESIONS).labels == label_of("liver")
     assert 0.6 < liver.sum() * 64e-6 < 2.9
     assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(
-        belly.written_liver_dome_mm(person)
+        belly.liver_dome_height_mm(person)
     )
     assert list(belly.paint_upper_organs(person)) != list(
         belly.paint_upper_organs(person, with_small_parts=True)
@@ -106,18 +106,19 @@ def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_
     """Emamian et al. (1993), AJR 160:83; lower poles at L3, the right one lower."""
     people = [sample_person((9, number)) for number in range(300)]
     right, left, fused = zip(
-        *(kidneys.draw_kidneys(person, belly.written_liver_dome_mm(person)) for person in people),
+        *(kidneys.draw_kidneys(person, belly.liver_dome_height_mm(person)) for person in people),
         strict=True,
     )
     both = [*right, *left]
     lengths, poles = (
-        np.array([11 * kidney.size for kidney in both]),
-        np.array([kidney.z - 53 * kidney.size - ILIAC_CREST_MM for kidney in both]),
+        np.array([11 * kidney.size_factor for kidney in both]),
+        np.array([kidney.middle_z - 53 * kidney.size_factor - ILIAC_CREST_MM for kidney in both]),
     )
     assert np.mean((lengths > 9) & (lengths < 13.3)) > 0.85 and 0.02 < np.mean(lengths < 8.5) < 0.1
     assert 10 < np.median(poles) < 50 and 0.02 < np.mean(poles < -10) < 0.2 and poles.min() > -80
     assert (
-        np.mean([kidney.z for kidney in right]) < np.mean([kidney.z for kidney in left]) - 5
+        np.mean([kidney.middle_z for kidney in right])
+        < np.mean([kidney.middle_z for kidney in left]) - 5
         and 0 < sum(fused) < 15
     )
 

@@ -135,7 +135,7 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
     )
     thick = np.array(
         [
-            9.0 + draw_pectoral_front(woman, muscular_trunk(woman)).thickness_added_mm(x, z)
+            9.0 + draw_pectoral_front(woman, muscular_trunk(woman)).addition_mm(x, z)
             for woman in WOMEN
         ]
     )

@@ -68,7 +68,9 @@ def test_the_widths_are_those_of_people() -> None:
     middle = np.array([gap.linea_alba_mm for gap in gaps])
     assert middle.min() >= 2 and middle.max() <= 30 and 7 < np.median(middle) < 14
     assert all(
-        1 <= gap.sheet_mm <= 4 and 2 <= gap.between_mm <= 45 and -70 <= gap.hind_y <= -5
+        1 <= gap.sheet_mm <= 4
+        and 2 <= gap.lateral_gap_mm <= 45
+        and -70 <= gap.posterior_end_y <= -5
         for gap in gaps
     )
 

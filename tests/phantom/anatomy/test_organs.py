@@ -87,7 +87,7 @@ def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some
 def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person: Person) -> None:
     """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: walls of 5 to 12 mm, thicker when squeezed;
     cavities of 35 to 60 mm."""
-    left = heart.draw_heart_shape(person).outer_wall
+    left = heart.draw_heart_shape(person).left_ventricle
     axes = np.eye(4)
     axes[:3, :3] = left.axes[:, [1, 2, 0]]
     axes[:3, 3] = np.asarray(left.centre) - 50 * (axes[:3, 0] + axes[:3, 1])
@@ -117,8 +117,8 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
     ):
         of = heart.draw_heart_shape(person)
         solids = (
-            heart.bullet_solid(of.outer_wall, of.outer_wall),
-            heart.bullet_solid(of.cavity, of.outer_wall, 1.0),
+            heart.bullet_solid(of.left_ventricle, of.left_ventricle),
+            heart.bullet_solid(of.left_cavity, of.left_ventricle, 1.0),
             heart.right_cavity_solid(of),
         )
         outer, cavity, right = (solid.contains(x, y, z) for solid in solids)
@@ -138,21 +138,22 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
 def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() -> None:
     of = heart.draw_heart_shape(PEOPLE[0])
     muscle, cavity = (
-        heart.bullet_solid(of.outer_wall, of.outer_wall),
-        heart.bullet_solid(of.cavity, of.outer_wall, 1.0),
+        heart.bullet_solid(of.left_ventricle, of.left_ventricle),
+        heart.bullet_solid(of.left_cavity, of.left_ventricle, 1.0),
     )
     wide = np.linspace(-2, 2, 401)
 
     def half_mm(solid: Solid, share: float) -> float:
-        points = np.asarray(of.outer_wall.centre) + np.array(
+        points = np.asarray(of.left_ventricle.centre) + np.array(
             [
-                of.outer_wall.axes @ (np.asarray(of.outer_wall.half_axes_mm) * (share, 0, up))
+                of.left_ventricle.axes
+                @ (np.asarray(of.left_ventricle.half_axes_mm) * (share, 0, up))
                 for up in wide
             ]
         )
         x, y, z = points.T.astype(np.float32)
         return float(
-            np.count_nonzero(solid.contains(x, y, z)) * 0.005 * of.outer_wall.half_axes_mm[2]
+            np.count_nonzero(solid.contains(x, y, z)) * 0.005 * of.left_ventricle.half_axes_mm[2]
         )
 
     tip, middle, basal, base, beyond = (

@@ -32,8 +32,11 @@ def poles_mm(person: Person) -> list[float]:
     """How far above the crest the lower pole of the right and of the left kidney is, in mm of the written
     anatomy."""
     return [
-        kidney.z - 55 * kidney.size - trunk.ILIAC_CREST_MM - person.borders.iliac_crest_rise_mm
-        for kidney in kidneys.draw_kidneys(person, belly.written_liver_dome_mm(person))[:2]
+        kidney.middle_z
+        - 55 * kidney.size_factor
+        - trunk.ILIAC_CREST_MM
+        - person.borders.iliac_crest_rise_mm
+        for kidney in kidneys.draw_kidneys(person, belly.liver_dome_height_mm(person))[:2]
     ]
 
 
@@ -48,9 +51,10 @@ def test_lower_poles_are_4_cm_above_the_crest_and_the_right_one_lower() -> None:
 
 def test_no_kidney_rises_above_the_liver() -> None:
     for person, _ in PAIRS:
-        top = belly.written_liver_dome_mm(person)
+        top = belly.liver_dome_height_mm(person)
         assert all(
-            kidney.z + 55 * kidney.size < top for kidney in kidneys.draw_kidneys(person, top)[:2]
+            kidney.middle_z + 55 * kidney.size_factor < top
+            for kidney in kidneys.draw_kidneys(person, top)[:2]
         )
 
 
