@@ -281,7 +281,7 @@ def test_networks_that_answer_alike_make_no_second_copy(series, tmp_path):
     _, answer = series
     first = uids_of_copies(answer, tmp_path / "first")
     assert (
-        uids_of_copies(replace(answer, model="another", version="9.9"), tmp_path / "second")
+        uids_of_copies(replace(answer, model_identity="another", fovnet_version="9.9"), tmp_path / "second")
         == first
     )
 

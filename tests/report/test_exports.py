@@ -423,7 +423,7 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
     )
     assert one.SOPInstanceUID not in answer.images.uids
     changed = [
-        replace(answer, version="9.9.9"),
+        replace(answer, fovnet_version="9.9.9"),
         replace(answer, status="uncertain"),
         replace(answer, spans=(replace(answer.spans[0], to_mm=1.0),)),
     ]
@@ -1064,7 +1064,7 @@ def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(
     (one,) = compare_headers(
         read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT
     )
-    assert replace(one, predicted=frozenset(predicted)).verdict == verdict
+    assert replace(one, predicted_regions=frozenset(predicted)).verdict == verdict
 
 
 def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(
