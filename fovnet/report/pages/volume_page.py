@@ -138,9 +138,6 @@ def volume_page(
 
     faces  False if slices that may show a face are covered in `pixels`; the page then states it
     """
-    z_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)
-    smoothed = np.asarray(volume_json["smoothed"], dtype=np.float64)
-    side_mm = float(volume_json["side_mm"])
     span_facts = list(volume_json["spans"])
     border_facts = list(volume_json.get("boundaries") or ())
     statements = tuple(map(statement_in, volume_json.get("statements") or ()))
@@ -148,8 +145,8 @@ def volume_page(
     groups_of_doubts = doubt_groups(volume_json, statements)
     is_guess = is_only_guess(statements, status)
     unsure_names = unsure_regions(statements, [str(span["region"]) for span in span_facts], status)
-    shown_slices = _evenly_spaced(len(z_mm))
-    body = Body(pixels, z_mm, side_mm, smoothed, spans_in(span_facts), vocabulary)
+    shown_slices = _evenly_spaced(len(pixels))
+    body = _body_of(volume_json, pixels, vocabulary)
     drawing = body_drawing(body, borders_in(border_facts) or ())
     legend = sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
     if statements:
@@ -174,13 +171,13 @@ def volume_page(
         doubts=groups_of_doubts,
         spans=_spans_table(span_facts, unsure_names),
         borders=_borders_table(border_facts),
-        origins=_origins_table(volume_json, z_mm),
+        origins=_origins_table(volume_json, body.z_mm),
         figures=_figures_table(volume_json, groups_of_doubts),
         legend=tuple(legend),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown_slices], SLICES_PER_LINE), SHEET_QUALITY),
         sheet_words=(
-            f"{several(len(shown_slices), 'cut')} of {len(z_mm):,}, from the feet (top left) to the "
+            f"{several(len(shown_slices), 'cut')} of {len(pixels):,}, from the feet (top left) to the "
             "head, in reading order"
         ),
         viewer=_slice_viewer(
@@ -190,6 +187,20 @@ def volume_page(
         is_only_guess=is_guess,
         unsure_regions=unsure_names,
         heights_owner=owner_of_heights(volume_json),
+    )
+
+
+def _body_of(
+    volume_json: Mapping[str, Any], pixels: NDArray[np.uint8], vocabulary: Vocabulary
+) -> Body:
+    """A volume to draw, from the facts of its JSON and its slices."""
+    return Body(
+        pixels,
+        np.asarray(volume_json["z_mm"], dtype=np.float64),
+        float(volume_json["side_mm"]),
+        np.asarray(volume_json["smoothed"], dtype=np.float64),
+        spans_in(volume_json["spans"]),
+        vocabulary,
     )
 
 
