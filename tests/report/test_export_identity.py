@@ -164,8 +164,8 @@ def changed_answers(answer):
     lower, upper = answer.spans
     given_by_region = said(answer, ["abdomen", "chest"])
     changes = {
-        "model": {"model": "fedcba9876543210"},
-        "version": {"version": "9.9"},
+        "model": {"model_identity": "fedcba9876543210"},
+        "version": {"fovnet_version": "9.9"},
         "status": {"status": "uncertain"},
         "region": {"spans": (replace(lower, region="pelvis"), upper)},
         "lower end": {"spans": (replace(lower, from_mm=lower.from_mm - 1), upper)},
@@ -281,7 +281,9 @@ def test_networks_that_answer_alike_make_no_second_copy(series, tmp_path):
     _, answer = series
     first = uids_of_copies(answer, tmp_path / "first")
     assert (
-        uids_of_copies(replace(answer, model_identity="another", fovnet_version="9.9"), tmp_path / "second")
+        uids_of_copies(
+            replace(answer, model_identity="another", fovnet_version="9.9"), tmp_path / "second"
+        )
         == first
     )
 

@@ -146,7 +146,7 @@ class TestAVolumeInDoubt:
         whole = evaluation.everything.volumes
         assert whole - evaluation.answered.volumes == doubted == 1
         *_, tested, answered = page.cohort.flow.steps
-        assert (tested.volumes, answered.volumes) == (whole, whole - 1)
+        assert (tested.volume_count, answered.volume_count) == (whole, whole - 1)
 
     def test_failures_without_a_doubt_come_first(self, planted):
         wrong = {"truth": ["head"] * 8, "predicted": ["chest"] * 8}

@@ -55,7 +55,7 @@ def manifest():
 
 class TestFlow:
     def test_nobody_is_lost_between_two_steps(self, manifest):
-        steps = flow_view(manifest, doubt_count=1).steps
+        steps = flow_view(manifest, doubted_count=1).steps
         assert [step.volume_count for step in steps] == [10, 7, 6, 2, 1]
         for before, after in pairwise(steps):
             assert (
@@ -64,7 +64,7 @@ class TestFlow:
             )
 
     def test_subjects_and_slices_are_counted_once(self, manifest):
-        steps = flow_view(manifest, doubt_count=0).steps
+        steps = flow_view(manifest, doubted_count=0).steps
         assert [step.subject_count for step in steps[:4]] == [8, 6, 5, 2]
         assert [step.slice_count for step in steps[:4]] == [67, 67, 60, 20]
 
