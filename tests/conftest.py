@@ -54,8 +54,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     from fovnet.config.files import parse, write_settings
     from fovnet.decision import novelty
-    from fovnet.decision.assembly import assemble
-    from fovnet.decision.ensemble import load
+    from fovnet.decision.assembly import write_ensemble
+    from fovnet.decision.ensemble import load_ensemble
     from fovnet.decision.folder import save_rule
     from fovnet.decision.rule import Rule
     from fovnet.net.family.architecture import Architecture
@@ -80,7 +80,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)}
         )
     people = {"train": ["0123456789ab"], "validation": ["ba9876543210"]}
-    assemble(
+    write_ensemble(
         results.ensemble,
         members,
         DEFAULT,
@@ -93,11 +93,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_rule(results.ensemble, Rule(sigma_mm=4.5), {"subjects": people}, settings={}, seed=1)
     pixels = np.random.default_rng(1).integers(0, 255, (80, 128, 128)).astype(np.uint8)
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.arange(80) % len(DEFAULT.classes)]
-    known = load(results.ensemble, "cpu").learn(pixels, np.arange(80), truth, seed=1)
-    outputs = known.outputs(pixels)
-    novelty.save(
+    known = load_ensemble(results.ensemble, "cpu").learn_novelty(
+        pixels, np.arange(80), truth, seed=1
+    )
+    outputs = known.compute_outputs(pixels)
+    novelty.save_novelty(
         results.ensemble,
-        novelty.calibrate(known.novelty, outputs.distances, known.judge.probabilities(outputs)),
+        novelty.calibrate_reference(
+            known.novelty, outputs.novelty_distances, known.judge.mean_probabilities(outputs)
+        ),
     )
     write_text(
         results.folder / "model-card.md",

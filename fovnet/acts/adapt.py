@@ -30,13 +30,25 @@ from fovnet.config.files import parse
 from fovnet.config.models import Settings
 from fovnet.config.space import MEMBERS
 from fovnet.decision import novelty, orientation
-from fovnet.decision.fitting.blending import SHARES, best_share, settle_anew, subject_loss
+from fovnet.decision.fitting.blending import (
+    CANDIDATE_SHARES,
+    index_of_best_share,
+    refit_rule,
+    subject_loss,
+)
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.judge import Judge
 from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.errors import CollectionError, ConfigError
-from fovnet.evaluate.gains import COLUMNS, SLICES_WRONG, Gain, certainty, gains, rows_of
+from fovnet.evaluate.gains import (
+    GAIN_COLUMNS,
+    SLICES_WRONG,
+    Gain,
+    certain_changes_in_words,
+    gain_rows,
+    measure_gains,
+)
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.softmax_regression import Layer
 from fovnet.own_files import refuse_foreign
@@ -244,7 +256,7 @@ class _Folds:
         learned_subjects = adaptation.regions_by_user.keys() - left_out_subjects
         layers = adaptation.fit_last_layers(learned_subjects)
         scored_by_share = [adaptation.user_scores_before]
-        for share in SHARES[1:]:
+        for share in CANDIDATE_SHARES[1:]:
             with TemporaryDirectory() as temporary_folder:
                 model = adaptation.blend_ensemble(
                     layers, share, Path(temporary_folder), learned_subjects
@@ -258,14 +270,17 @@ class _Folds:
     def _measure_left_out_losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
         judge = self.adaptation.judge_before
-        loss_by_share_and_subject = np.zeros((len(SHARES), len(self.subjects)))
+        loss_by_share_and_subject = np.zeros((len(CANDIDATE_SHARES), len(self.subjects)))
         for fold, scored_by_share in zip(self.folds, self.scores_by_fold_and_share, strict=True):
             for share_index, scored in enumerate(scored_by_share):
                 for subject in fold:
                     subject_volumes = self.adaptation.labelled_volumes(scored, {subject})
                     loss_by_share_and_subject[share_index, self.subjects.index(subject)] = (
                         subject_loss(
-                            [judge.probabilities(volume.outputs) for volume in subject_volumes],
+                            [
+                                judge.mean_probabilities(volume.outputs)
+                                for volume in subject_volumes
+                            ],
                             [volume.truth for volume in subject_volumes],
                         )
                     )
@@ -276,7 +291,7 @@ class _Folds:
         index, is chosen on the subjects of the other folds."""
         is_in_fold = np.array([subject in self.folds[fold_index] for subject in self.subjects])
         share_index = min(
-            best_share(self.loss_by_share_and_subject, is_in_fold), largest_share_index
+            index_of_best_share(self.loss_by_share_and_subject, is_in_fold), largest_share_index
         )
         return self.scores_by_fold_and_share[fold_index][share_index]
 
@@ -295,7 +310,7 @@ class _Folds:
     def conclude(self) -> AdaptationOutcome:
         """The outcome, the ensemble in its place: the networks before where the new ones are
         worse."""
-        best_index = best_share(self.loss_by_share_and_subject)
+        best_index = index_of_best_share(self.loss_by_share_and_subject)
         reasons = []
         gains_by_people: dict[str, Sequence[Gain]] = {USERS_IN_WORDS: (), SIMULATED_IN_WORDS: ()}
         for share_index in range(best_index, 0, -1):
@@ -306,16 +321,16 @@ class _Folds:
                 *_losses_in_words(gains_by_people[USERS_IN_WORDS][:1], USERS_IN_WORDS),
             ]
             if not losses_in_words:
-                return self._install(candidate, SHARES[share_index], "", gains_by_people)
+                return self._install(candidate, CANDIDATE_SHARES[share_index], "", gains_by_people)
             reasons.append(
-                f"with {SHARES[share_index]:.0%} of the new weights {'; '.join(losses_in_words)}"
+                f"with {CANDIDATE_SHARES[share_index]:.0%} of the new weights {'; '.join(losses_in_words)}"
             )
         if not best_index:
             gains_by_people[USERS_IN_WORDS] = self._gains_of_least_share()
             loss_before, least_loss = self.loss_by_share_and_subject.mean(axis=1)[:2]
             reasons.append(
                 f"{USERS_IN_WORDS}, were answered no better with any share of the new weights (log loss "
-                f"{loss_before:.3f} before, {least_loss:.3f} with {SHARES[1]:.0%})"
+                f"{loss_before:.3f} before, {least_loss:.3f} with {CANDIDATE_SHARES[1]:.0%})"
             )
         return self._install(None, 0.0, ". ".join(reasons), gains_by_people)
 
@@ -363,14 +378,17 @@ class _Folds:
     def _make_candidate(self, share_index: int) -> _Candidate:
         """The ensemble of all users with the share of this index."""
         adaptation = self.adaptation
-        share = SHARES[share_index]
+        share = CANDIDATE_SHARES[share_index]
         candidate_folder = adaptation.run.results.folder / "candidate"
         model = adaptation.blend_ensemble(
             self._layers_of_all, share, candidate_folder, adaptation.regions_by_user.keys()
         )
         check_subjects = adaptation.check_people
         scored = adaptation.score_subjects(model, check_subjects, f"all subjects, share {share:g}")
-        for file_name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
+        for file_name in (
+            novelty.NOVELTY_FILE_NAME,
+            orientation.ORIENTATION_FILE_NAME,
+        ):  # neither depends on last layers
             path = adaptation.model_folder.path / file_name
             if path.exists():
                 copy_file(path, candidate_folder / file_name)
@@ -379,7 +397,7 @@ class _Folds:
             *self.user_volumes(share_index),
         ]
         judge_before = adaptation.judge_before
-        judge, abstention, statements = settle_anew(
+        judge, abstention, statements = refit_rule(
             judge_before, settling_volumes, **self._settling_options
         )
         settling_facts = {"abstention": abstention, "statements": statements}
@@ -406,7 +424,7 @@ class _Folds:
         )
         for fold_group in np.array_split(np.arange(len(self.folds)), FOLD_GROUPS):
             fold_indices = fold_group.tolist()
-            judge, *_ = settle_anew(
+            judge, *_ = refit_rule(
                 adaptation.judge_before,
                 [*simulated_volumes, *self.user_volumes(largest_share_index, fold_indices)],
                 **self._settling_options,
@@ -421,7 +439,7 @@ class _Folds:
     ) -> list[Gain]:
         """What changed from one answer of these volumes to the other, also by kind of picture."""
         run = self.adaptation.run
-        return gains(
+        return measure_gains(
             tallies_before,
             tallies_after,
             run.vocabulary,
@@ -456,9 +474,9 @@ class _Folds:
         gain_rows = [
             gain_row
             for people, people_gains in gains_by_people.items()
-            for gain_row in rows_of(people, people_gains)
+            for gain_row in gain_rows(people, people_gains)
         ]
-        gains_table = write_tsv(results.folder / GAINS_TABLE, COLUMNS, gain_rows)
+        gains_table = write_tsv(results.folder / GAINS_TABLE, GAIN_COLUMNS, gain_rows)
         user_slices = adaptation.pack_with_splits(test=adaptation.regions_by_user).rows_in_split(
             "test"
         )
@@ -466,9 +484,13 @@ class _Folds:
             "share": share,
             "kept_because": reason,
             "subjects": len(self.subjects),
-            "certainty": certainty(gains_by_people),
+            "certainty": certain_changes_in_words(gains_by_people),
             "losses": dict(
-                zip(map(str, SHARES), self.loss_by_share_and_subject.mean(axis=1), strict=True)
+                zip(
+                    map(str, CANDIDATE_SHARES),
+                    self.loss_by_share_and_subject.mean(axis=1),
+                    strict=True,
+                )
             ),
             "folds": [len(fold) for fold in self.folds],
             "margin": LARGEST_SHARE_LOST,
@@ -487,7 +509,7 @@ class _Folds:
             volume_count=int(np.unique(adaptation.pack.volume[user_slices]).size),
             user_gains=gains_by_people[USERS_IN_WORDS],
             simulated_gains=gains_by_people[SIMULATED_IN_WORDS],
-            certainty_in_words=certainty(gains_by_people),
+            certainty_in_words=certain_changes_in_words(gains_by_people),
             gains_table=gains_table,
             ensemble_folder=results.ensemble,
         )

@@ -37,17 +37,22 @@ from scipy.special import softmax
 from fovnet.acts.run import ProgressBar, Run
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.decision.answer import answer_facts
-from fovnet.decision.assembly import assemble
-from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.assembly import write_ensemble
+from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder
 from fovnet.decision.judge import Judge
 from fovnet.decision.rule import Rule
-from fovnet.decision.scored_slices import ScoredSlices, decisions, labelled_volumes, truth_of
-from fovnet.decision.scores import with_turned_and_brightened
+from fovnet.decision.scored_slices import (
+    ScoredSlices,
+    answer_split,
+    labelled_volumes,
+    true_labels_of_volume,
+)
+from fovnet.decision.scores import score_turned_and_brightened
 from fovnet.evaluate.guards import SIMULATED_COLLECTION, training_marks
-from fovnet.evaluate.reading import case_of
-from fovnet.evaluate.tallies import Tally, tally
+from fovnet.evaluate.reading import case_of_record
+from fovnet.evaluate.tallies import Tally, count_case
 from fovnet.maths.softmax_regression import Layer, refit, scores
 from fovnet.net.device import choose_device
 from fovnet.net.inference.last_layer import (
@@ -104,7 +109,9 @@ class Adaptation:
         regions_by_subject: dict[str, set[str]] = {}
         for record_index, record in enumerate(self.pack.records):
             if record.collection != SIMULATED_COLLECTION and _is_labelled_and_read(record):
-                shown_classes = np.flatnonzero(truth_of(self.pack, record_index).any(axis=0))
+                shown_classes = np.flatnonzero(
+                    true_labels_of_volume(self.pack, record_index).any(axis=0)
+                )
                 region_names = (self.pack.classes[class_index] for class_index in shown_classes)
                 regions_by_subject.setdefault(record.subject, set()).update(region_names)
         return {
@@ -232,7 +239,7 @@ class Adaptation:
     @cached_property
     def model_before(self) -> Ensemble:
         """The ensemble that is adapted."""
-        return load(self.model_folder.path, self.run.settings.training.device)
+        return load_ensemble(self.model_folder.path, self.run.settings.training.device)
 
     @cached_property
     def user_scores_before(self) -> ScoredSlices:
@@ -265,15 +272,15 @@ class Adaptation:
         )
         outputs_file = self.run.results.folder / "answers" / f"{outputs_hash[:16]}.npz"
         with suppress(OSError, ValueError):
-            return ScoredSlices.read(read_npz(outputs_file))
+            return ScoredSlices.from_arrays(read_npz(outputs_file))
         with self.progress(title) as advance:
-            outputs = model.outputs(
+            outputs = model.compute_outputs(
                 self.pack.pixels, advance, subject_view.rows_in_split("test"), self.pack.placing
             )
         scored = ScoredSlices(subject_view.rows_in_split("test"), outputs, model.rule.weights)
         with self.progress(f"{title}: turned over, brightened") as advance:
-            scored = with_turned_and_brightened(model, scored, subject_view, advance)
-        write_npz(outputs_file, **scored.arrays())
+            scored = score_turned_and_brightened(model, scored, subject_view, advance)
+        write_npz(outputs_file, **scored.to_arrays())
         return scored
 
     def blend_ensemble(
@@ -297,7 +304,7 @@ class Adaptation:
                     weight_file, Path(temporary_folder) / weight_file.name, blended_layer
                 )
                 blended_members.append({**member, "weights": str(blended_file)})
-            assemble(
+            write_ensemble(
                 folder,
                 blended_members,
                 self.run.vocabulary,
@@ -310,7 +317,7 @@ class Adaptation:
                 inputs=self.pack.network_inputs,
             )
         rule = Rule(weights=self.model_folder.rule.weights)
-        ensemble = load(folder, settings.training.device, rule=rule)
+        ensemble = load_ensemble(folder, settings.training.device, rule=rule)
         return replace(ensemble, novelty=self.model_folder.novelty)
 
     def labelled_volumes(
@@ -331,11 +338,11 @@ class Adaptation:
             for record_index, record in enumerate(subject_view.records)
         }
         tallies = []
-        for volume in decisions(subject_view, scored, "test", judge):
-            answer = answer_facts(volume.answer, volume.stack, volume.raw, vocabulary)
-            if volume.raw is not None:
-                case = case_of(subject_view, index_by_id[volume.answer.volume_id], answer)
-                tallies.append(tally(case, vocabulary))
+        for volume in answer_split(subject_view, scored, "test", judge):
+            answer = answer_facts(volume.answer, volume.stack, volume.raw_probabilities, vocabulary)
+            if volume.raw_probabilities is not None:
+                case = case_of_record(subject_view, index_by_id[volume.answer.volume_id], answer)
+                tallies.append(count_case(case, vocabulary))
         return sorted(tallies, key=lambda volume_tally: volume_tally.case.volume_id)
 
 

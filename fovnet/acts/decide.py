@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.acts.run import Run
-from fovnet.decision.answer import COLUMNS, TABLE, answer_facts, table_rows
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME, answer_facts, table_rows
 from fovnet.decision.answers_table import TableRows, write_answers
 from fovnet.decision.folder import ModelFolder
 from fovnet.decision.made_from import begin_decisions, conclude_decisions
-from fovnet.decision.scored_slices import decisions
+from fovnet.decision.scored_slices import answer_split
 from fovnet.records import write_json, write_tsv
 
 
@@ -40,16 +40,18 @@ def decide(run: Run) -> Decisions:
     begin_decisions(results)
     span_rows: list[dict[str, Any]] = []
     answer_rows: list[TableRows] = []
-    for volume in decisions(pack, run.scored, "test", judge):
-        volume_facts = answer_facts(volume.answer, volume.stack, volume.raw, run.vocabulary)
+    for volume in answer_split(pack, run.scored, "test", judge):
+        volume_facts = answer_facts(
+            volume.answer, volume.stack, volume.raw_probabilities, run.vocabulary
+        )
         volume_rows = table_rows(volume.answer, volume.stack)
-        answer_rows.append(TableRows.of(volume_facts | {"rows": volume_rows}))
+        answer_rows.append(TableRows.from_facts(volume_facts | {"rows": volume_rows}))
         span_rows += volume_rows
         decision_file = results.decisions / f"{volume.answer.volume_id}.json"
         write_json(decision_file, volume_facts, settings=decision_settings, seed=seed)
-    if judge.rule.by_region:
+    if judge.rule.states_regions:
         write_answers(results.decisions, run.vocabulary.classes[:-1], answer_rows)
-    spans_table = write_tsv(results.decisions / TABLE, COLUMNS, span_rows)
+    spans_table = write_tsv(results.decisions / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows)
     volume_ids = {span_row["volume_id"] for span_row in span_rows}
     conclude_decisions(results, volume_ids, settings=decision_settings, seed=seed)
     return Decisions(spans_table, span_rows, frozenset(volume_ids))

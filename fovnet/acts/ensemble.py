@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.warm_start import blend_of_members, warm_start_ensemble
-from fovnet.decision.assembly import assemble, choose, guessing_loss
-from fovnet.decision.ensemble import load
+from fovnet.decision.assembly import choose_members, guessing_loss, write_ensemble
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.rule import Rule
 from fovnet.decision.scores import (
-    score,
+    score_slices,
+    score_turned_and_brightened,
     train_orientation,
     weigh_members,
-    with_turned_and_brightened,
 )
 from fovnet.evaluate.guards import training_marks
 from fovnet.machine.allocation import keep_freed_memory
@@ -58,7 +58,7 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
         pack.truth[pack.rows_in_split("validation")],
         frequencies_of_training_rows(pack, settings.training.sampling),
     )
-    chosen_members = choose(
+    chosen_members = choose_members(
         trials,
         ensemble_settings.members,
         loss_of_guessing,
@@ -68,7 +68,7 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
     _, warm_start_facts = warm_start_ensemble(settings) or (None, None)
     # if this is killed half-way, no probabilities of other members remain
     results.probabilities.unlink(missing_ok=True)
-    assemble(
+    write_ensemble(
         results.ensemble,
         chosen_members,
         run.vocabulary,
@@ -83,8 +83,8 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
         journal=journal.name,
     )
     with progress("scoring") as advance:
-        ensemble = load(results.ensemble, settings.training.device, rule=Rule())
-        model, scored = score(ensemble, pack, seed=settings.seed, progress=advance)
+        ensemble = load_ensemble(results.ensemble, settings.training.device, rule=Rule())
+        model, scored = score_slices(ensemble, pack, seed=settings.seed, progress=advance)
     scored, weighing = weigh_members(
         results.ensemble,
         model,
@@ -95,10 +95,10 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
         seed=settings.seed,
     )
     with progress("turned over, brightened") as advance:
-        scored = with_turned_and_brightened(model, scored, pack, advance)
+        scored = score_turned_and_brightened(model, scored, pack, advance)
     with progress("orientation") as advance:
         train_orientation(results.ensemble, pack, seed=settings.seed, progress=advance)
-    write_npz(results.probabilities, **scored.arrays())
+    write_npz(results.probabilities, **scored.to_arrays())
     completed_scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
     return Assembly(
         member_count=len(chosen_members),
@@ -108,6 +108,6 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
             score < loss_of_guessing for score in completed_scores if score is not None
         ),
         guessing_loss=loss_of_guessing,
-        weighting=weighing.way,
+        weighting=weighing.way_name,
         scored_slice_count=len(scored.rows),
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 from fovnet._version import __version__
 from fovnet.acts.finished_search import explain_search, read_finished_search
 from fovnet.acts.run import Run
-from fovnet.decision.folder import FACTS, RULE, ModelFolder
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.evaluate.ablation import current_ablation
-from fovnet.evaluate.finished_run import collections_of, evaluation_of, manifest_of
+from fovnet.evaluate.finished_run import collections_of, evaluate_results, manifest_of
 from fovnet.evaluate.readers import read_agreement
 from fovnet.records import digest
 from fovnet.report.content.page import gather
@@ -33,7 +33,7 @@ def report_run(run: Run) -> Path:
     pack = run.pack
     run.refuse_other_rule()
     run.refuse_other_search()
-    evaluation, cases = evaluation_of(settings, run.results, pack)
+    evaluation, cases = evaluate_results(settings, run.results, pack)
     page_content = gather(evaluation, cases, _gather_records(run))
     page_file = write_report(run.results.report, page_content)
     write_facts(
@@ -53,7 +53,7 @@ def _gather_records(run: Run) -> RunRecord:
     journal, trials = read_finished_search(results)
     model = ModelFolder(results.ensemble)
     member_facts = model.facts["members"]
-    mixing_weights = model.rule.member_weights(len(member_facts), results.ensemble / RULE)
+    mixing_weights = model.rule.member_weights(len(member_facts), results.ensemble / RULE_FILE_NAME)
     agreement_by_collection = {
         collection_name: read_agreement(folder)
         for collection_name, folder in folder_by_collection.items()
@@ -95,8 +95,8 @@ def _hash_by_source(run: Run) -> dict[str, str]:
     results = run.results
     source_files = (
         results.slices / "volumes.json",
-        results.ensemble / FACTS,
-        results.ensemble / RULE,
+        results.ensemble / FACTS_FILE_NAME,
+        results.ensemble / RULE_FILE_NAME,
         results.probabilities,
     )
     return {

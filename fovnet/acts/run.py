@@ -18,7 +18,7 @@ from fovnet.acts.slices import load_slices
 from fovnet.commands import with_config
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
-from fovnet.decision.folder import RULE, ModelFolder
+from fovnet.decision.folder import RULE_FILE_NAME, ModelFolder
 from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.errors import ModelError, SearchError
 from fovnet.net.device import choose_device
@@ -92,7 +92,7 @@ class Run:
     @property
     def scored(self) -> ScoredSlices:
         """The same as one record."""
-        return ScoredSlices.read(self.scored_arrays)
+        return ScoredSlices.from_arrays(self.scored_arrays)
 
     def refuse_other_ensemble(self) -> None:
         """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings
@@ -118,7 +118,7 @@ class Run:
         if _has_other_settings(tuning_facts, self.settings.decision):
             raise ModelError(
                 "rule-other-settings",
-                f"{ensemble_folder / RULE}: was tuned with other settings of `decision` than {self.config} "
+                f"{ensemble_folder / RULE_FILE_NAME}: was tuned with other settings of `decision` than {self.config} "
                 f"has; tune it again: {with_config('tune', self.config)}",
             )
 

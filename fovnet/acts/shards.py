@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
 from fovnet.acts.changed_sources import find_changed_volumes
-from fovnet.decision.answer import COLUMNS, TABLE
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
 from fovnet.decision.answers_table import TableRows, write_answers
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import share_folder, take_lock
@@ -101,7 +101,7 @@ class ShardRows:
                 )
                 self.lines_by_shard[shard_number] = deque(written_lines[1:])
             unread_lines = self.lines_by_shard[shard_number]
-            yield from (TableRows.of_line(unread_lines.popleft()) for _ in range(volume_count))
+            yield from (TableRows.from_line(unread_lines.popleft()) for _ in range(volume_count))
             if not unread_lines:
                 del self.lines_by_shard[shard_number]
 
@@ -227,8 +227,8 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
         rows_of_volumes = ShardRows(folder, survey.order)
         series_found = _read_found_series(folder)
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
-        write_tsv(folder / TABLE, COLUMNS, span_rows, keep_same=True)
-        if networks.rule.by_region:
+        write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
+        if networks.rule.states_regions:
             write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
         if settings.pages:
             included_kinds = settings.include or ()
@@ -244,7 +244,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
             volume_count=survey.volumes,
             refused_count=len(refused_volumes),
             unread_object_count=len(unread_objects),
-            has_region_answers=networks.rule.by_region,
+            has_region_answers=networks.rule.states_regions,
             has_index=bool(settings.pages),
             changed_volumes=find_changed_volumes(folder, path_by_volume_id),
         )

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.acts.run import Run
-from fovnet.decision.fitting.thresholds import settle
-from fovnet.decision.fitting.tuning import TuningVolumes, tune, usual_heights
+from fovnet.decision.fitting.thresholds import fit_thresholds
+from fovnet.decision.fitting.tuning import TuningVolumes, fit_heights, fit_rule
 from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.rule import Rule
-from fovnet.decision.scored_slices import examples, heights_and_truth, labelled_volumes
+from fovnet.decision.scored_slices import heights_and_truth, labelled_volumes, tuning_examples
 from fovnet.evaluate.guards import training_marks
 
 
@@ -37,20 +37,20 @@ def tune_rule(run: Run) -> Tuning:
     vocabulary = run.vocabulary
     scored = run.scored
     run.refuse_other_ensemble()
-    validation_examples = examples(pack, scored, "validation")
+    validation_examples = tuning_examples(pack, scored, "validation")
     use_heights = decision_settings.heights != "never"
-    rule, candidates = tune(
+    rule, candidates = fit_rule(
         validation_examples,
         vocabulary,
         sigmas_mm=decision_settings.sigma_mm,
         thresholds=decision_settings.side_threshold,
-        heights=usual_heights(heights_and_truth(pack, "train"), vocabulary) if use_heights else (),
+        heights=fit_heights(heights_and_truth(pack, "train"), vocabulary) if use_heights else (),
         widths=decision_settings.height_widths,
         method=decision_settings.method,
         heights_for="presence" if decision_settings.heights == "presence" else "all",
     )
     rule = replace(rule, weights=scored.weights, min_extent_mm=decision_settings.min_extent_mm)
-    judge, abstention, statements = settle(
+    judge, abstention, statements = fit_thresholds(
         ModelFolder(results.ensemble).judge(rule, vocabulary),
         labelled_volumes(pack, scored, "validation"),
         stated_error=decision_settings.stated_error,

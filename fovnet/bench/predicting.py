@@ -37,8 +37,8 @@ import numpy as np
 from fovnet.bench.neighbours import neighbours
 from fovnet.bench.together import Progress, run_alone
 from fovnet.decision.answer import answer_facts, table_rows
-from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predict import predict
+from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.predict import predict_volumes
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.machine.cores import cores
@@ -179,7 +179,7 @@ def measure(
 ) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
     try:
-        ensemble = load(folder, "cpu", engine=engine)
+        ensemble = load_ensemble(folder, "cpu", engine=engine)
         with TemporaryDirectory() as folder_name:
             answer_path = Path(folder_name) / "answer.json"
             _run_turn(path, ensemble, answer_path)  # fills caches
@@ -277,7 +277,7 @@ def _run_turn(
     gauge: Callable[[dict[str, float], str], AbstractContextManager[None]] = clock,
 ) -> Turn:
     """One prediction, with the gauge's figure by stage."""
-    slicing = Slicing(**ensemble.prepare)
+    slicing = Slicing(**ensemble.slicing_settings)
     judge = ensemble.judge
     figure_by_stage: dict[str, float] = {}
     with gauge(figure_by_stage, "read"):
@@ -287,10 +287,10 @@ def _run_turn(
     with gauge(figure_by_stage, "slice"):
         stack = cut_slices(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
     with gauge(figure_by_stage, "networks"):
-        outputs = ensemble.outputs_on(stack)
+        outputs = ensemble.compute_volume_outputs(stack)
     with gauge(figure_by_stage, "decide"):
         answer = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes)
-        raw_probabilities = judge.probabilities(outputs)
+        raw_probabilities = judge.mean_probabilities(outputs)
     with gauge(figure_by_stage, "write"):
         write_json(
             answer_path,
@@ -307,7 +307,7 @@ def _volumes_per_second(path: Path, ensemble: Ensemble) -> float:
     """Volumes per second of prediction as the command does it, without writing."""
     start_s = time.perf_counter()
     named_sources = [(str(copy_number), source_of(path)) for copy_number in range(VOLUMES_IN_A_ROW)]
-    for _ in predict(named_sources, ensemble):
+    for _ in predict_volumes(named_sources, ensemble):
         pass
     return VOLUMES_IN_A_ROW / (time.perf_counter() - start_s)
 

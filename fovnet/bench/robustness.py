@@ -346,14 +346,14 @@ def _tally_answer(
         for row_name in row_names:
             tally.add(f"{row_name}: {counted_name}", labelled.subject, count, total)
 
-    spacing_mm = float(ensemble.prepare["target_spacing_mm"])
+    spacing_mm = float(ensemble.slicing_settings["target_spacing_mm"])
     try:
         stack = cut_slices(labelled.volume, target_spacing_mm=spacing_mm)
     except VolumeError:
         for counted_name in (SHOWN, SURE, WRONG):
             add_to_all_rows(counted_name, count=False)
         return
-    answer = ensemble.judge.answer(row_names[0], "", ensemble.outputs_on(stack), stack)
+    answer = ensemble.judge.answer(row_names[0], "", ensemble.compute_volume_outputs(stack), stack)
     decision = answer.decision
     assert decision is not None  # only a refused volume has none
     is_sure = answer.are_extents_sure
@@ -374,7 +374,7 @@ def _tally_answer(
         DECIDED, sum(statement.is_sure for statement in answer.statements), len(answer.statements)
     )
     add_to_all_rows(DECIDED_WRONGLY, *_wrong_statements(answer.statements, labelled.regions, stack))
-    is_slice_right = np.any(decision.decided & true_classes, axis=1)
+    is_slice_right = np.any(decision.decided_labels & true_classes, axis=1)
     add_to_all_rows(SLICES, int(is_slice_right.sum()), len(true_classes))
     for below, above, border_mm in borders(labelled.regions, stack, ensemble.vocabulary):
         distances_mm = [

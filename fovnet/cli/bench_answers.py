@@ -43,9 +43,9 @@ def bench_robustness(
     """Measure robustness: predict volumes again with changed brightness, cropped, half dark, noisy,
     turned or shuffled, and volumes without a body."""
     from fovnet.bench.robustness import COLUMNS, of_collection, people, robustness
-    from fovnet.decision.ensemble import load
+    from fovnet.decision.ensemble import load_ensemble
 
-    ensemble = load(model_folder(model), device)
+    ensemble = load_ensemble(model_folder(model), device)
     volumes = of_collection(collection, ensemble.vocabulary) if collection else people(count, seed)
     with progress_bar("judging") as advance:
         rows = robustness(

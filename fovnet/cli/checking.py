@@ -16,7 +16,7 @@ from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out
 from fovnet.config.models import Settings
-from fovnet.decision.confidence_bar import fewest_people
+from fovnet.decision.confidence_bar import fewest_subjects
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.search.space import Space
@@ -171,7 +171,7 @@ def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collect
     subject_count = count_people(collections, seed=settings.seed, fractions=fractions)["validation"]
     if settings.phantom.subjects:
         subject_count += compute_split_sizes(settings.phantom.subjects, fractions=fractions)[1]
-    needed_count = fewest_people(stated_error, settings.decision.at_risk)
+    needed_count = fewest_subjects(stated_error, settings.decision.at_risk)
     if 0 < subject_count < needed_count:
         out.print(
             f"{several(subject_count, 'validation subject')}: too few to promise that at most {stated_error:.3g} "

@@ -27,13 +27,13 @@ from fovnet.evaluate.ablation import (
     MEASURES_SHOWN,
     Ablation,
     current_ablation,
-    made_from,
+    input_checksums,
     write_ablation,
 )
-from fovnet.evaluate.ablation import ablate as measured_ablation
-from fovnet.evaluate.comparison import Comparison, verdict, write_comparison
-from fovnet.evaluate.comparison import compare as compared_runs
-from fovnet.evaluate.networks import networks_of
+from fovnet.evaluate.ablation import measure_ablation as measured_ablation
+from fovnet.evaluate.comparison import Comparison, find_better_run, write_comparison
+from fovnet.evaluate.comparison import compare_evaluations as compared_runs
+from fovnet.evaluate.networks import score_networks
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -53,12 +53,12 @@ def ablate(config: ConfigFile) -> None:
     run = open_run(config)
     pack = run.pack  # raises, where there are no slices, before the ensemble is looked at
     run.refuse_other_rule()
-    finished_run.evaluation_of(run.settings, run.results, pack)  # raises as `evaluate` does
+    finished_run.evaluate_results(run.settings, run.results, pack)  # raises as `evaluate` does
     ablation = _measure_ablation(run)
     written_files = write_ablation(
         run.results.evaluation,
         ablation,
-        made_from=made_from(run.results),
+        made_from=input_checksums(run.results),
         settings=run.settings.evaluate.model_dump(),
     )
     _show_ablation(ablation)
@@ -73,7 +73,7 @@ def _measure_ablation(run: Run) -> Ablation:
     search_folder, trials = read_finished_search(run.results)
     ensemble_probabilities = run.scored_arrays
     with progress_bar("scoring") as advance:
-        networks = networks_of(
+        networks = score_networks(
             run.pack,
             ensemble_probabilities,
             run.results.ensemble,
@@ -176,7 +176,7 @@ def _show_differences(comparison: Comparison) -> None:
             value_text(measure, difference.first),
             value_text(measure, difference.second),
             difference_text(difference),
-            verdict(difference),
+            find_better_run(difference),
         )
     show_table(table)
 

@@ -147,13 +147,13 @@ def _show_matched_otherwise(matching: Matching) -> None:
     """Prints the volumes that are not matched by path: those by content by name, others with both
     paths."""
     for match_kind, sentence in SENTENCE_BY_MATCH_KIND.items():
-        matches_of_kind = [match for match in matching.matches if match.by == match_kind]
+        matches_of_kind = [match for match in matching.matches if match.matched_by == match_kind]
         if not matches_of_kind:
             continue
         if match_kind == BY_CONTENT:
             volumes_in_words = ", ".join(match.volume_id for match in matches_of_kind)
         else:
-            volumes_in_words = "; ".join(match.paths for match in matches_of_kind)
+            volumes_in_words = "; ".join(match.paths_text for match in matches_of_kind)
         out.print(f"{several(len(matches_of_kind), 'volume')} {sentence}: {volumes_in_words}")
 
 

@@ -21,7 +21,7 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import err, out
 from fovnet.config.regions import vocabulary
-from fovnet.decision.shipped import ship
+from fovnet.decision.shipped import export_run
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
@@ -180,7 +180,7 @@ def export_shipped(
 ) -> None:
     """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and
     checksums, without names of people."""
-    shipment = ship(Results(results), folder)
+    shipment = export_run(Results(results), folder)
     out.print(f"{shipment.members} members, {shipment.bytes / 1e6:.2f} MB: {shipment.folder}")
 
 

@@ -20,7 +20,7 @@ from fovnet.cli.options import (
     model_folder,
 )
 from fovnet.cli.screen import err
-from fovnet.decision.ensemble import load
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.errors import ConfigError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.node.peers import all_callers, caller_of, peer_of, title_of
@@ -148,7 +148,7 @@ def node(
     )
     keep_freed_memory()
     with lock_places(out_folder) as places:
-        networks = load(model_folder(model), device, engine=engine)
+        networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         dicom_node = Node(places, answering, settings, _log)
         for signal_number in (signal.SIGTERM, signal.SIGINT):

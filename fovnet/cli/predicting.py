@@ -28,11 +28,11 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import MANY_HEADERS, err, out, progress_bar, progress_of_many
 from fovnet.decision import answers_table
-from fovnet.decision.answer import COLUMNS, TABLE
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.checks.check import Check
-from fovnet.decision.earlier_answers import earlier_rows
-from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.earlier_answers import read_earlier_rows
+from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.own_files import find_path_answered_before
 from fovnet.records import BLANK_BY_CHARACTER, write_tsv
@@ -89,7 +89,7 @@ def predict(
     """Predict which regions new volumes show; one broken file never stops the rest, and a killed run resumes
     with the same command."""
     keep_freed_memory()
-    networks = load(model_folder(model), device, engine=engine)
+    networks = load_ensemble(model_folder(model), device, engine=engine)
     included_kinds = kinds_included(include)
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
         discovery = find_volumes(paths, included_kinds, show_ids=show_ids, progress=advance)
@@ -142,7 +142,7 @@ def answer_volumes(
 
     all_ids  as `run_ids` of `answers_folder.remove_earlier_files`
     """
-    from fovnet.decision.predict import predict as predicted  # imports torch
+    from fovnet.decision.predict import predict_volumes as predicted  # imports torch
 
     rows_by_id = _rows_still_valid(
         folder, sources, networks.identity, pictures=pictures, pages=pages, faces=faces
@@ -173,7 +173,7 @@ def answer_volumes(
                 prediction,
                 networks.vocabulary,
                 networks.identity,
-                networks.computed_by,
+                networks.engine_facts,
                 model_name=networks.name,
                 pictures=pictures,
                 pages=pages,
@@ -223,7 +223,7 @@ def _rows_still_valid(
     rows_by_id = {}
     for volume_id, source in sources.items():
         further_files = answers_folder.files_beside(volume_id, pictures, pages)
-        rows = earlier_rows(
+        rows = read_earlier_rows(
             folder, volume_id, source, identity, further_files=further_files, faces=faces
         )
         if rows is not None:
@@ -318,9 +318,9 @@ def conclude(
     counts_in_words = f"{several(volumes, 'volume')}, {refused} refused"
     if unread:
         counts_in_words += f", {several(unread, 'object')} in archives could not be read"
-    answer_files = [folder / TABLE]
+    answer_files = [folder / SPANS_TABLE_NAME]
     if by_region:
-        answer_files.insert(0, folder / answers_table.TABLE)
+        answer_files.insert(0, folder / answers_table.ANSWERS_TABLE_NAME)
     if pages:
         answer_files.append(folder / answers_folder.INDEX_NAME)
     out.print(f"{counts_in_words}: {', '.join(map(str, answer_files))}")
@@ -366,19 +366,19 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: lis
 def _write_answers(folder: Path, rows_of_volumes: list[TableRows], networks: Ensemble) -> bool:
     """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region,
     prints so instead."""
-    if networks.rule.by_region:
+    if networks.rule.states_regions:
         answers_table.write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
     else:
         err.print(
             "these networks were tuned by an earlier fovnet and give no answers by region; run `fovnet "
             "tune` in their run to get them"
         )
-    return networks.rule.by_region
+    return networks.rule.states_regions
 
 
 def _write_spans(folder: Path, span_rows: list[dict[str, Any]]) -> None:
     """Writes spans.tsv; prints the rows too, up to 200, if stdout is a terminal."""
-    write_tsv(folder / TABLE, COLUMNS, span_rows, keep_same=True)
+    write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
     if not os.isatty(1):
         return
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")

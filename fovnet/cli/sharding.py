@@ -35,7 +35,7 @@ from fovnet.cli.predicting import (
     show_failures,
 )
 from fovnet.cli.screen import err, out
-from fovnet.decision.ensemble import load
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import ModelFolder
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.volume.sources.discovery import find_volumes
@@ -124,7 +124,7 @@ def answer(
         sources = dict(id_source_pairs)
         settings = shards.settings_for_shard(out_folder, told_settings)
         settings = replace(settings, faces=decide_faces(out_folder, sources, settings.faces))
-        networks = load(_model_folder_of(settings), device, engine=engine)
+        networks = load_ensemble(_model_folder_of(settings), device, engine=engine)
         rows_of_volumes = answer_volumes(
             out_folder,
             sources,
@@ -148,7 +148,9 @@ def answer(
 def merge(out_folder: SurveyFolder, model: Model = None, pages: Pages = None) -> None:
     """Write spans.tsv, answers.tsv and index.html over all shards, byte for byte as one `fovnet predict`."""
     told_settings = ShardSettings(_model_as_kept(model), pages=pages)
-    networks = load(_model_folder_of(shards.settings_for_shard(out_folder, told_settings)), "cpu")
+    networks = load_ensemble(
+        _model_folder_of(shards.settings_for_shard(out_folder, told_settings)), "cpu"
+    )
     outcome = shards.merge_shards(out_folder, networks, told_settings)
     if not outcome.has_region_answers:
         err.print("these networks were tuned by an earlier fovnet: no answers region by region")

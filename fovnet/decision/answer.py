@@ -20,16 +20,16 @@ from fovnet.decision.checks import (
     turned,
     unlike_training,
 )
-from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
+from fovnet.decision.doubts import Doubt, Signs, are_reasons, find_doubts
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import (
     NO_REGION,
     SOME_UNSURE,
     Statement,
     is_guess_sure,
-    statements,
-    status_of,
+    make_statements,
     unsure_sentence,
+    volume_status,
 )
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
@@ -38,8 +38,8 @@ from fovnet.volume.slices.stack import SliceStack
 if TYPE_CHECKING:
     from fovnet.volume.sources.source import Source
 
-TABLE = "spans.tsv"
-COLUMNS = (
+SPANS_TABLE_NAME = "spans.tsv"
+SPANS_TABLE_COLUMNS = (
     "volume_id",
     "path",
     "status",
@@ -93,7 +93,7 @@ class Answer:
         """The volume's confidence; None where its best guess is not sure, or it was refused."""
         if self.decision is None or not is_guess_sure(self.statements, self.status):
             return None
-        return self.decision.sure
+        return self.decision.volume_confidence
 
     @property
     def unsure_regions(self) -> frozenset[str]:
@@ -107,7 +107,7 @@ class Answer:
         return frozenset(span.region for span in self.decision.spans)
 
     @property
-    def codes(self) -> str:
+    def code_text(self) -> str:
         """The error code of a refused volume, else the distinct codes of its doubts, separated by
         spaces."""
         codes = [doubt.code for doubt in self.doubts]
@@ -123,11 +123,11 @@ class AnsweredVolume:
 
     answer: Answer
     stack: SliceStack | None = None
-    raw: NDArray[np.float64] | None = None
+    raw_probabilities: NDArray[np.float64] | None = None
     source: Source | None = None
 
 
-def answer(
+def make_answer(
     volume_id: str,
     path: str,
     decision: Decision,
@@ -137,10 +137,10 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """The answer for a decided volume, with the reasons to doubt it in words."""
-    volume_doubts = doubts(decision, signs, rule)
-    region_statements = statements(decision, signs, rule, vocabulary)
+    volume_doubts = find_doubts(decision, signs, rule)
+    region_statements = make_statements(decision, signs, rule, vocabulary)
     if region_statements:
-        status = status_of(region_statements)
+        status = volume_status(region_statements)
     elif are_reasons(volume_doubts):
         status = "uncertain"
     else:
@@ -172,7 +172,7 @@ def _as_guess(doubt: Doubt) -> Doubt:
     return replace(doubt, sentence=f"best guess: {NO_REGION}")
 
 
-def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
+def make_refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
     """The answer for a volume that could not be read."""
     return Answer(volume_id, path, "refused", error.sentence, code=error.code)
 
@@ -183,7 +183,7 @@ def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]
 
     `confidence` is the span's, or the volume's if it has none, and missing where the span is a
     guess; `volume_confidence` is the volume's without black margins, the same in all its rows, and
-    missing where the best guess is not sure; `code` as `Answer.codes`; `extents` is "sure" if there
+    missing where the best guess is not sure; `code` as `Answer.code_text`; `extents` is "sure" if there
     is no doubt about the volume, "unsure" if there is, or if it is unsure whether the span's region
     is shown, and "" if the volume was refused.
     """
@@ -209,7 +209,7 @@ def volume_cells(answer: Answer) -> dict[str, Any]:
         "path": answer.path,
         "status": answer.status,
         "message": answer.message,
-        "code": answer.codes,
+        "code": answer.code_text,
         "extents": extents,
     }
 
@@ -223,24 +223,24 @@ def answer_facts(
     """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after
     smoothing, notes, provenance."""
     signs = answer.signs or Signs({})
-    novelty = signs.of(unlike_training.CHECK)
-    axes = signs.of(turned.CHECK)
-    agreement = signs.of(members_disagree.CHECK)
-    slice_order = signs.of(out_of_order.CHECK)
-    hidden_region = signs.of(too_dark.CHECK)
+    novelty = signs.value_of(unlike_training.CHECK)
+    axes = signs.value_of(turned.CHECK)
+    agreement = signs.value_of(members_disagree.CHECK)
+    slice_order = signs.value_of(out_of_order.CHECK)
+    hidden_region = signs.value_of(too_dark.CHECK)
     common_facts = _common_facts(answer) | {
-        "novelty": novelty and novelty.volume,
+        "novelty": novelty and novelty.volume_p_value,
         "agreement": None if agreement is None else float(agreement.mean()),
-        "upright": axes and axes.bearing.upright,
+        "upright": axes and axes.bearing.upright_probability,
         "classes": vocabulary.classes,
     }
     if answer.decision is None or stack is None or raw is None:
         return common_facts
     return common_facts | {
-        "confidence": answer.decision.sure,
+        "confidence": answer.decision.volume_confidence,
         "set_probability": answer.decision.set_probability,
         "flipped_gain": answer.decision.flipped_gain,
-        "flipped": answer.decision.flipped,
+        "flipped": answer.decision.is_flipped,
         "misfit": answer.decision.misfit,
         "spans": [
             _span_cells(span, stack) | ({"levels": span.levels} if span.levels else {})
@@ -257,7 +257,7 @@ def answer_facts(
         "checksum": stack.checksum,
         "empty": np.flatnonzero(air_slices(stack.pixels)),
         "raw": np.round(raw, 5),
-        "smoothed": np.round(answer.decision.smoothed, 5),
+        "smoothed": np.round(answer.decision.smoothed_probabilities, 5),
         "images": None
         if stack.images is None
         else {
@@ -265,14 +265,14 @@ def answer_facts(
             "sop_instance_uid": stack.images.uids,
             "frame": stack.images.frames,
         },
-        "decided": answer.decision.decided.astype(int),
-        "slice_confidence": np.round(answer.decision.confidence, 5),
+        "decided": answer.decision.decided_labels.astype(int),
+        "slice_confidence": np.round(answer.decision.slice_confidence, 5),
         "disorder": slice_order and slice_order.disorder,
-        "passes": slice_order and slice_order.passes,
-        "extent_mm": signs.of(too_small.CHECK),
+        "passes": slice_order and slice_order.pass_count,
+        "extent_mm": signs.value_of(too_small.CHECK),
         "hidden": hidden_region and asdict(hidden_region),
         "slice_agreement": _round_or_none(agreement),
-        "slice_novelty": _round_or_none(None if novelty is None else novelty.slices),
+        "slice_novelty": _round_or_none(None if novelty is None else novelty.slice_p_values),
     }
 
 
@@ -282,7 +282,7 @@ def _common_facts(answer: Answer) -> dict[str, Any]:
         "volume_id": answer.volume_id,
         "path": answer.path,
         "status": answer.status,
-        "code": answer.codes,
+        "code": answer.code_text,
         "message": answer.message,
         "doubts": [asdict(doubt) for doubt in answer.doubts],
         "statements": [asdict(statement) for statement in answer.statements],

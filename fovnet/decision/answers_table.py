@@ -19,7 +19,7 @@ from typing import Any
 from fovnet.decision.statements import UNSURE, YES, RegionEnd, Statement
 from fovnet.records import as_json_type, write_tsv
 
-TABLE = "answers.tsv"
+ANSWERS_TABLE_NAME = "answers.tsv"
 VOLUME_COLUMNS = (
     "volume_id",
     "path",
@@ -48,7 +48,7 @@ class TableRows:
     doubts: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> TableRows:
+    def from_facts(cls, facts: Mapping[str, Any]) -> TableRows:
         """The rows from the facts of a volume's JSON.  Raises KeyError where they lack the rows."""
         cell_by_column = answer_row(facts)
         regions = [statement["region"] for statement in facts.get("statements") or ()]
@@ -61,7 +61,7 @@ class TableRows:
         return cls(list(facts["rows"]), answer_cells, doubt_texts)
 
     @classmethod
-    def of_line(cls, line: str) -> TableRows:
+    def from_line(cls, line: str) -> TableRows:
         """From `line`.  Raises ValueError for any other text."""
         spans, answer, doubts = json.loads(line)
         if doubts is not None:
@@ -90,7 +90,7 @@ def write_answers(folder: Path, regions: Sequence[str], volumes: Iterable[TableR
     """`folder/answers.tsv`, of volumes answered region by region, and of refused ones."""
     columns = answer_columns(regions)
     rows = (dict(zip(columns, volume.answer, strict=False)) for volume in volumes)
-    return write_tsv(folder / TABLE, columns, rows, keep_same=True)
+    return write_tsv(folder / ANSWERS_TABLE_NAME, columns, rows, keep_same=True)
 
 
 def answer_columns(regions: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.folder import FACTS, PARTS
+from fovnet.decision.folder import FACTS_FILE_NAME, PART_FILE_NAMES
 from fovnet.errors import ModelError
 from fovnet.records import checksum, write_json
 from fovnet.regions import Vocabulary
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DRAFT_PREFIX = ".members-"  # begins the name of the folder in which members are written
 
 
-def assemble(
+def write_ensemble(
     folder: Path,
     members: Sequence[Mapping[str, Any]],
     vocabulary: Vocabulary,
@@ -87,7 +87,7 @@ def assemble(
             )
         for stale_path in (
             *folder.glob("member-*.safetensors"),
-            *(folder / file_name for file_name in PARTS),
+            *(folder / file_name for file_name in PART_FILE_NAMES),
         ):
             # a rule tuned for other members must not survive them
             stale_path.unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def assemble(
         }
     if subjects is not None:
         ensemble_facts["subjects"] = {split: list(marks) for split, marks in subjects.items()}
-    return write_json(folder / FACTS, ensemble_facts, settings=settings, seed=seed)
+    return write_json(folder / FACTS_FILE_NAME, ensemble_facts, settings=settings, seed=seed)
 
 
 def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
@@ -141,7 +141,7 @@ def _subject_counts(facts: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def choose(
+def choose_members(
     trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0
 ) -> list[dict[str, Any]]:
     """Facts of the `count` best completed trials that are better than guessing; if none is, of the

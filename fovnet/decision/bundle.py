@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
 from fovnet.decision import novelty, orientation
-from fovnet.decision.answer import COLUMNS, TABLE
-from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.folder import FACTS, RULE, ModelFolder
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
+from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.model import Model
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
@@ -43,7 +43,7 @@ REQUIRED_PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
 def network(folder: str) -> nn.Module:
     """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities
     (n, k)."""
-    return _weighted_mixture(load(Path(folder), "cpu")).eval()
+    return _weighted_mixture(load_ensemble(Path(folder), "cpu")).eval()
 
 
 class Evaluator:
@@ -61,16 +61,16 @@ class Evaluator:
         Raises ConfigError "out-foreign" if `output_dir` holds a file with the name of an answer
         that is not fovnet's.
         """
-        refuse_foreign(self._out / TABLE, is_our_table)
+        refuse_foreign(self._out / SPANS_TABLE_NAME, is_our_table)
         # if this run is killed, no earlier table may be taken for its own
-        (self._out / TABLE).unlink(missing_ok=True)
+        (self._out / SPANS_TABLE_NAME).unlink(missing_ok=True)
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([item["image"] for item in self._dataset]):
             find_path_answered_before(self._out, answer.volume_id)
             facts = answer.to_dict()
             rows += facts["rows"]
             write_json(self._out / f"{answer.volume_id}.json", facts)
-        return write_tsv(self._out / TABLE, COLUMNS, rows)
+        return write_tsv(self._out / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, rows)
 
 
 def write_bundle(model: Path, folder: Path) -> Path:
@@ -91,12 +91,12 @@ def write_bundle(model: Path, folder: Path) -> Path:
             f"{model}: is the model of the bundle {folder}, which would be replaced; give another "
             "folder",
         )
-    ensemble = load(model, "cpu")
+    ensemble = load_ensemble(model, "cpu")
     part_names = [
-        FACTS,
-        RULE,
-        novelty.FILE,
-        orientation.FILE,
+        FACTS_FILE_NAME,
+        RULE_FILE_NAME,
+        novelty.NOVELTY_FILE_NAME,
+        orientation.ORIENTATION_FILE_NAME,
         "model-card.md",
         *(network.name for network in ModelFolder(model).networks),
     ]

@@ -30,8 +30,8 @@ from fovnet.maths.smoothing import temper
 Floats = NDArray[np.float64]
 Beta = tuple[float, ...]
 Line = tuple[float, ...]
-STRAIGHT: Line = (1.0, 0.0, 0.0)
-IDENTITY: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
+IDENTITY_LINE: Line = (1.0, 0.0, 0.0)
+IDENTITY_BETA: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
 # confidences are clipped to [LEAST_PROBABILITY, 1 - LEAST_PROBABILITY], so that single logarithms
 # do not outweigh all others
 LEAST_PROBABILITY = 1e-4
@@ -39,7 +39,7 @@ BETA_INTERCEPT_INDEX = 2  # index of c in beta
 LEAST_CASES_OF_EITHER = 10  # cases that must be right, and wrong, for a calibration to be fitted
 
 
-def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
+def fit_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
     """The maximum-likelihood temperature, between 0.2 and 5, for the true classes of all slices;
     probabilities (s, k) of each volume."""
     from scipy.optimize import minimize_scalar  # 0.4 s, for fitting alone
@@ -60,7 +60,7 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
     return float(np.exp(optimum.x))
 
 
-def best_line(probability: Floats, slice_confidence: Floats, is_right: NDArray[np.bool_]) -> Line:
+def fit_line(probability: Floats, slice_confidence: Floats, is_right: NDArray[np.bool_]) -> Line:
     """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), on the logits of a
     probability and of the confidence of its slices, (n,) each; STRAIGHT if too few are right or
     wrong.
@@ -71,13 +71,13 @@ def best_line(probability: Floats, slice_confidence: Floats, is_right: NDArray[n
     logit_columns = np.column_stack(
         [_logit(probability), np.ones_like(probability), _logit(slice_confidence)]
     )
-    return _fit_logistic(logit_columns, is_right, STRAIGHT, intercept_index=1)
+    return _fit_logistic(logit_columns, is_right, IDENTITY_LINE, intercept_index=1)
 
 
 def calibrate_by_line(probability: float, slice_confidence: float, line: Line) -> float:
     """The probability as a line calibrates it, given the confidence of its slices; unchanged for
     STRAIGHT."""
-    if tuple(line) == STRAIGHT:
+    if tuple(line) == IDENTITY_LINE:
         return probability
     probability_logit, confidence_logit = _logit(np.array([probability, slice_confidence]))
     return float(expit(np.dot(line, (probability_logit, 1.0, confidence_logit))))
@@ -87,10 +87,12 @@ def _logit(chance: Floats) -> Floats:
     return np.asarray(logit(np.clip(chance, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)))
 
 
-def best_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
+def fit_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
     """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few
     slices are right or wrong."""
-    return _fit_logistic(_log_terms(confidence, share), is_right, IDENTITY, BETA_INTERCEPT_INDEX)
+    return _fit_logistic(
+        _log_terms(confidence, share), is_right, IDENTITY_BETA, BETA_INTERCEPT_INDEX
+    )
 
 
 def _fit_logistic(
@@ -124,9 +126,9 @@ def _fit_logistic(
     return tuple(map(float, optimum.x))
 
 
-def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
+def calibrate_by_beta(confidence: Floats, share: Floats, beta: Beta) -> Floats:
     """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY."""
-    if tuple(beta) == IDENTITY:
+    if tuple(beta) == IDENTITY_BETA:
         return confidence
     return np.asarray(expit(_log_terms(confidence, share) @ np.asarray(beta)))
 

@@ -39,7 +39,7 @@ shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 f
 FALSE_ALARM_SHARE = 0.01
 """Share of the validation volumes, which are in order and upright, that may be flagged as shuffled
 or upside down."""
-ALLOWANCE = 0.05
+ALLOWED_REJECTED_SHARE = 0.05
 """Share of the volumes of unseen subjects, if they are like the training ones, that each floor may
 reject."""
 
@@ -94,7 +94,7 @@ def choose_bar(
     )
 
 
-def fewest_people(stated_error: float, at_risk: float) -> int:
+def fewest_subjects(stated_error: float, at_risk: float) -> int:
     """The fewest validation subjects for which the stated error can be promised: enough if all are
     answered without an error."""
     greatest_risk = max(risk_share for _, risk_share in TEST_STARTS) * at_risk
@@ -144,7 +144,7 @@ def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
     return curve
 
 
-def conformal_floor(values: Floats, allowance: float = ALLOWANCE) -> float:
+def conformal_floor(values: Floats, allowance: float = ALLOWED_REJECTED_SHARE) -> float:
     """The value that at most `allowance` of unseen volumes fall below: the ⌊allowance (n + 1)⌋-th
     smallest of n; 0 where n is too small.
 

@@ -26,7 +26,7 @@ from fovnet.volume.intensity import estimate_window
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 WHITE_GREY = 255.0
-DARK = WHITE_GREY / 3
+LEAST_LIT_WHITE = WHITE_GREY / 3
 """A slice whose own white is at least this is not looked at again: of 69 volumes that were answered
 surely with part of them a third as bright, 4 % of the slices were wrong."""
 LEAST_GREY = 3  # grey values up to 2 are too few to show a body
@@ -56,7 +56,7 @@ def brighten(pixels: Pixels) -> Pixels:
     )
 
 
-def rows_in_question(
+def find_dark_rows(
     pixels: Pixels, shows_nothing: NDArray[np.bool_], edges_mm: Floats
 ) -> NDArray[np.int64]:
     """(m,) the dark slices among those with `shows_nothing` (s,), if any stretch of them is
@@ -66,12 +66,12 @@ def rows_in_question(
     """
     is_dark = shows_nothing & (pixels.max(axis=(1, 2)) >= LEAST_GREY)
     if is_dark.any():
-        is_dark[is_dark] = _white_levels(pixels[is_dark]) < DARK
+        is_dark[is_dark] = _white_levels(pixels[is_dark]) < LEAST_LIT_WHITE
     _, extent_mm = _longest_stretch(is_dark, edges_mm)
     return np.flatnonzero(is_dark) if extent_mm >= LEAST_STRETCH_MM else np.empty(0, np.int64)
 
 
-def hidden_region(
+def find_hidden_region(
     shows_nothing: NDArray[np.bool_],
     probabilities: Floats,
     edges_mm: Floats,

@@ -47,7 +47,7 @@ CHECKS: tuple[Check[Any], ...] = (
     flipped.CHECK,
     turned.CHECK,
     # of the answer
-    low_confidence.OF_REGIONS,
+    low_confidence.REGION_CHECK,
     other_regions.CHECK,
     two_answers.CHECK,
     low_confidence.CHECK,
@@ -65,7 +65,7 @@ class Doubt:
     figures: str = ""
 
     @classmethod
-    def of(cls, code: str, reason: str | Reason) -> Doubt:
+    def from_reason(cls, code: str, reason: str | Reason) -> Doubt:
         """As a check gives it."""
         if isinstance(reason, Reason):
             return cls(code, reason.sentence, reason.figures)
@@ -77,11 +77,11 @@ class Signs:
     """What was measured on a volume besides its decision: by code, the value of each check that can
     judge."""
 
-    values: Mapping[str, Any]
+    value_by_code: Mapping[str, Any]
 
-    def of(self, check: Check[Value]) -> Value | None:
+    def value_of(self, check: Check[Value]) -> Value | None:
         """The value of a check; None if it was not measured, or cannot be judged."""
-        return self.values.get(check.code)
+        return self.value_by_code.get(check.code)
 
 
 def measure_signs(volume: DecidedVolume) -> Signs:
@@ -90,10 +90,10 @@ def measure_signs(volume: DecidedVolume) -> Signs:
     return Signs({code: value for code, value in values.items() if value is not None})
 
 
-def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
+def find_doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     """Every reason to doubt the decision on a volume, in the order of CHECKS."""
     return tuple(
-        Doubt.of(check.code, reason)
+        Doubt.from_reason(check.code, reason)
         for check in CHECKS
         for reason in _doubt_sentences(check, decision, signs, rule)
     )
@@ -136,4 +136,4 @@ def _doubt_sentences(
 def _checked_value(check: Check[Any], decision: Decision, signs: Signs) -> Any:
     """What a check judges: what it measured, or the decision; None where it could not be
     measured."""
-    return decision if check.measure is None else signs.of(check)
+    return decision if check.measure is None else signs.value_of(check)

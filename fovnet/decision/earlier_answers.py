@@ -18,7 +18,7 @@ from fovnet.decision.answers_table import TableRows
 from fovnet.records import read_json
 from fovnet.volume.sources.source import Source
 
-PASSING = frozenset(
+TEMPORARY_REFUSAL_CODES = frozenset(
     {
         "volume-missing",
         "volume-permission",
@@ -33,7 +33,7 @@ PASSING = frozenset(
 again."""
 
 
-def earlier_rows(
+def read_earlier_rows(
     folder: Path,
     volume_id: str,
     source: Source,
@@ -53,7 +53,7 @@ def earlier_rows(
         identity_of_answer = (facts["volume_id"], facts["path"], facts["model"])
         if identity_of_answer != (volume_id, str(source.path), identity):
             return None
-        if facts["fovnet"]["version"] != __version__ or facts["code"] in PASSING:
+        if facts["fovnet"]["version"] != __version__ or facts["code"] in TEMPORARY_REFUSAL_CODES:
             return None
         if further_files and facts["status"] != "refused":
             are_all_present = all((folder / name).exists() for name in further_files)
@@ -63,7 +63,7 @@ def earlier_rows(
         is_same_file = is_unchanged(source, facts["file"])
         if not is_same_file or facts["file"].get("beside") != source.neighbour_notes:
             return None
-        return TableRows.of(facts)
+        return TableRows.from_facts(facts)
     except Exception:
         # whatever an earlier answer, or its volume, raises: it is answered again
         return None

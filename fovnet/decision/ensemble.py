@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
 from fovnet.decision.chain.margins import air_slices
-from fovnet.decision.folder import FACTS, RULE, ModelFolder, NetworkFile
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder, NetworkFile
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.novelty import REFERENCE, NoveltyReference, fit_reference
+from fovnet.decision.novelty import REFERENCE_SLICES, NoveltyReference, fit_reference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import (
-    AGAIN,
-    MOST_NETWORK_BYTES,
-    part,
+    COPY_AGAIN,
+    GREATEST_NETWORK_BYTES,
+    checked_part_path,
     refuse_altered,
     refuse_damage,
     refuse_not_finite,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fovnet.net.inference.engines import Engine
 
 # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
-PIECE = 1024
+SLICES_PER_PIECE = 1024
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Ensemble:
     """
 
     vocabulary: Vocabulary
-    prepare: Mapping[str, Any]
+    slicing_settings: Mapping[str, Any]
     rule: Rule
     members: Sequence[nn.Module]
     device: torch.device
@@ -69,7 +69,7 @@ class Ensemble:
     name: str = ""
 
     @property
-    def computed_by(self) -> dict[str, str] | None:
+    def engine_facts(self) -> dict[str, str] | None:
         """Name and version of the engine; None if none was chosen."""
         if self.engine is None:
             return None
@@ -90,7 +90,7 @@ class Ensemble:
         return not set(INPUTS_OF_THE_VOLUME).isdisjoint(input_kinds_of(self.members))
 
     @one_thread()
-    def outputs(
+    def compute_outputs(
         self,
         pixels: NDArray[np.uint8],
         progress: Callable[[int, int], Any] | None = None,
@@ -109,64 +109,66 @@ class Ensemble:
         rows = np.arange(len(pixels)) if rows is None else rows
         member_probabilities = []
         distance_pieces = []
-        for piece_start in range(0, len(rows), PIECE):
+        for piece_start in range(0, len(rows), SLICES_PER_PIECE):
             probabilities, features = compute_member_outputs(
                 self.members,
                 pixels,
                 self.device,
                 _progress_of_piece(progress, piece_start, len(rows)),
-                rows[piece_start : piece_start + PIECE],
+                rows[piece_start : piece_start + SLICES_PER_PIECE],
                 placing,
                 engine=self.engine,
             )
             _refuse_overflow("probabilities", probabilities)
             member_probabilities.append(probabilities)
             if self.novelty is not None:
-                distance_pieces.append(self.novelty.distances(features))
+                distance_pieces.append(self.novelty.measure_distances(features))
                 _refuse_overflow("distances from the training slices", distance_pieces[-1])
         return MemberOutputs(
             np.concatenate(member_probabilities, axis=1),
             np.concatenate(distance_pieces) if distance_pieces else None,
         )
 
-    def outputs_on(self, stack: SliceStack) -> MemberOutputs:
+    def compute_volume_outputs(self, stack: SliceStack) -> MemberOutputs:
         """The members' outputs on a volume, on the volume turned over and on its dark slices
         brightened, where needed."""
-        outputs = self.outputs(stack.pixels, placing=stack.placing)
-        outputs = self.with_turned(outputs, stack)
-        return self.with_dark_brightened(outputs, stack)
+        outputs = self.compute_outputs(stack.pixels, placing=stack.placing)
+        outputs = self.add_turned_outputs(outputs, stack)
+        return self.add_brightened_outputs(outputs, stack)
 
-    def with_turned(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+    def add_turned_outputs(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on the volume turned over added if they depend on its
         other slices and name several regions.
 
         Networks that see a slice's height in the volume rely on it, and label an upside-down body
         as if it were upright.
         """
-        predicted_classes = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
+        predicted_classes = np.unique(self.judge.mean_probabilities(outputs).argmax(axis=1))
         if not self.sees_the_volume or (predicted_classes < len(self.vocabulary.chain)).sum() < 2:
             return outputs
         turned_stack = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         plain_ensemble = replace(self, novelty=None)
-        turned_outputs = plain_ensemble.outputs(turned_stack.pixels, placing=turned_stack.placing)
-        return replace(outputs, turned=turned_outputs.members)
+        turned_outputs = plain_ensemble.compute_outputs(
+            turned_stack.pixels, placing=turned_stack.placing
+        )
+        return replace(outputs, turned_probabilities=turned_outputs.member_probabilities)
 
-    def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+    def add_brightened_outputs(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to
         show nothing: see `dark_slices`."""
-        predicted_class = self.judge.probabilities(outputs).argmax(axis=1)
+        predicted_class = self.judge.mean_probabilities(outputs).argmax(axis=1)
         is_none = predicted_class == len(self.vocabulary.classes) - 1
         shows_nothing = is_none | air_slices(stack.pixels)
-        rows_in_question = dark_slices.rows_in_question(stack.pixels, shows_nothing, stack.edges_mm)
+        rows_in_question = dark_slices.find_dark_rows(stack.pixels, shows_nothing, stack.edges_mm)
         if not len(rows_in_question):
             return outputs
-        brightened_members = np.full_like(outputs.members, np.nan)
+        brightened_members = np.full_like(outputs.member_probabilities, np.nan)
         brightened_pixels = dark_slices.brighten(stack.pixels)
         plain_ensemble = replace(self, novelty=None)
-        brightened_members[:, rows_in_question] = plain_ensemble.outputs(
+        brightened_members[:, rows_in_question] = plain_ensemble.compute_outputs(
             brightened_pixels, None, rows_in_question, stack.placing
-        ).members
-        return replace(outputs, brightened=brightened_members)
+        ).member_probabilities
+        return replace(outputs, brightened_probabilities=brightened_members)
 
     def refuse_unfit(self) -> None:
         """Raises ModelError, or any exception, unless all parts work together: tried on a slice of
@@ -177,19 +179,19 @@ class Ensemble:
             .astype(np.uint8)
         )
         placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
-        output_shape = self.outputs(noise_slice, placing=placing).members.shape
+        output_shape = self.compute_outputs(noise_slice, placing=placing).member_probabilities.shape
         expected_shape = (len(self.members), 1, len(self.vocabulary.classes))
         if output_shape != expected_shape:
             raise ModelError(
                 "weights-misfit",
-                f"the networks' outputs have the shape {output_shape}, not {expected_shape}; {AGAIN}",
+                f"the networks' outputs have the shape {output_shape}, not {expected_shape}; {COPY_AGAIN}",
             )
         if self.orientation is not None:
-            self.orientation.turns(
+            self.orientation.turn_log_probabilities(
                 np.broadcast_to(noise_slice, (1, 3, 3, SIDE_PIXELS, SIDE_PIXELS))
             )
 
-    def learn(
+    def learn_novelty(
         self,
         pixels: NDArray[np.uint8],
         rows: NDArray[np.int64],
@@ -202,7 +204,9 @@ class Ensemble:
         `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
         from fovnet.net.inference.member_outputs import compute_member_outputs
 
-        reference_places = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
+        reference_places = np.sort(
+            np.random.default_rng(seed).permutation(len(rows))[:REFERENCE_SLICES]
+        )
         _, features = compute_member_outputs(
             self.members, pixels, self.device, None, rows[reference_places], placing
         )
@@ -215,7 +219,7 @@ def _refuse_overflow(quantity: str, values: NDArray[np.floating]) -> None:
         raise ModelError(
             "model-overflow",
             f"the networks' {quantity} are not finite here: the weights are damaged, or the training "
-            f"diverged; {AGAIN}, or use another model",
+            f"diverged; {COPY_AGAIN}, or use another model",
         )
 
 
@@ -226,7 +230,7 @@ def _progress_of_piece(
     return progress and (lambda done, _: progress(start + done, total))
 
 
-def load(
+def load_ensemble(
     folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch"
 ) -> Ensemble:
     """The ensemble in a folder, its networks ready on a device.
@@ -279,25 +283,30 @@ def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | No
         for file in model_folder.networks
     ]
     input_kinds_of(members)
-    has_tuning = rule is None and (model_folder.path / RULE).exists()
+    has_tuning = rule is None and (model_folder.path / RULE_FILE_NAME).exists()
     tuning = model_folder.tuning if has_tuning else {}
     rule = rule or model_folder.rule
-    rule.refuse_unsound(model_folder.path / RULE, len(members), len(vocabulary.chain))
-    refuse_not_finite(model_folder.path / FACTS, model_folder.facts)
-    refuse_not_finite(model_folder.path / RULE, tuning)
+    rule.refuse_unsound(model_folder.path / RULE_FILE_NAME, len(members), len(vocabulary.chain))
+    refuse_not_finite(model_folder.path / FACTS_FILE_NAME, model_folder.facts)
+    refuse_not_finite(model_folder.path / RULE_FILE_NAME, tuning)
     _refuse_missing_parts(model_folder, rule)
     orientation_network = (
         model_folder.orientation
     )  # a damaged one is refused as such, not as altered
     checksum_by_part = {
         part_name: checksum(path)
-        for part_name in (FACTS, RULE, novelty.FILE, orientation.FILE)
-        if (path := part(model_folder.path, part_name)).exists()
+        for part_name in (
+            FACTS_FILE_NAME,
+            RULE_FILE_NAME,
+            novelty.NOVELTY_FILE_NAME,
+            orientation.ORIENTATION_FILE_NAME,
+        )
+        if (path := checked_part_path(model_folder.path, part_name)).exists()
     }
     refuse_altered(model_folder.path, checksum_by_part | dict(model_folder.networks))
     return Ensemble(
         vocabulary=vocabulary,
-        prepare=model_folder.facts["prepare"],
+        slicing_settings=model_folder.facts["prepare"],
         rule=rule,
         members=members,
         device=device,
@@ -311,20 +320,20 @@ def _refuse_missing_parts(model_folder: ModelFolder, rule: Rule) -> None:
     """Raise ModelError "model-part-missing" where the rule judges by a part that the folder lacks,
     and "novelty-damaged" by a reference without validation slices."""
     for part_name, least_value in (
-        (novelty.FILE, rule.least_novelty),
-        (orientation.FILE, rule.least_upright),
+        (novelty.NOVELTY_FILE_NAME, rule.least_novelty),
+        (orientation.ORIENTATION_FILE_NAME, rule.least_upright),
     ):
         if least_value and not os.path.lexists(model_folder.path / part_name):
             raise ModelError(
                 "model-part-missing",
-                f"{model_folder.path / part_name}: missing, but needed by {RULE}; {AGAIN}",
+                f"{model_folder.path / part_name}: missing, but needed by {RULE_FILE_NAME}; {COPY_AGAIN}",
             )
     reference = model_folder.novelty
     if rule.least_novelty and reference and not len(reference.validation_distances):
         raise ModelError(
             "novelty-damaged",
-            f"{model_folder.path / novelty.FILE}: without validation slices, but {RULE} needs them; "
-            f"{AGAIN}",
+            f"{model_folder.path / novelty.NOVELTY_FILE_NAME}: without validation slices, but "
+            f"{RULE_FILE_NAME} needs them; {COPY_AGAIN}",
         )
 
 
@@ -339,10 +348,11 @@ def _load_member(
     format."""
     from fovnet.net.family.weights import load_network, refuse_other_inputs
 
-    path = part(folder, network_file.name, MOST_NETWORK_BYTES)
+    path = checked_part_path(folder, network_file.name, GREATEST_NETWORK_BYTES)
     if not path.exists() or checksum(path) != network_file.sha256:
         raise ModelError(
-            "weights-damaged", f"{path}: missing, or not the file recorded in {FACTS}; {AGAIN}"
+            "weights-damaged",
+            f"{path}: missing, or not the file recorded in {FACTS_FILE_NAME}; {COPY_AGAIN}",
         )
     network, training_facts = load_network(path, device)
     refuse_other_inputs(path, training_facts, classes, format_of_slices)

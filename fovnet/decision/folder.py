@@ -27,17 +27,24 @@ from fovnet.decision.judge import Judge
 from fovnet.decision.member_weights import Weighing
 from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.orientation import Orientation
-from fovnet.decision.parts import AGAIN, SUMS, facts_in, write_sums
+from fovnet.decision.parts import COPY_AGAIN, SUMS_FILE_NAME, read_facts, write_sums
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.records import write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.volume.slices.stack import Slicing
 
-FACTS = "ensemble.json"
-RULE = "decision.json"
-WEIGHING = "weighing.json"
-PARTS = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)  # all but the networks
+FACTS_FILE_NAME = "ensemble.json"
+RULE_FILE_NAME = "decision.json"
+WEIGHING_FILE_NAME = "weighing.json"
+PART_FILE_NAMES = (
+    FACTS_FILE_NAME,
+    RULE_FILE_NAME,
+    WEIGHING_FILE_NAME,
+    novelty.NOVELTY_FILE_NAME,
+    orientation.ORIENTATION_FILE_NAME,
+    SUMS_FILE_NAME,
+)  # all but the networks
 GREATEST_SETTING = 1e4  # millimetres or degrees, of a setting of the slices
 
 
@@ -62,9 +69,11 @@ class ModelFolder:
         """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if there is none
         that can be read."""
         try:
-            return facts_in(self.path, FACTS)
+            return read_facts(self.path, FACTS_FILE_NAME)
         except (OSError, ValueError):
-            reason = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
+            reason = (
+                f"no readable {FACTS_FILE_NAME} in it" if self.path.is_dir() else "no such folder"
+            )
             raise ModelError(
                 "model-missing",
                 f"{self.path}: {reason}; give the folder `ensemble` that a run of the workflow or "
@@ -95,37 +104,40 @@ class ModelFolder:
                 NetworkFile(member["weights"], member["sha256"]) for member in self.facts["members"]
             ]
         if not networks:
-            raise ModelError("model-damaged", f"{self.path / FACTS}: it names no networks; {AGAIN}")
+            raise ModelError(
+                "model-damaged",
+                f"{self.path / FACTS_FILE_NAME}: it names no networks; {COPY_AGAIN}",
+            )
         return networks
 
     @cached_property
     def tuning(self) -> dict[str, Any]:
         """The contents of `decision.json`: the rule, and how it was found.  Raises OSError, and
         ValueError for anything but an object of facts."""
-        return facts_in(self.path, RULE)
+        return read_facts(self.path, RULE_FILE_NAME)
 
     @cached_property
     def rule(self) -> Rule:
         """The rule in `decision.json`.  Raises ModelError ("rule-missing") if there is none that
         can be read."""
         try:
-            return Rule.of(self.tuning["rule"])
+            return Rule.from_values(self.tuning["rule"])
         except (OSError, ValueError, KeyError, TypeError):
             raise ModelError(
                 "rule-missing",
-                f"{self.path / RULE}: missing or unreadable; `fovnet tune` makes it",
+                f"{self.path / RULE_FILE_NAME}: missing or unreadable; `fovnet tune` makes it",
             ) from None
 
     @cached_property
     def novelty(self) -> NoveltyReference | None:
         """The novelty reference, None if it has none.  Raises ModelError "novelty-damaged"."""
-        return novelty.load(self.path)
+        return novelty.load_novelty(self.path)
 
     @cached_property
     def orientation(self) -> Orientation | None:
         """The network for the body's orientation, None if it has none.  Raises ModelError
         "orientation-damaged"."""
-        return orientation.load(self.path)
+        return orientation.load_orientation(self.path)
 
     def judge(self, rule: Rule | None = None, vocabulary: Vocabulary | None = None) -> Judge:
         """What makes answers of its networks' outputs, by its own rule and vocabulary or by
@@ -143,7 +155,7 @@ class ModelFolder:
         except (KeyError, TypeError, ValueError) as fault:
             raise ModelError(
                 "model-damaged",
-                f"{self.path / FACTS}: not as fovnet writes it ({fault!r}); {AGAIN}",
+                f"{self.path / FACTS_FILE_NAME}: not as fovnet writes it ({fault!r}); {COPY_AGAIN}",
             ) from fault
 
 
@@ -189,9 +201,14 @@ def save_weighing(folder: Path, weighing: Weighing, *, settings: Any, seed: int)
     """`folder/weighing.json`: the members' slots and weights, and the losses of every way of
     weighing."""
     slots = [member["slot"] for member in ModelFolder(folder).facts["members"]]
-    return write_json(
-        folder / WEIGHING, {"slots": slots, **asdict(weighing)}, settings=settings, seed=seed
-    )
+    weighing_facts = {
+        "slots": slots,
+        "way": weighing.way_name,
+        "weights": weighing.weights,
+        "losses": weighing.loss_by_way,
+        "left_out": weighing.held_out_loss_by_way,
+    }
+    return write_json(folder / WEIGHING_FILE_NAME, weighing_facts, settings=settings, seed=seed)
 
 
 def save_rule(
@@ -199,13 +216,20 @@ def save_rule(
 ) -> Path:
     """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is
     removed: see `seal`."""
-    (folder / SUMS).unlink(missing_ok=True)
-    return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
+    (folder / SUMS_FILE_NAME).unlink(missing_ok=True)
+    return write_json(
+        folder / RULE_FILE_NAME, {"rule": asdict(rule), **facts}, settings=settings, seed=seed
+    )
 
 
 def seal(folder: Path) -> Path:
     """`folder/SHA256SUMS` of the parts of a finished ensemble, by which `load` knows them again."""
     members = [member["weights"] for member in ModelFolder(folder).facts["members"]]
     return write_sums(
-        folder, [name for name in (*PARTS, *members) if name != SUMS and (folder / name).exists()]
+        folder,
+        [
+            name
+            for name in (*PART_FILE_NAMES, *members)
+            if name != SUMS_FILE_NAME and (folder / name).exists()
+        ],
     )

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import member_weights as weighing
-from fovnet.decision.answer import Answer, answer
+from fovnet.decision.answer import Answer, make_answer
 from fovnet.decision.chain.margins import air_slices, decide_between_margins, lit_rows
-from fovnet.decision.chain.spans import Decision, decide, outer_edges
+from fovnet.decision.chain.spans import Decision, decide_volume, slice_edges
 from fovnet.decision.checks.check import DecidedVolume
 from fovnet.decision.doubts import measure_signs
 from fovnet.decision.novelty import NoveltyReference
@@ -30,21 +30,21 @@ class MemberOutputs:
     """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if
     the ensemble has no reference.
 
-    turned      (p, s, k) probabilities of the slices from head to feet, as those of the volume
+    turned_probabilities      (p, s, k) probabilities of the slices from head to feet, as those of the volume
                 turned over; None if not needed
-    brightened  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the
+    brightened_probabilities  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the
                 other slices; None if there are none
     """
 
-    members: NDArray[np.float32]
-    distances: Floats | None = None
-    turned: NDArray[np.float32] | None = None
-    brightened: NDArray[np.float32] | None = None
+    member_probabilities: NDArray[np.float32]
+    novelty_distances: Floats | None = None
+    turned_probabilities: NDArray[np.float32] | None = None
+    brightened_probabilities: NDArray[np.float32] | None = None
 
-    def of(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
+    def of_rows(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
         """The outputs on some of the slices, without `turned` and `brightened`."""
-        distances = None if self.distances is None else self.distances[rows]
-        return MemberOutputs(self.members[:, rows], distances)
+        distances = None if self.novelty_distances is None else self.novelty_distances[rows]
+        return MemberOutputs(self.member_probabilities[:, rows], distances)
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Judge:
     novelty: NoveltyReference | None = None
     orientation: Orientation | None = None
 
-    def probabilities(self, outputs: MemberOutputs) -> Floats:
+    def mean_probabilities(self, outputs: MemberOutputs) -> Floats:
         """(s, k) of the classes: the members' weighted mean."""
-        return self._weighted_mean(outputs.members)
+        return self._weighted_mean(outputs.member_probabilities)
 
     def _weighted_mean(self, members: NDArray[np.float32]) -> Floats:
-        return weighing.weighted_mean(members, self.rule.member_weights(len(members)))
+        return weighing.mean_by_weights(members, self.rule.member_weights(len(members)))
 
-    def decision(
+    def decide(
         self,
         outputs: MemberOutputs,
         z_mm: Floats,
@@ -76,11 +76,13 @@ class Judge:
         dark  (s,) which cuts show nothing but air: those at either end are left out of the
               decision, and labelled none
         """
-        probabilities = self.probabilities(outputs)
+        probabilities = self.mean_probabilities(outputs)
         turned_probabilities = (
-            None if outputs.turned is None else self._weighted_mean(outputs.turned)
+            None
+            if outputs.turned_probabilities is None
+            else self._weighted_mean(outputs.turned_probabilities)
         )
-        volume_edges_mm = outer_edges(z_mm, edges_mm)
+        volume_edges_mm = slice_edges(z_mm, edges_mm)
         slice_count = len(probabilities)
 
         def decide_rows(rows: slice) -> Decision:
@@ -90,7 +92,7 @@ class Judge:
                 turned_rows = turned_probabilities[
                     slice_count - rows.stop : slice_count - rows.start
                 ]
-            return decide(
+            return decide_volume(
                 probabilities[rows],
                 z_mm[rows],
                 self.vocabulary,
@@ -106,19 +108,21 @@ class Judge:
         self, outputs: MemberOutputs, stack: SliceStack, decision: Decision
     ) -> DecidedVolume:
         """The decided volume, as its checks may measure it."""
-        probabilities = self.probabilities(outputs)
+        probabilities = self.mean_probabilities(outputs)
         p_values = None
-        if self.novelty is not None and outputs.distances is not None:
-            p_values = self.novelty.p_values(outputs.distances, probabilities)
+        if self.novelty is not None and outputs.novelty_distances is not None:
+            p_values = self.novelty.compute_p_values(outputs.novelty_distances, probabilities)
         brightened_probabilities = (
-            None if outputs.brightened is None else self._weighted_mean(outputs.brightened)
+            None
+            if outputs.brightened_probabilities is None
+            else self._weighted_mean(outputs.brightened_probabilities)
         )
         return DecidedVolume(
             stack=stack,
             decision=decision,
             classes=self.vocabulary.classes,
-            members=outputs.members,
-            weights=self.rule.member_weights(len(outputs.members)),
+            members=outputs.member_probabilities,
+            weights=self.rule.member_weights(len(outputs.member_probabilities)),
             probabilities=probabilities,
             p_values=p_values,
             brightened_probabilities=brightened_probabilities,
@@ -135,6 +139,6 @@ class Judge:
         notes: Sequence[str] = (),
     ) -> Answer:
         """The answer on a volume."""
-        decision = self.decision(outputs, stack.z_mm, stack.edges_mm, air_slices(stack.pixels))
+        decision = self.decide(outputs, stack.z_mm, stack.edges_mm, air_slices(stack.pixels))
         signs = measure_signs(self.volume_for_checks(outputs, stack, decision))
-        return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)
+        return make_answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fovnet.decision import answers_table
-from fovnet.decision.answer import TABLE
-from fovnet.decision.folder import FACTS, RULE
+from fovnet.decision.answer import SPANS_TABLE_NAME
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME
 from fovnet.errors import ModelError
 from fovnet.records import clear_unfinished, read_json, write_json
 
 if TYPE_CHECKING:
     from fovnet.results import Results
 
-MADE_FROM = ".made-from"  # hidden and without .json: no volume's file has this name
+STAMP_FILE_NAME = ".made-from"  # hidden and without .json: no volume's file has this name
 
 
 def decision_inputs(results: Results) -> dict[str, str]:
     """The SHA-256 of the files that a run's decisions are made from: probabilities, ensemble,
     rule."""
     return results.checksums(
-        results.probabilities, results.ensemble / FACTS, results.ensemble / RULE
+        results.probabilities, results.ensemble / FACTS_FILE_NAME, results.ensemble / RULE_FILE_NAME
     )
 
 
@@ -31,9 +31,9 @@ def begin_decisions(results: Results) -> None:
     """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed
     half-way, the first one too."""
     clear_unfinished(results.decisions)
-    for name in (TABLE, answers_table.TABLE):
+    for name in (SPANS_TABLE_NAME, answers_table.ANSWERS_TABLE_NAME):
         (results.decisions / name).unlink(missing_ok=True)
-    write_json(results.decisions / MADE_FROM, {"made_from": None})
+    write_json(results.decisions / STAMP_FILE_NAME, {"made_from": None})
 
 
 def conclude_decisions(
@@ -48,7 +48,7 @@ def conclude_decisions(
         if path.stem not in volume_ids:
             path.unlink()
     return write_json(
-        results.decisions / MADE_FROM,
+        results.decisions / STAMP_FILE_NAME,
         {"made_from": decision_inputs(results)},
         settings=settings,
         seed=seed,
@@ -64,7 +64,7 @@ def refuse_other_decisions(results: Results) -> None:
     interrupted.
     """
     try:
-        made_from = read_json(results.decisions / MADE_FROM)["made_from"]
+        made_from = read_json(results.decisions / STAMP_FILE_NAME)["made_from"]
     except (OSError, ValueError, KeyError):
         return
     if made_from is None:

@@ -29,7 +29,7 @@ from scipy.special import softmax
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.floating]
-ROUNDS = 50  # picks of the greedy way: weights are multiples of 1/n, n at most 50
+GREEDY_PICKS = 50  # picks of the greedy way: weights are multiples of 1/n, n at most 50
 FOLD_COUNT = 5
 LEAST_PROBABILITY = 1e-12  # lower bound of a probability in a logarithm
 
@@ -39,22 +39,22 @@ class Weighing:
     """The weights (p,), the way that gave them, and the validation loss of every way: on the same
     slices, and on held-out subjects."""
 
-    way: str
+    way_name: str
     weights: Floats
-    losses: Mapping[str, float]
-    left_out: Mapping[str, float]
+    loss_by_way: Mapping[str, float]
+    held_out_loss_by_way: Mapping[str, float]
 
 
-def weigh(
+def weigh_by_way(
     members: Members, truth: NDArray[np.bool_], groups: NDArray[np.int64], way: str = "auto"
 ) -> Weighing:
     """The weights of the members by one of WAYS, or by the best of them ("auto")."""
     label_shares = truth / truth.sum(axis=1, keepdims=True)
     loss_by_way = {
         way_name: log_loss(
-            weighted_mean(members, weights_of(members, label_shares, groups)), label_shares
+            mean_by_weights(members, weights_of(members, label_shares, groups)), label_shares
         )
-        for way_name, weights_of in WAYS.items()
+        for way_name, weights_of in WEIGHTS_BY_WAY.items()
     }
     held_out_loss_by_way = _held_out_losses(members, label_shares, groups)
     # the first of equals: equal
@@ -64,11 +64,14 @@ def weigh(
         else way
     )
     return Weighing(
-        best_way, WAYS[best_way](members, label_shares, groups), loss_by_way, held_out_loss_by_way
+        best_way,
+        WEIGHTS_BY_WAY[best_way](members, label_shares, groups),
+        loss_by_way,
+        held_out_loss_by_way,
     )
 
 
-def weighted_mean(members: Members, weights: Floats) -> Floats:
+def mean_by_weights(members: Members, weights: Floats) -> Floats:
     """The weighted mean (s, k) of the members (p, s, k), in float64."""
     weighted_sum = np.zeros(members.shape[1:])
     # one after another: no second copy of all of them
@@ -85,12 +88,12 @@ def log_loss(probabilities: Floats, shares: Floats) -> float:
     )
 
 
-def equal_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+def weigh_equally(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Equal weights."""
     return np.full(len(members), 1.0 / len(members))
 
 
-def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+def weigh_greedily(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Shares of the picks up to the step of least loss: on these slices never worse than the best
     single member."""
     # (p, q): only probabilities of the true labels matter
@@ -100,7 +103,7 @@ def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) 
     likelihood_sum = np.zeros(likelihoods.shape[1])
     best_loss = np.inf
     best_pick_counts = pick_counts
-    for step in range(1, ROUNDS + 1):
+    for step in range(1, GREEDY_PICKS + 1):
         loss_by_member = (
             -np.log(np.maximum((likelihood_sum + likelihoods) / step, LEAST_PROBABILITY))
             @ slice_weights
@@ -114,7 +117,7 @@ def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) 
     return np.asarray(best_pick_counts / best_pick_counts.sum())
 
 
-def loss_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+def weigh_by_loss(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Softmax of minus the loss, in units of one subject's evidence."""
     loss_by_member = np.array(
         [log_loss(np.asarray(member, dtype=np.float64), shares) for member in members]
@@ -134,20 +137,20 @@ def _held_out_losses(
     itself."""
     subjects = np.unique(groups)
     fold_of_slice = np.searchsorted(subjects, groups) % min(FOLD_COUNT, len(subjects))
-    loss_by_way = dict.fromkeys(WAYS, 0.0)
+    loss_by_way = dict.fromkeys(WEIGHTS_BY_WAY, 0.0)
     for fold_index in range(int(fold_of_slice.max()) + 1):
         is_held_out = fold_of_slice == fold_index
         is_fitted = ~is_held_out if len(subjects) > 1 else is_held_out
-        for way, weights_of in WAYS.items():
+        for way, weights_of in WEIGHTS_BY_WAY.items():
             weights = weights_of(members[:, is_fitted], shares[is_fitted], groups[is_fitted])
-            mean_probabilities = weighted_mean(members[:, is_held_out], weights)
+            mean_probabilities = mean_by_weights(members[:, is_held_out], weights)
             share_of_slices = float(is_held_out.mean())
             loss_by_way[way] += log_loss(mean_probabilities, shares[is_held_out]) * share_of_slices
     return loss_by_way
 
 
-WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {
-    "equal": equal_weights,
-    "greedy": greedy_weights,
-    "by-loss": loss_weights,
+WEIGHTS_BY_WAY: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {
+    "equal": weigh_equally,
+    "greedy": weigh_greedily,
+    "by-loss": weigh_by_loss,
 }

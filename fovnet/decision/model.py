@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from fovnet.decision.answer import AnsweredVolume, answer_facts, refusal, table_rows
+from fovnet.decision.answer import AnsweredVolume, answer_facts, make_refusal, table_rows
 from fovnet.decision.chain.spans import Span
-from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predict import predict, refuse_unforeseen
+from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.predict import predict_volumes, refuse_unforeseen
 from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.errors import ConfigError, VolumeError
@@ -141,7 +141,7 @@ class Model:
             with write_temporary_file(image, affine) as path:
                 prediction = self._predict_path(path)
         except VolumeError as fault:
-            return self._build_prediction(AnsweredVolume(refusal(IN_MEMORY_NAME, "", fault)))
+            return self._build_prediction(AnsweredVolume(make_refusal(IN_MEMORY_NAME, "", fault)))
         message = prediction.message.replace(str(path), "the image given")
         anonymous_cells = {"path": "", "message": message}
         facts = prediction.to_dict() | anonymous_cells
@@ -159,7 +159,7 @@ class Model:
                 f"{volumes[0].path}, or all of them to predict_many.",
             )
             return self._build_prediction(
-                AnsweredVolume(refusal(name_volumes([checked_path])[0], str(path), fault))
+                AnsweredVolume(make_refusal(name_volumes([checked_path])[0], str(path), fault))
             )
         return next(self._answer_volumes(volumes, 1))
 
@@ -188,7 +188,7 @@ class Model:
         """The answers on these sources, in order; what nobody foresaw is refused, and the rest go
         on."""
         names = name_volumes([source.path for source in volumes])
-        for volume in predict(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
+        for volume in predict_volumes(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
             try:
                 prediction = self._build_prediction(volume)
             except Exception as fault:
@@ -201,19 +201,21 @@ class Model:
         """The prediction that shows an answer, with the facts of its JSON."""
         answer = volume.answer
         decision = answer.decision
-        facts = answer_facts(answer, volume.stack, volume.raw, self._ensemble.vocabulary) | {
+        facts = answer_facts(
+            answer, volume.stack, volume.raw_probabilities, self._ensemble.vocabulary
+        ) | {
             "rows": table_rows(answer, volume.stack),
             "model": self.identity,
             "model_name": self._ensemble.name,
-            "engine": self._ensemble.computed_by,
+            "engine": self._ensemble.engine_facts,
         }
         return Prediction(
             volume_id=answer.volume_id,
             path=answer.path,
             status=answer.status,
             message=answer.message,
-            code=answer.codes,
-            confidence=decision.sure if decision else 0.0,
+            code=answer.code_text,
+            confidence=decision.volume_confidence if decision else 0.0,
             spans=decision.spans if decision else (),
             _facts=facts,
         )
@@ -221,7 +223,9 @@ class Model:
 
 def load_model(folder: File | None = None, device: str = "auto", engine: str = "auto") -> Model:
     """The model in an ensemble folder, or the one that comes with the package; as `fovnet.load`."""
-    return Model(load(shipped_folder() if folder is None else Path(folder), device, engine=engine))
+    return Model(
+        load_ensemble(shipped_folder() if folder is None else Path(folder), device, engine=engine)
+    )
 
 
 def _nonempty_path(path: File) -> Path:

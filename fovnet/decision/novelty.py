@@ -24,22 +24,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.parts import MOST_BYTES, part
+from fovnet.decision.parts import GREATEST_PART_BYTES, checked_part_path
 from fovnet.errors import ModelError
 from fovnet.records import read_npz, write_npz
 
 Floats = NDArray[np.float64]
-FILE = "novelty.npz"
+NOVELTY_FILE_NAME = "novelty.npz"
 FIELD_BY_ARRAY = {
     "centre": "centre",
     "scale": "scale",
-    "whiten": "whiten",
-    "classes": "classes",
+    "whiten": "whitening",
+    "classes": "class_means",
     "known": "validation_distances",
 }
 """Arrays of floats in the file, and the fields that hold them."""
 # training slices of the reference; 6,000 gave the same result, and each has to be scored
-REFERENCE = 4000
+REFERENCE_SLICES = 4000
 PROJECTED_WIDTH = 512
 LEAST_SLICES_PER_DIRECTION = (
     5  # fewest slices per kept direction: with fewer, the covariance fits noise
@@ -47,8 +47,8 @@ LEAST_SLICES_PER_DIRECTION = (
 LEAST_VARIANCE_SHARE = (
     1e-10  # share of the largest variance below which a direction is rounding error
 )
-RIDGE = 0.02  # of the mean variance within classes
-MOST_PER_CLASS = 4000  # validation distances per class, evenly by rank
+RIDGE_SHARE = 0.02  # of the mean variance within classes
+MOST_DISTANCES_PER_CLASS = 4000  # validation distances per class, evenly by rank
 # relative tolerance: a slice that is its own reference ties with itself; engines and processors
 # differ by
 # 1e-5
@@ -61,50 +61,50 @@ class NoveltyReference:
     """The novelty reference: the training distribution, and the distances of validation slices from
     it.
 
-    features              their number
+    feature_count              their number
     centre, scale         (w,) of the features, projected if there are many
-    whiten                (w, q)
-    classes               (c, q) their whitened means
+    whitening                (w, q)
+    class_means               (c, q) their whitened means
     validation_distances  (n,) of validation slices; empty until calibrated
     validation_classes    (n,) the predicted class of each, as a column; empty until calibrated
     """
 
-    features: int
+    feature_count: int
     centre: Floats
     scale: Floats
-    whiten: Floats
-    classes: Floats
+    whitening: Floats
+    class_means: Floats
     validation_distances: Floats
     validation_classes: NDArray[np.int64]
 
-    def distances(self, features: NDArray[np.floating]) -> Floats:
+    def measure_distances(self, features: NDArray[np.floating]) -> Floats:
         """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged"
         for another number of features."""
-        if features.shape[1] != self.features:
+        if features.shape[1] != self.feature_count:
             raise ModelError(
                 "novelty-damaged",
-                f"{FILE}: made for {self.features} features, but the networks have "
+                f"{NOVELTY_FILE_NAME}: made for {self.feature_count} features, but the networks have "
                 f"{features.shape[1]}; copy the whole folder again, or run `fovnet ensemble`",
             )
         projected_features = _project_features(np.asarray(features, dtype=np.float64))
-        whitened_features = (projected_features - self.centre) / self.scale @ self.whiten
+        whitened_features = (projected_features - self.centre) / self.scale @ self.whitening
         squared_distances = (
             (whitened_features**2).sum(axis=1)[:, None]
-            - 2 * whitened_features @ self.classes.T
-            + (self.classes**2).sum(axis=1)
+            - 2 * whitened_features @ self.class_means.T
+            + (self.class_means**2).sum(axis=1)
         )
         return np.asarray(np.sqrt(np.maximum(squared_distances.min(axis=1), 0.0)))
 
     def refuse_unsound(self) -> None:
         """Raises ValueError for arrays that do not fit each other, are not finite, or are negative
         where they may not be."""
-        feature_count = min(self.features, PROJECTED_WIDTH)
-        direction_count = self.whiten.shape[-1]
+        feature_count = min(self.feature_count, PROJECTED_WIDTH)
+        direction_count = self.whitening.shape[-1]
         shape_by_array = {
             "whiten": (feature_count, direction_count),
             "centre": (feature_count,),
             "scale": (feature_count,),
-            "classes": (max(1, len(self.classes)), direction_count),
+            "classes": (max(1, len(self.class_means)), direction_count),
             "given": (self.validation_classes.size,),
             "known": self.validation_classes.shape,
         }
@@ -119,7 +119,7 @@ class NoveltyReference:
         if not direction_count or (self.scale <= 0).any() or (self.validation_distances < 0).any():
             raise ValueError("scales or distances are not above 0")
 
-    def p_values(self, distances: Floats, probabilities: Floats) -> Floats:
+    def compute_p_values(self, distances: Floats, probabilities: Floats) -> Floats:
         """(s,) in (0, 1] of slices with these distances (s,) and ensemble probabilities (s, k)."""
         p_values = np.ones(len(distances))
         predicted_class = probabilities.argmax(axis=1)
@@ -171,23 +171,23 @@ def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> N
     deviations = whitened_features - class_means[np.searchsorted(present_classes, class_of_slice)]
     covariance_within = deviations.T @ deviations / len(deviations)
     covariance_within += (
-        RIDGE
+        RIDGE_SHARE
         * max(float(np.trace(covariance_within)) / len(covariance_within), 1e-9)
         * np.eye(len(covariance_within))
     )
     within_to_white = np.linalg.inv(np.linalg.cholesky(covariance_within)).T
     return NoveltyReference(
-        features=features.shape[1],
+        feature_count=features.shape[1],
         centre=centre,
         scale=scale,
-        whiten=to_white @ within_to_white,
-        classes=class_means @ within_to_white,
+        whitening=to_white @ within_to_white,
+        class_means=class_means @ within_to_white,
         validation_distances=np.zeros(0),
         validation_classes=np.zeros(0, dtype=np.int64),
     )
 
 
-def calibrate(
+def calibrate_reference(
     reference: NoveltyReference, distances: Floats, probabilities: Floats
 ) -> NoveltyReference:
     """The reference with the distances (n,) of validation slices, and the ensemble's probabilities
@@ -216,29 +216,29 @@ def volume_novelty(p_values: Floats, probabilities: Floats) -> float:
     return float(p_values[shows_region].mean() if shows_region.any() else p_values.mean())
 
 
-def save(folder: Path, reference: NoveltyReference) -> Path:
+def save_novelty(folder: Path, reference: NoveltyReference) -> Path:
     """`folder/novelty.npz`, in single precision."""
     array_by_name = {name: getattr(reference, field) for name, field in FIELD_BY_ARRAY.items()}
     return write_npz(
-        folder / FILE,
-        features=np.array(reference.features),
+        folder / NOVELTY_FILE_NAME,
+        features=np.array(reference.feature_count),
         given=reference.validation_classes.astype(np.int16),
         **{name: array.astype(np.float32) for name, array in array_by_name.items()},
     )
 
 
-def load(folder: Path) -> NoveltyReference | None:
+def load_novelty(folder: Path) -> NoveltyReference | None:
     """The novelty reference of the ensemble in a folder; None if it has none, as those of early
     versions.
 
     Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each
     other or are not finite.
     """
-    path = part(folder, FILE)
+    path = checked_part_path(folder, NOVELTY_FILE_NAME)
     if not path.exists():
         return None
     try:
-        arrays = read_npz(path, MOST_BYTES)
+        arrays = read_npz(path, GREATEST_PART_BYTES)
         integer_arrays = {
             name: arrays[name].astype(np.int64, casting="safe") for name in ("features", "given")
         }
@@ -283,5 +283,5 @@ def _random_signs(feature_count: int) -> NDArray[np.int8]:
 def _even_rows(rows: NDArray[np.int64], distances: Floats) -> NDArray[np.int64]:
     """At most MOST_PER_CLASS of the rows, evenly spaced by the rank of their distance."""
     ranked = rows[np.argsort(distances[rows], kind="stable")]
-    places = np.linspace(0, len(ranked) - 1, min(MOST_PER_CLASS, len(ranked)))
+    places = np.linspace(0, len(ranked) - 1, min(MOST_DISTANCES_PER_CLASS, len(ranked)))
     return ranked[np.unique(places.round().astype(np.int64))]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from scipy.special import log_softmax
 
-from fovnet.decision.parts import part
+from fovnet.decision.parts import checked_part_path
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
@@ -30,7 +30,7 @@ from fovnet.volume.slices.outlines import OUTLINE_SHAPE, compute_outlines
 from fovnet.volume.slices.planes import LEAST_EXTENT_MM, make_pictures, measure_extents_mm
 from fovnet.volume.slices.stack import SliceStack
 
-FILE = "orientation.safetensors"
+ORIENTATION_FILE_NAME = "orientation.safetensors"
 Floats = NDArray[np.float64]
 
 
@@ -38,11 +38,11 @@ Floats = NDArray[np.float64]
 class Bearing:
     """The orientation that the pictures of a volume show.
 
-    upright    the probability that its slices run from feet to head
+    upright_probability    the probability that its slices run from feet to head
     direction  the most probable direction of its slices
     """
 
-    upright: float
+    upright_probability: float
     direction: str
 
 
@@ -52,23 +52,23 @@ class Orientation:
 
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
-    def bearing(self, stack: SliceStack) -> Bearing | None:
+    def judge_bearing(self, stack: SliceStack) -> Bearing | None:
         """The bearing of a volume; None if it extends less than LEAST_EXTENT_MM along an axis: a slab
         shows too little."""
         if min(measure_extents_mm(stack)) < LEAST_EXTENT_MM:
             return None
-        return bearing_of(self.turns(make_pictures(stack)[None])[0])
+        return bearing_of(self.turn_log_probabilities(make_pictures(stack)[None])[0])
 
-    def turns(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
+    def turn_log_probabilities(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
         """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128,
         128)."""
         volume_count, plane_count, place_count, *picture_shape = planes_of_volumes.shape
         outlines_of_planes = compute_outlines(planes_of_volumes.reshape(-1, *picture_shape))
-        return self.turns_of_outlines(
+        return self.turns_from_outlines(
             outlines_of_planes.reshape(volume_count, plane_count, place_count, -1)
         )
 
-    def turns_of_outlines(self, activations: NDArray[np.float32]) -> Floats:
+    def turns_from_outlines(self, activations: NDArray[np.float32]) -> Floats:
         """(n, 24) the same, from outlines (n, 3, 3, 1024), the activations of the first layer.
 
         The scores of one plane's three pictures are averaged.
@@ -83,7 +83,7 @@ class Orientation:
         if not np.isfinite(scores).all():
             raise ModelError(
                 "model-overflow",
-                f"{FILE}: its outputs are not finite here; copy the whole folder again",
+                f"{ORIENTATION_FILE_NAME}: its outputs are not finite here; copy the whole folder again",
             )
         score_of_turn = sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1]))
         return np.asarray(log_softmax(score_of_turn, axis=1))
@@ -95,10 +95,10 @@ def bearing_of(turns: Floats) -> Bearing:
     return Bearing(float(probability_of_run[0]), RUNS[int(probability_of_run.argmax())])
 
 
-def load(folder: Path) -> Orientation | None:
+def load_orientation(folder: Path) -> Orientation | None:
     """The network in an ensemble's folder; None if there is none.  Raises ModelError
     "orientation-damaged"."""
-    path = part(folder, FILE)
+    path = checked_part_path(folder, ORIENTATION_FILE_NAME)
     if not path.exists():
         return None
     try:

@@ -20,14 +20,14 @@ from typing import Any
 from fovnet.errors import FovnetError, ModelError
 from fovnet.records import checksum, read_json, write_text
 
-SUMS = "SHA256SUMS"
-MOST_BYTES = 2**26  # of a part that is no network: the largest, novelty.npz, has 1 MB
-MOST_NETWORK_BYTES = 2**35  # the largest of the paper's space has 17 GB
+SUMS_FILE_NAME = "SHA256SUMS"
+GREATEST_PART_BYTES = 2**26  # of a part that is no network: the largest, novelty.npz, has 1 MB
+GREATEST_NETWORK_BYTES = 2**35  # the largest of the paper's space has 17 GB
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
-AGAIN = "copy the whole folder again"
+COPY_AGAIN = "copy the whole folder again"
 
 
-def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
+def checked_part_path(folder: Path, name: Any, most: int = GREATEST_PART_BYTES) -> Path:
     """The path of a part, whether or not it exists.
 
     Raises ModelError for a name that leads out of the folder, also by a link ("model-outside"), and
@@ -40,24 +40,24 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
     except (OSError, ValueError, TypeError, RuntimeError) as fault:
         # a link to nothing, links in a circle, a null character, no text
         reason = f"its part {name!r} cannot be opened ({fault})"
-        raise ModelError("model-file", f"{folder}: {reason}; {AGAIN}") from fault
+        raise ModelError("model-file", f"{folder}: {reason}; {COPY_AGAIN}") from fault
     if not is_inside:
         remedy = "copy the folder with its links replaced by files (cp -rL)"
         raise ModelError("model-outside", f"{folder}: its part {name!r} leads outside it; {remedy}")
     if file_status and not stat.S_ISREG(file_status.st_mode):
-        raise ModelError("model-file", f"{path}: not a plain file; {AGAIN}")
+        raise ModelError("model-file", f"{path}: not a plain file; {COPY_AGAIN}")
     if file_status and file_status.st_size > most:
         raise ModelError(
             "model-file",
-            f"{path}: {file_status.st_size:,} bytes, at most {most:,} are expected; {AGAIN}",
+            f"{path}: {file_status.st_size:,} bytes, at most {most:,} are expected; {COPY_AGAIN}",
         )
     return path
 
 
-def facts_in(folder: Path, name: str) -> dict[str, Any]:
+def read_facts(folder: Path, name: str) -> dict[str, Any]:
     """The facts in a JSON part.  Raises ModelError as `part`, OSError, and ValueError for anything
     but an object of facts."""
-    return read_json(part(folder, name))
+    return read_json(checked_part_path(folder, name))
 
 
 def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
@@ -68,7 +68,7 @@ def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
         name, value = pending.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ModelError(
-                "model-damaged", f"{path}: {name} is {value}, not a finite number; {AGAIN}"
+                "model-damaged", f"{path}: {name} is {value}, not a finite number; {COPY_AGAIN}"
             )
         if isinstance(value, dict):
             pending += value.items()
@@ -79,7 +79,8 @@ def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
 def write_sums(folder: Path, names: Iterable[str]) -> Path:
     """`folder/SHA256SUMS` of these files, as `sha256sum --check` reads it."""
     return write_text(
-        folder / SUMS, "".join(f"{checksum(folder / name)}  {name}\n" for name in sorted(names))
+        folder / SUMS_FILE_NAME,
+        "".join(f"{checksum(folder / name)}  {name}\n" for name in sorted(names)),
     )
 
 
@@ -91,7 +92,7 @@ def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
     Raises ModelError "model-altered" for a file that is missing, changed or not listed, and as
     `part`.
     """
-    path = part(folder, SUMS)
+    path = checked_part_path(folder, SUMS_FILE_NAME)
     if not path.exists():
         return
     line_matches = [
@@ -100,17 +101,19 @@ def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
     sums_listed = {line[2]: line[1] for line in line_matches if line}
     if not all(line_matches) or len(sums_listed) < len(line_matches):
         expected = "lines of a checksum and a name, as written by sha256sum"
-        raise ModelError("model-altered", f"{path}: not {expected}; {AGAIN}")
+        raise ModelError("model-altered", f"{path}: not {expected}; {COPY_AGAIN}")
     for name in sorted(sums_read.keys() - sums_listed.keys()):
-        remedy = f"remove it if it is not part of the model, or {AGAIN}"
-        raise ModelError("model-altered", f"{folder / name}: not listed in {SUMS}; {remedy}")
+        remedy = f"remove it if it is not part of the model, or {COPY_AGAIN}"
+        raise ModelError(
+            "model-altered", f"{folder / name}: not listed in {SUMS_FILE_NAME}; {remedy}"
+        )
     for name, expected in sums_listed.items():
-        part_path = part(folder, name)
+        part_path = checked_part_path(folder, name)
         sha256 = sums_read.get(name) or (checksum(part_path) if part_path.exists() else "none")
         if sha256 != expected:
-            difference = f"its checksum is {sha256[:16]}, in {SUMS} it is {expected[:16]}"
+            difference = f"its checksum is {sha256[:16]}, in {SUMS_FILE_NAME} it is {expected[:16]}"
             raise ModelError(
-                "model-altered", f"{part_path}: missing or changed: {difference}; {AGAIN}"
+                "model-altered", f"{part_path}: missing or changed: {difference}; {COPY_AGAIN}"
             )
 
 
@@ -124,7 +127,9 @@ def refuse_damage(folder: Path) -> Iterator[None]:
         raise
     except OSError as fault:
         reason = f"cannot be read ({fault.strerror or fault})"
-        raise ModelError("model-file", f"{fault.filename or folder}: {reason}; {AGAIN}") from fault
+        raise ModelError(
+            "model-file", f"{fault.filename or folder}: {reason}; {COPY_AGAIN}"
+        ) from fault
     except Exception as fault:
         reason = f"not as fovnet writes it ({type(fault).__name__}: {fault})"
-        raise ModelError("model-damaged", f"{folder}: {reason}; {AGAIN}") from fault
+        raise ModelError("model-damaged", f"{folder}: {reason}; {COPY_AGAIN}") from fault

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fovnet.decision.answer import AnsweredVolume, refusal
+from fovnet.decision.answer import AnsweredVolume, make_refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.parallel import Admission, run_in_order
@@ -34,7 +34,7 @@ class ReadVolume:
     source: Source | None = None
 
 
-def predict(
+def predict_volumes(
     named_sources: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
 ) -> Iterator[AnsweredVolume]:
     """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the
@@ -46,7 +46,7 @@ def predict(
     `BATCH_BUDGET_BYTES`; one more is being classified, and of one more the caller has the slices.
     """
     sources = [source for _, source in named_sources]
-    read_volume = partial(_read_volume, slicing=Slicing(**ensemble.prepare))
+    read_volume = partial(_read_volume, slicing=Slicing(**ensemble.slicing_settings))
     if workers > 1:
         volumes = run_in_order(
             read_volume,
@@ -122,17 +122,19 @@ def _answer_volume(
     """The answer on a volume as it was read; a refusal for what could not be read or computed."""
     stack = volume.result
     if isinstance(stack, FovnetError):
-        return AnsweredVolume(refusal(volume_id, str(path), stack), source=volume.source)
+        return AnsweredVolume(make_refusal(volume_id, str(path), stack), source=volume.source)
     try:
-        outputs = ensemble.outputs_on(stack)
+        outputs = ensemble.compute_volume_outputs(stack)
         judge = ensemble.judge
         answer = judge.answer(volume_id, str(path), outputs, stack, stack.notes)
-        return AnsweredVolume(answer, stack, judge.probabilities(outputs), volume.source)
+        return AnsweredVolume(answer, stack, judge.mean_probabilities(outputs), volume.source)
     except FovnetError as error:
-        return AnsweredVolume(refusal(volume_id, str(path), error), source=volume.source)
+        return AnsweredVolume(make_refusal(volume_id, str(path), error), source=volume.source)
     except Exception as fault:
         if is_memory_short(fault):
-            refused_answer = refusal(volume_id, str(path), refusal_of_memory(path, "look at it"))
+            refused_answer = make_refusal(
+                volume_id, str(path), refusal_of_memory(path, "look at it")
+            )
             return AnsweredVolume(refused_answer, source=volume.source)
         return refuse_unforeseen(volume_id, path, fault, volume.source)
 
@@ -141,4 +143,4 @@ def refuse_unforeseen(
     volume_id: str, path: Path, fault: Exception, source: Source | None = None
 ) -> AnsweredVolume:
     """The refusal "internal" of a volume that raised `fault` where nobody foresaw one."""
-    return AnsweredVolume(refusal(volume_id, str(path), internal(path, fault)), source=source)
+    return AnsweredVolume(make_refusal(volume_id, str(path), internal(path, fault)), source=source)

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import IDENTITY, STRAIGHT, Beta, Line
+from fovnet.decision.calibrations import IDENTITY_BETA, IDENTITY_LINE, Beta, Line
 from fovnet.errors import ModelError
 from fovnet.maths.ladder import Height
 
@@ -18,14 +18,14 @@ OBSERVATION_MM = 10.0
 """Slices closer than this share the evidence of one observation, so that thin and thick stacks are
 decided alike."""
 
-METHODS = ("exact", "intersections")
-HEIGHTS_FOR = ("all", "presence")
+DECODING_METHODS = ("exact", "intersections")
+HEIGHTS_USES = ("all", "presence")
 
-EVEN = 0.5
+EVEN_PROBABILITY = 0.5
 """Probability below which something is more likely absent than present."""
 
 
-MEANINGS = {
+MEANING_BY_SETTING = {
     "temperature": "softens (above 1) or sharpens the mean of the networks",
     "sigma_mm": "width of the Gaussian that smooths along the body",
     "side_threshold": "share above which a side region such as spine is reported, also where a "
@@ -66,7 +66,7 @@ MEANINGS = {
 """The meaning of each setting of a rule, also for its table in the report."""
 
 
-GREATEST_NUMBER = 1e6
+GREATEST_RULE_NUMBER = 1e6
 """No setting is beyond it: larger ones would overflow, and are damage."""
 SHARE_RANGE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
 POSITIVE_RANGE = (lambda value: value > 0), "a number above 0"
@@ -92,10 +92,10 @@ RANGE_BY_SETTING: Mapping[str, tuple[Callable[[float], bool], str]] = {
 
 
 PLAIN_CALIBRATION_BY_SETTING = {
-    "beta": IDENTITY,
-    "line": STRAIGHT,
-    "chain_line": STRAIGHT,
-    "side_line": STRAIGHT,
+    "beta": IDENTITY_BETA,
+    "line": IDENTITY_LINE,
+    "chain_line": IDENTITY_LINE,
+    "side_line": IDENTITY_LINE,
 }
 """The calibrations of a rule, and what each is where it changes nothing."""
 
@@ -132,8 +132,8 @@ class Rule:
     usual_misfit: float = 0.5
     usual_roughness: float = 0.7
     weights: tuple[float, ...] = ()
-    beta: Beta = IDENTITY
-    line: Line = STRAIGHT
+    beta: Beta = IDENTITY_BETA
+    line: Line = IDENTITY_LINE
     least_novelty: float = 0.0
     heights_for: str = "all"
     least_agreement: float = 0.0
@@ -142,11 +142,11 @@ class Rule:
     min_extent_mm: float = 10.0
     yes_bar: float = 0.0
     no_bar: float = 0.0
-    chain_line: Line = STRAIGHT
-    side_line: Line = STRAIGHT
+    chain_line: Line = IDENTITY_LINE
+    side_line: Line = IDENTITY_LINE
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Rule:
+    def from_values(cls, values: Mapping[str, Any]) -> Rule:
         """From the JSON values of its settings.  Raises KeyError, TypeError or ValueError for
         others than those of a rule."""
         if not isinstance(values["heights"], list):
@@ -161,7 +161,7 @@ class Rule:
         return cls(**{**values, **tuple_by_name, "heights": heights})
 
     @property
-    def by_region(self) -> bool:
+    def states_regions(self) -> bool:
         """Whether it says of each region whether it is shown; one tuned by an earlier fovnet does
         not."""
         return self.yes_bar > 0
@@ -174,7 +174,9 @@ class Rule:
         for setting, value_type in get_type_hints(Rule).items():
             value = getattr(self, setting)
             if value_type is float and not _are_numbers((value,)):
-                raise _rule_error(source, setting, value, f"a number up to {GREATEST_NUMBER:,.0f}")
+                raise _rule_error(
+                    source, setting, value, f"a number up to {GREATEST_RULE_NUMBER:,.0f}"
+                )
         for setting, (is_in_range, range_in_words) in RANGE_BY_SETTING.items():
             if not is_in_range(getattr(self, setting)):
                 raise _rule_error(source, setting, getattr(self, setting), range_in_words)
@@ -190,7 +192,7 @@ class Rule:
                 raise _rule_error(
                     source, "heights", height, "a mean and a deviation in millimetres each, or null"
                 )
-        for setting, allowed_words in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
+        for setting, allowed_words in (("method", DECODING_METHODS), ("heights_for", HEIGHTS_USES)):
             if getattr(self, setting) not in allowed_words:
                 raise _rule_error(
                     source, setting, getattr(self, setting), " or ".join(allowed_words)
@@ -223,7 +225,7 @@ def _are_numbers(values: Any, count: int | None = None) -> bool:
     return all(
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and abs(value) <= GREATEST_NUMBER
+        and abs(value) <= GREATEST_RULE_NUMBER
         for value in values
     )
 

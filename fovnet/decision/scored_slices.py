@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.answer import AnsweredVolume, refusal
-from fovnet.decision.fitting.objective import Example
+from fovnet.decision.answer import AnsweredVolume, make_refusal
+from fovnet.decision.fitting.objective import TuningExample
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.member_weights import weighted_mean
+from fovnet.decision.member_weights import mean_by_weights
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.unforeseen import internal
@@ -46,55 +46,60 @@ class ScoredSlices:
     """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal
     weights.
 
-    turned, brightened  (p, m, k) as in the module docstring, in the order of `rows`; None if there
-                        is none
+    outputs  of the members on these rows, (p, m, k) and (m,)
+    turned_probabilities, brightened_probabilities
+             (p, m, k) of each member, for the rows in their volumes turned over, and brightened; NaN
+             where not needed, None if needed nowhere
     """
 
     rows: NDArray[np.int64]
     outputs: MemberOutputs
     weights: tuple[float, ...] = ()
-    turned: NDArray[np.float32] | None = None
-    brightened: NDArray[np.float32] | None = None
+    turned_probabilities: NDArray[np.float32] | None = None
+    brightened_probabilities: NDArray[np.float32] | None = None
 
     @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[Any]]) -> ScoredSlices:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ScoredSlices:
         """From the arrays of probabilities.npz."""
         return cls(
             rows=arrays["rows"],
             outputs=MemberOutputs(arrays["members"], arrays.get("distances")),
             weights=tuple(map(float, arrays["weights"])),
-            turned=arrays.get("turned"),
-            brightened=arrays.get("brightened"),
+            turned_probabilities=arrays.get("turned"),
+            brightened_probabilities=arrays.get("brightened"),
         )
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
-        weights = Rule(weights=self.weights).member_weights(len(self.outputs.members))
+        weights = Rule(weights=self.weights).member_weights(len(self.outputs.member_probabilities))
         arrays: dict[str, NDArray[Any] | None] = {
             "rows": self.rows,
-            "members": self.outputs.members,
+            "members": self.outputs.member_probabilities,
             "weights": weights,
-            "raw": weighted_mean(self.outputs.members, weights),
-            "distances": self.outputs.distances,
-            "turned": self.turned,
-            "brightened": self.brightened,
+            "raw": mean_by_weights(self.outputs.member_probabilities, weights),
+            "distances": self.outputs.novelty_distances,
+            "turned": self.turned_probabilities,
+            "brightened": self.brightened_probabilities,
         }
         return {name: array for name, array in arrays.items() if array is not None}
 
-    def of(self, pack: Pack, index: int) -> MemberOutputs:
+    def outputs_of_volume(self, pack: Pack, index: int) -> MemberOutputs:
         """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its
         slices were scored."""
         volume_places = self._places_of_volume(pack, index)
-        outputs = self.outputs.of(volume_places)
-        if self.turned is not None:
-            turned_members = self.turned[:, volume_places[::-1]]
+        outputs = self.outputs.of_rows(volume_places)
+        if self.turned_probabilities is not None:
+            turned_members = self.turned_probabilities[:, volume_places[::-1]]
             outputs = replace(
-                outputs, turned=None if np.isnan(turned_members).any() else turned_members
+                outputs,
+                turned_probabilities=None if np.isnan(turned_members).any() else turned_members,
             )
-        if self.brightened is not None:
-            brightened_members = self.brightened[:, volume_places]
+        if self.brightened_probabilities is not None:
+            brightened_members = self.brightened_probabilities[:, volume_places]
             is_needed = not np.isnan(brightened_members).all()
-            outputs = replace(outputs, brightened=brightened_members if is_needed else None)
+            outputs = replace(
+                outputs, brightened_probabilities=brightened_members if is_needed else None
+            )
         return outputs
 
     def with_turned_and_brightened(
@@ -107,22 +112,24 @@ class ScoredSlices:
             for split in SCORED_SPLITS
             for volume_index in readable_volumes(pack, split)
         ]
-        turned_members = np.full_like(self.outputs.members, np.nan)
-        brightened_members = np.full_like(self.outputs.members, np.nan)
+        turned_members = np.full_like(self.outputs.member_probabilities, np.nan)
+        brightened_members = np.full_like(self.outputs.member_probabilities, np.nan)
         for done_count, volume_index in enumerate(volume_indices, start=1):
             stack = pack.stack_of_volume(volume_index)
             volume_places = self._places_of_volume(pack, volume_index)
-            outputs = model.with_turned(self.of(pack, volume_index), stack)
-            outputs = model.with_dark_brightened(outputs, stack)
-            if outputs.turned is not None:
-                turned_members[:, volume_places[::-1]] = outputs.turned
-            if outputs.brightened is not None:
-                brightened_members[:, volume_places] = outputs.brightened
+            outputs = model.add_turned_outputs(self.outputs_of_volume(pack, volume_index), stack)
+            outputs = model.add_brightened_outputs(outputs, stack)
+            if outputs.turned_probabilities is not None:
+                turned_members[:, volume_places[::-1]] = outputs.turned_probabilities
+            if outputs.brightened_probabilities is not None:
+                brightened_members[:, volume_places] = outputs.brightened_probabilities
             progress(done_count, len(volume_indices))
         return replace(
             self,
-            turned=turned_members if model.sees_the_volume else None,
-            brightened=None if np.isnan(brightened_members).all() else brightened_members,
+            turned_probabilities=turned_members if model.sees_the_volume else None,
+            brightened_probabilities=None
+            if np.isnan(brightened_members).all()
+            else brightened_members,
         )
 
     def _places_of_volume(self, pack: Pack, index: int) -> NDArray[np.int64]:
@@ -140,7 +147,7 @@ class ScoredSlices:
             )
         return row_places
 
-    def split(
+    def outputs_of_split(
         self, pack: Pack, split: str
     ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject
@@ -150,27 +157,33 @@ class ScoredSlices:
             [record.subject for record in pack.records], return_inverse=True
         )[1]
         rows = self.rows[split_places]
-        return self.outputs.of(split_places), pack.truth[rows], subject_of_volume[pack.volume[rows]]
+        return (
+            self.outputs.of_rows(split_places),
+            pack.truth[rows],
+            subject_of_volume[pack.volume[rows]],
+        )
 
 
-def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
+def tuning_examples(pack: Pack, scored: ScoredSlices, split: str) -> list[TuningExample]:
     """The labelled volumes of a split, for tuning."""
     return [_tuning_example(pack, scored, index) for index in readable_volumes(pack, split)]
 
 
-def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Example:
+def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> TuningExample:
     """The labelled volume of an index, with the weighted mean of its members' outputs, for
     tuning."""
-    outputs = scored.of(pack, volume_index)
-    member_weights = Rule(weights=scored.weights).member_weights(len(outputs.members))
+    outputs = scored.outputs_of_volume(pack, volume_index)
+    member_weights = Rule(weights=scored.weights).member_weights(len(outputs.member_probabilities))
     turned_probabilities = (
-        None if outputs.turned is None else weighted_mean(outputs.turned, member_weights)
+        None
+        if outputs.turned_probabilities is None
+        else mean_by_weights(outputs.turned_probabilities, member_weights)
     )
     stack = pack.stack_of_volume(volume_index)
-    return Example(
-        weighted_mean(outputs.members, member_weights),
+    return TuningExample(
+        mean_by_weights(outputs.member_probabilities, member_weights),
         stack.z_mm,
-        truth_of(pack, volume_index),
+        true_labels_of_volume(pack, volume_index),
         turned_probabilities,
         stack.edges_mm,
     )
@@ -181,9 +194,9 @@ def labelled_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[Label
     return [
         LabelledVolume(
             pack.records[volume_index].subject,
-            scored.of(pack, volume_index),
+            scored.outputs_of_volume(pack, volume_index),
             pack.stack_of_volume(volume_index),
-            truth_of(pack, volume_index),
+            true_labels_of_volume(pack, volume_index),
         )
         for volume_index in readable_volumes(pack, split)
     ]
@@ -194,12 +207,12 @@ def heights_and_truth(
 ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
     """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
     return [
-        (pack.stack_of_volume(index).z_mm, truth_of(pack, index))
+        (pack.stack_of_volume(index).z_mm, true_labels_of_volume(pack, index))
         for index in readable_volumes(pack, split)
     ]
 
 
-def decisions(
+def answer_split(
     pack: Pack, scored: ScoredSlices, split: str, judge: Judge
 ) -> Iterator[AnsweredVolume]:
     """Answer, slices and probabilities of every volume of a split; a refusal alone for one that
@@ -207,13 +220,13 @@ def decisions(
     for volume_index in readable_volumes(pack, split):
         record = pack.records[volume_index]
         stack = pack.stack_of_volume(volume_index)
-        outputs = scored.of(pack, volume_index)
+        outputs = scored.outputs_of_volume(pack, volume_index)
         try:
             answer = judge.answer(record.volume_id, record.path, outputs, stack, stack.notes)
-            answered_volume = AnsweredVolume(answer, stack, judge.probabilities(outputs))
+            answered_volume = AnsweredVolume(answer, stack, judge.mean_probabilities(outputs))
         except Exception as fault:
             error = internal(record.path, fault)
-            answered_volume = AnsweredVolume(refusal(record.volume_id, record.path, error))
+            answered_volume = AnsweredVolume(make_refusal(record.volume_id, record.path, error))
         yield answered_volume
 
 
@@ -226,7 +239,7 @@ def readable_volumes(pack: Pack, split: str) -> list[int]:
     ]
 
 
-def truth_of(pack: Pack, index: int) -> NDArray[np.bool_]:
+def true_labels_of_volume(pack: Pack, index: int) -> NDArray[np.bool_]:
     """(s, k) the labels of the slices of a volume."""
     record = pack.records[index]
     return pack.truth[record.first_row : record.first_row + record.slices]

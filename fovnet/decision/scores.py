@@ -18,9 +18,14 @@ from fovnet.decision import novelty, orientation
 from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.folder import save_weighing
-from fovnet.decision.member_weights import Weighing, weigh, weighted_mean
-from fovnet.decision.rule import EVEN, Rule
-from fovnet.decision.scored_slices import SCORED_SPLITS, ScoredSlices, readable_volumes, truth_of
+from fovnet.decision.member_weights import Weighing, mean_by_weights, weigh_by_way
+from fovnet.decision.rule import EVEN_PROBABILITY, Rule
+from fovnet.decision.scored_slices import (
+    SCORED_SPLITS,
+    ScoredSlices,
+    readable_volumes,
+    true_labels_of_volume,
+)
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES_SHAPE, make_pictures, shows_stated_axes
 
@@ -32,18 +37,18 @@ GREATEST_TRAINING_VOLUMES = 4000
 LEAST_JUDGE_VOLUMES = round(1 / FALSE_ALARM_SHARE) - 1
 
 
-def score(
+def score_slices(
     model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> tuple[Ensemble, ScoredSlices]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on
     the slices of the splits in SCORED_SPLITS."""
     training_rows = pack.rows_in_split("train")
     scored_rows = np.sort(np.concatenate([pack.rows_in_split(split) for split in SCORED_SPLITS]))
-    model = model.learn(
+    model = model.learn_novelty(
         pack.pixels, training_rows, pack.truth[training_rows], seed=seed, placing=pack.placing
     )
     return model, ScoredSlices(
-        scored_rows, model.outputs(pack.pixels, progress, scored_rows, pack.placing)
+        scored_rows, model.compute_outputs(pack.pixels, progress, scored_rows, pack.placing)
     )
 
 
@@ -62,13 +67,15 @@ def weigh_members(
 
     Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
     """
-    outputs, truth, subjects = scored.split(pack, "validation")
-    weighing = weigh(outputs.members, truth, subjects, way)
+    outputs, truth, subjects = scored.outputs_of_split(pack, "validation")
+    weighing = weigh_by_way(outputs.member_probabilities, truth, subjects, way)
     save_weighing(folder, weighing, settings=settings, seed=seed)
-    if model.novelty is not None and outputs.distances is not None:
-        probabilities = weighted_mean(outputs.members, weighing.weights)
-        reference = novelty.calibrate(model.novelty, outputs.distances, probabilities)
-        novelty.save(folder, reference)
+    if model.novelty is not None and outputs.novelty_distances is not None:
+        probabilities = mean_by_weights(outputs.member_probabilities, weighing.weights)
+        reference = novelty.calibrate_reference(
+            model.novelty, outputs.novelty_distances, probabilities
+        )
+        novelty.save_novelty(folder, reference)
     return replace(scored, weights=tuple(weighing.weights.tolist())), weighing
 
 
@@ -85,7 +92,7 @@ def train_orientation(
     from fovnet.net.family.weights import save_tensors
     from fovnet.net.training.orientation import learn_orientation
 
-    (folder / orientation.FILE).unlink(missing_ok=True)
+    (folder / orientation.ORIENTATION_FILE_NAME).unlink(missing_ok=True)
     training_indices = _volumes_with_known_axes(pack, "train", GREATEST_TRAINING_VOLUMES, seed)
     judge_indices = _volumes_with_known_axes(pack, "validation", LEAST_JUDGE_VOLUMES, seed)
     if len(training_indices) < LEAST_TRAINING_VOLUMES or len(judge_indices) < LEAST_JUDGE_VOLUMES:
@@ -98,7 +105,9 @@ def train_orientation(
     tensors = learn_orientation(planes_by_volume, seed=seed, progress=progress)
     half_tensors = {name: tensor.half() for name, tensor in tensors.items()}
     return save_tensors(
-        folder / orientation.FILE, half_tensors, {"volumes": len(training_indices), "seed": seed}
+        folder / orientation.ORIENTATION_FILE_NAME,
+        half_tensors,
+        {"volumes": len(training_indices), "seed": seed},
     )
 
 
@@ -109,7 +118,7 @@ def _volumes_with_known_axes(pack: Pack, split: str, greatest_count: int, seed: 
     for volume_index in (
         np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist()
     ):
-        shows_nothing = truth_of(pack, volume_index)[:, -1].mean() >= EVEN
+        shows_nothing = true_labels_of_volume(pack, volume_index)[:, -1].mean() >= EVEN_PROBABILITY
         if not shows_nothing and shows_stated_axes(pack.stack_of_volume(volume_index)):
             volume_indices.append(volume_index)
         if len(volume_indices) == greatest_count:
@@ -117,7 +126,7 @@ def _volumes_with_known_axes(pack: Pack, split: str, greatest_count: int, seed: 
     return sorted(volume_indices)
 
 
-def with_turned_and_brightened(
+def score_turned_and_brightened(
     model: Ensemble, scored: ScoredSlices, pack: Pack, progress: ProgressCallback
 ) -> ScoredSlices:
     """`scored` with the members' outputs on the volumes turned over and on dark slices brightened,

@@ -20,16 +20,16 @@ from typing import Any
 
 from fovnet.config.files import load_settings, write_settings
 from fovnet.decision import novelty, orientation
-from fovnet.decision.ensemble import load
-from fovnet.decision.folder import FACTS, RULE, ModelFolder
-from fovnet.decision.parts import SUMS, write_sums
+from fovnet.decision.ensemble import load_ensemble
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.parts import SUMS_FILE_NAME, write_sums
 from fovnet.errors import ModelError
 from fovnet.records import read_json, read_tsv, replace_with, write_json
 from fovnet.results import SHIPPED_NETWORKS, Results
 
 MODEL_CARD_FILE = "model-card.md"
 CONFIG_FILE = "config.yaml"
-MOST_BYTES = 15_000_000
+GREATEST_SHIPPED_BYTES = 15_000_000
 SMALL_NUMBER = re.compile(r"\d{1,4}")
 """Ids that are small numbers are not searched for: they occur in any table."""
 
@@ -46,7 +46,7 @@ class ShippedFolder:
 def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     """The ensemble that comes with this installation.  Raises ModelError "model-absent" if it has
     none."""
-    if not (folder / FACTS).is_file():
+    if not (folder / FACTS_FILE_NAME).is_file():
         raise ModelError(
             "model-absent",
             f"{folder}: this installation has no networks; give --model FOLDER, the folder "
@@ -56,7 +56,7 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     return folder
 
 
-def ship(results: Results, folder: Path) -> ShippedFolder:
+def export_run(results: Results, folder: Path) -> ShippedFolder:
     """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an
     earlier one are removed.
 
@@ -70,15 +70,15 @@ def ship(results: Results, folder: Path) -> ShippedFolder:
         draft_path = Path(draft_folder)
         _write_draft(results, draft_path)
         byte_count = sum(path.stat().st_size for path in draft_path.iterdir())
-        if byte_count > MOST_BYTES:
+        if byte_count > GREATEST_SHIPPED_BYTES:
             raise ModelError(
                 "shipped-large",
-                f"{results.ensemble}: {byte_count / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are "
+                f"{results.ensemble}: {byte_count / 1e6:.1f} MB, at most {GREATEST_SHIPPED_BYTES / 1e6:g} MB are "
                 "shipped; set ensemble.precision: float16 and a compact space "
                 "(configs/compact.yaml), and run it again",
             )
         _refuse_private_names(draft_path, _private_names(results))
-        member_count = len(load(draft_path, "cpu").members)
+        member_count = len(load_ensemble(draft_path, "cpu").members)
         _replace_files(draft_path, folder)
     return ShippedFolder(folder, member_count, byte_count)
 
@@ -86,7 +86,7 @@ def ship(results: Results, folder: Path) -> ShippedFolder:
 def _refuse_foreign(folder: Path) -> None:
     """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files
     might be overwritten."""
-    is_shipped = (folder / SUMS).is_file() and (folder / FACTS).is_file()
+    is_shipped = (folder / SUMS_FILE_NAME).is_file() and (folder / FACTS_FILE_NAME).is_file()
     if folder.is_dir() and any(folder.iterdir()) and not is_shipped:
         raise ModelError(
             "shipped-other-folder",
@@ -97,17 +97,17 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _write_draft(results: Results, draft: Path) -> None:
     """Write all files to an empty folder, the checksums last."""
-    if not (results.ensemble / FACTS).is_file():
+    if not (results.ensemble / FACTS_FILE_NAME).is_file():
         raise ModelError(
             "shipped-incomplete",
-            f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the "
+            f"{results.folder}: there is no {results.ensemble.name}/{FACTS_FILE_NAME} in it; give the "
             "results folder of a finished run (snakemake)",
         )
     facts = ModelFolder(results.ensemble).facts
-    tuning_facts = _tuning_facts(results.ensemble / RULE)
-    paths = [results.ensemble / novelty.FILE, results.folder / MODEL_CARD_FILE]
-    if (results.ensemble / orientation.FILE).exists():
-        paths.append(results.ensemble / orientation.FILE)
+    tuning_facts = _tuning_facts(results.ensemble / RULE_FILE_NAME)
+    paths = [results.ensemble / novelty.NOVELTY_FILE_NAME, results.folder / MODEL_CARD_FILE]
+    if (results.ensemble / orientation.ORIENTATION_FILE_NAME).exists():
+        paths.append(results.ensemble / orientation.ORIENTATION_FILE_NAME)
     paths += [results.ensemble / member["weights"] for member in facts["members"]]
     for path in paths:
         if not path.is_file():
@@ -116,8 +116,8 @@ def _write_draft(results: Results, draft: Path) -> None:
                 f"{path}: missing; finish the run first (snakemake), down to the report",
             )
         shutil.copyfile(path, draft / path.name)
-    write_json(draft / FACTS, _without_marks(facts))
-    write_json(draft / RULE, _without_marks(tuning_facts))
+    write_json(draft / FACTS_FILE_NAME, _without_marks(facts))
+    write_json(draft / RULE_FILE_NAME, _without_marks(tuning_facts))
     settings = load_settings(results.folder / CONFIG_FILE)
     anonymous_settings = {
         "collections": {name: name for name in settings.collections},
@@ -195,9 +195,12 @@ def _occurs_in(name: str, text: str) -> bool:
 def _replace_files(draft: Path, folder: Path) -> None:
     """Copy the draft's files to the folder, the checksums last; weights and orientation of an
     earlier ensemble are removed."""
-    for path in sorted(draft.iterdir(), key=lambda file: (file.name == SUMS, file.name)):
+    for path in sorted(draft.iterdir(), key=lambda file: (file.name == SUMS_FILE_NAME, file.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
-    for stale_path in (*folder.glob("member-*.safetensors"), folder / orientation.FILE):
+    for stale_path in (
+        *folder.glob("member-*.safetensors"),
+        folder / orientation.ORIENTATION_FILE_NAME,
+    ):
         if not (draft / stale_path.name).exists():
             stale_path.unlink(missing_ok=True)

@@ -76,14 +76,16 @@ class Statement:
         return self.answer != UNSURE
 
 
-def statements(
+def make_statements(
     decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary
 ) -> tuple[Statement, ...]:
     """The statement on each region, in the order of the classes; empty if the rule has no bars for
     them, as one tuned by an earlier fovnet."""
-    if not rule.by_region:
+    if not rule.states_regions:
         return ()
-    probability_by_region = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
+    probability_by_region = region_probabilities(
+        decision.presence, rule, len(vocabulary.chain)
+    ).tolist()
     stated_regions = [
         _region_of_statement(decision, region_index, probability)
         for region_index, probability in enumerate(probability_by_region)
@@ -94,14 +96,18 @@ def statements(
         vocabulary.classes[:-1], probability_by_region, doubt_codes, strict=True
     ):
         lower_end, upper_end = _region_ends(decision, region)
-        answer = UNSURE if region_codes else answer_at(probability, rule, lower_end, upper_end)
+        answer = (
+            UNSURE
+            if region_codes
+            else answer_from_probability(probability, rule, lower_end, upper_end)
+        )
         region_statements.append(
             Statement(region, answer, probability, region_codes, lower_end, upper_end)
         )
     return tuple(region_statements)
 
 
-def status_of(volume_statements: Sequence[Statement]) -> str:
+def volume_status(volume_statements: Sequence[Statement]) -> str:
     """ "ok" if every statement is sure, "partly" if one is, else "uncertain"."""
     sure_count = sum(statement.is_sure for statement in volume_statements)
     if sure_count == len(volume_statements):
@@ -148,28 +154,28 @@ def statement_sentences(volume_statements: Sequence[Statement]) -> str:
     if sure_regions:
         guess_sentence = f" Perhaps also {join_names(guesses)}." if guesses else ""
         return f"Shows {join_names(sure_regions)}.{guess_sentence}"
-    if status_of(volume_statements) == "ok":
+    if volume_status(volume_statements) == "ok":
         return "Shows none of the regions."
     return f"Best guess: {join_names(guesses) or NO_REGION}."
 
 
-def probabilities(presence: Presence, rule: Rule, chain_region_count: int) -> Floats:
+def region_probabilities(presence: Presence, rule: Rule, chain_region_count: int) -> Floats:
     """(r,) probability that each region is shown, the first `chain_region_count` those of the
     chain: calibrated by the rule's lines."""
     line_by_region = [rule.chain_line] * chain_region_count + [rule.side_line] * (
-        len(presence.whole) - chain_region_count
+        len(presence.body_probability) - chain_region_count
     )
     return np.array(
         [
             calibrate_by_line(float(whole_probability), float(slice_probability), line)
             for whole_probability, slice_probability, line in zip(
-                presence.whole, presence.alone, line_by_region, strict=True
+                presence.body_probability, presence.slice_probability, line_by_region, strict=True
             )
         ]
     )
 
 
-def answer_at(
+def answer_from_probability(
     probability: float, rule: Rule, lower_end: RegionEnd | None, upper_end: RegionEnd | None
 ) -> str:
     """The answer at a probability, if no doubt concerns the region.
@@ -188,11 +194,11 @@ def answer_at(
 def _region_of_statement(decision: Decision, region_index: int, probability: float) -> StatedRegion:
     """The region of a column, shown with this chance; its rows are those of its spans, or where it
     has none the one at which it is most probable."""
-    is_shown_slice = decision.decided[:, region_index]
+    is_shown_slice = decision.decided_labels[:, region_index]
     if is_shown_slice.any():
         return StatedRegion(True, is_shown_slice, probability)
     is_likeliest_slice = (
-        np.arange(len(is_shown_slice)) == decision.smoothed[:, region_index].argmax()
+        np.arange(len(is_shown_slice)) == decision.smoothed_probabilities[:, region_index].argmax()
     )
     return StatedRegion(False, is_likeliest_slice, probability)
 

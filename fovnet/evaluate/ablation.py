@@ -15,23 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import best_temperature
-from fovnet.decision.folder import RULE
+from fovnet.decision.calibrations import fit_temperature
+from fovnet.decision.folder import RULE_FILE_NAME
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.evaluate.paired import Difference, VolumeOutcome, differences, outcome_of, run_measures
-from fovnet.evaluate.tallies import tally
+from fovnet.evaluate.paired import (
+    Difference,
+    VolumeOutcome,
+    measure_differences,
+    outcome_of,
+    run_measures,
+)
+from fovnet.evaluate.tallies import count_case
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.results import Results
 from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
-FACTS_FILE = "ablation.json"
-COLUMNS = (
+ABLATION_FILE_NAME = "ablation.json"
+ABLATION_COLUMNS = (
     "ladder",
     "arm",
     "measure",
@@ -69,7 +75,7 @@ class AblationVolume:
 
     z_mm      (s,) heights of its slices
     truth     (s, k)
-    places    (s,) of its slices among the scored ones
+    scored_places    (s,) of its slices among the scored ones
     edges_mm  (s + 1,) where its slices begin and end
     """
 
@@ -78,7 +84,7 @@ class AblationVolume:
     collection: str
     z_mm: Floats
     truth: NDArray[np.bool_]
-    places: NDArray[np.int64]
+    scored_places: NDArray[np.int64]
     edges_mm: Floats
 
 
@@ -107,7 +113,7 @@ class Ablation:
     seed: int
 
 
-def ablate(
+def measure_ablation(
     pack: Pack,
     networks: Networks,
     rows: NDArray[np.int64],
@@ -138,19 +144,23 @@ def ablate(
         outcomes_by_arm: dict[str, list[VolumeOutcome]] = {}
         for arm in arms:
             finished_count += 1
-            probabilities = arm.mix(networks)
+            probabilities = arm.mix_networks(networks)
             if probabilities is None:
-                reason = f"{arm.what}: there is no such network, its training did not complete"
+                reason = (
+                    f"{arm.description}: there is no such network, its training did not complete"
+                )
                 left_out.append((ladder, arm.name, reason))
                 continue
-            if arm.mix not in temperature_by_mix:
-                temperature_by_mix[arm.mix] = best_temperature(
-                    [probabilities[volume.places] for volume in validation_volumes],
+            if arm.mix_networks not in temperature_by_mix:
+                temperature_by_mix[arm.mix_networks] = fit_temperature(
+                    [probabilities[volume.scored_places] for volume in validation_volumes],
                     [volume.truth for volume in validation_volumes],
                 )
-            arm_rule = replace(rule, temperature=temperature_by_mix[arm.mix])
+            arm_rule = replace(rule, temperature=temperature_by_mix[arm.mix_networks])
             outcomes = [
-                _outcome_of_arm(volume, probabilities[volume.places], arm, vocabulary, arm_rule)
+                _outcome_of_arm(
+                    volume, probabilities[volume.scored_places], arm, vocabulary, arm_rule
+                )
                 for volume in test_volumes
             ]
             steps.append(
@@ -191,7 +201,7 @@ def _step_of_arm(
     return AblationStep(
         ladder=ladder,
         arm=arm.name,
-        what=arm.what,
+        what=arm.description,
         temperature=temperature,
         measures=tuple(measures),
         against=preceding_arm,
@@ -200,7 +210,7 @@ def _step_of_arm(
     )
 
 
-def rows_of(ablation: Ablation) -> list[dict[str, Any]]:
+def ablation_rows(ablation: Ablation) -> list[dict[str, Any]]:
     """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one
     before it."""
     return [_measure_row(step, measure) for step in ablation.steps for measure in step.measures]
@@ -228,21 +238,21 @@ def _measure_row(step: AblationStep, measure: Measure) -> dict[str, Any]:
     return row
 
 
-def made_from(results: Results) -> dict[str, str]:
+def input_checksums(results: Results) -> dict[str, str]:
     """SHA-256 of the files that an ablation of these results is computed from, by file:
     probabilities, rule, labels of slices."""
     return results.checksums(
-        results.probabilities, results.ensemble / RULE, results.slices / "slices.npz"
+        results.probabilities, results.ensemble / RULE_FILE_NAME, results.slices / "slices.npz"
     )
 
 
 def current_ablation(results: Results) -> Ablation | None:
     """The ablation of these results; None if there is none, or its files have changed since."""
     try:
-        ablation_facts = read_json(results.evaluation / FACTS_FILE)
+        ablation_facts = read_json(results.evaluation / ABLATION_FILE_NAME)
         return (
             _ablation_from_facts(ablation_facts)
-            if ablation_facts.get("made_from") == made_from(results)
+            if ablation_facts.get("made_from") == input_checksums(results)
             else None
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -282,15 +292,17 @@ def write_ablation(
         ],
     }
     return [
-        write_json(folder / FACTS_FILE, ablation_facts, settings=settings, seed=ablation.seed),
-        write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(ablation)),
+        write_json(
+            folder / ABLATION_FILE_NAME, ablation_facts, settings=settings, seed=ablation.seed
+        ),
+        write_tsv(folder / "ablation.tsv", ABLATION_COLUMNS, ablation_rows(ablation)),
     ]
 
 
 def _decided_differences(
     first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], resampling: Resampling
 ) -> tuple[Difference, ...]:
-    all_differences = differences(first, second, resampling)
+    all_differences = measure_differences(first, second, resampling)
     return tuple(difference for difference in all_differences if difference.stage == "decided")
 
 
@@ -323,7 +335,7 @@ def _labelled_volumes(
             collection=record.collection,
             z_mm=pack.z_mm[rows_of_volume],
             truth=pack.truth[rows_of_volume],
-            places=places_among_scored,
+            scored_places=places_among_scored,
             edges_mm=pack.stack_of_volume(record_index).edges_mm,
         )
         volumes.append(volume)
@@ -343,13 +355,13 @@ def _outcome_of_arm(
         attributes={},
         z_mm=volume.z_mm,
         truth=volume.truth,
-        raw=probabilities,
-        smoothed=probabilities,
-        decided=arm.reading(probabilities, volume.z_mm, volume.edges_mm, vocabulary, rule),
-        confidence=np.ones(len(probabilities)),
+        raw_probabilities=probabilities,
+        smoothed_probabilities=probabilities,
+        decided_labels=arm.decode(probabilities, volume.z_mm, volume.edges_mm, vocabulary, rule),
+        slice_confidence=np.ones(len(probabilities)),
         spans=(),
         pixels=None,
         side_mm=0.0,
         edges_mm=volume.edges_mm,
     )
-    return outcome_of(tally(case, vocabulary))
+    return outcome_of(count_case(case, vocabulary))

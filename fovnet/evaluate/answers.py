@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.answer import TABLE
+from fovnet.decision.answer import SPANS_TABLE_NAME
 from fovnet.decision.earlier_answers import is_unchanged
-from fovnet.decision.fitting.tuning import are_right
+from fovnet.decision.fitting.tuning import are_classes_right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, case_of_refusal
-from fovnet.evaluate.matching import BY_PATH, Match, is_there, match_answers
-from fovnet.evaluate.reading import fields_of
+from fovnet.evaluate.matching import BY_PATH, Match, file_exists, match_answers
+from fovnet.evaluate.reading import read_case_fields
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
@@ -73,12 +73,15 @@ def cases_of_answers(
         )
     cases = []
     for match in matches:
-        if match.by == BY_PATH:
-            _refuse_changed_file(match.row, match.answer)
+        if match.matched_by == BY_PATH:
+            _refuse_changed_file(match.labelled_row, match.answer)
         if match.answer:
             cases.append(
                 _case_of_answer(
-                    match.row, match.answer, collection.regions[match.volume_id], vocabulary
+                    match.labelled_row,
+                    match.answer,
+                    collection.regions[match.volume_id],
+                    vocabulary,
                 )
             )
     matched_ids = {match.answer["volume_id"] for match in matches if match.answer}
@@ -102,7 +105,7 @@ def read_answer_facts(
 def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
     """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read
     a hundred thousand."""
-    file_read = answers / TABLE
+    file_read = answers / SPANS_TABLE_NAME
     if not answers.is_dir():
         what_it_is = "a file" if answers.exists() else "no such folder"
         raise CollectionError(
@@ -170,7 +173,7 @@ def _refuse_changed_file(row: VolumeRow, answer: Mapping[str, Any] | None) -> No
     Its content is read only if its size or modification time differ; a file that no longer exists
     is not checked.
     """
-    if not answer or not answer.get("file") or not is_there(row):
+    if not answer or not answer.get("file") or not file_exists(row):
         return
     if not is_unchanged(source_of(row.path), answer["file"]):
         raise CollectionError(
@@ -210,7 +213,7 @@ def _case_of_answer(
         edges_mm=compute_edges_mm(z_mm, covered_slices, vox_to_ras),
         truth=find_classes_at_heights(z_mm, counted_heights, slice_count, region_rows, vocabulary),
         pixels=None,
-        **fields_of(answer),
+        **read_case_fields(answer),
     )
 
 
@@ -222,15 +225,15 @@ def volume_outcomes(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[d
     region can be seen.
     """
     for case in cases:
-        is_wrong = ~are_right(predicted_classes(case, "decided", vocabulary), case.truth)
+        is_wrong = ~are_classes_right(predicted_classes(case, "decided", vocabulary), case.truth)
         yield {
             "volume_id": case.volume_id,
             "status": case.status,
             "truth": _region_names(case.truth, vocabulary),
-            "predicted": _region_names(case.decided, vocabulary),
+            "predicted": _region_names(case.decided_labels, vocabulary),
             "right": int((~is_wrong).sum()),
             "slices": len(is_wrong),
-            "wrong_empty": 0 if case.empty is None else int((is_wrong & case.empty).sum()),
+            "wrong_empty": 0 if case.is_dark is None else int((is_wrong & case.is_dark).sum()),
         }
 
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.spans import decide
-from fovnet.decision.member_weights import WAYS, weighted_mean
+from fovnet.decision.chain.spans import decide_volume
+from fovnet.decision.member_weights import WEIGHTS_BY_WAY, mean_by_weights
 from fovnet.decision.rule import Rule
 from fovnet.maths.smoothing import smooth_along_body, temper
 from fovnet.regions import Vocabulary
@@ -36,23 +36,23 @@ LEAST_PROBABILITY = 0.7
 class Networks:
     """Probabilities of all scored slices, by network.
 
-    shipped     (m, k) the mean that the ensemble is used with
-    members     (p, m, k) each member's, the best first
+    ensemble_probabilities     (m, k) the mean that the ensemble is used with
+    member_probabilities     (p, m, k) each member's, the best first
     scores      (p,) their validation losses
-    start       (m, k) of the hand-set starting network, None where it was not trained to the end
-    validation  (m,) which of the slices are of the validation split, for mixes that are fitted
+    start_probabilities       (m, k) of the hand-set starting network, None where it was not trained to the end
+    is_validation  (m,) which of the slices are of the validation split, for mixes that are fitted
                 there
     truth       (m, k) bool
-    subject     (m,)
+    subject_index     (m,)
     """
 
-    shipped: Floats
-    members: NDArray[np.float32]
+    ensemble_probabilities: Floats
+    member_probabilities: NDArray[np.float32]
     scores: Floats
-    start: Floats | None
-    validation: Labels
+    start_probabilities: Floats | None
+    is_validation: Labels
     truth: Labels
-    subject: NDArray[np.int64]
+    subject_index: NDArray[np.int64]
 
 
 Mix = Callable[[Networks], Floats | None]
@@ -64,24 +64,26 @@ class Arm:
     """One way to decide: which networks are mixed, and how their probabilities are decoded."""
 
     name: str
-    what: str
-    mix: Mix
-    reading: Reading
+    description: str
+    mix_networks: Mix
+    decode: Reading
 
 
-def raw(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def decode_raw(
+    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+) -> Labels:
     """The most probable class of each slice by itself."""
     return _most_probable(p)
 
 
-def smoothed(
+def decode_smoothed(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The most probable class after calibration and smoothing along the body."""
     return _most_probable(_smoothed_probabilities(p, z_mm, rule))
 
 
-def threshold(
+def decode_by_threshold(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """Smoothed, and none where no class reaches 0.7: the simplest way to abstain."""
@@ -94,14 +96,16 @@ def threshold(
     return labels
 
 
-def exact(
+def decode_exactly(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule, **changes: Any
 ) -> Labels:
     """The decision as it is used, or with some fields of the rule changed."""
-    return decide(p, z_mm, vocabulary, replace(rule, **changes), edges_mm=edges_mm).decided
+    return decide_volume(
+        p, z_mm, vocabulary, replace(rule, **changes), edges_mm=edges_mm
+    ).decided_labels
 
 
-def exact_without_none(
+def decode_without_none(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The exact decoder without the class none, whose probability is shared among the regions in
@@ -112,77 +116,93 @@ def exact_without_none(
     even_shares = np.full_like(region_probabilities, 1 / (p.shape[1] - 1))
     shares = np.divide(region_probabilities, region_sums, out=even_shares, where=region_sums > 0)
     shares[:, -1] = 0.0
-    return exact(shares, z_mm, edges_mm, vocabulary, rule)
+    return decode_exactly(shares, z_mm, edges_mm, vocabulary, rule)
 
 
-exact_without_heights = partial(exact, heights=())
+decode_without_heights = partial(decode_exactly, heights=())
 """The decision without the usual heights of the regions."""
-intersections = partial(exact_without_heights, method="intersections")
+decode_at_intersections = partial(decode_without_heights, method="intersections")
 """The thesis's decision: borders only where two adjacent curves cross, without heights."""
-shipped = attrgetter("shipped")
+mix_as_shipped = attrgetter("ensemble_probabilities")
 """The ensemble as it is used."""
-starting_network = attrgetter("start")
+take_starting_network = attrgetter("start_probabilities")
 """The hand-set starting configuration, as trained by the search."""
 
 
-def best_member(networks: Networks) -> Floats:
+def take_best_member(networks: Networks) -> Floats:
     """The member with the lowest validation loss."""
-    return np.asarray(networks.members[int(np.argmin(networks.scores))], dtype=np.float64)
+    return np.asarray(
+        networks.member_probabilities[int(np.argmin(networks.scores))], dtype=np.float64
+    )
 
 
-def mean_of_all(networks: Networks) -> Floats:
+def mix_equally(networks: Networks) -> Floats:
     """All members with equal weights."""
-    return np.asarray(networks.members.mean(axis=0, dtype=np.float64))
+    return np.asarray(networks.member_probabilities.mean(axis=0, dtype=np.float64))
 
 
 def _mean_weighted(networks: Networks, way: str) -> Floats:
     """Members weighted in one of WAYS."""
-    is_validation = networks.validation
+    is_validation = networks.is_validation
     target_shares = networks.truth[is_validation] / networks.truth[is_validation].sum(
         axis=1, keepdims=True
     )
-    member_weights = WAYS[way](
-        networks.members[:, is_validation], target_shares, networks.subject[is_validation]
+    member_weights = WEIGHTS_BY_WAY[way](
+        networks.member_probabilities[:, is_validation],
+        target_shares,
+        networks.subject_index[is_validation],
     )
-    return weighted_mean(networks.members, member_weights)
+    return mean_by_weights(networks.member_probabilities, member_weights)
 
 
-weighted = partial(_mean_weighted, way="by-loss")
+mix_by_loss = partial(_mean_weighted, way="by-loss")
 """Members weighted by validation loss, lower losses more."""
-greedy = partial(_mean_weighted, way="greedy")
+mix_greedily = partial(_mean_weighted, way="greedy")
 """Members weighted by greedy forward selection."""
 
 
 LADDERS: Mapping[str, Sequence[Arm]] = {
     "decision": (
-        Arm("raw", "most probable class of each slice", shipped, raw),
-        Arm("smoothed", "the same after calibration and smoothing", shipped, smoothed),
-        Arm("threshold 0.7", "smoothed, and none where no class reaches 0.7", shipped, threshold),
+        Arm("raw", "most probable class of each slice", mix_as_shipped, decode_raw),
+        Arm(
+            "smoothed", "the same after calibration and smoothing", mix_as_shipped, decode_smoothed
+        ),
+        Arm(
+            "threshold 0.7",
+            "smoothed, and none where no class reaches 0.7",
+            mix_as_shipped,
+            decode_by_threshold,
+        ),
         Arm(
             "intersections",
             "the thesis's decoding: borders where two smoothed curves cross",
-            shipped,
-            intersections,
+            mix_as_shipped,
+            decode_at_intersections,
         ),
-        Arm("exact", "exact decoding without none", shipped, exact_without_none),
+        Arm("exact", "exact decoding without none", mix_as_shipped, decode_without_none),
         Arm(
             "exact + none, no heights",
             "exact decoding with none, without usual heights",
-            shipped,
-            exact_without_heights,
+            mix_as_shipped,
+            decode_without_heights,
         ),
-        Arm("exact + none", "the decision as it is used", shipped, exact),
+        Arm("exact + none", "the decision as it is used", mix_as_shipped, decode_exactly),
     ),
     "ensemble": (
-        Arm("best member", "lowest validation loss", best_member, exact),
-        Arm("mean of members", "equal weights", mean_of_all, exact),
-        Arm("weighted", "weights by validation loss", weighted, exact),
-        Arm("greedy", "picked one after another on the validation split", greedy, exact),
+        Arm("best member", "lowest validation loss", take_best_member, decode_exactly),
+        Arm("mean of members", "equal weights", mix_equally, decode_exactly),
+        Arm("weighted", "weights by validation loss", mix_by_loss, decode_exactly),
+        Arm(
+            "greedy",
+            "picked one after another on the validation split",
+            mix_greedily,
+            decode_exactly,
+        ),
     ),
     "network": (
-        Arm("starting network", "set by hand", starting_network, exact),
-        Arm("best found", "lowest validation loss of the search", best_member, exact),
-        Arm("ensemble", "as it is used", shipped, exact),
+        Arm("starting network", "set by hand", take_starting_network, decode_exactly),
+        Arm("best found", "lowest validation loss of the search", take_best_member, decode_exactly),
+        Arm("ensemble", "as it is used", mix_as_shipped, decode_exactly),
     ),
 }
 """Ladders of arms, each compared with the one before it."""

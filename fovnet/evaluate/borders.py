@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from fovnet.decision.chain.spans import outer_edges
-from fovnet.decision.fitting.objective import side_region_alone
+from fovnet.decision.chain.spans import slice_edges
+from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.evaluate.cases import Case, DecidedBorder
 from fovnet.regions import NONE, Vocabulary
 
@@ -78,9 +78,14 @@ class Border:
 def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     """All borders of one volume, true ones from feet to head within each kind, then the
     invented."""
-    edges_mm = outer_edges(case.z_mm, case.edges_mm)
+    edges_mm = slice_edges(case.z_mm, case.edges_mm)
     return borders_between(
-        case.volume_id, case.truth, case.decided, edges_mm, vocabulary, case.borders or ()
+        case.volume_id,
+        case.truth,
+        case.decided_labels,
+        edges_mm,
+        vocabulary,
+        case.decided_borders or (),
     )
 
 
@@ -93,7 +98,7 @@ def borders_between(
     intervals: Sequence[DecidedBorder] = (),
 ) -> tuple[Border, ...]:
     """The same of any two labels (s, k) of slices with edges at edges_mm (s + 1,)."""
-    is_unknown = side_region_alone(truth, len(vocabulary.chain))
+    is_unknown = has_side_region_alone(truth, len(vocabulary.chain))
     is_judged = np.asarray(~(is_unknown[1:] | is_unknown[:-1]))
     true_heights = _heights_by_kind(truth, edges_mm, is_judged, vocabulary)
     predicted_heights = _heights_by_kind(other, edges_mm, is_judged, vocabulary)

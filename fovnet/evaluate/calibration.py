@@ -22,20 +22,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BINS = 10
+BIN_COUNT = 10
 STAGES = ("raw", "calibrated", "smoothed", "decided")
 LEAST_PROBABILITY = 5e-6
 """Answers are written with five decimals: a probability written as 0 may be as large as this."""
 
 
-def reliability(
+def reliability_totals(
     confidence: NDArray[np.float64], is_right: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Totals (b, 3) of each bin: slices, summed confidence, right slices."""
-    bin_index = np.clip((confidence * BINS).astype(np.int64), 0, BINS - 1)
+    bin_index = np.clip((confidence * BIN_COUNT).astype(np.int64), 0, BIN_COUNT - 1)
     summed_values = (np.ones(len(bin_index)), confidence, is_right.astype(np.float64))
     return np.stack(
-        [np.bincount(bin_index, values, minlength=BINS) for values in summed_values], axis=1
+        [np.bincount(bin_index, values, minlength=BIN_COUNT) for values in summed_values], axis=1
     )
 
 

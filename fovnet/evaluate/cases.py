@@ -48,22 +48,22 @@ class Case:
     z_mm             (s,) ascending
     truth            (s, k) labels in the order of the vocabulary's classes, from feet to head; a
                      row may hold two (a side region such as spine beside one chain region)
-    raw              (s, k) probabilities, each row sums to one
-    smoothed         (s, k) likewise
-    decided          (s, k) labels, as the truth
-    confidence       (s,) probability of the decided label
+    raw_probabilities              (s, k) probabilities, each row sums to one
+    smoothed_probabilities         (s, k) likewise
+    decided_labels          (s, k) labels, as the truth
+    slice_confidence       (s,) probability of the decided label
     pixels           (s, 128, 128) where pictures are wanted
-    calibrated       (s, k) raw probabilities under the rule's temperature
-    borders          with their intervals
+    calibrated_probabilities       (s, k) raw probabilities under the rule's temperature
+    decided_borders          with their intervals
     set_probability  that the volume shows the predicted regions and no others
-    doubts           codes
-    empty            (s,) whether a slice is all dark
+    doubt_codes           codes
+    is_dark            (s,) whether a slice is all dark
     edges_mm         (s + 1,) where its slices begin and end, feet to head: the grid of borders and
                      spans
-    sure             the volume's confidence
+    volume_confidence             the volume's confidence
     statements       on its regions, each that at least min_extent_mm are shown; empty where nothing
                      was said region by region
-    extents_sure     whether nothing is doubted of the whole volume
+    are_extents_sure     whether nothing is doubted of the whole volume
     An uncertain volume carries the answer it would have given.  A refused volume has no slices (s =
     0), and the reason in `message`.  What decisions of an older version lack is None.
     """
@@ -76,29 +76,29 @@ class Case:
     attributes: Mapping[str, str]
     z_mm: NDArray[np.float64]
     truth: NDArray[np.bool_]
-    raw: NDArray[np.float64]
-    smoothed: NDArray[np.float64]
-    decided: NDArray[np.bool_]
-    confidence: NDArray[np.float64]
+    raw_probabilities: NDArray[np.float64]
+    smoothed_probabilities: NDArray[np.float64]
+    decided_labels: NDArray[np.bool_]
+    slice_confidence: NDArray[np.float64]
     spans: tuple[StoredSpan, ...]
     pixels: NDArray[np.uint8] | None
     side_mm: float
-    calibrated: NDArray[np.float64] | None = None
-    borders: tuple[DecidedBorder, ...] | None = None
+    calibrated_probabilities: NDArray[np.float64] | None = None
+    decided_borders: tuple[DecidedBorder, ...] | None = None
     set_probability: float | None = None
-    doubts: tuple[str, ...] = ()
-    empty: NDArray[np.bool_] | None = None
+    doubt_codes: tuple[str, ...] = ()
+    is_dark: NDArray[np.bool_] | None = None
     edges_mm: NDArray[np.float64] | None = None
-    sure: float | None = None
+    volume_confidence: float | None = None
     statements: tuple[Statement, ...] = ()
     min_extent_mm: float = 10.0
-    extents_sure: bool | None = None
+    are_extents_sure: bool | None = None
 
     @property
     def is_answered(self) -> bool:
         """Whether there is no doubt about the volume as a whole: its slices are then wrong as
         rarely as the rule states."""
-        return self.status == "ok" if self.extents_sure is None else self.extents_sure
+        return self.status == "ok" if self.are_extents_sure is None else self.are_extents_sure
 
 
 def case_of_refusal(
@@ -119,10 +119,10 @@ def case_of_refusal(
         attributes=attributes,
         z_mm=np.zeros(0),
         truth=np.zeros((0, k), dtype=bool),
-        raw=np.zeros((0, k)),
-        smoothed=np.zeros((0, k)),
-        decided=np.zeros((0, k), dtype=bool),
-        confidence=np.zeros(0),
+        raw_probabilities=np.zeros((0, k)),
+        smoothed_probabilities=np.zeros((0, k)),
+        decided_labels=np.zeros((0, k), dtype=bool),
+        slice_confidence=np.zeros(0),
         spans=(),
         pixels=None,
         side_mm=0.0,
@@ -154,7 +154,7 @@ class ListedVolume:
     hashed: bool = False
 
 
-def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
+def refuse_unfit_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
     """Raise CollectionError, naming the first volume that does not fit, unless the cases can be
     evaluated together."""
     volume_ids: set[str] = set()
@@ -176,7 +176,7 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         )
 
 
-def check_splits(manifest: Iterable[ListedVolume]) -> None:
+def refuse_shared_subjects(manifest: Iterable[ListedVolume]) -> None:
     """Raise unless every subject is in one split only.  Raises CollectionError naming the first
     subject who is not.
 
@@ -216,10 +216,10 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
         return
     for array_name, array, expected_shape in (
         ("truth", case.truth, (slice_count, class_count)),
-        ("raw probabilities", case.raw, (slice_count, class_count)),
-        ("smoothed probabilities", case.smoothed, (slice_count, class_count)),
-        ("decided labels", case.decided, (slice_count, class_count)),
-        ("confidence", case.confidence, (slice_count,)),
+        ("raw probabilities", case.raw_probabilities, (slice_count, class_count)),
+        ("smoothed probabilities", case.smoothed_probabilities, (slice_count, class_count)),
+        ("decided labels", case.decided_labels, (slice_count, class_count)),
+        ("confidence", case.slice_confidence, (slice_count,)),
     ):
         if np.shape(array) != expected_shape:
             raise CollectionError(
@@ -228,10 +228,13 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
                 "the vocabulary's classes). Prepare and predict this volume again, with one "
                 "vocabulary.",
             )
-    if case.calibrated is not None and np.shape(case.calibrated) != (slice_count, class_count):
+    if case.calibrated_probabilities is not None and np.shape(case.calibrated_probabilities) != (
+        slice_count,
+        class_count,
+    ):
         raise CollectionError(
             "evaluate-lengths",
-            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, "
+            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated_probabilities)}, "
             f"not {(slice_count, class_count)}. Decide again.",
         )
     _check_values(case)
@@ -251,9 +254,9 @@ def _check_values(case: Case) -> None:
             "rows in regions.tsv.",
         )
     for array_name, array in (
-        ("raw", case.raw),
-        ("smoothed", case.smoothed),
-        ("confidence", case.confidence),
+        ("raw", case.raw_probabilities),
+        ("smoothed", case.smoothed_probabilities),
+        ("confidence", case.slice_confidence),
     ):
         if not np.isfinite(array).all():
             raise CollectionError(

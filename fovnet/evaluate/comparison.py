@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Resampling
-from fovnet.evaluate.paired import Difference, VolumeOutcome, differences
+from fovnet.evaluate.paired import Difference, VolumeOutcome, measure_differences
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import NONE
 
-EVALUATION_FILE = "evaluation.json"
-COLUMNS = (
+EVALUATION_FILE_NAME = "evaluation.json"
+COMPARISON_COLUMNS = (
     "measure",
     "stage",
     "first",
@@ -45,7 +45,9 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) -> Comparison:
+def compare_evaluations(
+    first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1
+) -> Comparison:
     """The second evaluation beside the first, each given as evaluation.json, its folder, or a
     results folder.
 
@@ -72,16 +74,16 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
         first=str(first),
         second=str(second),
         volumes=len(wrong_slice_changes),
-        subjects=resampling.subjects,
+        subjects=resampling.subject_count,
         better=sum(wrong_slice_change < 0 for wrong_slice_change in wrong_slice_changes),
         worse=sum(wrong_slice_change > 0 for wrong_slice_change in wrong_slice_changes),
         bootstrap=bootstrap,
         seed=seed,
-        differences=tuple(differences(first_outcomes, second_outcomes, resampling)),
+        differences=tuple(measure_differences(first_outcomes, second_outcomes, resampling)),
     )
 
 
-def verdict(difference: Difference) -> str:
+def find_better_run(difference: Difference) -> str:
     """Which run is better in a measure: "first" or "second" where the interval leaves out 0, else
     empty."""
     low = difference.low
@@ -94,7 +96,7 @@ def verdict(difference: Difference) -> str:
 def write_comparison(folder: Path, comparison: Comparison) -> list[Path]:
     """comparison.json and comparison.tsv in `folder`."""
     difference_rows = [
-        {**asdict(difference), "better": verdict(difference)}
+        {**asdict(difference), "better": find_better_run(difference)}
         for difference in comparison.differences
     ]
     comparison_facts = {**asdict(comparison), "level": 0.95, "differences": difference_rows}
@@ -105,7 +107,7 @@ def write_comparison(folder: Path, comparison: Comparison) -> list[Path]:
             settings={"bootstrap": comparison.bootstrap},
             seed=comparison.seed,
         ),
-        write_tsv(folder / "comparison.tsv", COLUMNS, difference_rows),
+        write_tsv(folder / "comparison.tsv", COMPARISON_COLUMNS, difference_rows),
     ]
 
 
@@ -120,8 +122,8 @@ def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
     """Each volume that was not refused, with its borders, by volume_id."""
     candidate_files = [
         given_path,
-        given_path / EVALUATION_FILE,
-        given_path / "evaluation" / EVALUATION_FILE,
+        given_path / EVALUATION_FILE_NAME,
+        given_path / "evaluation" / EVALUATION_FILE_NAME,
     ]
     evaluation_file = next(
         (candidate_file for candidate_file in candidate_files if candidate_file.is_file()), None
@@ -141,8 +143,8 @@ def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{given_path}: has no readable {EVALUATION_FILE}; give the folder `evaluation` of a workflow run, its "
-            "results folder, or the folder that `fovnet examine --out` wrote",
+            f"{given_path}: has no readable {EVALUATION_FILE_NAME}; give the folder `evaluation` of "
+            "a workflow run, its results folder, or the folder that `fovnet examine --out` wrote",
         ) from None
 
 

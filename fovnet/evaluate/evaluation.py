@@ -11,15 +11,21 @@ from numpy.typing import NDArray
 from fovnet.decision.statements import UNSURE, YES
 from fovnet.evaluate.borders import Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
-from fovnet.evaluate.cases import STAGES, Case, ListedVolume, check_cases, check_splits
-from fovnet.evaluate.groups import Group, handling, subgroup, whole_group
+from fovnet.evaluate.cases import (
+    STAGES,
+    Case,
+    ListedVolume,
+    refuse_shared_subjects,
+    refuse_unfit_cases,
+)
+from fovnet.evaluate.groups import Group, handling_measures, make_subgroup, make_whole_group
 from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.risk import rank_volumes
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import subgroups_of
-from fovnet.evaluate.tallies import Tally, column_of, tally
+from fovnet.evaluate.tallies import Tally, count_case, stack_counts
 from fovnet.records import digest
 from fovnet.regions import Vocabulary
 
@@ -177,10 +183,10 @@ def evaluate(
     not match a volume's slices, or the truth is inconsistent. The order of the cases does not
     matter.
     """
-    check_splits(manifest)
-    check_cases(cases, vocabulary)
+    refuse_shared_subjects(manifest)
+    refuse_unfit_cases(cases, vocabulary)
     sorted_cases = sorted(cases, key=lambda case: case.volume_id)
-    tallies = [tally(case, vocabulary) for case in sorted_cases if len(case.z_mm)]
+    tallies = [count_case(case, vocabulary) for case in sorted_cases if len(case.z_mm)]
     answered_tallies = [volume_tally for volume_tally in tallies if volume_tally.case.is_answered]
     refused_count = sum(case.status == "refused" for case in sorted_cases)
     tally_by_id = {volume_tally.case.volume_id: volume_tally for volume_tally in tallies}
@@ -197,13 +203,15 @@ def evaluate(
         vocabulary=vocabulary,
         bootstrap=bootstrap,
         seed=seed,
-        everything=whole_group("all", tallies, refused_count, vocabulary, **resampling_options),
-        answered=whole_group("answered", answered_tallies, 0, vocabulary, **resampling_options)
+        everything=make_whole_group(
+            "all", tallies, refused_count, vocabulary, **resampling_options
+        ),
+        answered=make_whole_group("answered", answered_tallies, 0, vocabulary, **resampling_options)
         if answered_tallies
         else None,
         subgroups=tuple(_groups_by_value(sorted_cases, tallies, **resampling_options)),
-        handling=tuple(handling(sorted_cases, **resampling_options)),
-        confusions=dict(zip(STAGES, column_of(tallies, "matrices").sum(axis=0), strict=True)),
+        handling=tuple(handling_measures(sorted_cases, **resampling_options)),
+        confusions=dict(zip(STAGES, stack_counts(tallies, "confusions").sum(axis=0), strict=True)),
         reliability={
             stage: np.sum([volume_tally.bins[stage] for volume_tally in tallies], axis=0)
             for stage in complete_stages
@@ -247,7 +255,7 @@ def _subject_mean_risk(
     volumes."""
     slice_errors_by_subject: dict[str, list[float]] = {}
     for volume_tally in answered_tallies:
-        slice_error = volume_tally.wrong / len(volume_tally.case.z_mm)
+        slice_error = volume_tally.wrong_count / len(volume_tally.case.z_mm)
         slice_errors_by_subject.setdefault(volume_tally.case.subject_id, []).append(slice_error)
     if not slice_errors_by_subject:
         return None
@@ -256,7 +264,7 @@ def _subject_mean_risk(
         [np.mean(slice_errors_by_subject[subject_id]) for subject_id in subject_ids]
     )
     resampling = Resampling(subject_ids, repeats=repeats, seed=seed)
-    return resampling.mean(
+    return resampling.measure_mean(
         "answered_risk", mean_error_by_subject, np.ones(len(subject_ids)), stage="decided", most=1.0
     )
 
@@ -279,7 +287,7 @@ def _groups_by_value(
             ]
             refused_count = statuses_of_value.count("refused")
             groups.append(
-                subgroup(
+                make_subgroup(
                     attribute, value, tallies_of_value, refused_count, repeats=repeats, seed=seed
                 )
             )
@@ -288,12 +296,14 @@ def _groups_by_value(
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
     """Slice error and share of wrong sets among the volumes answered, at each confidence."""
-    confidence_by_volume = column_of(tallies, "confidence")
+    confidence_by_volume = stack_counts(tallies, "confidence")
     ranked_by_slices = rank_volumes(
-        confidence_by_volume, column_of(tallies, "wrong"), column_of(tallies, "slices")
+        confidence_by_volume,
+        stack_counts(tallies, "wrong_count"),
+        stack_counts(tallies, "slice_count"),
     )
     ranked_by_sets = rank_volumes(
-        confidence_by_volume, ~column_of(tallies, "exact"), np.ones(len(tallies))
+        confidence_by_volume, ~stack_counts(tallies, "is_set_exact"), np.ones(len(tallies))
     )
     _, _, wrong_sets = ranked_by_sets.curve()
     return RiskCurve(*ranked_by_slices.curve(), wrong_sets)
@@ -303,15 +313,15 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
     """A row for each code of doubt, that of most volumes first."""
     tallies_by_code: dict[str, list[Tally]] = {}
     for volume_tally in tallies:
-        for code in dict.fromkeys(volume_tally.case.doubts):
+        for code in dict.fromkeys(volume_tally.case.doubt_codes):
             tallies_by_code.setdefault(code, []).append(volume_tally)
     doubt_rows = [
         DoubtRow(
             code=code,
             volumes=len(doubted_tallies),
-            wrong=sum(not volume_tally.exact for volume_tally in doubted_tallies),
-            slices=sum(volume_tally.slices for volume_tally in doubted_tallies),
-            wrong_slices=sum(volume_tally.wrong for volume_tally in doubted_tallies),
+            wrong=sum(not volume_tally.is_set_exact for volume_tally in doubted_tallies),
+            slices=sum(volume_tally.slice_count for volume_tally in doubted_tallies),
+            wrong_slices=sum(volume_tally.wrong_count for volume_tally in doubted_tallies),
         )
         for code, doubted_tallies in tallies_by_code.items()
     ]
@@ -329,23 +339,23 @@ def _row_of_volume(
         case.status,
         message=case.message,
         set_probability=case.set_probability,
-        doubts=case.doubts,
+        doubts=case.doubt_codes,
         shows=_regions_answered(case, YES),
         unsure=_regions_answered(case, UNSURE),
     )
     if volume_tally is None:
         return undecided_row
     region_names = np.array(vocabulary.classes[:-1])
-    is_predicted = case.decided[:, :-1].any(axis=0)
+    is_predicted = case.decided_labels[:, :-1].any(axis=0)
     return replace(
         undecided_row,
         truth=tuple(region_names[volume_tally.true_regions].tolist()),
         predicted=tuple(region_names[is_predicted].tolist()),
-        right=volume_tally.exact,
-        slices=volume_tally.slices,
-        wrong_raw=volume_tally.slices - int(volume_tally.right[0]),
-        wrong=volume_tally.wrong,
-        far=volume_tally.far_slices,
+        right=volume_tally.is_set_exact,
+        slices=volume_tally.slice_count,
+        wrong_raw=volume_tally.slice_count - int(volume_tally.right_counts[0]),
+        wrong=volume_tally.wrong_count,
+        far=volume_tally.far_slice_count,
         confidence=volume_tally.confidence,
         spans=volume_tally.spans,
         truth_sha256=digest([np.round(case.z_mm, 3), case.truth]),

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
-from fovnet.decision.folder import FACTS, RULE, ModelFolder
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.made_from import refuse_other_decisions
 from fovnet.errors import ConfigError
 from fovnet.evaluate.cases import Case, ListedVolume
 from fovnet.evaluate.evaluation import Evaluation, evaluate
-from fovnet.evaluate.guards import check_not_learned, check_tables
+from fovnet.evaluate.guards import refuse_changed_labels, refuse_learned_subjects
 from fovnet.evaluate.reading import attributes_of, read_cases
 from fovnet.results import Results
 from fovnet.volume.collection.identity import KEY_FILE_NAME, read_identifiers
 from fovnet.volume.collection.pack import Pack
 
 
-def evaluation_of(
+def evaluate_results(
     settings: Settings, results: Results, pack: Pack
 ) -> tuple[Evaluation, list[Case]]:
     """The evaluation of the test split, and its cases.
@@ -30,13 +30,13 @@ def evaluation_of(
     model = ModelFolder(results.ensemble)
     cases = read_cases(pack, results.decisions, model.rule.temperature)
     facts_by_file = {
-        str(model.path / FACTS): model.facts,
-        str(model.path / RULE): model.tuning,
+        str(model.path / FACTS_FILE_NAME): model.facts,
+        str(model.path / RULE_FILE_NAME): model.tuning,
     }
-    check_not_learned(cases, facts_by_file)
+    refuse_learned_subjects(cases, facts_by_file)
     refuse_other_decisions(results)
     run_vocabulary = vocabulary(settings.regions)
-    check_tables(pack, collections_of(settings, results), run_vocabulary)
+    refuse_changed_labels(pack, collections_of(settings, results), run_vocabulary)
     evaluation = evaluate(
         cases,
         run_vocabulary,

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.comparison import verdict
+from fovnet.evaluate.comparison import find_better_run
 from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.paired import Difference, rate_difference
 from fovnet.evaluate.statements import COUNTED_BY_RATE
@@ -24,7 +24,7 @@ from fovnet.regions import Vocabulary
 
 Counts = NDArray[np.float64]
 Count = Callable[[Tally], tuple[float, float]]
-COLUMNS = (
+GAIN_COLUMNS = (
     "on",
     "measure",
     "region",
@@ -63,7 +63,7 @@ class Gain:
     difference: Difference
 
 
-def gains(
+def measure_gains(
     tallies: Sequence[Tally],
     tallies_after: Sequence[Tally],
     vocabulary: Vocabulary,
@@ -100,7 +100,7 @@ def gains(
     return measured_gains
 
 
-def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
+def certain_changes_in_words(gains_on: Mapping[str, Sequence[Gain]]) -> str:
     """ "no gain is certain; a certain loss: statements decided -4.5 points (-10.2 to -1.4; your
     subjects)".
 
@@ -110,7 +110,7 @@ def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
     for volumes_in_words, measured_gains in gains_on.items():
         for gain in measured_gains:
             difference = gain.difference
-            better_run = verdict(difference)
+            better_run = find_better_run(difference)
             if gain.measure in HEADLINES and not gain.region and not gain.kind and better_run:
                 interval_in_words = (
                     f"{100 * (difference.low or 0.0):+.1f} to {100 * (difference.high or 0.0):+.1f}"
@@ -138,10 +138,10 @@ SLICES_WRONG = "slices_wrong"
 
 def _counted_measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]]:
     """Name, region or "", and the function that counts them in a volume."""
-    yield SLICES_WRONG, "", lambda tally: (tally.wrong, tally.slices)
+    yield SLICES_WRONG, "", lambda tally: (tally.wrong_count, tally.slice_count)
     for class_index, region in enumerate(vocabulary.classes):
         yield SLICES_WRONG, region, partial(_count_missed, class_index=class_index)
-    yield "exactly_right_regions", "", lambda tally: (tally.exact, 1)
+    yield "exactly_right_regions", "", lambda tally: (tally.is_set_exact, 1)
     for rate_name, numerator_and_denominator in COUNTED_BY_RATE.items():
         yield (
             rate_name,
@@ -166,7 +166,7 @@ def _counted_measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]
 
 def _count_missed(tally: Tally, class_index: int) -> tuple[float, float]:
     """Of the slices that show a class, those that are wrong, and all."""
-    slices_by_prediction = tally.matrices[-1][class_index]
+    slices_by_prediction = tally.confusions[-1][class_index]
     return float(slices_by_prediction.sum() - slices_by_prediction[class_index]), float(
         slices_by_prediction.sum()
     )
@@ -202,7 +202,7 @@ def _gain_if_counted(
         yield Gain(measure, region, kind, total_before, total_after, difference)
 
 
-def rows_of(on: str, gains_on: Sequence[Gain]) -> list[dict[str, object]]:
+def gain_rows(on: str, gains_on: Sequence[Gain]) -> list[dict[str, object]]:
     """Rows with COLUMNS; `on` says which volumes they are of."""
     return [
         {

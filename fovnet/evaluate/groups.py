@@ -18,7 +18,7 @@ from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, value
 from fovnet.evaluate.risk import rank_volumes
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
-from fovnet.evaluate.tallies import Tally, column_of
+from fovnet.evaluate.tallies import Tally, stack_counts
 from fovnet.regions import Vocabulary
 
 REGION_BORDERS = "regions"
@@ -53,7 +53,7 @@ class Group:
         return None
 
 
-def whole_group(
+def make_whole_group(
     name: str,
     tallies: Sequence[Tally],
     refused_count: int,
@@ -80,7 +80,7 @@ def whole_group(
     return _group_of_tallies(name, "", "", tallies, refused_count, measures)
 
 
-def subgroup(
+def make_subgroup(
     attribute: str, value: str, tallies: Sequence[Tally], refused: int, *, repeats: int, seed: int
 ) -> Group:
     """The leading measures over the volumes that share a value: slice errors, region sets, borders
@@ -100,14 +100,14 @@ def subgroup(
     return _group_of_tallies(f"{attribute}={value}", attribute, value, tallies, refused, measures)
 
 
-def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]:
+def handling_measures(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]:
     """Shares of volumes refused (of all), and abstained from as a whole (of those not refused)."""
     resampling = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
     is_refused = np.array([case.status == "refused" for case in cases])
     is_withheld = np.array([not case.is_answered for case in cases]) & ~is_refused
     return [
-        resampling.rate("refused", is_refused, np.ones(len(cases))),
-        resampling.rate("abstained", is_withheld, ~is_refused),
+        resampling.measure_rate("refused", is_refused, np.ones(len(cases))),
+        resampling.measure_rate("abstained", is_withheld, ~is_refused),
     ]
 
 
@@ -127,7 +127,7 @@ def _group_of_tallies(
         value=value,
         subjects=subject_count,
         volumes=len(tallies),
-        slices=sum(tally.slices for tally in tallies),
+        slices=sum(tally.slice_count for tally in tallies),
         refused=refused_count,
         too_few=subject_count < FEWEST_SUBJECTS,
         measures=tuple(measures),
@@ -137,12 +137,12 @@ def _group_of_tallies(
 def _slice_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """The slice error of every stage, that which counts any false label, and that without dark
     slices."""
-    slice_count = column_of(tallies, "slices")
-    right_by_stage = column_of(tallies, "right")
-    false_label_count = column_of(tallies, "with_false_label")
+    slice_count = stack_counts(tallies, "slice_count")
+    right_by_stage = stack_counts(tallies, "right_counts")
+    false_label_count = stack_counts(tallies, "false_label_count")
     return [
         *(
-            resampling.rate(
+            resampling.measure_rate(
                 "slice_error",
                 slice_count - right_by_stage[:, stage_index],
                 slice_count,
@@ -150,7 +150,9 @@ def _slice_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Me
             )
             for stage_index, stage in enumerate(STAGES)
         ),
-        resampling.rate("slice_error_any_label", false_label_count, slice_count, stage="decided"),
+        resampling.measure_rate(
+            "slice_error_any_label", false_label_count, slice_count, stage="decided"
+        ),
         *_error_without_dark_slices(tallies, resampling),
     ]
 
@@ -158,10 +160,12 @@ def _slice_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Me
 def _error_without_dark_slices(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """The slice error without all-dark slices, empty where no volume has them marked: the label of
     a black margin cannot be seen in it."""
-    if all(tally.case.empty is None for tally in tallies):
+    if all(tally.case.is_dark is None for tally in tallies):
         return []
-    lit_count, wrong_lit_count = column_of(tallies, "lit_slices").T
-    return [resampling.rate("slice_error_not_dark", wrong_lit_count, lit_count, stage="decided")]
+    lit_count, wrong_lit_count = stack_counts(tallies, "lit_slices").T
+    return [
+        resampling.measure_rate("slice_error_not_dark", wrong_lit_count, lit_count, stage="decided")
+    ]
 
 
 def _class_measures(
@@ -170,9 +174,9 @@ def _class_measures(
     """Sensitivity, specificity, positive predictive value and F1 of each class, and the balanced
     accuracy, for every stage."""
     measures: list[Measure] = []
-    negative_counts = column_of(tallies, "negatives")
+    negative_counts = stack_counts(tallies, "negative_counts")
     for stage_index, stage in enumerate(STAGES):
-        confusions = column_of(tallies, "matrices")[:, stage_index]  # (c, k, k)
+        confusions = stack_counts(tallies, "confusions")[:, stage_index]  # (c, k, k)
         hit_counts = np.einsum("ckk->ck", confusions)
         true_counts = confusions.sum(axis=2)
         predicted_counts = confusions.sum(axis=1)
@@ -183,12 +187,12 @@ def _class_measures(
             "f1": (2 * hit_counts, true_counts + predicted_counts),
         }
         for measure_name, numerators_and_denominators in counts_by_measure.items():
-            measures += resampling.rates(
+            measures += resampling.measure_rates(
                 measure_name, *numerators_and_denominators, stage=stage, regions=vocabulary.classes
             )
         slice_count = int(confusions.sum())
         measures.append(
-            resampling.statistic(
+            resampling.measure_statistic(
                 "balanced_accuracy", confusions, balanced_accuracy, slice_count, stage=stage
             )
         )
@@ -203,13 +207,17 @@ def _roc_measures(
 
     A slice of two classes is a positive of both, and a negative of neither.
     """
-    volume_index_by_slice = np.repeat(np.arange(len(tallies)), [tally.slices for tally in tallies])
+    volume_index_by_slice = np.repeat(
+        np.arange(len(tallies)), [tally.slice_count for tally in tallies]
+    )
     truth = np.concatenate([tally.case.truth for tally in tallies])
     measures = []
     for stage in ("raw", "smoothed"):
-        probabilities = np.concatenate([getattr(tally.case, stage) for tally in tallies])
+        probabilities = np.concatenate(
+            [getattr(tally.case, f"{stage}_probabilities") for tally in tallies]
+        )
         for class_index, region in enumerate(vocabulary.classes):
-            area_measure = resampling.roc_area(
+            area_measure = resampling.measure_roc_area(
                 "auroc",
                 probabilities[:, class_index],
                 truth[:, class_index],
@@ -224,16 +232,16 @@ def _roc_measures(
 def _volume_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """Shares of exact sets and of far confusions, and the F1 of spans."""
     one_by_volume = np.ones(len(tallies))
-    far_slices = column_of(tallies, "far_slices")
-    right_spans, true_spans, predicted_spans = column_of(tallies, "spans").T
+    far_slices = stack_counts(tallies, "far_slice_count")
+    right_spans, true_spans, predicted_spans = stack_counts(tallies, "spans").T
     counts_by_measure = {
-        "exact_set": (column_of(tallies, "exact"), one_by_volume),
+        "exact_set": (stack_counts(tallies, "is_set_exact"), one_by_volume),
         "span_f1": (2 * right_spans, true_spans + predicted_spans),
         "far_confusion_volumes": (far_slices > 0, one_by_volume),
-        "far_confusion_slices": (far_slices, column_of(tallies, "slices")),
+        "far_confusion_slices": (far_slices, stack_counts(tallies, "slice_count")),
     }
     return [
-        resampling.rate(measure_name, *numerators_and_denominators, stage="decided")
+        resampling.measure_rate(measure_name, *numerators_and_denominators, stage="decided")
         for measure_name, numerators_and_denominators in counts_by_measure.items()
     ]
 
@@ -243,9 +251,9 @@ def _presence_measures(
 ) -> list[Measure]:
     """The F1 of each region being found in a volume at all, and their mean weighted by true
     volumes."""
-    is_true = column_of(tallies, "true_regions").astype(np.int64)
-    is_predicted = column_of(tallies, "predicted_regions").astype(np.int64)
-    f1_by_region = resampling.rates(
+    is_true = stack_counts(tallies, "true_regions").astype(np.int64)
+    is_predicted = stack_counts(tallies, "predicted_regions").astype(np.int64)
+    f1_by_region = resampling.measure_rates(
         "presence_f1",
         2 * is_true * is_predicted,
         is_true + is_predicted,
@@ -255,7 +263,7 @@ def _presence_measures(
     counts_for_f1 = np.stack(
         [is_true * is_predicted, is_true, is_predicted], axis=1
     )  # (c, 3, k - 1)
-    weighted_f1 = resampling.statistic(
+    weighted_f1 = resampling.measure_statistic(
         "presence_f1_weighted", counts_for_f1, _weighted_mean_f1, len(tallies), stage="decided"
     )
     return [*f1_by_region, weighted_f1]
@@ -321,7 +329,7 @@ def _measures_of_borders(
 ) -> list[Measure]:
     """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and
     of the predicted ones invented."""
-    volume_count = len(resampling.of_case)
+    volume_count = len(resampling.subject_index)
     true_by_volume, missed_by_volume, near_by_volume, predicted_by_volume, invented_by_volume = (
         np.zeros((5, volume_count), dtype=np.int64)
     )
@@ -344,29 +352,33 @@ def _measures_of_borders(
     found_by_volume = np.bincount(volume_index_by_error, minlength=volume_count)
     stage_and_region: dict[str, Any] = {"stage": "decided", "region": kind_or_group}
     return [
-        resampling.quantile(
+        resampling.measure_quantile(
             "border_signed_median_mm", errors_mm, volume_index_by_error, 0.5, region=kind_or_group
         ),
-        resampling.quantile(
+        resampling.measure_quantile(
             "border_abs_median_mm",
             absolute_errors_mm,
             volume_index_by_error,
             0.5,
             region=kind_or_group,
         ),
-        resampling.mean(
+        resampling.measure_mean(
             "border_abs_mean_mm", error_sum_by_volume, found_by_volume, **stage_and_region
         ),
-        resampling.quantile(
+        resampling.measure_quantile(
             "border_abs_p95_mm",
             absolute_errors_mm,
             volume_index_by_error,
             0.95,
             region=kind_or_group,
         ),
-        resampling.rate("border_within_10_mm", near_by_volume, true_by_volume, **stage_and_region),
-        resampling.rate("border_missed", missed_by_volume, true_by_volume, **stage_and_region),
-        resampling.rate(
+        resampling.measure_rate(
+            "border_within_10_mm", near_by_volume, true_by_volume, **stage_and_region
+        ),
+        resampling.measure_rate(
+            "border_missed", missed_by_volume, true_by_volume, **stage_and_region
+        ),
+        resampling.measure_rate(
             "border_invented", invented_by_volume, predicted_by_volume, **stage_and_region
         ),
         *_interval_measures(kind_or_group, borders, resampling),
@@ -379,7 +391,7 @@ def _interval_measures(
     """How often the 90 % intervals of the borders found hold the true height, and their median
     width; empty without intervals."""
     holding_by_volume, interval_count_by_volume = np.zeros(
-        (2, len(resampling.of_case)), dtype=np.int64
+        (2, len(resampling.subject_index)), dtype=np.int64
     )
     widths_with_volume_index = []
     for volume_index, border in borders:
@@ -394,14 +406,14 @@ def _interval_measures(
     if not widths_with_volume_index:
         return []
     return [
-        resampling.rate(
+        resampling.measure_rate(
             "border_interval_holds",
             holding_by_volume,
             interval_count_by_volume,
             stage="decided",
             region=kind_or_group,
         ),
-        resampling.quantile(
+        resampling.measure_quantile(
             "border_interval_median_mm",
             *values_by_case(widths_with_volume_index),
             0.5,
@@ -415,15 +427,15 @@ def _calibration_measures(
 ) -> list[Measure]:
     """Expected calibration error, Brier score and negative log-likelihood of each stage that every
     volume has; mean confidence by class predicted; calibration of region sets."""
-    slice_count = column_of(tallies, "slices")
+    slice_count = stack_counts(tallies, "slice_count")
     measures: list[Measure] = []
     for stage in CALIBRATION_STAGES:
         if all(stage in tally.bins for tally in tallies):
-            for name_suffix, bins_attribute in (("", "bins"), ("_one_class", "plain_bins")):
+            for name_suffix, bins_attribute in (("", "bins"), ("_one_class", "one_class_bins")):
                 bins_by_volume = np.stack(
                     [getattr(tally, bins_attribute)[stage] for tally in tallies]
                 )  # (c, b, 3)
-                error_measure = resampling.statistic(
+                error_measure = resampling.measure_statistic(
                     f"expected_calibration_error{name_suffix}",
                     bins_by_volume,
                     expected_calibration_error,
@@ -435,10 +447,10 @@ def _calibration_measures(
             brier_totals = np.array([tally.brier[stage] for tally in tallies])
             log_loss_totals = np.array([tally.log_loss[stage] for tally in tallies])
             measures.append(
-                resampling.mean("brier", brier_totals, slice_count, stage=stage, most=2.0)
+                resampling.measure_mean("brier", brier_totals, slice_count, stage=stage, most=2.0)
             )
             measures.append(
-                resampling.mean("log_loss_nats", log_loss_totals, slice_count, stage=stage)
+                resampling.measure_mean("log_loss_nats", log_loss_totals, slice_count, stage=stage)
             )
     return (
         measures
@@ -452,10 +464,10 @@ def _confidence_measures(
 ) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's
     positive predictive value."""
-    confidence_sums = column_of(tallies, "confidence_sums")
-    predicted_counts = column_of(tallies, "matrices")[:, -1].sum(axis=1)
+    confidence_sums = stack_counts(tallies, "confidence_sums")
+    predicted_counts = stack_counts(tallies, "confusions")[:, -1].sum(axis=1)
     return [
-        resampling.mean(
+        resampling.measure_mean(
             "stated_confidence",
             confidence_sums[:, class_index],
             predicted_counts[:, class_index],
@@ -474,27 +486,31 @@ def _set_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Meas
     if None in stated_probabilities:
         return []
     set_probability = np.array(stated_probabilities, dtype=np.float64)
-    squared_errors = (set_probability - column_of(tallies, "exact")) ** 2
+    squared_errors = (set_probability - stack_counts(tallies, "is_set_exact")) ** 2
     one_by_volume = np.ones(len(tallies))
     return [
-        resampling.mean(
+        resampling.measure_mean(
             "set_probability", set_probability, one_by_volume, stage="decided", most=1.0
         ),
-        resampling.mean("set_brier", squared_errors, one_by_volume, stage="decided", most=1.0),
+        resampling.measure_mean(
+            "set_brier", squared_errors, one_by_volume, stage="decided", most=1.0
+        ),
     ]
 
 
 def _risk_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set,
     among the surest volumes."""
-    confidence_by_volume = column_of(tallies, "confidence")
+    confidence_by_volume = stack_counts(tallies, "confidence")
     ranked_by_slices = rank_volumes(
-        confidence_by_volume, column_of(tallies, "wrong"), column_of(tallies, "slices")
+        confidence_by_volume,
+        stack_counts(tallies, "wrong_count"),
+        stack_counts(tallies, "slice_count"),
     )
     ranked_by_sets = rank_volumes(
-        confidence_by_volume, ~column_of(tallies, "exact"), np.ones(len(tallies))
+        confidence_by_volume, ~stack_counts(tallies, "is_set_exact"), np.ones(len(tallies))
     )
     return [
-        resampling.share_by_weights("risk_coverage_slices", ranked_by_slices.area),
-        resampling.share_by_weights("risk_coverage_sets", ranked_by_sets.area),
+        resampling.measure_share("risk_coverage_slices", ranked_by_slices.area),
+        resampling.measure_share("risk_coverage_sets", ranked_by_sets.area),
     ]

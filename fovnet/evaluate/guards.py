@@ -26,7 +26,7 @@ TEST_SPLIT = "test"
 SIMULATED_COLLECTION = "phantom"  # the collection that a run simulates
 
 
-def mark(subject: str) -> str:
+def mark_of_subject(subject: str) -> str:
     """The mark of a subject, given as collection/subject_id."""
     return hashlib.sha256(subject.encode()).hexdigest()[:12]
 
@@ -44,12 +44,12 @@ def training_marks(
     marks_by_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:
         if record.split in marks_by_split and record.status == "ok":
-            marks_by_split[record.split].add(mark(record.subject))
+            marks_by_split[record.split].add(mark_of_subject(record.subject))
     origin = origin or {}
     marks_of_other_people: set[str] = set()
     if origin.get("fovnet", {}).get("seed") != seed:
         marks_of_other_people = {
-            mark(record.subject)
+            mark_of_subject(record.subject)
             for record in pack.records
             if record.collection == SIMULATED_COLLECTION
         }
@@ -58,14 +58,18 @@ def training_marks(
     return {split: sorted(marks) for split, marks in marks_by_split.items()}
 
 
-def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str, Any]]) -> None:
+def refuse_learned_subjects(
+    cases: Sequence[Case], made_from: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Raise unless no evaluated subject was used to make what is evaluated.  Raises CollectionError
     "evaluate-tuned-on-test" naming the first who was.
 
     made_from  facts by file, whose "subjects" holds the marks by split; files of an older fovnet,
                without marks, are not checked
     """
-    subject_by_mark = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
+    subject_by_mark = {
+        mark_of_subject(case.subject_id): case.subject_id for case in cases if len(case.z_mm)
+    }
     for file, file_facts in made_from.items():
         for split, marks in (file_facts.get("subjects") or {}).items():
             leaked_subjects = sorted(
@@ -81,7 +85,9 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
                 )
 
 
-def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabulary) -> None:
+def refuse_changed_labels(
+    pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabulary
+) -> None:
     """Raise unless the tables give the test volumes the labels that they had when cut; tables that
     no longer exist are not checked.
 

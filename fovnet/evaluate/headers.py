@@ -82,20 +82,22 @@ def header_measures(
         is_only_header_right,
     ) = flags_by_volume.T
     return [
-        resampling.rate("header_understood", is_understood, np.ones_like(is_understood)),
-        resampling.rate("header_exact", is_exact, is_understood),
-        resampling.rate("header_beside", is_disjoint, is_understood),
-        resampling.rate(
+        resampling.measure_rate("header_understood", is_understood, np.ones_like(is_understood)),
+        resampling.measure_rate("header_exact", is_exact, is_understood),
+        resampling.measure_rate("header_beside", is_disjoint, is_understood),
+        resampling.measure_rate(
             "predicted_exact_where_header", is_predicted_exact, is_understood, stage="decided"
         ),
-        resampling.rate("header_and_prediction_differ", do_differ, is_understood, stage="decided"),
-        resampling.rate(
+        resampling.measure_rate(
+            "header_and_prediction_differ", do_differ, is_understood, stage="decided"
+        ),
+        resampling.measure_rate(
             "predicted_exact_where_they_differ",
             is_only_prediction_right,
             do_differ,
             stage="decided",
         ),
-        resampling.rate(
+        resampling.measure_rate(
             "header_exact_where_they_differ", is_only_header_right, do_differ, stage="decided"
         ),
     ]

@@ -38,23 +38,23 @@ FEWEST_PARTS_OF_PATH_END = 2  # of a common end of two paths: a folder and a nam
 class Match:
     """A labelled volume, and the answer on it: None if there is none.
 
-    by  BY_PATH, BY_CONTENT, BY_PATH_END or BY_NAME; "" without an answer
+    matched_by  BY_PATH, BY_CONTENT, BY_PATH_END or BY_NAME; "" without an answer
     """
 
-    row: VolumeRow
+    labelled_row: VolumeRow
     answer: Answer | None = None
-    by: str = ""
+    matched_by: str = ""
 
     @property
     def volume_id(self) -> str:
         """The labelled volume's."""
-        return self.row.volume_id
+        return self.labelled_row.volume_id
 
     @property
-    def paths(self) -> str:
+    def paths_text(self) -> str:
         """Both paths, in words."""
         answered_path = self.answer["path"] if self.answer else "nothing"
-        return f"{self.volume_id}: labelled {self.row.path}, answered {answered_path}"
+        return f"{self.volume_id}: labelled {self.labelled_row.path}, answered {answered_path}"
 
 
 def match_answers(collection: Collection, answers: Sequence[Answer]) -> list[Match]:
@@ -86,7 +86,7 @@ def real_path(path: Path) -> str:
     return os.path.realpath(path)
 
 
-def is_there(row: VolumeRow) -> bool:
+def file_exists(row: VolumeRow) -> bool:
     """Whether the file of a labelled volume can be seen."""
     return split_address(row.path)[0].exists()
 
@@ -104,7 +104,7 @@ def _match_by_content(
         file_facts = answer.get("file") or {}
         if file_facts.get("sha256") and file_facts.get("places"):
             answers_by_sizes.setdefault(_file_sizes(file_facts["places"]), []).append(answer)
-    for row in filter(is_there, unmatched_rows):
+    for row in filter(file_exists, unmatched_rows):
         source = source_of(row.path)
         answers_of_same_size = answers_by_sizes.get(_file_sizes(source.file_stamps or ()), [])
         matching_answer = next(

@@ -96,19 +96,19 @@ class Resampling:
         index_by_subject = {
             subject: subject_index for subject_index, subject in enumerate(subjects)
         }
-        self.of_case = np.array(
+        self.subject_index = np.array(
             [index_by_subject[subject] for subject in subject_ids], dtype=np.int64
         )
-        self.subjects = len(subjects)
-        self.weights = cluster_weights(self.subjects, repeats, seed)
+        self.subject_count = len(subjects)
+        self.weights = cluster_weights(self.subject_count, repeats, seed)
 
-    def by_subject(self, per_case: NDArray[Any]) -> Floats:
+    def sum_by_subject(self, per_case: NDArray[Any]) -> Floats:
         """Totals (n, ...) by subject of contributions (c, ...) by case."""
-        totals = np.zeros((self.subjects, *per_case.shape[1:]))
-        np.add.at(totals, self.of_case, per_case)
+        totals = np.zeros((self.subject_count, *per_case.shape[1:]))
+        np.add.at(totals, self.subject_index, per_case)
         return totals
 
-    def rates(
+    def measure_rates(
         self,
         name: str,
         numerators: NDArray[Any],
@@ -118,8 +118,8 @@ class Resampling:
         regions: Sequence[str] = ("",),
     ) -> list[Measure]:
         """q ratios of counts (c, q), one per region."""
-        numerators = self.by_subject(numerators)
-        denominators = self.by_subject(denominators)
+        numerators = self.sum_by_subject(numerators)
+        denominators = self.sum_by_subject(denominators)
         low, high = ratio_interval(numerators, denominators, self.weights)
         return [
             self._rate_from_subject_counts(
@@ -133,11 +133,11 @@ class Resampling:
             for ratio_index, region in enumerate(regions)
         ]
 
-    def rate(
+    def measure_rate(
         self, name: str, numerators: Any, denominators: Any, *, stage: str = "", region: str = ""
     ) -> Measure:
         """One ratio of counts (c,)."""
-        (measure,) = self.rates(
+        (measure,) = self.measure_rates(
             name,
             np.asarray(numerators)[:, None],
             np.asarray(denominators)[:, None],
@@ -190,7 +190,7 @@ class Resampling:
             subjects=subject_count,
         )
 
-    def statistic(
+    def measure_statistic(
         self,
         name: str,
         per_case: NDArray[Any],
@@ -202,7 +202,7 @@ class Resampling:
     ) -> Measure:
         """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k,
         k); subjects whose totals are all 0 are not counted in `subjects`."""
-        totals_by_subject = self.by_subject(per_case)
+        totals_by_subject = self.sum_by_subject(per_case)
         subject_count = int(totals_by_subject.reshape(len(totals_by_subject), -1).any(axis=1).sum())
         value = _number_or_none(value_of(totals_by_subject.sum(axis=0)[None])[0])
         measure = _bare_measure(name, stage, region, denominator, value, subject_count)
@@ -212,7 +212,7 @@ class Resampling:
             measure, studentised_interval(totals_by_subject, value_of, self.weights)
         )
 
-    def mean(
+    def measure_mean(
         self,
         name: str,
         per_case: NDArray[Any],
@@ -227,8 +227,8 @@ class Resampling:
 
         most  upper bound of a single value, to which the interval is clipped
         """
-        totals_by_subject = self.by_subject(per_case[:, None])
-        numbers = self.by_subject(numbers[:, None])
+        totals_by_subject = self.sum_by_subject(per_case[:, None])
+        numbers = self.sum_by_subject(numbers[:, None])
         low, high = ratio_interval(totals_by_subject, numbers, self.weights, share=False)
         observation_count = int(numbers.sum())
         subject_count = int((numbers > 0).sum())
@@ -239,7 +239,7 @@ class Resampling:
             interval_ends,
         )
 
-    def roc_area(
+    def measure_roc_area(
         self,
         name: str,
         scores: Floats,
@@ -251,8 +251,8 @@ class Resampling:
     ) -> Measure:
         """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its
         denominator is the positive slices."""
-        subject_index_by_slice = self.of_case[cases]
-        ranked_pairs = pairs_of(scores, positive, subject_index_by_slice, self.subjects)
+        subject_index_by_slice = self.subject_index[cases]
+        ranked_pairs = pairs_of(scores, positive, subject_index_by_slice, self.subject_count)
         value = _number_or_none(roc_area(scores, positive))
         subject_count = len(np.unique(subject_index_by_slice[positive]))
         measure = _bare_measure(name, stage, region, int(positive.sum()), value, subject_count)
@@ -261,7 +261,7 @@ class Resampling:
         low, high = t_interval(ranked_pairs.area_and_error, self.weights)
         return _with_interval(measure, (low[0], high[0]))
 
-    def share_by_weights(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
+    def measure_share(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
         """Any share after the decision that is a function of how often each case is drawn, from
         weights (B, c) to values (B,).
 
@@ -269,24 +269,26 @@ class Resampling:
         """
 
         def value_of_subjects(weights: Floats) -> Floats:
-            return value_of(weights[:, self.of_case])
+            return value_of(weights[:, self.subject_index])
 
-        value = _number_or_none(value_of_subjects(np.ones((1, self.subjects)))[0])
-        measure = _bare_measure(name, "decided", "", len(self.of_case), value, self.subjects)
-        if self.subjects < 2:
+        value = _number_or_none(value_of_subjects(np.ones((1, self.subject_count)))[0])
+        measure = _bare_measure(
+            name, "decided", "", len(self.subject_index), value, self.subject_count
+        )
+        if self.subject_count < 2:
             return measure
         if value in (0.0, 1.0):
             return _with_wilson_interval(measure)
         interval_ends = percentile_interval(
-            value_of_subjects(self.weights), widened_level(self.subjects)
+            value_of_subjects(self.weights), widened_level(self.subject_count)
         )
         return _with_interval(measure, interval_ends, PERCENTILE)
 
-    def quantile(
+    def measure_quantile(
         self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = ""
     ) -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""
-        subject_index_by_value = self.of_case[cases]
+        subject_index_by_value = self.subject_index[cases]
         subject_count = len(set(subject_index_by_value.tolist()))
         value = float(np.quantile(values, share)) if len(values) else None
         measure = _bare_measure(name, "decided", region, len(values), value, subject_count)

@@ -20,7 +20,7 @@ from fovnet.volume.collection.pack import Pack
 Progress = Callable[[int, int], Any]
 
 
-def networks_of(
+def score_networks(
     pack: Pack,
     scored: Mapping[str, NDArray[Any]],
     ensemble: Path,
@@ -57,13 +57,13 @@ def networks_of(
     subject_by_record = [record.subject for record in pack.records]
     subject_of_volume = np.unique(subject_by_record, return_inverse=True)[1]
     return Networks(
-        shipped=np.asarray(scored["raw"], dtype=np.float64),
-        members=np.asarray(member_probabilities, dtype=np.float32),
+        ensemble_probabilities=np.asarray(scored["raw"], dtype=np.float64),
+        member_probabilities=np.asarray(member_probabilities, dtype=np.float32),
         scores=np.array([member["score"] for member in members], dtype=np.float64),
-        start=start_probabilities,
-        validation=np.isin(rows, pack.rows_in_split("validation")),
+        start_probabilities=start_probabilities,
+        is_validation=np.isin(rows, pack.rows_in_split("validation")),
         truth=pack.truth[rows],
-        subject=subject_of_volume[pack.volume[rows]],
+        subject_index=subject_of_volume[pack.volume[rows]],
     )
 
 

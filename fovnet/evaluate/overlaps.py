@@ -15,20 +15,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.spans import outer_edges
-from fovnet.decision.fitting.objective import side_region_alone
+from fovnet.decision.chain.spans import slice_edges
+from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
 LEAST_OVERLAP = 0.5
 
 
-def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
+def count_spans(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true +
     predicted)."""
     chain_count = len(vocabulary.chain)
-    has_true_region = ~side_region_alone(case.truth, chain_count)
-    edges_mm = outer_edges(case.z_mm, case.edges_mm)
+    has_true_region = ~has_side_region_alone(case.truth, chain_count)
+    edges_mm = slice_edges(case.z_mm, case.edges_mm)
     lower_edges_mm = edges_mm[:-1]
     upper_edges_mm = edges_mm[1:]
     right_count = true_count = predicted_count = 0
@@ -37,7 +37,7 @@ def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
             has_true_region if region < chain_count else np.ones(len(has_true_region), dtype=bool)
         )
         predicted_spans = _run_ends(
-            case.decided[:, region] & is_judged, lower_edges_mm, upper_edges_mm
+            case.decided_labels[:, region] & is_judged, lower_edges_mm, upper_edges_mm
         )
         true_spans = _run_ends(case.truth[:, region] & is_judged, lower_edges_mm, upper_edges_mm)
         true_count += len(true_spans)

@@ -80,8 +80,8 @@ class BorderErrors(NamedTuple):
     """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each
     is of."""
 
-    mm: Floats
-    volume: NDArray[np.int64]
+    errors_mm: Floats
+    volume_index: NDArray[np.int64]
 
 
 Part = Callable[[VolumeOutcome], tuple[float, float]]
@@ -134,11 +134,11 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
     return VolumeOutcome(
         volume_id=tally.case.volume_id,
         subject_id=tally.case.subject_id,
-        slices=tally.slices,
-        wrong_raw=tally.slices - int(tally.right[0]),
-        wrong=tally.wrong,
-        exact=tally.exact,
-        far_slices=tally.far_slices,
+        slices=tally.slice_count,
+        wrong_raw=tally.slice_count - int(tally.right_counts[0]),
+        wrong=tally.wrong_count,
+        exact=tally.is_set_exact,
+        far_slices=tally.far_slice_count,
         spans=tally.spans,
         true_borders=sum(border.true_mm is not None for border in inner_borders),
         errors_mm=tuple(error_mm for error_mm in errors_mm if error_mm is not None),
@@ -150,15 +150,21 @@ def run_measures(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[M
     measures: list[Measure] = []
     for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():
         counts = _numerators_and_denominators(run, counts_of_volume)
-        make_measure = resampling.mean if name == MEAN_BORDER_ERROR else resampling.rate
+        make_measure = (
+            resampling.measure_mean if name == MEAN_BORDER_ERROR else resampling.measure_rate
+        )
         measures.append(make_measure(name, *counts.T, stage=stage))
     border_errors = _border_errors(run)
     for name, quantile in QUANTILE_BY_MEASURE.items():
-        measures.append(resampling.quantile(name, border_errors.mm, border_errors.volume, quantile))
+        measures.append(
+            resampling.measure_quantile(
+                name, border_errors.errors_mm, border_errors.volume_index, quantile
+            )
+        )
     return measures
 
 
-def differences(
+def measure_differences(
     first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], resampling: Resampling
 ) -> list[Difference]:
     """Second minus first in every measure that both runs have; outcomes and `resampling` are of the same
@@ -173,7 +179,7 @@ def differences(
             )
     first_errors = _border_errors(first)
     second_errors = _border_errors(second)
-    if len(first_errors.mm) and len(second_errors.mm):
+    if len(first_errors.errors_mm) and len(second_errors.errors_mm):
         for name, quantile in QUANTILE_BY_MEASURE.items():
             measured_differences.append(
                 _quantile_difference(name, quantile, first_errors, second_errors, resampling)
@@ -187,24 +193,25 @@ def _quantile_difference(
     """Second minus first of a quantile of the absolute border errors."""
     resampled_quantiles = [
         resampled_quantile(
-            border_errors.mm,
-            resampling.weights[:, resampling.of_case[border_errors.volume]],
+            border_errors.errors_mm,
+            resampling.weights[:, resampling.subject_index[border_errors.volume_index]],
             quantile,
         )
         for border_errors in (first, second)
     ]
-    volume_indices = np.concatenate([first.volume, second.volume])
+    volume_indices = np.concatenate([first.volume_index, second.volume_index])
     return _difference_of_values(
         name,
         "decided",
         values_of_both=[
-            float(np.quantile(border_errors.mm, quantile)) for border_errors in (first, second)
+            float(np.quantile(border_errors.errors_mm, quantile))
+            for border_errors in (first, second)
         ],
         interval_ends=quantile_difference_interval(
-            resampled_quantiles[1] - resampled_quantiles[0], resampling.subjects
+            resampled_quantiles[1] - resampled_quantiles[0], resampling.subject_count
         ),
         method=PERCENTILE,
-        subjects=len(set(resampling.of_case[volume_indices].tolist())),
+        subjects=len(set(resampling.subject_index[volume_indices].tolist())),
         does_any_differ=not all(map(np.array_equal, first, second)),
     )
 
@@ -214,7 +221,7 @@ def rate_difference(
 ) -> Difference:
     """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either
     run; both have some."""
-    totals_by_subject = resampling.by_subject(np.concatenate([first, second], axis=1))
+    totals_by_subject = resampling.sum_by_subject(np.concatenate([first, second], axis=1))
     return _difference_of_values(
         name,
         stage,

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, Border, borders_between
 from fovnet.evaluate.measures import Measure, Resampling, values_by_case
-from fovnet.evaluate.slices import confusion, foremost_class
+from fovnet.evaluate.slices import confusion_matrix, foremost_class
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
 
 AGREEMENT_TABLE = "agreement.tsv"
 MEASURE_COLUMNS = tuple(field.name for field in fields(Measure) if field.name != "stage")
-COLUMNS = ("first", "second", *MEASURE_COLUMNS)
+AGREEMENT_COLUMNS = ("first", "second", *MEASURE_COLUMNS)
 Agreements = Mapping[tuple[str, str], Sequence[Measure]]
 """The measures of each pair of readers."""
 BORDER_NEAR = f"border_within_{AGREEMENT_MM:.0f}mm"
@@ -41,8 +41,8 @@ class ReadingPair:
 
     volume_id: str
     subject_id: str
-    first: NDArray[np.bool_]
-    second: NDArray[np.bool_]
+    first_labels: NDArray[np.bool_]
+    second_labels: NDArray[np.bool_]
     edges_mm: NDArray[np.float64]
 
 
@@ -57,7 +57,7 @@ def kappa(tables: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(np.where(np.isclose(chance_agreement, 1.0), np.nan, kappa_values))
 
 
-def agreement(
+def measure_agreement(
     pairs: Sequence[ReadingPair], vocabulary: Vocabulary, *, repeats: int = 1000, seed: int = 0
 ) -> list[Measure]:
     """Slices alike, kappa over all classes and of each region that either reader saw, and of each
@@ -84,28 +84,32 @@ def _slice_measures(
     slice_count_by_pair = confusion_by_pair.sum(axis=(1, 2))
     slice_count = int(slice_count_by_pair.sum())
     measures = [
-        resampling.rate("slices_alike", slices_alike_by_pair, slice_count_by_pair),
-        resampling.statistic("kappa", confusion_by_pair, kappa, slice_count),
+        resampling.measure_rate("slices_alike", slices_alike_by_pair, slice_count_by_pair),
+        resampling.measure_statistic("kappa", confusion_by_pair, kappa, slice_count),
     ]
     for region_index, region in enumerate(vocabulary.classes[:-1]):
         region_tables = np.stack(
             [
-                _presence_table(pair.first[:, region_index], pair.second[:, region_index])
+                _presence_table(
+                    pair.first_labels[:, region_index], pair.second_labels[:, region_index]
+                )
                 for pair in pairs
             ]
         )
         is_shown_anywhere = region_tables[:, 1:].any() or region_tables[:, 0, 1].any()
         if is_shown_anywhere:
             measures.append(
-                resampling.statistic("kappa", region_tables, kappa, slice_count, region=region)
+                resampling.measure_statistic(
+                    "kappa", region_tables, kappa, slice_count, region=region
+                )
             )
     return measures
 
 
 def _confusion_of_readers(pair: ReadingPair, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    classes_of_first = foremost_class(pair.first, vocabulary)
-    classes_of_second = foremost_class(pair.second, vocabulary)
-    return confusion(classes_of_first, classes_of_second, len(vocabulary.classes))
+    classes_of_first = foremost_class(pair.first_labels, vocabulary)
+    classes_of_second = foremost_class(pair.second_labels, vocabulary)
+    return confusion_matrix(classes_of_first, classes_of_second, len(vocabulary.classes))
 
 
 def _presence_table(
@@ -122,7 +126,7 @@ def _border_measures(
         (pair_index, border)
         for pair_index, pair in enumerate(pairs)
         for border in borders_between(
-            pair.volume_id, pair.first, pair.second, pair.edges_mm, vocabulary
+            pair.volume_id, pair.first_labels, pair.second_labels, pair.edges_mm, vocabulary
         )
     ]
     measures = []
@@ -158,8 +162,10 @@ def _measures_of_border_kind(
     shared_count_by_pair = np.bincount(pair_index_by_distance, minlength=pair_count)
     near_count_by_pair = np.bincount(pair_index_by_near_distance, minlength=pair_count)
     measures = [
-        resampling.rate(BORDER_NEAR, near_count_by_pair, border_count_by_pair, region=border_kind),
-        resampling.rate(
+        resampling.measure_rate(
+            BORDER_NEAR, near_count_by_pair, border_count_by_pair, region=border_kind
+        ),
+        resampling.measure_rate(
             BORDER_OF_ONE_READER,
             border_count_by_pair - shared_count_by_pair,
             border_count_by_pair,
@@ -168,7 +174,7 @@ def _measures_of_border_kind(
     ]
     if len(distances_mm):
         measures.append(
-            resampling.quantile(
+            resampling.measure_quantile(
                 BORDER_DISTANCE, distances_mm, pair_index_by_distance, 0.5, region=border_kind
             )
         )
@@ -182,7 +188,7 @@ def write_agreement(folder: Path, pairs: Agreements) -> Path:
         for (first, second), measures in pairs.items()
         for measure in measures
     ]
-    return write_tsv(folder / AGREEMENT_TABLE, COLUMNS, measure_rows)
+    return write_tsv(folder / AGREEMENT_TABLE, AGREEMENT_COLUMNS, measure_rows)
 
 
 def read_agreement(folder: Path) -> Agreements:

@@ -36,7 +36,7 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
             decision = _read_decision(
                 record, pack.z_mm[rows_of_volume], decisions / f"{record.volume_id}.json"
             )
-            cases.append(case_of(pack, record_index, decision, temperature))
+            cases.append(case_of_record(pack, record_index, decision, temperature))
         elif record.labelled and record.status != "ok" and record.split in (TEST_SPLIT, ""):
             refused_cases.append(_case_of_refused(pack, record, record.message_in_reports))
     return cases + refused_cases
@@ -57,7 +57,7 @@ def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
     )
 
 
-def case_of(
+def case_of_record(
     pack: Pack, index: int, decision: Mapping[str, Any], temperature: float | None = None
 ) -> Case:
     """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON
@@ -66,7 +66,7 @@ def case_of(
     rows_of_volume = slice(record.first_row, record.first_row + record.slices)
     if decision.get("status") == "refused":
         return _case_of_refused(pack, record, decision["message"])
-    case_fields = fields_of(decision)
+    case_fields = read_case_fields(decision)
     return Case(
         volume_id=record.name_in_reports,
         subject_id=record.subject,
@@ -76,7 +76,9 @@ def case_of(
         edges_mm=pack.stack_of_volume(index).edges_mm,
         truth=pack.truth[rows_of_volume],
         pixels=pack.pixels[rows_of_volume],
-        calibrated=None if temperature is None else temper(case_fields["raw"], temperature),
+        calibrated_probabilities=None
+        if temperature is None
+        else temper(case_fields["raw_probabilities"], temperature),
         **case_fields,
     )
 
@@ -123,32 +125,32 @@ def attributes_of(record: VolumeRecord) -> dict[str, str]:
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **attributes}
 
 
-def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
+def read_case_fields(decision: Mapping[str, Any]) -> dict[str, Any]:
     """What a volume's JSON says, as the fields of a Case; those from the borders on are not in one
     of an older version."""
     return {
         "status": decision["status"],
         "message": decision["message"],
-        "raw": np.array(decision["raw"], dtype=float),
-        "smoothed": np.array(decision["smoothed"], dtype=float),
-        "decided": np.array(decision["decided"], dtype=bool),
-        "confidence": np.array(decision["slice_confidence"], dtype=float),
+        "raw_probabilities": np.array(decision["raw"], dtype=float),
+        "smoothed_probabilities": np.array(decision["smoothed"], dtype=float),
+        "decided_labels": np.array(decision["decided"], dtype=bool),
+        "slice_confidence": np.array(decision["slice_confidence"], dtype=float),
         "spans": spans_in(decision["spans"]),
         "side_mm": float(decision["side_mm"]),
-        "borders": borders_in(decision.get("boundaries")),
+        "decided_borders": borders_in(decision.get("boundaries")),
         "set_probability": decision.get("set_probability"),
-        "doubts": tuple(
+        "doubt_codes": tuple(
             doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code")
         ),
-        "empty": (
+        "is_dark": (
             np.isin(np.arange(len(decision["z_mm"])), decision["empty"])
             if "empty" in decision
             else None
         ),
-        "sure": decision.get("confidence"),
+        "volume_confidence": decision.get("confidence"),
         "statements": tuple(map(statement_in, decision.get("statements") or ())),
         "min_extent_mm": decision.get("min_extent_mm", 10.0),
-        "extents_sure": decision.get("extents_sure"),
+        "are_extents_sure": decision.get("extents_sure"),
     }
 
 

@@ -25,38 +25,38 @@ Floats = NDArray[np.float64]
 class RankedVolumes:
     """Volumes by falling confidence, (v,) each.
 
-    order         their numbers
-    wrong, total  so many wrong of so many
-    last          the place of the last volume of equal confidence
+    volume_order         their numbers
+    wrong_count, total_count  so many wrong of so many
+    last_of_ties          the place of the last volume of equal confidence
     """
 
-    order: NDArray[np.int64]
-    confidence: Floats
-    wrong: Floats
-    total: Floats
-    last: NDArray[np.int64]
+    volume_order: NDArray[np.int64]
+    falling_confidence: Floats
+    wrong_count: Floats
+    total_count: Floats
+    last_of_ties: NDArray[np.int64]
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
         """Confidence, coverage and risk (v',) at every distinct confidence."""
-        last_of_each_confidence = np.unique(self.last)
+        last_of_each_confidence = np.unique(self.last_of_ties)
         risk_by_confidence = (
-            np.cumsum(self.wrong)[last_of_each_confidence]
-            / np.cumsum(self.total)[last_of_each_confidence]
+            np.cumsum(self.wrong_count)[last_of_each_confidence]
+            / np.cumsum(self.total_count)[last_of_each_confidence]
         )
         return (
-            self.confidence[last_of_each_confidence],
-            (last_of_each_confidence + 1) / len(self.last),
+            self.falling_confidence[last_of_each_confidence],
+            (last_of_each_confidence + 1) / len(self.last_of_ties),
             risk_by_confidence,
         )
 
     def area(self, weights: Floats) -> Floats:
         """The area (B,) with volume i, in the order given, counted weights[:, i] times (B, v)."""
-        weights = weights[:, self.order]
-        wrong_so_far = np.cumsum(weights * self.wrong, axis=1)
-        total_so_far = np.cumsum(weights * self.total, axis=1)
+        weights = weights[:, self.volume_order]
+        wrong_so_far = np.cumsum(weights * self.wrong_count, axis=1)
+        total_so_far = np.cumsum(weights * self.total_count, axis=1)
         risk_at_volume = np.divide(
             wrong_so_far, total_so_far, out=np.zeros_like(wrong_so_far), where=total_so_far > 0
-        )[:, self.last]
+        )[:, self.last_of_ties]
         volume_weights = weights.sum(axis=1)
         area = np.full(len(weights), np.nan)
         np.divide(
@@ -77,9 +77,9 @@ def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolu
         np.searchsorted(-falling_confidence, -falling_confidence, side="right") - 1
     )
     return RankedVolumes(
-        order=falling_order,
-        confidence=falling_confidence,
-        wrong=np.asarray(wrong, dtype=np.float64)[falling_order],
-        total=np.asarray(total, dtype=np.float64)[falling_order],
-        last=last_of_equal_confidence,
+        volume_order=falling_order,
+        falling_confidence=falling_confidence,
+        wrong_count=np.asarray(wrong, dtype=np.float64)[falling_order],
+        total_count=np.asarray(total, dtype=np.float64)[falling_order],
+        last_of_ties=last_of_equal_confidence,
     )

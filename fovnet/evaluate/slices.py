@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.fitting.objective import side_region_alone
+from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
@@ -46,26 +46,26 @@ def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
     """Index of the class predicted for every slice (s,) at a stage: "raw", "smoothed" or
     "decided"."""
     if stage == "decided":
-        return foremost_class(case.decided, vocabulary)
-    probabilities = case.raw if stage == "raw" else case.smoothed
+        return foremost_class(case.decided_labels, vocabulary)
+    probabilities = case.raw_probabilities if stage == "raw" else case.smoothed_probabilities
     return np.asarray(probabilities.argmax(axis=1), dtype=np.int64)
 
 
-def true_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> Counts:
+def confusion_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> Counts:
     """Row of the confusion matrix of every slice (s,), from truth (s, k) and the class predicted
     (s,)."""
     is_right = truth[np.arange(len(predicted)), predicted]
     return np.where(is_right, predicted, foremost_class(truth, vocabulary))
 
 
-def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
+def confusion_matrix(rows: Counts, predicted: Counts, classes: int) -> Counts:
     """Counts (k, k) of slices by true class (row) and predicted class (column)."""
     return np.bincount(rows * classes + predicted, minlength=classes * classes).reshape(
         classes, classes
     )
 
 
-def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:
+def recall_by_class(matrix: NDArray[Any]) -> NDArray[np.float64]:
     """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that
     is never true."""
     return _share_or_nan(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
@@ -73,13 +73,13 @@ def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:
 
 def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
     """Mean sensitivity (...,) over the classes that are ever true."""
-    class_recalls = recalls(matrix)
+    class_recalls = recall_by_class(matrix)
     is_true_class = np.isfinite(class_recalls)
     recall_sum = np.where(is_true_class, class_recalls, 0.0).sum(axis=-1)
     return _share_or_nan(recall_sum, is_true_class.sum(axis=-1))
 
 
-def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
+def are_far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as
     head), with or without a side region."""
     chain_count = len(vocabulary.chain)
@@ -95,7 +95,7 @@ def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> F
     false."""
     is_false = predicted & ~truth
     chain_count = len(vocabulary.chain)
-    is_false[:, :chain_count] &= ~side_region_alone(truth, chain_count)[:, None]
+    is_false[:, :chain_count] &= ~has_side_region_alone(truth, chain_count)[:, None]
     return np.asarray(is_false.any(axis=1) | ~(predicted & truth).any(axis=1))
 
 

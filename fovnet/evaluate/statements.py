@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.fitting.statement_bars import region_labels
-from fovnet.decision.rule import EVEN
+from fovnet.decision.rule import EVEN_PROBABILITY
 from fovnet.decision.statements import NO, YES
-from fovnet.evaluate.calibration import expected_calibration_error, reliability
+from fovnet.evaluate.calibration import expected_calibration_error, reliability_totals
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.risk import rank_volumes
@@ -81,10 +81,10 @@ class StatementTally:
     def bins(self) -> NDArray[np.float64]:
         """(b, 3) reliability totals of the probabilities: statements, summed probability, regions
         shown."""
-        return reliability(self.probability[self.is_known], self.is_shown[self.is_known])
+        return reliability_totals(self.probability[self.is_known], self.is_shown[self.is_known])
 
 
-def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | None:
+def count_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | None:
     """The statements on a volume; None where nothing was said region by region, or it was
     refused."""
     if not case.statements or case.edges_mm is None:
@@ -117,13 +117,13 @@ def statement_measures(
             for attribute_name in attribute_names
         )
         measures.append(
-            resampling.rate(rate_name, numerators.sum(axis=1), denominators.sum(axis=1))
+            resampling.measure_rate(rate_name, numerators.sum(axis=1), denominators.sum(axis=1))
         )
-        measures += resampling.rates(
+        measures += resampling.measure_rates(
             rate_name, numerators, denominators, regions=vocabulary.classes[:-1]
         )
     bins_by_volume = np.stack([tally.bins for tally in known_tallies])
-    error_measure = resampling.statistic(
+    error_measure = resampling.measure_statistic(
         "statement_calibration_error",
         bins_by_volume,
         expected_calibration_error,
@@ -140,7 +140,7 @@ def statement_curve(tallies: Sequence[StatementTally | None]) -> list[dict[str, 
         return []
     probabilities = np.concatenate([tally.probability[tally.is_known] for tally in known_tallies])
     is_shown = np.concatenate([tally.is_shown[tally.is_known] for tally in known_tallies])
-    is_wrong = ((probabilities >= EVEN) != is_shown).astype(float)
+    is_wrong = ((probabilities >= EVEN_PROBABILITY) != is_shown).astype(float)
     curve = rank_volumes(
         np.maximum(probabilities, 1.0 - probabilities), is_wrong, np.ones_like(is_wrong)
     ).curve()

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.fitting.objective import side_region_alone
+from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.evaluate.borders import Border, borders_of
-from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
+from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability_totals
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.overlaps import span_counts
+from fovnet.evaluate.overlaps import count_spans
 from fovnet.evaluate.slices import (
-    confusion,
-    far_apart,
+    are_far_apart,
+    confusion_matrix,
+    confusion_rows,
     has_false_label,
     predicted_classes,
-    true_rows,
 )
-from fovnet.evaluate.statements import StatementTally, tally_statements
+from fovnet.evaluate.statements import StatementTally, count_statements
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -31,13 +31,13 @@ Floats = NDArray[np.float64]
 class Tally:
     """Counts of one volume that was not refused.
 
-    matrices    (3, k, k) confusion, one a stage (raw, smoothed, decided)
-    negatives   (k,) slices that do not show the class
+    confusions    (3, k, k) confusion, one a stage (raw, smoothed, decided)
+    negative_counts   (k,) slices that do not show the class
     true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in
                 the decision, anywhere in the volume; if the true chain region of some slices is not
                 labelled, chain regions that are only predicted are left out
-    far_slices  slices by `far_apart` (predicted chain region no neighbour of the true one)
-    with_false_label
+    far_slice_count  slices by `far_apart` (predicted chain region no neighbour of the true one)
+    false_label_count
                 slices by `has_false_label`
     confidence_sums
                 (k,) confidences of the slices by the class decided, summed
@@ -54,16 +54,16 @@ class Tally:
     """
 
     case: Case
-    matrices: NDArray[np.int64]
-    negatives: NDArray[np.int64]
+    confusions: NDArray[np.int64]
+    negative_counts: NDArray[np.int64]
     true_regions: NDArray[np.bool_]
     predicted_regions: NDArray[np.bool_]
-    far_slices: int
-    with_false_label: int
+    far_slice_count: int
+    false_label_count: int
     borders: tuple[Border, ...]
     confidence_sums: Floats
     bins: Mapping[str, Floats]
-    plain_bins: Mapping[str, Floats]
+    one_class_bins: Mapping[str, Floats]
     brier: Mapping[str, float]
     log_loss: Mapping[str, float]
     spans: tuple[int, int, int]
@@ -72,54 +72,56 @@ class Tally:
     statements: StatementTally | None = None
 
     @property
-    def slices(self) -> int:
+    def slice_count(self) -> int:
         """Slices of the volume."""
         return len(self.case.z_mm)
 
     @property
-    def right(self) -> NDArray[np.int64]:
+    def right_counts(self) -> NDArray[np.int64]:
         """(3,) slices that are right at each stage."""
-        return np.asarray(np.trace(self.matrices, axis1=1, axis2=2))
+        return np.asarray(np.trace(self.confusions, axis1=1, axis2=2))
 
     @property
-    def wrong(self) -> int:
+    def wrong_count(self) -> int:
         """Slices that are wrong after the decision."""
-        return self.slices - int(self.right[-1])
+        return self.slice_count - int(self.right_counts[-1])
 
     @property
-    def exact(self) -> bool:
+    def is_set_exact(self) -> bool:
         """Whether the predicted set of regions is the true one."""
         return bool((self.true_regions == self.predicted_regions).all())
 
 
-def column_of(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
+def stack_counts(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
     """(c, ...) an attribute of the counts of each volume."""
     return np.array([getattr(tally, name) for tally in tallies])
 
 
-def tally(case: Case, vocabulary: Vocabulary) -> Tally:
+def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
     class_count = len(vocabulary.classes)
     chain_count = len(vocabulary.chain)
     predicted_by_stage = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack(
         [
-            confusion(
-                true_rows(case.truth, predicted_class, vocabulary), predicted_class, class_count
+            confusion_matrix(
+                confusion_rows(case.truth, predicted_class, vocabulary),
+                predicted_class,
+                class_count,
             )
             for predicted_class in predicted_by_stage.values()
         ]
     )
     true_regions = case.truth[:, :-1].any(axis=0)
-    predicted_regions = case.decided[:, :-1].any(axis=0)
-    if side_region_alone(case.truth, chain_count).any():
+    predicted_regions = case.decided_labels[:, :-1].any(axis=0)
+    if has_side_region_alone(case.truth, chain_count).any():
         predicted_regions = predicted_regions & (
             true_regions | (np.arange(class_count - 1) >= chain_count)
         )
     probabilities_if_known = {
-        "raw": case.raw,
-        "calibrated": case.calibrated,
-        "smoothed": case.smoothed,
+        "raw": case.raw_probabilities,
+        "calibrated": case.calibrated_probabilities,
+        "smoothed": case.smoothed_probabilities,
     }
     probabilities_by_stage = {
         stage: array for stage, array in probabilities_if_known.items() if array is not None
@@ -133,31 +135,31 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         stage: case.truth[slice_indices, stage_probabilities.argmax(axis=1)]
         for stage, stage_probabilities in probabilities_by_stage.items()
     }
-    confidence_by_stage["decided"] = case.confidence
+    confidence_by_stage["decided"] = case.slice_confidence
     is_right_by_stage["decided"] = case.truth[slice_indices, predicted_by_stage["decided"]]
     has_one_class = case.truth.sum(axis=1) == 1
-    is_lit = np.ones(len(slice_indices), dtype=bool) if case.empty is None else ~case.empty
+    is_lit = np.ones(len(slice_indices), dtype=bool) if case.is_dark is None else ~case.is_dark
     return Tally(
         case=case,
-        matrices=matrices,
-        negatives=np.asarray((~case.truth).sum(axis=0)),
+        confusions=matrices,
+        negative_counts=np.asarray((~case.truth).sum(axis=0)),
         true_regions=np.asarray(true_regions),
         predicted_regions=np.asarray(predicted_regions),
-        far_slices=int(far_apart(case.truth, case.decided, vocabulary).sum()),
-        with_false_label=int(has_false_label(case.truth, case.decided, vocabulary).sum()),
+        far_slice_count=int(are_far_apart(case.truth, case.decided_labels, vocabulary).sum()),
+        false_label_count=int(has_false_label(case.truth, case.decided_labels, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
         confidence_sums=np.asarray(
             np.bincount(
-                predicted_by_stage["decided"], weights=case.confidence, minlength=class_count
+                predicted_by_stage["decided"], weights=case.slice_confidence, minlength=class_count
             ),
             dtype=np.float64,
         ),
         bins={
-            stage: reliability(confidence_by_stage[stage], is_right_by_stage[stage])
+            stage: reliability_totals(confidence_by_stage[stage], is_right_by_stage[stage])
             for stage in confidence_by_stage
         },
-        plain_bins={
-            stage: reliability(
+        one_class_bins={
+            stage: reliability_totals(
                 confidence_by_stage[stage][has_one_class], is_right_by_stage[stage][has_one_class]
             )
             for stage in confidence_by_stage
@@ -170,8 +172,10 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
             stage: negative_log_likelihood(stage_probabilities, case.truth)
             for stage, stage_probabilities in probabilities_by_stage.items()
         },
-        spans=span_counts(case, vocabulary),
-        confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
+        spans=count_spans(case, vocabulary),
+        confidence=float(case.slice_confidence.mean())
+        if case.volume_confidence is None
+        else case.volume_confidence,
         lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right_by_stage["decided"]).sum())),
-        statements=tally_statements(case, vocabulary),
+        statements=count_statements(case, vocabulary),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.evaluate.borders import AGREEMENT_MM
-from fovnet.evaluate.calibration import BINS
+from fovnet.evaluate.calibration import BIN_COUNT
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
@@ -69,7 +69,7 @@ COLUMNS_BY_TABLE = {
 }
 
 
-def facts(evaluation: Evaluation) -> dict[str, Any]:
+def evaluation_facts(evaluation: Evaluation) -> dict[str, Any]:
     """All measures as values that JSON can hold; None where a number is not defined."""
     error_of_answered = evaluation.answered and evaluation.answered.find("slice_error", "decided")
     return {
@@ -83,7 +83,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
             "too_few_subjects_below": FEWEST_SUBJECTS,
         },
         "agreement_mm": AGREEMENT_MM,
-        "calibration_bins": BINS,
+        "calibration_bins": BIN_COUNT,
         "span_overlap": LEAST_OVERLAP,
         "handling": [asdict(measure) for measure in evaluation.handling],
         "groups": [asdict(group) for group in evaluation.groups],
@@ -145,7 +145,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     the JSON. Raises ConfigError "out-foreign" where a file of one of these names is not an
     evaluation's, such as the volumes.tsv of a collection.
     """
-    refuse_others(out)
+    refuse_foreign_files(out)
     clear_unfinished(out)
     volume_rows = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes_or_no(row.right)}
@@ -167,7 +167,10 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
         (out / "headers.tsv").unlink(missing_ok=True)
     return [
         write_json(
-            out / "evaluation.json", facts(evaluation), settings=settings, seed=evaluation.seed
+            out / "evaluation.json",
+            evaluation_facts(evaluation),
+            settings=settings,
+            seed=evaluation.seed,
         ),
         write_tsv(out / "rates.tsv", RATE_COLUMNS, rate_rows(evaluation)),
         write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volume_rows),
@@ -180,7 +183,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     ]
 
 
-def refuse_others(out: Path) -> None:
+def refuse_foreign_files(out: Path) -> None:
     """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a
     folder."""
     for table_name, columns in COLUMNS_BY_TABLE.items():

@@ -17,7 +17,7 @@ import numpy as np
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure
-from fovnet.evaluate.readers import ReadingPair, agreement, write_agreement
+from fovnet.evaluate.readers import ReadingPair, measure_agreement, write_agreement
 from fovnet.label.law import LabelGrid, class_mask
 from fovnet.label.log import LOG_FILE_NAME, Log
 from fovnet.label.readings import (
@@ -93,7 +93,7 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
             "--reader NAME --blind`",
         )
     measures_by_readers = {
-        reader_names: agreement(reading_pairs, vocabulary)
+        reader_names: measure_agreement(reading_pairs, vocabulary)
         for reader_names, reading_pairs in reading_pairs_by_readers.items()
     }
     write_agreement(out, measures_by_readers)

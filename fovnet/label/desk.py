@@ -649,7 +649,7 @@ def _measure_slice_error(
         return None
     subject_ids, wrong_counts, slice_counts = zip(*counts_by_volume, strict=True)
     resampling = Resampling(subject_ids, repeats=400, seed=0)
-    return resampling.rates(
+    return resampling.measure_rates(
         "slice_error", np.array(wrong_counts)[:, None], np.array(slice_counts)[:, None]
     )[0]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.decision.answer import TABLE as SPANS
+from fovnet.decision.answer import SPANS_TABLE_NAME as SPANS
 from fovnet.errors import CollectionError
 from fovnet.label.law import Extents, LabelGrid, RegionExtent, grid_between
 from fovnet.own_files import is_our_table

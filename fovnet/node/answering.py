@@ -15,10 +15,10 @@ from pathlib import Path
 
 from pydicom import dcmread
 
-from fovnet.decision.answer import AnsweredVolume, refusal
-from fovnet.decision.earlier_answers import earlier_rows
+from fovnet.decision.answer import AnsweredVolume, make_refusal
+from fovnet.decision.earlier_answers import read_earlier_rows
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.predict import predict
+from fovnet.decision.predict import predict_volumes
 from fovnet.errors import ModelError, VolumeError
 from fovnet.node.inbox import count_attempts
 from fovnet.node.places import STATES, UNSENT, Places, split_name
@@ -60,7 +60,7 @@ class Answering:
     @cached_property
     def table(self) -> AnswersTable:
         """The rows of all answers."""
-        by_region = self.ensemble.rule.by_region
+        by_region = self.ensemble.rule.states_regions
         return AnswersTable(self.places, self.ensemble.vocabulary.classes[:-1] if by_region else ())
 
     def answer(self, series_folder: Path) -> list[VolumeAnswer]:
@@ -112,9 +112,9 @@ class Answering:
         unanswered_sources = [
             (volume_id, source)
             for volume_id, source in sources_by_name
-            if earlier_rows(answers_folder, volume_id, source, identity) is None
+            if read_earlier_rows(answers_folder, volume_id, source, identity) is None
         ]
-        yield from predict(unanswered_sources, self.ensemble)
+        yield from predict_volumes(unanswered_sources, self.ensemble)
 
     def _write_answer(self, prediction: AnsweredVolume) -> None:
         """Writes the JSON of an answer, without picture or page."""
@@ -124,7 +124,7 @@ class Answering:
             prediction,
             ensemble.vocabulary,
             ensemble.identity,
-            ensemble.computed_by,
+            ensemble.engine_facts,
             pictures=False,
             pages=False,
             faces=True,
@@ -181,7 +181,7 @@ def _refusal_after_crashes(series_folder: Path, attempt_count: int) -> AnsweredV
         "or killed). Read it with `fovnet predict`, which tells more."
     )
     return AnsweredVolume(
-        refusal(
+        make_refusal(
             series_folder.name, str(series_folder), VolumeError("volume-crash", refusal_sentence)
         )
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.answers_table import TABLE, answer_columns, answer_row
+from fovnet.decision.answers_table import ANSWERS_TABLE_NAME, answer_columns, answer_row
 from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 
@@ -36,7 +36,7 @@ class AnswersTable:
     @property
     def path(self) -> Path:
         """Where it lies."""
-        return self.places.folder / TABLE
+        return self.places.folder / ANSWERS_TABLE_NAME
 
     def add(self, key: str, version: int) -> None:
         """Rows of a series whose answer of this version is on the disk.  Raises OSError; the next

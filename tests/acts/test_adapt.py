@@ -15,7 +15,7 @@ from fovnet.acts.run import Run
 from fovnet.cli import app
 from fovnet.config.files import load_settings, parse
 from fovnet.errors import CollectionError, FovnetError
-from fovnet.evaluate.gains import COLUMNS
+from fovnet.evaluate.gains import GAIN_COLUMNS
 from fovnet.records import checksum, read_columns, read_json, read_tsv, write_tsv
 from fovnet.results import SHIPPED_NETWORKS
 
@@ -70,7 +70,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An ensemble of two small networks with weights as drawn."""
     import torch
 
-    from fovnet.decision.assembly import assemble
+    from fovnet.decision.assembly import write_ensemble
     from fovnet.decision.folder import save_rule, seal
     from fovnet.decision.rule import Rule
     from fovnet.net.family.architecture import architecture_of_configuration
@@ -90,7 +90,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
         members.append(
             {"slot": slot, "score": 1.0, "configuration": configuration, "weights": str(path)}
         )
-    assemble(folder / "ensemble", members, DEFAULT, prepare, settings={}, seed=1)
+    write_ensemble(folder / "ensemble", members, DEFAULT, prepare, settings={}, seed=1)
     save_rule(folder / "ensemble", Rule(yes_bar=0.8, no_bar=0.8), {}, settings={}, seed=1)
     seal(folder / "ensemble")
     return folder / "ensemble"
@@ -113,7 +113,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
         answer.status in ("ok", "partly", "uncertain")
         and made.subject_count == made.volume_count == FEWEST_SUBJECTS
     )
-    assert read_columns(made.gains_table) == list(COLUMNS)
+    assert read_columns(made.gains_table) == list(GAIN_COLUMNS)
     told = read_json(out / "adapted.json")
     assert [one["measure"] for one in told["gains"]] == [
         row["measure"] for row in read_tsv(made.gains_table)

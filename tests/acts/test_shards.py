@@ -21,7 +21,7 @@ from fovnet.cli import app
 from fovnet.cli.options import OPTIONS_OF_A_STEP
 from fovnet.cli.verbs import Verb
 from fovnet.config.prediction import Prediction
-from fovnet.decision.ensemble import load
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import ConfigError, ModelError
@@ -139,7 +139,7 @@ def test_new_files_answer_only_themselves(archive: Path, model: Path, tmp_path: 
     with pytest.raises(
         ConfigError, match=r"2 shards of 6 not answered .*\(\d, 5\).*shard-unanswered"
     ):
-        shards.merge_shards(out, load(model, "cpu"), ShardSettings(pages=False))
+        shards.merge_shards(out, load_ensemble(model, "cpu"), ShardSettings(pages=False))
     answer(out, model, *words)
     fovnet("shard", "merge", out, "--model", model, "--no-pages", status=3)
     after = {path.name: path.stat().st_mtime_ns for path in out.glob("*.json")}
@@ -196,7 +196,7 @@ def test_answers_of_other_networks_are_not_merged(
     )
     refusal = r"5 shards of 5 not answered by these networks.*--no-pages.*shard-unanswered"
     with pytest.raises(ConfigError, match=refusal):
-        shards.merge_shards(out, load(other, "cpu"), ShardSettings(pages=False))
+        shards.merge_shards(out, load_ensemble(other, "cpu"), ShardSettings(pages=False))
 
 
 @pytest.mark.parametrize("words", [("answer", "--shard", "0"), ("merge",)])

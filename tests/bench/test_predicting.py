@@ -17,7 +17,7 @@ from fovnet.bench import predicting
 from fovnet.bench.neighbours import neighbours
 from fovnet.bench.predicting import COLUMNS, STAGES, measure, simulate
 from fovnet.cli import app
-from fovnet.decision.ensemble import load
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.model import Model
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.machine.memory import forget_peak
@@ -43,7 +43,7 @@ def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk:
 def test_the_stages_one_by_one_answer_as_prediction_does(
     trunk: Path, finished: Path, tmp_path: Path
 ) -> None:
-    ensemble = load(finished / "ensemble", "cpu")
+    ensemble = load_ensemble(finished / "ensemble", "cpu")
     seconds, voxels, slices = predicting._run_turn(trunk, ensemble, tmp_path / "answer.json")
     assert (voxels, slices) == ("48 × 40 × 12", 12) and set(STAGES) | {"unpack"} == set(seconds)
     predicted = Model(ensemble).predict(trunk).to_dict()

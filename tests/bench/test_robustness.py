@@ -25,8 +25,8 @@ from fovnet.bench.robustness import (
     people,
     robustness,
 )
-from fovnet.decision.assembly import assemble
-from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.assembly import write_ensemble
+from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture
@@ -57,8 +57,8 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
         facts,
     )
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
-    assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
-    return load(folder / "ensemble", "cpu", rule=Rule())
+    write_ensemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    return load_ensemble(folder / "ensemble", "cpu", rule=Rule())
 
 
 def changed(one: LabelledScan, name: str, seed: int = 0) -> LabelledScan:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fovnet.decision.fitting.objective import Example
+from fovnet.decision.fitting.objective import TuningExample
 from fovnet.regions import DEFAULT
 
 CLASSES = DEFAULT.classes
@@ -22,7 +22,7 @@ def body(
     noise: float = 1.0,
     spine: bool = False,
     empty_mm: float = 60.0,
-) -> Example:
+) -> TuningExample:
     """Noisy probabilities of a volume from below the feet to above the head, 150 mm a region; with `spine`,
     spine at all of it."""
     rng = np.random.default_rng(seed)
@@ -38,9 +38,9 @@ def body(
         scale=noise, size=truth.shape
     )
     p = np.exp(score)
-    return Example(p / p.sum(axis=1, keepdims=True), z_mm, truth)
+    return TuningExample(p / p.sum(axis=1, keepdims=True), z_mm, truth)
 
 
 @pytest.fixture(scope="session")
-def bodies() -> Callable[..., Example]:
+def bodies() -> Callable[..., TuningExample]:
     return body

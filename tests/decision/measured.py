@@ -23,7 +23,7 @@ def stack_of(
 
 def known_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> DecidedVolume:
     return judge.volume_for_checks(
-        outputs, stack, judge.decision(outputs, stack.z_mm, stack.edges_mm)
+        outputs, stack, judge.decide(outputs, stack.z_mm, stack.edges_mm)
     )
 
 

@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from fovnet._version import __version__
 from fovnet.cli import app
-from fovnet.decision.answer import AnsweredVolume, refusal
-from fovnet.decision.assembly import assemble
-from fovnet.decision.earlier_answers import earlier_rows, file_record
+from fovnet.decision.answer import AnsweredVolume, make_refusal
+from fovnet.decision.assembly import write_ensemble
+from fovnet.decision.earlier_answers import file_record, read_earlier_rows
 from fovnet.decision.folder import save_rule
 from fovnet.decision.predict import _read_volume
 from fovnet.decision.rule import Rule
@@ -121,7 +121,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         inputs,
     )
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
-    assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    write_ensemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     save_rule(
         folder / "ensemble",
         Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None)),
@@ -373,7 +373,8 @@ def kept(
 ) -> bool:
     beside = (f"{volume_id}.png",) if picture else ()
     return (
-        earlier_rows(folder, volume_id, source_of(path), identity, further_files=beside) is not None
+        read_earlier_rows(folder, volume_id, source_of(path), identity, further_files=beside)
+        is not None
     )
 
 
@@ -407,9 +408,9 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
         "identity": "m",
         "further_files": ("a.png",),
     }
-    assert earlier_rows(tmp_path, **wanted, faces=True) is not None
-    assert earlier_rows(tmp_path, **wanted, faces=False) is None
-    rows = earlier_rows(tmp_path, "a", source_of(path), "m", faces=False)
+    assert read_earlier_rows(tmp_path, **wanted, faces=True) is not None
+    assert read_earlier_rows(tmp_path, **wanted, faces=False) is None
+    rows = read_earlier_rows(tmp_path, "a", source_of(path), "m", faces=False)
     assert rows is not None, "nothing is drawn that could show one"
 
 
@@ -754,13 +755,13 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
         source = source_of(path)
         assert source.file_stamps
         fault = VolumeError("volume-truncated", f"{path}: the voxels end early.")
-        seen = AnsweredVolume(refusal("a", str(path), fault), source=source)
+        seen = AnsweredVolume(make_refusal("a", str(path), fault), source=source)
         if late:
             path.write_bytes(image(1).to_bytes())
         write_prediction(
             tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True
         )
-        assert (earlier_rows(tmp_path / "out", "a", source, "m") is not None) == still
+        assert (read_earlier_rows(tmp_path / "out", "a", source, "m") is not None) == still
 
 
 SHORT = """

@@ -13,7 +13,7 @@ import torch
 
 import fovnet
 from fovnet.decision.bundle import METADATA_SCHEMA_URL, Evaluator, network, write_bundle
-from fovnet.decision.ensemble import load
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_tsv
 
@@ -118,17 +118,22 @@ def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(
     }
     with np.load(bundle / "models" / "novelty.npz", allow_pickle=False) as arrays:
         assert all(arrays[name].dtype != object for name in arrays.files)
-    assert load(bundle / "models", "cpu").identity == load(finished / "ensemble", "cpu").identity
+    assert (
+        load_ensemble(bundle / "models", "cpu").identity
+        == load_ensemble(finished / "ensemble", "cpu").identity
+    )
     assert (bundle / "LICENSE").read_text().lstrip().startswith("Apache License")
 
 
 def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
-    ensemble = load(finished / "ensemble", "cpu")
+    ensemble = load_ensemble(finished / "ensemble", "cpu")
     with torch.inference_mode():
         probabilities = network(str(bundle / "models"))(torch.from_numpy(pixels)[:, None] / 255.0)
     np.testing.assert_allclose(
-        probabilities.numpy(), ensemble.judge.probabilities(ensemble.outputs(pixels)), atol=1e-6
+        probabilities.numpy(),
+        ensemble.judge.mean_probabilities(ensemble.compute_outputs(pixels)),
+        atol=1e-6,
     )
 
 

@@ -10,13 +10,13 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from fovnet.decision.calibrations import (
-    IDENTITY,
-    STRAIGHT,
-    best_beta,
-    best_line,
-    best_temperature,
+    IDENTITY_BETA,
+    IDENTITY_LINE,
+    calibrate_by_beta,
     calibrate_by_line,
-    recalibrate,
+    fit_beta,
+    fit_line,
+    fit_temperature,
 )
 from fovnet.maths.smoothing import temper
 
@@ -33,7 +33,7 @@ def drawn(seed: int = 0, slices: int = 60_000) -> tuple[np.ndarray, np.ndarray]:
 def test_a_planted_overconfidence_is_found_to_two_per_cent(planted: float) -> None:
     """Probabilities ** planted, renormalised, are put right by that temperature."""
     honest, truth = drawn()
-    assert best_temperature([temper(honest, 1 / planted)], [truth]) == pytest.approx(
+    assert fit_temperature([temper(honest, 1 / planted)], [truth]) == pytest.approx(
         planted, rel=0.02
     )
 
@@ -48,7 +48,7 @@ def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() 
         .fit(logit(p)[:, None], yes)
         .coef_[0, 0]
     )
-    found = best_temperature([np.column_stack([p, 1 - p])], [np.column_stack([yes, ~yes])])
+    found = fit_temperature([np.column_stack([p, 1 - p])], [np.column_stack([yes, ~yes])])
     assert 1 / found == pytest.approx(slope, rel=1e-3)
 
 
@@ -59,10 +59,12 @@ def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> N
         rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3),
     )
     planted = (0.6, 1.4, -0.3, 0.5, 0.8)
-    right = rng.random(len(stated)) < recalibrate(stated, share, planted)
-    found = best_beta(stated, share, right)
+    right = rng.random(len(stated)) < calibrate_by_beta(stated, share, planted)
+    found = fit_beta(stated, share, right)
     assert (
-        np.abs(recalibrate(stated, share, found) - recalibrate(stated, share, planted)).mean()
+        np.abs(
+            calibrate_by_beta(stated, share, found) - calibrate_by_beta(stated, share, planted)
+        ).mean()
         < 0.005
     )
     sides = np.column_stack([np.log(stated), -np.log1p(-stated), np.log(share), -np.log1p(-share)])
@@ -77,7 +79,7 @@ def test_what_tells_nothing_is_not_listened_to() -> None:
     rng = np.random.default_rng(3)
     stated, share = rng.beta(4, 1.5, (2, 60_000)).clip(1e-3, 1 - 1e-3)
     right = rng.random(len(stated)) < stated
-    assert best_beta(stated, share, right) == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0), abs=0.08)
+    assert fit_beta(stated, share, right) == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0), abs=0.08)
 
 
 @given(floats(0, 3), floats(0, 3), floats(-2, 2), floats(0, 3), floats(0, 3), floats(0.01, 0.99))
@@ -86,8 +88,8 @@ def test_more_of_either_is_never_less(
 ) -> None:
     p, beta = np.linspace(1e-3, 1 - 1e-3, 50), (a, b, c, d, e)
     for rising in (
-        recalibrate(p, np.full(50, other), beta),
-        recalibrate(np.full(50, other), p, beta),
+        calibrate_by_beta(p, np.full(50, other), beta),
+        calibrate_by_beta(np.full(50, other), p, beta),
     ):
         # the kernels of a matrix product round the rows of one call differently: by 2.2e-16 at 0.95
         assert (np.diff(rising) >= -1e-15).all()
@@ -97,14 +99,14 @@ def test_with_the_confidence_alone_it_is_the_beta_calibration_of_kull_and_others
     p, share = np.random.default_rng(4).uniform(0.01, 0.99, (2, 30))
     published = 1 / (1 + 1 / (np.exp(-0.1) * p**0.7 / (1 - p) ** 1.2))  # eq. 6
     np.testing.assert_allclose(
-        recalibrate(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12
+        calibrate_by_beta(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12
     )
 
 
 def test_what_was_right_without_exception_is_left_as_it_was_stated() -> None:
     p = np.linspace(0, 1, 101)
-    assert best_beta(p, p, np.ones(101, dtype=bool)) == IDENTITY
-    assert recalibrate(p, p, IDENTITY) is p
+    assert fit_beta(p, p, np.ones(101, dtype=bool)) == IDENTITY_BETA
+    assert calibrate_by_beta(p, p, IDENTITY_BETA) is p
 
 
 def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
@@ -114,7 +116,7 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     right = rng.random(len(stated)) < np.array(
         [calibrate_by_line(p, m, (0.5, 1.2, 0.8)) for p, m in zip(stated, least, strict=True)]
     )
-    found = best_line(stated, least, right)
+    found = fit_line(stated, least, right)
     assert found == pytest.approx((0.5, 1.2, 0.8), abs=0.05)
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(
         np.column_stack([logit(stated), logit(least)]), right
@@ -123,8 +125,8 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
         (reference.coef_[0, 0], reference.intercept_[0], reference.coef_[0, 1]), abs=2e-3
     )
     assert (
-        best_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT
-        and calibrate_by_line(0.3, 0.1, STRAIGHT) == 0.3
+        fit_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == IDENTITY_LINE
+        and calibrate_by_line(0.3, 0.1, IDENTITY_LINE) == 0.3
     )
 
 
@@ -136,7 +138,7 @@ def test_a_line_that_weighs_the_set_alone_ignores_the_least_confident_span() -> 
             == calibrate_by_line(float(p), 0.9, (0.7, 0.3, 0.0))
             == pytest.approx(platt, rel=1e-12)
         )
-    assert all(calibrate_by_line(p, 0.1, STRAIGHT) == p for p in (0.0, 1e-9, 0.3, 1.0))
+    assert all(calibrate_by_line(p, 0.1, IDENTITY_LINE) == p for p in (0.0, 1e-9, 0.3, 1.0))
 
 
 @pytest.mark.parametrize("enough", [False, True])
@@ -148,8 +150,8 @@ def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(
     right[: 10 if enough else 9] = rare
     p, share = np.random.default_rng(6).uniform(0.05, 0.95, (2, 200))
     assert (
-        (best_line(p, share, right) != STRAIGHT)
-        == (best_beta(p, share, right) != IDENTITY)
+        (fit_line(p, share, right) != IDENTITY_LINE)
+        == (fit_beta(p, share, right) != IDENTITY_BETA)
         == enough
     )
 
@@ -162,6 +164,6 @@ def test_a_slice_with_two_labels_counts_half_for_each() -> None:
         rng.dirichlet(np.full(4, 0.5), 400),
         *(np.eye(4, dtype=bool)[rng.integers(0, 4, 400)] for _ in range(2)),
     )
-    assert best_temperature([p], [first | second]) == pytest.approx(
-        best_temperature([p, p], [first, second]), rel=1e-4
+    assert fit_temperature([p], [first | second]) == pytest.approx(
+        fit_temperature([p, p], [first, second]), rel=1e-4
     )

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from fovnet.decision import checks
-from fovnet.decision.chain.spans import Decision, decide
+from fovnet.decision.chain.spans import Decision, decide_volume
 from fovnet.decision.checks import low_confidence, too_few_slices
 from fovnet.decision.checks.check import Check, DecidedVolume
-from fovnet.decision.checks.out_of_order import Order
-from fovnet.decision.checks.turned import Axes
+from fovnet.decision.checks.out_of_order import SliceOrder
+from fovnet.decision.checks.turned import JudgedAxes
 from fovnet.decision.checks.two_answers import Rivals
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.dark_slices import HiddenRegion
-from fovnet.decision.doubts import CHECKS, Doubt, Signs, are_reasons, doubts, measure_signs
+from fovnet.decision.doubts import CHECKS, Doubt, Signs, are_reasons, find_doubts, measure_signs
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.novelty import calibrate, fit_reference
+from fovnet.decision.novelty import calibrate_reference, fit_reference
 from fovnet.decision.orientation import Bearing, Orientation
 from fovnet.decision.rule import RANGE_BY_SETTING, Rule
 from fovnet.maths.turns import VIEWS
@@ -32,7 +32,7 @@ from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from tests.decision.measured import known_of, stack_of
 
 K = len(DEFAULT.classes)
-FITTED = [check for check in CHECKS if check.fit is not None]
+FITTED = [check for check in CHECKS if check.fit_bar is not None]
 RULE = Rule(
     min_confidence=0.7,
     least_novelty=0.05,
@@ -46,7 +46,7 @@ def decision(region: int = 0, **changed: Any) -> Decision:
     """Twenty slices that surely show one region; `changed` replaces parts of the decision."""
     p = np.full((20, K), 0.001)
     p[:, region] = 1 - 0.001 * (K - 1)
-    return replace(decide(p, 5.0 * np.arange(20), DEFAULT, RULE), **changed)
+    return replace(decide_volume(p, 5.0 * np.arange(20), DEFAULT, RULE), **changed)
 
 
 def unsure() -> Decision:
@@ -63,8 +63,8 @@ def novelty(share: float) -> Novelty:
     return Novelty(share, np.array([share]))
 
 
-def axes(upright: float) -> Axes:
-    return Axes(Bearing(upright, "side to side"))
+def axes(upright: float) -> JudgedAxes:
+    return JudgedAxes(Bearing(upright, "side to side"))
 
 
 EXAMPLES: dict[str, tuple[Any, Any]] = {
@@ -79,8 +79,8 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "template": (True, False),
     "sform-of-ones": (True, False),
     "too-few-slices": (too_few_slices.Slab(4, 9.0), too_few_slices.Slab(5, 2.0)),
-    "out-of-order": (Order(1.5), Order(1.5, shows_region=False)),
-    "flipped": (decision(flipped=True), decision()),
+    "out-of-order": (SliceOrder(1.5), SliceOrder(1.5, shows_region=False)),
+    "flipped": (decision(is_flipped=True), decision()),
     "turned": (axes(0.05), axes(0.06)),
     "low-confidence": (unsure(), decision()),
     "other-regions": (decision(set_probability=0.4), decision(set_probability=0.5)),
@@ -92,9 +92,9 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
 def doubted(check: Check[Any], value: Any) -> list[str]:
     """The codes of the doubts where this alone was found on a volume that is fine otherwise."""
     if check.measure is None:
-        return [doubt.code for doubt in doubts(value, Signs({}), RULE)]
+        return [doubt.code for doubt in find_doubts(value, Signs({}), RULE)]
     signs = Signs({} if value is None else {check.code: value})
-    return [doubt.code for doubt in doubts(decision(), signs, RULE)]
+    return [doubt.code for doubt in find_doubts(decision(), signs, RULE)]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.code)
@@ -146,20 +146,25 @@ def test_a_fitted_bar_is_a_setting_of_the_rule_that_rejects_few_of_the_volumes_i
     check: Check[Any],
 ) -> None:
     """One in twenty at most; it rises with what is seen, and without volumes nothing is doubted."""
-    assert check.bar in {field.name for field in fields(Rule)} and check.bar in RANGE_BY_SETTING
+    assert (
+        check.bar_setting in {field.name for field in fields(Rule)}
+        and check.bar_setting in RANGE_BY_SETTING
+    )
     made = {"unlike-training": novelty, "members-disagree": agreement, "turned": axes}.get(
         check.code, float
     )
     shares = np.random.default_rng(1).permutation(np.linspace(0.01, 0.1, 200))
-    low, high = (check.fit([made(float(factor * share)) for share in shares]) for factor in (1, 2))
+    low, high = (
+        check.fit_bar([made(float(factor * share)) for share in shares]) for factor in (1, 2)
+    )
     assert 0 < low < high
-    rule = replace(Rule(), **{check.bar: low})
+    rule = replace(Rule(), **{check.bar_setting: low})
     rejected = [share for share in shares if list(check.sentences(made(float(share)), rule))]
     assert len(rejected) <= 10 and all(
         share < min(set(shares) - set(rejected)) for share in rejected
     )
     assert not any(list(check.sentences(made(float(share)), Rule())) for share in shares)
-    assert check.fit([]) == 0.0
+    assert check.fit_bar([]) == 0.0
 
 
 def known(seed: int = 1, slices: int = 20, region: int = 0) -> DecidedVolume:
@@ -169,12 +174,16 @@ def known(seed: int = 1, slices: int = 20, region: int = 0) -> DecidedVolume:
     layer = (weights, np.zeros(len(VIEWS), np.float32))
     labels = np.eye(K)[np.arange(200) % K]
     reference = fit_reference(rng.normal(size=(200, 4)), labels > 0)
-    distances = reference.distances(rng.normal(size=(200, 4)))
-    judge = Judge(DEFAULT, RULE, calibrate(reference, distances, labels), Orientation((layer,)))
+    distances = reference.measure_distances(rng.normal(size=(200, 4)))
+    judge = Judge(
+        DEFAULT, RULE, calibrate_reference(reference, distances, labels), Orientation((layer,))
+    )
     members = np.full((2, slices, K), 0.002, dtype=np.float32)
     members[..., region] = 1 - 0.002 * (K - 1)
     members[1] = np.roll(members[1], 1, axis=1)
-    outputs = MemberOutputs(members, distances[:slices], brightened=np.full_like(members, np.nan))
+    outputs = MemberOutputs(
+        members, distances[:slices], brightened_probabilities=np.full_like(members, np.nan)
+    )
     return known_of(
         judge, outputs, stack_of(rng.integers(1, 256, (slices, 128, 128)).astype(np.uint8))
     )
@@ -183,18 +192,18 @@ def known(seed: int = 1, slices: int = 20, region: int = 0) -> DecidedVolume:
 def test_every_check_measures_what_can_be_measured() -> None:
     """Of a body all but what dark slices hide, as none are dark; of a picture of nothing not how it lies."""
     every = {check.code for check in CHECKS if check.measure is not None}
-    assert measure_signs(known()).values.keys() == every - {"too-dark"}
-    assert measure_signs(known(region=K - 1)).values.keys() == every - {"too-dark", "turned"}
+    assert measure_signs(known()).value_by_code.keys() == every - {"too-dark"}
+    assert measure_signs(known(region=K - 1)).value_by_code.keys() == every - {"too-dark", "turned"}
 
 
 def test_what_a_check_measures_is_a_value_that_it_can_judge() -> None:
     """Whatever the volume: no check raises, and what one finds of another volume is another value."""
     few, many = measure_signs(known(2, slices=3)), measure_signs(known(3, slices=40))
-    assert few.values.keys() == many.values.keys() - {
+    assert few.value_by_code.keys() == many.value_by_code.keys() - {
         "turned"
     }  # 24 mm are too thin to show how it lies
     said = [
-        [doubt.code for doubt in doubts(one.decision, signs, RULE)]
+        [doubt.code for doubt in find_doubts(one.decision, signs, RULE)]
         for one, signs in ((known(2, slices=3), few), (known(3, slices=40), many))
     ]
     assert ["too-few-slices" in codes for codes in said] == [True, False]

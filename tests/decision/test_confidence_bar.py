@@ -10,13 +10,13 @@ from scipy.stats import binom
 from sklearn.metrics import auc
 
 from fovnet.decision.confidence_bar import (
-    ALLOWANCE,
+    ALLOWED_REJECTED_SHARE,
     CANDIDATE_BARS,
     LOWEST_BAR,
     GradedAnswer,
     choose_bar,
     conformal_floor,
-    fewest_people,
+    fewest_subjects,
     risk_coverage,
 )
 
@@ -101,14 +101,16 @@ def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
     below = [
         (rng.normal(size=1000) < conformal_floor(rng.normal(size=80))).mean() for _ in range(400)
     ]
-    assert ALLOWANCE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWANCE + 0.003
+    assert (
+        ALLOWED_REJECTED_SHARE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWED_REJECTED_SHARE + 0.003
+    )
     assert conformal_floor(np.arange(1.0, 19.0)) == 0  # one in twenty is less than one of 18
 
 
 def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
     """51 without a fault for 5 % at a risk of 10 %: the two starts share the risk, and with 50 neither has
     enough of it left."""
-    people = fewest_people(0.05, 0.1)
+    people = fewest_subjects(0.05, 0.1)
     faultless = [GradedAnswer(f"p{number}", 0.99, False, 0.0) for number in range(people)]
     assert (
         people == 51
@@ -120,7 +122,7 @@ def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
 @pytest.mark.parametrize("stated", [0.01, 0.02, 0.03, 0.1, 0.4, 0.9])
 def test_the_fewest_people_are_the_first_with_whom_it_can_be_promised(stated: float) -> None:
     """Counted up one by one: never before, and always from there on."""
-    fewest = fewest_people(stated, AT_RISK)
+    fewest = fewest_subjects(stated, AT_RISK)
     promised = [
         choose_bar(
             [GradedAnswer(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers, lists, tuples
 
 from fovnet.decision.dark_slices import (
-    DARK,
     LEAST_CLEAR_PROBABILITY,
     LEAST_GREY,
+    LEAST_LIT_WHITE,
     LEAST_STRETCH_MM,
     HiddenRegion,
     brighten,
-    hidden_region,
-    rows_in_question,
+    find_dark_rows,
+    find_hidden_region,
 )
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import MemberOutputs
@@ -55,7 +55,7 @@ def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_al
 ) -> None:
     nothing, heights_mm = [one for one, _ in rows], [mm for _, mm in rows]
     edges_mm = np.cumsum([-100.0, *heights_mm])
-    asked = rows_in_question(bodies(1, len(rows), 20), np.array(nothing), edges_mm)
+    asked = find_dark_rows(bodies(1, len(rows), 20), np.array(nothing), edges_mm)
     high = highest(nothing, heights_mm)
     if abs(high - LEAST_STRETCH_MM) > 1e-6:
         assert asked.tolist() == (
@@ -69,7 +69,7 @@ def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_al
         (LEAST_GREY - 1, False),
         (LEAST_GREY + 1, True),
         (60, True),
-        (round(DARK) + 5, False),
+        (round(LEAST_LIT_WHITE) + 5, False),
         (255, False),
     ],
 )
@@ -77,10 +77,10 @@ def test_only_slices_that_are_dark_and_not_black_are_looked_at_again(
     brightest: int, asked: bool
 ) -> None:
     everything = np.ones(10, dtype=bool)
-    assert len(rows_in_question(bodies(2, 10, brightest), everything, np.arange(11) * 5.0)) == (
+    assert len(find_dark_rows(bodies(2, 10, brightest), everything, np.arange(11) * 5.0)) == (
         10 if asked else 0
     )
-    assert len(rows_in_question(bodies(2, 10, brightest), ~everything, np.arange(11) * 5.0)) == 0
+    assert len(find_dark_rows(bodies(2, 10, brightest), ~everything, np.arange(11) * 5.0)) == 0
 
 
 @given(integers(0, 999), integers(4, 12), integers(1, 20))
@@ -103,12 +103,12 @@ def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_c
     p[:10] = 0.01 / (K - 2)
     p[:10, NONE], p[:10, CHEST] = 1 - LEAST_CLEAR_PROBABILITY - 0.01, LEAST_CLEAR_PROBABILITY
     edges_mm, nothing = np.arange(13) * 5.0, np.ones(12, dtype=bool)
-    assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) == HiddenRegion("chest", 50.0)
+    assert find_hidden_region(nothing, p, edges_mm, DEFAULT.classes) == HiddenRegion("chest", 50.0)
     # decided to be a region: 20 and 25 mm are left
     nothing[4] = False
-    assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
+    assert find_hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
     p[:10, NONE], p[:10, CHEST] = 1 - LEAST_CLEAR_PROBABILITY + 0.02, LEAST_CLEAR_PROBABILITY - 0.03
-    assert hidden_region(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
+    assert find_hidden_region(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
 
 
 def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:
@@ -124,12 +124,19 @@ def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:
     ]
     ensemble = Ensemble(DEFAULT, {}, Rule(), members, torch.device("cpu"), "")
     stack = stack_of(np.concatenate([bodies(3, 6, 9), bodies(4, 8, 255)]))
-    outputs = ensemble.outputs_on(stack)
-    bright = ensemble.outputs(brighten(stack.pixels), placing=stack.placing).members
-    assert outputs.brightened is not None
-    np.testing.assert_allclose(outputs.brightened[:, :6], bright[:, :6], atol=1e-6)
-    assert np.isnan(outputs.brightened[:, 6:]).all()
-    assert ensemble.outputs_on(replace(stack, pixels=brighten(stack.pixels))).brightened is None
+    outputs = ensemble.compute_volume_outputs(stack)
+    bright = ensemble.compute_outputs(
+        brighten(stack.pixels), placing=stack.placing
+    ).member_probabilities
+    assert outputs.brightened_probabilities is not None
+    np.testing.assert_allclose(outputs.brightened_probabilities[:, :6], bright[:, :6], atol=1e-6)
+    assert np.isnan(outputs.brightened_probabilities[:, 6:]).all()
+    assert (
+        ensemble.compute_volume_outputs(
+            replace(stack, pixels=brighten(stack.pixels))
+        ).brightened_probabilities
+        is None
+    )
 
 
 @pytest.mark.parametrize("clear", [True, False])
@@ -139,12 +146,12 @@ def test_what_dark_slices_hide_makes_an_answer_uncertain(clear: bool) -> None:
     second = np.full((1, 20, K), np.nan, dtype=np.float32)
     second[:, :8] = 0.001
     second[:, :8, CHEST if clear else NONE] = 0.994
-    outputs = MemberOutputs(members, brightened=second)
+    outputs = MemberOutputs(members, brightened_probabilities=second)
     judge = Ensemble(DEFAULT, {}, Rule(), [], torch.device("cpu"), "").judge
     answer = judge.answer(
         "v", "v.nii", outputs, stack_of(np.concatenate([bodies(5, 8, 9), bodies(6, 12, 255)]))
     )
-    assert ("too-dark" in answer.codes.split()) == clear
+    assert ("too-dark" in answer.code_text.split()) == clear
     assert answer.status == ("uncertain" if clear else "ok")
     if clear:
         assert (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
 
-from fovnet.decision.chain.spans import Decision, decide
+from fovnet.decision.chain.spans import Decision, decide_volume
 from fovnet.decision.checks import (
     members_disagree,
     noisy_air,
@@ -24,16 +24,21 @@ from fovnet.decision.checks import (
     unlike_training,
 )
 from fovnet.decision.checks.check import Check
-from fovnet.decision.checks.out_of_order import GREATEST_DISORDER, Order, count_passes, disorder
+from fovnet.decision.checks.out_of_order import (
+    GREATEST_DISORDER,
+    SliceOrder,
+    count_passes,
+    measure_disorder,
+)
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.doubts import Doubt, Signs
-from fovnet.decision.doubts import doubts as all_doubts
-from fovnet.decision.fitting.objective import Example
+from fovnet.decision.doubts import find_doubts as all_doubts
+from fovnet.decision.fitting.objective import TuningExample
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 from fovnet.regions import DEFAULT
 
-Bodies = Callable[..., Example]
+Bodies = Callable[..., TuningExample]
 RULE = Rule(min_confidence=0.7, least_novelty=0.05, least_agreement=0.8)
 
 
@@ -47,7 +52,7 @@ def agreement(share: float) -> np.ndarray:
 
 FINE: dict[Check[Any], Any] = {
     members_disagree.CHECK: agreement(0.95),
-    out_of_order.CHECK: Order(0.3),
+    out_of_order.CHECK: SliceOrder(0.3),
     unlike_training.CHECK: novelty(0.5),
 }
 
@@ -56,8 +61,8 @@ def doubts(
     decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE
 ) -> tuple[Doubt, ...]:
     """The doubts where a volume was measured so; the order of slices is judged where a region is shown."""
-    slab = too_few_slices.Slab(len(decision.confidence), decision.observations)
-    rivals = two_answers.rivals(decision, DEFAULT.classes)
+    slab = too_few_slices.Slab(len(decision.slice_confidence), decision.observation_count)
+    rivals = two_answers.find_rivals(decision, DEFAULT.classes)
     seen = {too_few_slices.CHECK: slab, two_answers.CHECK: rivals, **values}
     return all_doubts(decision, Signs({check.code: value for check, value in seen.items()}), rule)
 
@@ -69,7 +74,7 @@ def codes(
 
 
 def decided(p: np.ndarray, rule: Rule = RULE) -> Decision:
-    return decide(p, 5.0 * np.arange(len(p)), DEFAULT, rule)
+    return decide_volume(p, 5.0 * np.arange(len(p)), DEFAULT, rule)
 
 
 def one_region(share: float, other: float, slices: int = 20) -> np.ndarray:
@@ -81,7 +86,7 @@ def one_region(share: float, other: float, slices: int = 20) -> np.ndarray:
 
 def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
     example = bodies(3, noise=0.5)
-    assert codes(decide(example.probabilities, example.z_mm, DEFAULT, RULE)) == []
+    assert codes(decide_volume(example.probabilities, example.z_mm, DEFAULT, RULE)) == []
 
 
 @pytest.mark.parametrize(
@@ -89,8 +94,8 @@ def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
     [
         (unlike_training.CHECK, novelty(0.01)),
         (members_disagree.CHECK, agreement(0.5)),
-        (out_of_order.CHECK, Order(2.0)),
-        (out_of_order.CHECK, Order(0.3, passes=2)),
+        (out_of_order.CHECK, SliceOrder(2.0)),
+        (out_of_order.CHECK, SliceOrder(0.3, pass_count=2)),
         (noisy_air.CHECK, True),
         (template.CHECK, True),
     ],
@@ -108,14 +113,14 @@ def test_what_reaches_its_bar_is_not_doubted() -> None:
     decision = decided(one_region(0.97, 0.01))
     at = {
         members_disagree.CHECK: agreement(RULE.least_agreement),
-        out_of_order.CHECK: Order(GREATEST_DISORDER),
+        out_of_order.CHECK: SliceOrder(GREATEST_DISORDER),
         unlike_training.CHECK: novelty(RULE.least_novelty),
     }
-    assert codes(decision, at, replace(RULE, min_confidence=decision.sure)) == []
+    assert codes(decision, at, replace(RULE, min_confidence=decision.volume_confidence)) == []
 
 
 def test_slices_out_of_order_are_reported_once_however_many_passes_they_seem_to_lie_in() -> None:
-    both = FINE | {out_of_order.CHECK: Order(2.0, passes=2)}
+    both = FINE | {out_of_order.CHECK: SliceOrder(2.0, pass_count=2)}
     assert codes(decided(one_region(0.97, 0.01)), both) == ["out-of-order"]
 
 
@@ -153,7 +158,7 @@ def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
         for sentence in sentences
     ), sentences
     (slab,) = doubts(
-        decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE)
+        decide_volume(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE)
     )
     assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
 
@@ -202,9 +207,9 @@ def test_a_region_in_two_pieces_is_listed_once() -> None:
 
 def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
     example = bodies(6)
-    flipped = decide(example.probabilities[::-1], example.z_mm, DEFAULT, RULE)
+    flipped = decide_volume(example.probabilities[::-1], example.z_mm, DEFAULT, RULE)
     assert "flipped" in codes(flipped)
-    assert "flipped" not in codes(decide(example.probabilities, example.z_mm, DEFAULT, RULE))
+    assert "flipped" not in codes(decide_volume(example.probabilities, example.z_mm, DEFAULT, RULE))
 
 
 @pytest.mark.parametrize(
@@ -223,10 +228,10 @@ def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(
     slices: int, apart_mm: float, few: bool
 ) -> None:
     """Three slices, or many within a few millimetres: nothing could contradict the answer."""
-    decision = decide(
+    decision = decide_volume(
         one_region(0.999, 0.0002, slices=slices), apart_mm * np.arange(slices), DEFAULT, RULE
     )
-    assert decision.sure > 0.9
+    assert decision.volume_confidence > 0.9
     assert codes(decision) == (["too-few-slices"] if few else [])
 
 
@@ -245,7 +250,7 @@ def test_regions_that_are_rather_others_are_doubted_though_nearly_every_slice_is
     a guess."""
     sets = {share: decided(cut_at_the_top(share)) for share in (0.001, 0.2, 0.45, 0.97)}
     for decision in sets.values():
-        assert decision.sure > 0.9
+        assert decision.volume_confidence > 0.9
         assert ("other-regions" in codes(decision)) == (decision.set_probability < 0.5)
     assert codes(sets[0.001]) == codes(sets[0.97]) == []
     (doubt,) = [one for one in doubts(sets[0.45], FINE, RULE) if one.code == "other-regions"]
@@ -272,7 +277,9 @@ def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(
 def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.01)
     p[:, -1] = 1 - 0.01 * (len(DEFAULT.classes) - 1)
-    assert codes(decided(p), {out_of_order.CHECK: Order(2.0, 2, shows_region=False)}) == ["none"]
+    assert codes(decided(p), {out_of_order.CHECK: SliceOrder(2.0, 2, shows_region=False)}) == [
+        "none"
+    ]
     assert codes(replace(decided(p), set_probability=0.02)) == ["none"]
 
 
@@ -297,8 +304,8 @@ def test_no_sentence_is_for_statisticians(seed: int) -> None:
     values = {
         members_disagree.CHECK: agreement(rng.random()),
         unlike_training.CHECK: novelty(rng.random() / 10),
-        turned.CHECK: turned.Axes(Bearing(rng.random() / 4, "front to back")),
-        out_of_order.CHECK: Order(2 * rng.random()),
+        turned.CHECK: turned.JudgedAxes(Bearing(rng.random() / 4, "front to back")),
+        out_of_order.CHECK: SliceOrder(2 * rng.random()),
         noisy_air.CHECK: bool(rng.random() < 0.5),
     }
     for doubt in doubts(decided(p), values, replace(RULE, least_upright=0.2, min_confidence=0.95)):
@@ -327,10 +334,10 @@ def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(
     faded = (pixels * np.linspace(1, 0.4, slices)[:, None, None]).astype(np.uint8)
     rng = np.random.default_rng(seed)
     # one of twelve slices may by chance be nearly in order
-    shuffled = [disorder(pixels[rng.permutation(slices)]) for _ in range(5)]
-    assert disorder(pixels) < 0.5
-    assert disorder(faded) < 0.6
-    assert np.median(shuffled) > 2 * disorder(pixels)
+    shuffled = [measure_disorder(pixels[rng.permutation(slices)]) for _ in range(5)]
+    assert measure_disorder(pixels) < 0.5
+    assert measure_disorder(faded) < 0.6
+    assert np.median(shuffled) > 2 * measure_disorder(pixels)
 
 
 @given(seed=integers(0, 10**6), slices=integers(16, 40))
@@ -341,12 +348,12 @@ def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_ord
     notices."""
     pixels = scene(seed, slices)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
-    assert (count_passes(pixels), count_passes(acquired)) == (1, 2) and disorder(
+    assert (count_passes(pixels), count_passes(acquired)) == (1, 2) and measure_disorder(
         acquired
     ) < GREATEST_DISORDER
 
 
 def test_noise_is_in_no_order_at_all() -> None:
     noise = np.random.default_rng(0).integers(0, 255, (40, 128, 128)).astype(np.uint8)
-    assert disorder(noise) == pytest.approx(2.0, abs=0.1)
-    assert disorder(noise) > GREATEST_DISORDER
+    assert measure_disorder(noise) == pytest.approx(2.0, abs=0.1)
+    assert measure_disorder(noise) > GREATEST_DISORDER

@@ -16,8 +16,8 @@ from safetensors.numpy import save_file
 
 from fovnet.decision import ensemble as ensembles_on_disk
 from fovnet.decision import novelty
-from fovnet.decision.assembly import assemble, choose, guessing_loss
-from fovnet.decision.ensemble import load
+from fovnet.decision.assembly import choose_members, guessing_loss, write_ensemble
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import ModelFolder, save_rule
 from fovnet.decision.novelty import fit_reference
 from fovnet.decision.rule import Rule
@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
         members.append(
             {"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)}
         )
-    assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
+    write_ensemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     save_rule(tmp_path / "ensemble", RULE, {}, settings={}, seed=1)
     return tmp_path / "ensemble"
 
@@ -70,28 +70,29 @@ def test_the_best_completed_trials_are_chosen_and_those_that_only_guess_are_not(
         trial(3, 2.0),
         trial(4, 0.2),
     ]
-    assert [member["slot"] for member in choose(trials, 10, 1.9, Path("n"))] == [1, 4, 0]
-    assert [member["slot"] for member in choose(trials, 2, 1.9, Path("n"))] == [1, 4]
-    assert [member["slot"] for member in choose(trials[3:4], 10, 1.9, Path("n"))] == [3]
-    assert choose(trials[2:3], 10, 1.9, Path("n")) == []
+    assert [member["slot"] for member in choose_members(trials, 10, 1.9, Path("n"))] == [1, 4, 0]
+    assert [member["slot"] for member in choose_members(trials, 2, 1.9, Path("n"))] == [1, 4]
+    assert [member["slot"] for member in choose_members(trials[3:4], 10, 1.9, Path("n"))] == [3]
+    assert choose_members(trials[2:3], 10, 1.9, Path("n")) == []
     # as bad as guessing is no better
-    assert [member["slot"] for member in choose(trials[:4], 10, 0.9, Path("n"))] == [1]
+    assert [member["slot"] for member in choose_members(trials[:4], 10, 0.9, Path("n"))] == [1]
     assert [
-        member["slot"] for member in choose([trial(0, 2.5), trial(1, 2.0)], 10, 1.9, Path("n"))
+        member["slot"]
+        for member in choose_members([trial(0, 2.5), trial(1, 2.0)], 10, 1.9, Path("n"))
     ] == [1]
 
 
 def test_the_last_of_the_chosen_see_slices_alone_but_never_all() -> None:
     trials = [trial(0, 0.3), trial(1, 0.2), trial(2, 0.1)]
     assert [
-        member.get("alone", False) for member in choose(trials, 10, 1.9, Path("n"), alone=2)
+        member.get("alone", False) for member in choose_members(trials, 10, 1.9, Path("n"), alone=2)
     ] == [
         False,
         True,
         True,
     ]
     assert [
-        member.get("alone", False) for member in choose(trials, 1, 1.9, Path("n"), alone=2)
+        member.get("alone", False) for member in choose_members(trials, 1, 1.9, Path("n"), alone=2)
     ] == [False]
 
 
@@ -116,17 +117,19 @@ def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_pat
                 **({"alone": True} if slot else {}),
             }
         )
-    assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
-    ensemble = load(tmp_path / "ensemble", "cpu", rule=RULE)
+    write_ensemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
+    ensemble = load_ensemble(tmp_path / "ensemble", "cpu", rule=RULE)
     pixels = np.random.default_rng(0).integers(0, 255, (24, 128, 128)).astype(np.uint8)
     short, long = (
-        ensemble.outputs(
+        ensemble.compute_outputs(
             pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n))
         )
         for n in (12, 24)
     )
-    np.testing.assert_allclose(short.members[1], long.members[1, :12], atol=1e-6)
-    assert np.abs(short.members[0] - long.members[0, :12]).max() > 1e-4
+    np.testing.assert_allclose(
+        short.member_probabilities[1], long.member_probabilities[1, :12], atol=1e-6
+    )
+    assert np.abs(short.member_probabilities[0] - long.member_probabilities[0, :12]).max() > 1e-4
     assert ensemble.sees_the_volume
 
 
@@ -151,7 +154,7 @@ def test_guessing_is_judged_under_the_weights_that_scores_are_under() -> None:
 
 def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 255, (70, 128, 128)).astype(np.uint8)
-    ensemble = load(folder, "cpu")
+    ensemble = load_ensemble(folder, "cpu")
     images = torch.from_numpy(pixels).float()[:, None] / 255
     with torch.inference_mode():
         each = [
@@ -162,7 +165,9 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
             for slot in (3, 8)
         ]
     np.testing.assert_allclose(
-        ensemble.judge.probabilities(ensemble.outputs(pixels)), np.mean(each, axis=0), atol=1e-5
+        ensemble.judge.mean_probabilities(ensemble.compute_outputs(pixels)),
+        np.mean(each, axis=0),
+        atol=1e-5,
     )
 
 
@@ -171,11 +176,12 @@ def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
     from fovnet.net.inference.engines import list_installed_engines
 
     pixels = np.random.default_rng(0).integers(0, 255, (5, 128, 128)).astype(np.uint8)
-    ensembles = [load(folder, "cpu", engine=name) for name in list_installed_engines()]
+    ensembles = [load_ensemble(folder, "cpu", engine=name) for name in list_installed_engines()]
     assert len({ensemble.identity for ensemble in ensembles}) == 1
-    assert [ensemble.computed_by["name"] for ensemble in ensembles] == list_installed_engines()
+    assert [ensemble.engine_facts["name"] for ensemble in ensembles] == list_installed_engines()
     first, *others = [
-        ensemble.judge.probabilities(ensemble.outputs(pixels)) for ensemble in ensembles
+        ensemble.judge.mean_probabilities(ensemble.compute_outputs(pixels))
+        for ensemble in ensembles
     ]
     for raw in others:
         np.testing.assert_allclose(raw, first, atol=1e-4)
@@ -185,23 +191,23 @@ def test_what_was_written_is_read_and_the_folder_may_be_moved(folder: Path, tmp_
     moved = folder.rename(tmp_path / "elsewhere")
     for left in tmp_path.glob("slot-*"):
         left.unlink()
-    ensemble = load(moved, "cpu")
+    ensemble = load_ensemble(moved, "cpu")
     assert ensemble.rule == RULE
-    assert ensemble.prepare == PREPARE
+    assert ensemble.slicing_settings == PREPARE
     assert ModelFolder(moved).vocabulary == DEFAULT
 
 
 def test_another_rule_is_another_ensemble(folder: Path) -> None:
-    before = load(folder, "cpu").identity
+    before = load_ensemble(folder, "cpu").identity
     save_rule(folder, Rule(sigma_mm=9.0), {}, settings={}, seed=1)
-    assert load(folder, "cpu").identity != before
+    assert load_ensemble(folder, "cpu").identity != before
 
 
 @pytest.mark.parametrize("part", ["novelty.npz", "orientation.safetensors"])
 def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> None:
-    before = load(folder, "cpu").identity
+    before = load_ensemble(folder, "cpu").identity
     if part == "novelty.npz":
-        novelty.save(
+        novelty.save_novelty(
             folder,
             fit_reference(
                 np.random.default_rng(1).normal(size=(60, 32)),
@@ -214,7 +220,7 @@ def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> No
             "layer0.bias": np.zeros(len(VIEWS), np.float16),
         }
         save_file(layer, folder / part)
-    assert load(folder, "cpu").identity != before
+    assert load_ensemble(folder, "cpu").identity != before
 
 
 def test_slices_looked_at_in_pieces_are_counted_as_a_whole(
@@ -224,10 +230,12 @@ def test_slices_looked_at_in_pieces_are_counted_as_a_whole(
         np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8),
         list[tuple[int, int]](),
     )
-    whole = load(folder, "cpu").outputs(pixels)
-    monkeypatch.setattr(ensembles_on_disk, "PIECE", 4)
-    pieces = load(folder, "cpu").outputs(pixels, lambda done, total: calls.append((done, total)))
-    np.testing.assert_allclose(pieces.members, whole.members, atol=1e-6)
+    whole = load_ensemble(folder, "cpu").compute_outputs(pixels)
+    monkeypatch.setattr(ensembles_on_disk, "SLICES_PER_PIECE", 4)
+    pieces = load_ensemble(folder, "cpu").compute_outputs(
+        pixels, lambda done, total: calls.append((done, total))
+    )
+    np.testing.assert_allclose(pieces.member_probabilities, whole.member_probabilities, atol=1e-6)
     assert (
         calls == sorted(calls) and calls[-1] == (10, 10) and {total for _, total in calls} == {10}
     )
@@ -238,13 +246,13 @@ def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(
 ) -> None:
     """Half of 40 slices, of which the upper half are bright: of either class some are drawn, and no dark one
     lies near the bright ones."""
-    monkeypatch.setattr(ensembles_on_disk, "REFERENCE", 20)
+    monkeypatch.setattr(ensembles_on_disk, "REFERENCE_SLICES", 20)
     bright = np.arange(40) >= 20
     noise = np.random.default_rng(0).integers(0, 9, (40, 128, 128))
     pixels = (np.where(bright, 200, 20)[:, None, None] + noise).astype(np.uint8)
     known = (
-        load(folder, "cpu")
-        .learn(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1)
+        load_ensemble(folder, "cpu")
+        .learn_novelty(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1)
         .novelty
     )
     assert known is not None and len(known.classes) == 2
@@ -264,7 +272,7 @@ def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, d
     else:
         part[damage].unlink()
     with pytest.raises(ModelError) as caught:
-        load(folder, "cpu")
+        load_ensemble(folder, "cpu")
     assert part[damage].name in caught.value.sentence
 
 
@@ -276,7 +284,7 @@ def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting:
     """A folder copied by halves would answer without the check that finds what its networks never saw."""
     save_rule(folder, replace(RULE, **{setting: 0.1}), {}, settings={}, seed=1)
     with pytest.raises(ModelError, match=f"{part}: missing"):
-        load(folder, "cpu")
+        load_ensemble(folder, "cpu")
 
 
 @pytest.mark.parametrize(
@@ -298,7 +306,7 @@ def test_facts_that_are_none_are_a_sentence(
     change(facts)
     (folder / "ensemble.json").write_text(json.dumps(facts))
     with pytest.raises(ModelError, match=r"ensemble.json: .*model-damaged"):
-        load(folder, "cpu")
+        load_ensemble(folder, "cpu")
 
 
 @pytest.mark.parametrize(
@@ -331,7 +339,7 @@ def test_a_rule_that_cannot_decide_is_refused_with_the_setting(
     rule["rule"][setting] = value
     (folder / "decision.json").write_text(json.dumps(rule))
     with pytest.raises(ModelError, match=rf"decision.json: {setting} is .*rule-invalid"):
-        load(folder, "cpu")
+        load_ensemble(folder, "cpu")
 
 
 def test_a_rule_for_another_number_of_members_names_its_file(folder: Path) -> None:
@@ -340,7 +348,7 @@ def test_a_rule_for_another_number_of_members_names_its_file(folder: Path) -> No
         ModelError,
         match=rf"{folder / 'decision.json'}: weights 3 members, but there are 2;.*rule-other-members",
     ):
-        load(folder, "cpu")
+        load_ensemble(folder, "cpu")
 
 
 def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(
@@ -355,7 +363,7 @@ def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(
         ModelError,
         match=r"remove .*search/slot-0003.json and .*trials.tsv, and `fovnet search` trains that slot again",
     ):
-        assemble(
+        write_ensemble(
             folder,
             [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}],
             DEFAULT,
@@ -368,7 +376,7 @@ def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(
 
 def test_no_member_is_no_ensemble(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no trial completed"):
-        assemble(tmp_path, [], DEFAULT, PREPARE, settings={}, seed=1)
+        write_ensemble(tmp_path, [], DEFAULT, PREPARE, settings={}, seed=1)
 
 
 def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Path) -> None:
@@ -383,10 +391,10 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
         for slot, weights in ((8, good), (9, lost))
     ]
     with pytest.raises(ModelError, match="slot-0009"):
-        assemble(folder, members, DEFAULT, PREPARE, settings={}, seed=1, precision="float16")
+        write_ensemble(folder, members, DEFAULT, PREPARE, settings={}, seed=1, precision="float16")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
     (folder / ".members-killed").mkdir()
-    assemble(folder, members[:1], DEFAULT, PREPARE, settings={}, seed=1)
+    write_ensemble(folder, members[:1], DEFAULT, PREPARE, settings={}, seed=1)
     assert sorted(path.name for path in folder.iterdir()) == [
         "ensemble.json",
         "member-0008.safetensors",
@@ -421,9 +429,9 @@ def test_members_that_are_shown_different_things_are_refused(tmp_path: Path) -> 
         members.append(
             {"slot": slot, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
         )
-    assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
+    write_ensemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     with pytest.raises(ModelError, match="members-other-inputs"):
-        load(tmp_path / "ensemble", "cpu", rule=RULE)
+        load_ensemble(tmp_path / "ensemble", "cpu", rule=RULE)
 
 
 def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) -> None:
@@ -462,7 +470,7 @@ def test_a_network_trained_for_other_inputs_is_refused(
 ) -> None:
     path = save_network(tmp_path / "slot-0003.safetensors", build_network(NET), NET, inputs)
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
-    assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    write_ensemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     with pytest.raises(ModelError) as refused:
-        load(tmp_path / "ensemble", "cpu", rule=RULE)
+        load_ensemble(tmp_path / "ensemble", "cpu", rule=RULE)
     assert refused.value.code == code and message in refused.value.sentence

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.ndimage import gaussian_filter1d
 
-from fovnet.decision.chain.spans import Decision, decide
+from fovnet.decision.chain.spans import Decision, decide_volume
 from fovnet.decision.rule import Rule
 from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
@@ -59,8 +59,8 @@ def borders(decision: Decision) -> dict[tuple[str, str], float]:
 @given(seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]))
 def test_thick_slices_are_decided_like_thin_ones(seed: int, rule: Rule, slice_mm: int) -> None:
     """The same borders, each within one thick slice of where 1 mm slices put it."""
-    fine = borders(decide(*stack(scores(seed), 1), DEFAULT, rule))
-    thick = borders(decide(*stack(scores(seed), slice_mm), DEFAULT, rule))
+    fine = borders(decide_volume(*stack(scores(seed), 1), DEFAULT, rule))
+    thick = borders(decide_volume(*stack(scores(seed), slice_mm), DEFAULT, rule))
     assert thick.keys() == fine.keys()
     assert all(abs(thick[kind] - mm) <= slice_mm for kind, mm in fine.items())
 
@@ -78,8 +78,8 @@ def test_what_is_cut_away_moves_no_border_that_is_left(
     """By more than one slice; a border is left where 30 mm of either side are."""
     p, z_mm = stack(scores(seed), slice_mm)
     low, high = sorted(np.random.default_rng(data).choice(len(p) + 1, 2, replace=False))
-    cropped = borders(decide(p[low:high], z_mm[low:high], DEFAULT, rule))
-    for kind, mm in borders(decide(p, z_mm, DEFAULT, rule)).items():
+    cropped = borders(decide_volume(p[low:high], z_mm[low:high], DEFAULT, rule))
+    for kind, mm in borders(decide_volume(p, z_mm, DEFAULT, rule)).items():
         if z_mm[low] + 30 <= mm <= z_mm[high - 1] - 30:
             assert cropped[kind] == pytest.approx(mm, abs=slice_mm + 1e-6)
 
@@ -88,8 +88,11 @@ def test_what_is_cut_away_moves_no_border_that_is_left(
 @given(seed=integers(0, 10**6), rule=sampled_from(RULES))
 def test_where_the_scanner_has_its_origin_is_of_no_account(seed: int, rule: Rule) -> None:
     p, z_mm = stack(scores(seed), 5)
-    here, there = decide(p, z_mm, DEFAULT, rule), decide(p, z_mm - 1234.5, DEFAULT, rule)
-    np.testing.assert_array_equal(here.decided, there.decided)
+    here, there = (
+        decide_volume(p, z_mm, DEFAULT, rule),
+        decide_volume(p, z_mm - 1234.5, DEFAULT, rule),
+    )
+    np.testing.assert_array_equal(here.decided_labels, there.decided_labels)
     for mine, theirs in zip(here.boundaries, there.boundaries, strict=True):
         assert (theirs.low_mm + 1234.5, theirs.high_mm + 1234.5) == pytest.approx(
             (mine.low_mm, mine.high_mm), abs=1e-3

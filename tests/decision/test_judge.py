@@ -12,18 +12,18 @@ import torch
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-from fovnet.decision.assembly import assemble
+from fovnet.decision.assembly import write_ensemble
 from fovnet.decision.chain.margins import air_slices, lit_rows
-from fovnet.decision.chain.spans import Decision, decide, predicted_class
+from fovnet.decision.chain.spans import Decision, class_of_labels, decide_volume
 from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
 from fovnet.decision.confidence_bar import LOWEST_BAR
-from fovnet.decision.doubts import are_reasons, doubts
-from fovnet.decision.fitting.objective import Example
-from fovnet.decision.fitting.thresholds import LabelledVolume, _is_exact, settle
-from fovnet.decision.fitting.tuning import are_right
+from fovnet.decision.doubts import are_reasons, find_doubts
+from fovnet.decision.fitting.objective import TuningExample
+from fovnet.decision.fitting.thresholds import LabelledVolume, _is_exact, fit_thresholds
+from fovnet.decision.fitting.tuning import are_classes_right
 from fovnet.decision.folder import ModelFolder, save_rule
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.novelty import calibrate, fit_reference
+from fovnet.decision.novelty import calibrate_reference, fit_reference
 from fovnet.decision.rule import Rule
 from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.errors import ModelError
@@ -34,10 +34,10 @@ from fovnet.volume.slices.stack import cut_slices
 from fovnet.volume.volume import Volume
 from tests.decision.measured import known_of, signs_of, stack_of
 
-Bodies = Callable[..., Example]
+Bodies = Callable[..., TuningExample]
 
 
-def seen(example: Example, seed: int, members: int = 3) -> MemberOutputs:
+def seen(example: TuningExample, seed: int, members: int = 3) -> MemberOutputs:
     """Members that nearly agree."""
     score = np.log(example.probabilities) + np.random.default_rng(seed).normal(
         scale=0.2, size=(members, *example.probabilities.shape)
@@ -46,7 +46,7 @@ def seen(example: Example, seed: int, members: int = 3) -> MemberOutputs:
     return MemberOutputs((p / p.sum(axis=2, keepdims=True)).astype(np.float32))
 
 
-def pixels_of(example: Example, seed: int) -> np.ndarray:
+def pixels_of(example: TuningExample, seed: int) -> np.ndarray:
     """Slices whose block means change slowly from feet to head."""
     rng = np.random.default_rng(seed)
     ramp = np.linspace(0, 3, len(example.z_mm))[:, None, None]
@@ -54,34 +54,37 @@ def pixels_of(example: Example, seed: int) -> np.ndarray:
     return (120 + 50 * wave + rng.normal(scale=5, size=wave.shape)).clip(0, 255).astype(np.uint8)
 
 
-def shown(example: Example, seed: int, outputs: MemberOutputs | None = None) -> LabelledVolume:
+def shown(
+    example: TuningExample, seed: int, outputs: MemberOutputs | None = None
+) -> LabelledVolume:
     stack = stack_of(pixels_of(example, seed), example.z_mm)
     return LabelledVolume(f"s{seed // 2}", outputs or seen(example, seed), stack, example.truth)
 
 
-def agreement_of(judge: Judge, outputs: MemberOutputs, example: Example, seed: int) -> float:
+def agreement_of(judge: Judge, outputs: MemberOutputs, example: TuningExample, seed: int) -> float:
     """The mean over the slices."""
     signs = signs_of(judge, outputs, stack_of(pixels_of(example, seed), example.z_mm))
-    return float(signs.of(members_disagree.CHECK).mean())
+    return float(signs.value_of(members_disagree.CHECK).mean())
 
 
 def decided(judge: Judge, one: LabelledVolume) -> Decision:
-    return judge.decision(one.outputs, one.stack.z_mm, one.stack.edges_mm)
+    return judge.decide(one.outputs, one.stack.z_mm, one.stack.edges_mm)
 
 
 def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies: Bodies) -> None:
     outputs = seen(bodies(1), 1)
     judge = Judge(DEFAULT, Rule(weights=(0.5, 0.0, 0.5)))
     np.testing.assert_allclose(
-        judge.probabilities(outputs),
-        (outputs.members[0].astype(float) + outputs.members[2]) / 2,
+        judge.mean_probabilities(outputs),
+        (outputs.member_probabilities[0].astype(float) + outputs.member_probabilities[2]) / 2,
         rtol=1e-6,
     )
     np.testing.assert_allclose(
-        Judge(DEFAULT, Rule()).probabilities(outputs), outputs.members.mean(axis=0, dtype=float)
+        Judge(DEFAULT, Rule()).mean_probabilities(outputs),
+        outputs.member_probabilities.mean(axis=0, dtype=float),
     )
     with pytest.raises(ModelError, match="weights 2 members, but there are 3"):
-        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).probabilities(outputs)
+        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).mean_probabilities(outputs)
 
 
 def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
@@ -90,7 +93,7 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     examples = [bodies(seed, noise=3.0) for seed in range(44)]
     # bodies as noisy as these are usual
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.99)
-    judge, facts, _ = settle(
+    judge, facts, _ = fit_thresholds(
         Judge(DEFAULT, rule),
         [shown(one, seed) for seed, one in enumerate(examples[:24])],
         stated_error=0.2,
@@ -99,12 +102,16 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     )
     stated, hit = [], []
     for seed, one in enumerate(examples[24:], start=24):
-        decision = judge.decision(seen(one, seed), one.z_mm)
-        stated.append(decision.confidence)
-        hit.append(are_right(predicted_class(decision.decided, len(DEFAULT.chain)), one.truth))
+        decision = judge.decide(seen(one, seed), one.z_mm)
+        stated.append(decision.slice_confidence)
+        hit.append(
+            are_classes_right(
+                class_of_labels(decision.decided_labels, len(DEFAULT.chain)), one.truth
+            )
+        )
     assert np.concatenate(stated).mean() == pytest.approx(np.concatenate(hit).mean(), abs=0.02)
     raw = [
-        Judge(DEFAULT, rule).decision(seen(one, seed), one.z_mm).confidence.mean()
+        Judge(DEFAULT, rule).decide(seen(one, seed), one.z_mm).slice_confidence.mean()
         for seed, one in enumerate(examples[24:], start=24)
     ]
     assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(
@@ -125,12 +132,12 @@ def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bod
     examples = [bodies(seed, noise=3.0 if seed % 2 else 4.5) for seed in range(40)]
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.85)
     volumes = [shown(one, seed) for seed, one in enumerate(examples)]
-    judge, *_ = settle(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    judge, *_ = fit_thresholds(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     decisions = [decided(judge, one) for one in volumes]
-    stated = np.concatenate([decision.confidence for decision in decisions])
+    stated = np.concatenate([decision.slice_confidence for decision in decisions])
     hit = np.concatenate(
         [
-            are_right(predicted_class(decision.decided, 5), one.truth)
+            are_classes_right(class_of_labels(decision.decided_labels, 5), one.truth)
             for decision, one in zip(decisions, volumes, strict=True)
         ]
     )
@@ -159,7 +166,7 @@ def test_spans_end_where_the_volume_ends(slices: int) -> None:
 
 def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=0.7) for seed in range(20)]
-    judge, *_ = settle(
+    judge, *_ = fit_thresholds(
         Judge(DEFAULT, Rule()),
         [shown(one, seed) for seed, one in enumerate(examples)],
         stated_error=0.05,
@@ -180,12 +187,18 @@ def test_a_member_without_a_say_contradicts_nobody(bodies: Bodies) -> None:
     example = bodies(1, noise=0.7)
     outputs = seen(example, 1)
     odd = replace(
-        outputs, members=np.concatenate([outputs.members[:2], outputs.members[2:, :, ::-1]])
+        outputs,
+        member_probabilities=np.concatenate(
+            [outputs.member_probabilities[:2], outputs.member_probabilities[2:, :, ::-1]]
+        ),
     )
     judges = [Judge(DEFAULT, Rule(weights=weights)) for weights in ((), (0.5, 0.5, 0.0))]
     apart, alike = (agreement_of(judge, odd, example, 1) for judge in judges)
     two = agreement_of(
-        Judge(DEFAULT, Rule()), replace(outputs, members=outputs.members[:2]), example, 1
+        Judge(DEFAULT, Rule()),
+        replace(outputs, member_probabilities=outputs.member_probabilities[:2]),
+        example,
+        1,
     )
     assert apart < 0.7 < 0.9 < alike == pytest.approx(two)
 
@@ -199,7 +212,7 @@ def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
         np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32)
     )
     known = known_of(Judge(DEFAULT, Rule()), outputs, stack_of(padded))
-    assert out_of_order.measure(known).passes == 2
+    assert out_of_order.measure(known).pass_count == 2
 
 
 def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(
@@ -211,18 +224,22 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
     )
     held = rng.normal(size=(400, 6))
-    what = calibrate(
-        what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)]
+    what = calibrate_reference(
+        what, what.measure_distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)]
     )
     judge, stack = Judge(DEFAULT, Rule(), what), stack_of(pixels_of(example, 1), example.z_mm)
     s = len(example.z_mm)
-    usual = replace(seen(example, 1), distances=what.distances(rng.normal(size=(s, 6))))
-    strange = replace(usual, distances=what.distances(rng.normal(loc=9, size=(s, 6))))
+    usual = replace(
+        seen(example, 1), novelty_distances=what.measure_distances(rng.normal(size=(s, 6)))
+    )
+    strange = replace(
+        usual, novelty_distances=what.measure_distances(rng.normal(loc=9, size=(s, 6)))
+    )
     novelty, high, unknown = (
         unlike_training.measure(known_of(judge, outputs, stack))
         for outputs in (usual, strange, seen(example, 1))
     )
-    assert novelty.volume == pytest.approx(0.5, abs=0.15)
+    assert novelty.volume_p_value == pytest.approx(0.5, abs=0.15)
     assert high.volume == pytest.approx(0.0, abs=0.03)
     assert high.slices.shape == (s,) and high.slices.max() < 0.1
     assert unknown is None
@@ -230,12 +247,12 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
 
 def test_probabilities_on_disk_come_back(bodies: Bodies, tmp_path: Path) -> None:
     outputs = seen(bodies(1), 1)
-    rows = np.arange(outputs.members.shape[1])
-    scored = ScoredSlices(rows, replace(outputs, distances=rows / 7.0), (0.2, 0.3, 0.5))
-    write_npz(tmp_path / "p.npz", **scored.arrays())
-    again = ScoredSlices.read(read_npz(tmp_path / "p.npz"))
-    np.testing.assert_array_equal(again.outputs.members, outputs.members)
-    np.testing.assert_array_equal(again.outputs.distances, scored.outputs.distances)
+    rows = np.arange(outputs.member_probabilities.shape[1])
+    scored = ScoredSlices(rows, replace(outputs, novelty_distances=rows / 7.0), (0.2, 0.3, 0.5))
+    write_npz(tmp_path / "p.npz", **scored.to_arrays())
+    again = ScoredSlices.from_arrays(read_npz(tmp_path / "p.npz"))
+    np.testing.assert_array_equal(again.outputs.member_probabilities, outputs.member_probabilities)
+    np.testing.assert_array_equal(again.outputs.novelty_distances, scored.outputs.novelty_distances)
     assert again.weights == (0.2, 0.3, 0.5)
 
 
@@ -253,7 +270,7 @@ def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
 
 def test_a_rule_with_settings_by_their_older_names_is_read() -> None:
     values = {"protocol_threshold": 0.4, "beside_protocol": 0.1, "heights": []}
-    assert Rule.of(values) == Rule(side_threshold=0.4, chain_share_in_side=0.1)
+    assert Rule.from_values(values) == Rule(side_threshold=0.4, chain_share_in_side=0.1)
 
 
 def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> None:
@@ -261,7 +278,9 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
         (tmp_path / stale).write_bytes(b"old")
     weights = tmp_path / "slot-0001.safetensors"
     save_tensors(weights, {"any": torch.zeros(1)}, {})
-    assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
+    write_ensemble(
+        tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "ensemble.json",
         "member-0001.safetensors",
@@ -278,7 +297,9 @@ def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
     example = bodies(1, noise=0.5)
     outputs = seen(replace(example, probabilities=example.probabilities[: len(stack.z_mm)]), 1)
     codes = (
-        Judge(DEFAULT, Rule(least_extent_mm=80.0)).answer("one", "one.nii", outputs, stack).codes
+        Judge(DEFAULT, Rule(least_extent_mm=80.0))
+        .answer("one", "one.nii", outputs, stack)
+        .code_text
     )
     assert ("too-small" in codes.split()) == doubted
 
@@ -288,13 +309,15 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     it too."""
     few = bodies(0, noise=0.5)
     # three slices: too few
-    guess = Example(few.probabilities[:3], few.z_mm[:3], few.truth[:3])
+    guess = TuningExample(few.probabilities[:3], few.z_mm[:3], few.truth[:3])
     volumes = [shown(bodies(seed, noise=0.5), seed) for seed in range(8)] + [shown(guess, 8)]
-    judge, facts, _ = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    judge, facts, _ = fit_thresholds(
+        Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1
+    )
     unbarred = replace(judge.rule, min_confidence=0.0)
     answered = [
         not are_reasons(
-            doubts(decided(judge, one), signs_of(judge, one.outputs, one.stack), unbarred)
+            find_doubts(decided(judge, one), signs_of(judge, one.outputs, one.stack), unbarred)
         )
         for one in volumes
     ]
@@ -314,7 +337,7 @@ def a_part(seed: int, bodies: Bodies) -> LabelledVolume:
     truth = one.truth[rows].copy()
     if seed % 6 == 0:
         truth[truth[:, len(DEFAULT.chain)], : len(DEFAULT.chain)] = False
-    return shown(Example(one.probabilities[rows], one.z_mm[rows], truth), seed)
+    return shown(TuningExample(one.probabilities[rows], one.z_mm[rows], truth), seed)
 
 
 def is_exact(regions: set[str], truth: np.ndarray) -> bool:
@@ -361,7 +384,7 @@ def test_a_set_is_right_where_it_is_the_set_that_was_labelled(
         for each in (predicted, true)
     }
     one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
-    decision = replace(decided(judge, one), decided=shows[predicted])
+    decision = replace(decided(judge, one), decided_labels=shows[predicted])
     assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
@@ -374,19 +397,19 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     what = fit_reference(
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
     )
-    what = calibrate(
+    what = calibrate_reference(
         what,
-        what.distances(rng.normal(size=(400, 6))),
+        what.measure_distances(rng.normal(size=(400, 6))),
         np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)],
     )
     volumes = [a_part(seed, bodies) for seed in range(120)]
-    distances = [what.distances(rng.normal(size=(len(one.truth), 6))) for one in volumes]
+    distances = [what.measure_distances(rng.normal(size=(len(one.truth), 6))) for one in volumes]
     volumes = [
-        replace(one, outputs=replace(one.outputs, distances=far))
+        replace(one, outputs=replace(one.outputs, novelty_distances=far))
         for one, far in zip(volumes, distances, strict=True)
     ]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
-    settled, facts, _ = settle(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    settled, facts, _ = fit_thresholds(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
 
     sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
     decisions = [decided(sliced, one) for one in volumes]
@@ -421,7 +444,7 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
         settled.rule.least_agreement
         == sorted(sign.of(members_disagree.CHECK).mean() for sign in signs)[5]
     )
-    sure = {decided(settled, one).sure for one in volumes}
+    sure = {decided(settled, one).volume_confidence for one in volumes}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10
 
 
@@ -436,23 +459,27 @@ def test_black_margins_show_none_whatever_networks_make_of_them(
     s, n, (p, k) = (
         len(one.z_mm),
         len(DEFAULT.chain),
-        (outputs.members.shape[0], outputs.members.shape[2]),
+        (outputs.member_probabilities.shape[0], outputs.member_probabilities.shape[2]),
     )
     pelvis = np.where(np.arange(k) == DEFAULT.chain.index("pelvis"), 0.9, 0.1 / (k - 1)).astype(
         np.float32
     )
     black = [np.broadcast_to(pelvis, (p, rows, k)) for rows in (below, above)]
-    padded = MemberOutputs(np.concatenate([black[0], outputs.members, black[1]], axis=1))
+    padded = MemberOutputs(
+        np.concatenate([black[0], outputs.member_probabilities, black[1]], axis=1)
+    )
     z_mm = one.z_mm[0] + step * np.arange(-below, s + above)
     dark = np.ones(len(z_mm), dtype=bool)
     dark[below : below + s] = False
 
     alone, whole = (
-        Judge(DEFAULT, Rule()).decision(outputs, one.z_mm),
-        Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark),
+        Judge(DEFAULT, Rule()).decide(outputs, one.z_mm),
+        Judge(DEFAULT, Rule()).decide(padded, z_mm, dark=dark),
     )
-    expected = np.pad(predicted_class(alone.decided, n), (below, above), constant_values=k - 1)
-    np.testing.assert_array_equal(predicted_class(whole.decided, n), expected)
+    expected = np.pad(
+        class_of_labels(alone.decided_labels, n), (below, above), constant_values=k - 1
+    )
+    np.testing.assert_array_equal(class_of_labels(whole.decided_labels, n), expected)
     assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in whole.spans] == [
         (
             span.region,
@@ -463,18 +490,20 @@ def test_black_margins_show_none_whatever_networks_make_of_them(
         for span in alone.spans
     ]
     assert all(
-        whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all()
+        whole.decided_labels[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all()
         for span in whole.spans
     )
-    assert whole.observations == alone.observations
-    assert (whole.sure, whole.set_probability) == (
-        pytest.approx(alone.sure),
+    assert whole.observation_count == alone.observation_count
+    assert (whole.volume_confidence, whole.set_probability) == (
+        pytest.approx(alone.volume_confidence),
         pytest.approx(alone.set_probability),
     )
-    np.testing.assert_array_equal(whole.smoothed[dark], np.eye(k)[np.full(dark.sum(), k - 1)])
-    assert (whole.confidence[dark] == 1).all()
-    mistaken = Judge(DEFAULT, Rule()).decision(padded, z_mm)
-    assert not mistaken.decided[dark, -1].all()
+    np.testing.assert_array_equal(
+        whole.smoothed_probabilities[dark], np.eye(k)[np.full(dark.sum(), k - 1)]
+    )
+    assert (whole.slice_confidence[dark] == 1).all()
+    mistaken = Judge(DEFAULT, Rule()).decide(padded, z_mm)
+    assert not mistaken.decided_labels[dark, -1].all()
 
 
 def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies: Bodies) -> None:
@@ -482,23 +511,26 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
     up."""
     one = bodies(3, empty_mm=0.0)
     outputs = seen(one, 3)
-    over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).members
+    over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).member_probabilities
     black = np.full((3, 12, over.shape[2]), 1 / over.shape[2], dtype=np.float32)
     members, turned = (
-        np.concatenate([outputs.members, black], axis=1),
+        np.concatenate([outputs.member_probabilities, black], axis=1),
         np.concatenate([black, over], axis=1),
     )
     z_mm = one.z_mm[0] + 5.0 * np.arange(members.shape[1])
     rule = Rule(weights=(0.6, 0.4, 0.0))
-    alone = Judge(DEFAULT, rule).decision(replace(outputs, turned=over), one.z_mm)
-    padded = Judge(DEFAULT, rule).decision(
-        MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm)
+    alone = Judge(DEFAULT, rule).decide(replace(outputs, turned_probabilities=over), one.z_mm)
+    padded = Judge(DEFAULT, rule).decide(
+        MemberOutputs(members, turned_probabilities=turned),
+        z_mm,
+        dark=np.arange(len(z_mm)) >= len(one.z_mm),
     )
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
     mean, mean_over = (
-        rule.member_weights(3) @ members.swapaxes(0, 1) for members in (outputs.members, over)
+        rule.member_weights(3) @ members.swapaxes(0, 1)
+        for members in (outputs.member_probabilities, over)
     )
-    weighed = decide(mean, one.z_mm, DEFAULT, rule, mean_over)
+    weighed = decide_volume(mean, one.z_mm, DEFAULT, rule, mean_over)
     assert alone.flipped_gain == pytest.approx(weighed.flipped_gain, rel=1e-4)
 
 
@@ -514,7 +546,11 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         pelvis = np.full((3, 1, k), 0.02, dtype=np.float32)
         pelvis[..., DEFAULT.chain.index("pelvis")] = 1 - 0.02 * (k - 1)
         members = np.concatenate(
-            [pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)],
+            [
+                pelvis.repeat(below, axis=1),
+                bare.outputs.member_probabilities,
+                pelvis.repeat(above, axis=1),
+            ],
             axis=1,
         )
         z_mm = one.z_mm[0] + 5.0 * np.arange(-below, len(one.z_mm) + above)
@@ -524,7 +560,9 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         stack = stack_of(np.pad(bare.stack.pixels, ((below, above), (0, 0), (0, 0))), z_mm)
         padded.append(LabelledVolume(bare.subject, MemberOutputs(members), stack, truth))
     rules = [
-        settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule
+        fit_thresholds(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[
+            0
+        ].rule
         for volumes in (plain, padded)
     ]
     np.testing.assert_allclose(rules[1].beta, rules[0].beta, atol=1e-6)

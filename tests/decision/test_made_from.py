@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.decision.answer import TABLE
-from fovnet.decision.folder import FACTS, RULE
+from fovnet.decision.answer import SPANS_TABLE_NAME
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME
 from fovnet.decision.made_from import begin_decisions, conclude_decisions, refuse_other_decisions
 from fovnet.errors import ModelError
 from fovnet.results import Results
@@ -21,11 +21,11 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
     results = Results(tmp_path)
     for path in (
         results.probabilities,
-        results.ensemble / FACTS,
-        results.ensemble / RULE,
+        results.ensemble / FACTS_FILE_NAME,
+        results.ensemble / RULE_FILE_NAME,
         results.decisions / "a.json",
         results.decisions / "b.json",
-        results.decisions / TABLE,
+        results.decisions / SPANS_TABLE_NAME,
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
@@ -34,12 +34,12 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
     refuse_other_decisions(results)
     assert not (results.decisions / "b.json").exists()
     begin_decisions(results)
-    assert not (results.decisions / TABLE).exists()
+    assert not (results.decisions / SPANS_TABLE_NAME).exists()
     with pytest.raises(ModelError, match=r"interrupted.*decisions-unfinished"):
         refuse_other_decisions(results)
     conclude_decisions(results, {"a"}, settings={}, seed=1)
     refuse_other_decisions(results)
-    (results.ensemble / RULE).write_text("another")
+    (results.ensemble / RULE_FILE_NAME).write_text("another")
     with pytest.raises(ModelError, match="decisions-of-others"):
         refuse_other_decisions(results)
 

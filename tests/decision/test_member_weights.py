@@ -11,7 +11,7 @@ from hypothesis.strategies import integers
 from sklearn.model_selection import LeaveOneGroupOut
 
 from fovnet.decision import member_weights as weighing
-from fovnet.decision.member_weights import WAYS, log_loss, weigh, weighted_mean
+from fovnet.decision.member_weights import WEIGHTS_BY_WAY, log_loss, mean_by_weights, weigh_by_way
 
 
 def problem(
@@ -33,16 +33,16 @@ def shares_of(truth: np.ndarray) -> np.ndarray:
 
 
 @settings(max_examples=40)
-@given(seed=integers(0, 10**6), p=integers(1, 8), way=integers(0, len(WAYS) - 1))
+@given(seed=integers(0, 10**6), p=integers(1, 8), way=integers(0, len(WEIGHTS_BY_WAY) - 1))
 def test_weights_are_shares_and_the_stated_loss_is_theirs(seed: int, p: int, way: int) -> None:
     members, truth, groups = problem(seed, p)
-    name = list(WAYS)[way]
-    found = weigh(members, truth, groups, name)
-    assert found.way == name
+    name = list(WEIGHTS_BY_WAY)[way]
+    found = weigh_by_way(members, truth, groups, name)
+    assert found.way_name == name
     assert found.weights.sum() == pytest.approx(1)
     assert (found.weights >= 0).all()
     whole = np.tensordot(found.weights, members.astype(np.float64), axes=1)
-    assert found.losses[name] == pytest.approx(log_loss(whole, shares_of(truth)))
+    assert found.loss_by_way[name] == pytest.approx(log_loss(whole, shares_of(truth)))
 
 
 @settings(max_examples=40)
@@ -50,7 +50,7 @@ def test_weights_are_shares_and_the_stated_loss_is_theirs(seed: int, p: int, way
 def test_greedy_is_never_worse_than_the_best_single_member(seed: int, p: int) -> None:
     members, truth, groups = problem(seed, p)
     alone = min(log_loss(member.astype(np.float64), shares_of(truth)) for member in members)
-    assert weigh(members, truth, groups, "greedy").losses["greedy"] <= alone + 1e-12
+    assert weigh_by_way(members, truth, groups, "greedy").loss_by_way["greedy"] <= alone + 1e-12
 
 
 @settings(max_examples=20)
@@ -60,11 +60,11 @@ def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int)
     loss."""
     members, truth, groups = problem(seed, 4)
     shares = shares_of(truth)
-    rounds, weighing.ROUNDS = weighing.ROUNDS, 2
+    rounds, weighing.GREEDY_PICKS = weighing.GREEDY_PICKS, 2
     try:
-        found = weigh(members, truth, groups, "greedy").losses["greedy"]
+        found = weigh_by_way(members, truth, groups, "greedy").loss_by_way["greedy"]
     finally:
-        weighing.ROUNDS = rounds
+        weighing.GREEDY_PICKS = rounds
     losses = [log_loss(member.astype(np.float64), shares) for member in members]
     first = int(np.argmin(losses))
     pairs = [pair for pair in combinations_with_replacement(range(4), 2) if first in pair]
@@ -77,23 +77,23 @@ def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int)
 def test_greedy_keeps_the_best_mean_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two members that know one half of the slices each: after two picks they have the same weight, and the
     third pick makes it worse."""
-    monkeypatch.setattr(weighing, "ROUNDS", 3)
+    monkeypatch.setattr(weighing, "GREEDY_PICKS", 3)
     truth = np.eye(2, dtype=bool)[np.zeros(8, dtype=int)]
     sure = np.where(np.arange(8) < 4, 0.9, 0.1)
     members = np.stack([np.column_stack([p, 1 - p]) for p in (sure, sure[::-1])])
-    np.testing.assert_allclose(weigh(members, truth, np.arange(8), "greedy").weights, 0.5)
+    np.testing.assert_allclose(weigh_by_way(members, truth, np.arange(8), "greedy").weights, 0.5)
 
 
 def test_with_one_subject_alone_the_loss_is_that_on_itself() -> None:
     members, truth, _ = problem(3, 4)
-    found = weigh(members, truth, np.zeros(len(truth), dtype=np.int64))
-    assert found.left_out == pytest.approx(dict(found.losses))
+    found = weigh_by_way(members, truth, np.zeros(len(truth), dtype=np.int64))
+    assert found.held_out_loss_by_way == pytest.approx(dict(found.loss_by_way))
 
 
 def test_equal_say_is_the_mean() -> None:
     members, truth, groups = problem(1, 5)
     np.testing.assert_allclose(
-        weighted_mean(members, weigh(members, truth, groups, "equal").weights),
+        mean_by_weights(members, weigh_by_way(members, truth, groups, "equal").weights),
         members.mean(axis=0, dtype=np.float64),
     )
 
@@ -103,7 +103,7 @@ def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_we
     truth, groups = np.eye(2, dtype=bool)[np.zeros(40, dtype=int)], np.arange(40) % 8
     sure = np.tile([0.8, 0.2], (40, 1))
     less = np.tile([0.8 * np.exp(-1 / 8), 1 - 0.8 * np.exp(-1 / 8)], (40, 1))
-    weights = weigh(np.stack([sure, less]), truth, groups, "by-loss").weights
+    weights = weigh_by_way(np.stack([sure, less]), truth, groups, "by-loss").weights
     assert weights[0] / weights[1] == pytest.approx(np.e)
 
 
@@ -113,13 +113,17 @@ def test_the_way_is_chosen_on_subjects_left_out() -> None:
     members, truth, groups = problem(2, 10, s=120)
     known = np.where(truth / truth.sum(axis=1, keepdims=True) > 0, 0.9, 0.1 / 3).astype(np.float32)
     members[0] = known / known.sum(axis=1, keepdims=True)
-    chosen = weigh(members, truth, groups)
-    assert chosen.way != "equal"
-    assert chosen.left_out[chosen.way] == min(chosen.left_out.values()) < chosen.left_out["equal"]
-    assert weigh(np.stack([members[3]] * 4), truth, groups).way == "equal"
+    chosen = weigh_by_way(members, truth, groups)
+    assert chosen.way_name != "equal"
+    assert (
+        chosen.held_out_loss_by_way[chosen.way_name]
+        == min(chosen.held_out_loss_by_way.values())
+        < chosen.held_out_loss_by_way["equal"]
+    )
+    assert weigh_by_way(np.stack([members[3]] * 4), truth, groups).way_name == "equal"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WEIGHTS_BY_WAY)
 def test_the_loss_on_subjects_left_out_is_that_of_weights_made_without_them(way: str) -> None:
     """As scikit-learn leaves out one group of five after another; eight members that know nothing are weighed
     well on those they were weighed on only."""
@@ -128,14 +132,17 @@ def test_the_loss_on_subjects_left_out_is_that_of_weights_made_without_them(way:
     members, truth = rng.dirichlet(np.ones(3), (8, 40)), np.eye(3, dtype=bool)[label]
     wanted = [
         log_loss(
-            weighted_mean(
-                members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights
+            mean_by_weights(
+                members[:, out],
+                weigh_by_way(members[:, kept], truth[kept], groups[kept], way).weights,
             ),
             truth[out],
         )
         for kept, out in LeaveOneGroupOut().split(label, groups=groups)
     ]
-    found = weigh(members, truth, groups, way)
+    found = weigh_by_way(members, truth, groups, way)
     # mean over slices, not people
-    assert found.left_out[way] == pytest.approx(np.average(wanted, weights=np.bincount(groups)))
-    assert way == "equal" or found.left_out[way] > found.losses[way]
+    assert found.held_out_loss_by_way[way] == pytest.approx(
+        np.average(wanted, weights=np.bincount(groups))
+    )
+    assert way == "equal" or found.held_out_loss_by_way[way] > found.loss_by_way[way]

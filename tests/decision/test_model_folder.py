@@ -26,10 +26,10 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.decision import novelty, orientation
 from fovnet.decision.checks import unlike_training
-from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.folder import FACTS, RULE, ModelFolder, save_rule, seal
-from fovnet.decision.parts import MOST_BYTES, MOST_NETWORK_BYTES, SUMS
-from fovnet.decision.predict import predict
+from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder, save_rule, seal
+from fovnet.decision.parts import GREATEST_NETWORK_BYTES, GREATEST_PART_BYTES, SUMS_FILE_NAME
+from fovnet.decision.predict import predict_volumes
 from fovnet.errors import ModelError
 from fovnet.maths.turns import VIEWS
 from fovnet.net.inference.engines import ENGINE_BY_NAME, list_installed_engines
@@ -46,9 +46,9 @@ PARTS = (
     "decision.json",
     "member-0002.safetensors",
     "member-0005.safetensors",
-    novelty.FILE,
-    orientation.FILE,
-    SUMS,
+    novelty.NOVELTY_FILE_NAME,
+    orientation.ORIENTATION_FILE_NAME,
+    SUMS_FILE_NAME,
 )
 NUMBERS = np.random.default_rng(3)
 BODY = Volume(
@@ -69,7 +69,7 @@ def whole(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         "layer0.bias": torch.zeros(len(VIEWS), dtype=torch.float16),
     }
-    save_file(layer, folder / orientation.FILE)
+    save_file(layer, folder / orientation.ORIENTATION_FILE_NAME)
     save_rule(
         folder,
         replace(ModelFolder(folder).rule, least_novelty=0.05, least_upright=0.01),
@@ -89,29 +89,29 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 def answer_of(ensemble: Ensemble) -> dict[str, Any]:
     """The numbers of an answer, by name."""
     stack = cut_slices(BODY)
-    outputs = ensemble.outputs_on(stack)
+    outputs = ensemble.compute_volume_outputs(stack)
     given = ensemble.judge.answer("one", "", outputs, stack)
-    bearing = ensemble.orientation and ensemble.orientation.bearing(stack)
+    bearing = ensemble.orientation and ensemble.orientation.judge_bearing(stack)
     assert given.decision is not None and given.signs is not None and bearing is not None
     return {
-        "status": [given.status, given.codes],
-        "sure": given.decision.sure,
-        "novelty": given.signs.of(unlike_training.CHECK).volume,
-        "upright": bearing.upright,
-        "smoothed": given.decision.smoothed.tolist(),
+        "status": [given.status, given.code_text],
+        "sure": given.decision.volume_confidence,
+        "novelty": given.signs.value_of(unlike_training.CHECK).volume_p_value,
+        "upright": bearing.upright_probability,
+        "smoothed": given.decision.smoothed_probabilities.tolist(),
         "concepts": ensemble.vocabulary.regions,
     }
 
 
 @pytest.fixture(scope="module")
 def right(whole: Path) -> dict[str, Any]:
-    return answer_of(load(whole, "cpu"))
+    return answer_of(load_ensemble(whole, "cpu"))
 
 
 def refused(folder: Path) -> str:
     """The code of the refusal; empty if the folder is loaded."""
     try:
-        load(folder, "cpu")
+        load_ensemble(folder, "cpu")
     except ModelError as fault:
         assert str(folder) in fault.sentence or "SHA256SUMS" in fault.sentence
         return fault.code
@@ -122,7 +122,7 @@ def holds(folder: Path, right: dict[str, Any]) -> str:
     """The law: the code of the refusal, or the answers of the undamaged folder."""
     code = refused(folder)
     if not code:
-        assert answer_of(load(folder, "cpu")) == right
+        assert answer_of(load_ensemble(folder, "cpu")) == right
     return code
 
 
@@ -162,7 +162,7 @@ SHAPES: dict[str, Spoil] = {
     "a link in a circle": replaced(lambda path: path.symlink_to(path.name)),
     "a link that leaves": outside,
     "64 GiB of nothing": replaced(
-        lambda path: (path.touch(), os.truncate(path, 2 * MOST_NETWORK_BYTES))
+        lambda path: (path.touch(), os.truncate(path, 2 * GREATEST_NETWORK_BYTES))
     ),
 }
 FLIPS: dict[str, Spoil] = {
@@ -182,9 +182,10 @@ def test_a_sealed_folder_is_refused_or_answers_as_before(
         content = kept.read_bytes()
         spoil(kept)
         code = holds(folder, right)
-        assert code or (name, what) in {(SUMS, "missing"), (SUMS, "one byte short")}, (
-            what
-        )  # a line end
+        assert code or (name, what) in {
+            (SUMS_FILE_NAME, "missing"),
+            (SUMS_FILE_NAME, "one byte short"),
+        }, what  # a line end
         kept.rmdir() if kept.is_dir() else kept.unlink(missing_ok=True)
         kept.write_bytes(content)
     assert holds(folder, right) == ""
@@ -194,7 +195,7 @@ def test_a_sealed_folder_is_refused_or_answers_as_before(
 def test_a_folder_of_an_earlier_version_is_refused_or_answers_as_before(
     folder: Path, right: dict[str, Any], name: str
 ) -> None:
-    (folder / SUMS).unlink()
+    (folder / SUMS_FILE_NAME).unlink()
     for what, spoil in SHAPES.items():
         kept = folder / name
         content = kept.read_bytes()
@@ -209,12 +210,12 @@ def test_a_folder_of_an_earlier_version_is_refused_or_answers_as_before(
 def test_a_flipped_bit_that_no_checksum_shows_ends_in_numbers_or_a_refusal(
     folder: Path, name: str
 ) -> None:
-    (folder / SUMS).unlink()
+    (folder / SUMS_FILE_NAME).unlink()
     content = (folder / name).read_bytes()
     for spoil in FLIPS.values():
         spoil(folder / name)
         if not refused(folder):
-            numbers = answer_of(load(folder, "cpu"))
+            numbers = answer_of(load_ensemble(folder, "cpu"))
             assert all(
                 np.isfinite(numbers[one]).all()
                 for one in ("sure", "novelty", "upright", "smoothed")
@@ -244,33 +245,36 @@ class TestArrays:
     @pytest.mark.parametrize("kind", KINDS)
     def test_of_the_novelty_reference(self, folder: Path, kind: str) -> None:
         """What was uncertain for being unlike the training slices never becomes sure."""
-        (folder / SUMS).unlink()
-        arrays = dict(np.load(folder / novelty.FILE))
+        (folder / SUMS_FILE_NAME).unlink()
+        arrays = dict(np.load(folder / novelty.NOVELTY_FILE_NAME))
         for name, array in arrays.items():
             if array.ndim and not (array.dtype.kind == "i" and kind.endswith(("nan", "inf"))):
-                np.savez(folder / novelty.FILE, **arrays | {name: KINDS[kind](array)})
+                np.savez(folder / novelty.NOVELTY_FILE_NAME, **arrays | {name: KINDS[kind](array)})
                 # any number of them is possible
                 other_classes = kind in ("one row", "one row more") and name == "classes"
                 assert refused(folder) == ("" if other_classes else "novelty-damaged"), name
 
     @pytest.mark.parametrize("dtype", ["complex64", "U8", "datetime64[s]"])
     def test_of_the_novelty_reference_of_another_type(self, folder: Path, dtype: str) -> None:
-        (folder / SUMS).unlink()
-        arrays = dict(np.load(folder / novelty.FILE))
+        (folder / SUMS_FILE_NAME).unlink()
+        arrays = dict(np.load(folder / novelty.NOVELTY_FILE_NAME))
         for name, array in arrays.items():
-            np.savez(folder / novelty.FILE, **arrays | {name: array.astype("i8").astype(dtype)})
+            np.savez(
+                folder / novelty.NOVELTY_FILE_NAME,
+                **arrays | {name: array.astype("i8").astype(dtype)},
+            )
             assert refused(folder) == "novelty-damaged", name
         for name in arrays:
             np.savez(
-                folder / novelty.FILE,
+                folder / novelty.NOVELTY_FILE_NAME,
                 **{other: array for other, array in arrays.items() if other != name},
             )
             assert refused(folder) == "novelty-damaged", name
 
     @pytest.mark.parametrize("kind", [*KINDS, "3e38", "whole numbers"])
-    @pytest.mark.parametrize("part", [orientation.FILE, "member-0005.safetensors"])
+    @pytest.mark.parametrize("part", [orientation.ORIENTATION_FILE_NAME, "member-0005.safetensors"])
     def test_of_a_network(self, folder: Path, part: str, kind: str) -> None:
-        (folder / SUMS).unlink()
+        (folder / SUMS_FILE_NAME).unlink()
         with safe_open(folder / part, "pt") as file:
             facts, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
         spoil = KINDS.get(
@@ -293,17 +297,17 @@ class TestArrays:
                 ), name
                 # a bias of the last layer, say: a senseless network, whose outputs are numbers
                 if not code:
-                    assert np.isfinite(answer_of(load(folder, "cpu"))["sure"])
+                    assert np.isfinite(answer_of(load_ensemble(folder, "cpu"))["sure"])
 
     def _record(self, folder: Path, part: str) -> None:
-        facts = json.loads((folder / FACTS).read_text())
+        facts = json.loads((folder / FACTS_FILE_NAME).read_text())
         for member in facts["members"]:
             if member["weights"] == part:
                 member["sha256"] = checksum(folder / part)
-        (folder / FACTS).write_text(json.dumps(facts))
+        (folder / FACTS_FILE_NAME).write_text(json.dumps(facts))
 
     def test_of_all_weights_at_once(self, folder: Path) -> None:
-        (folder / SUMS).unlink()
+        (folder / SUMS_FILE_NAME).unlink()
         part = "member-0002.safetensors"
         with safe_open(folder / part, "pt") as file:
             facts = file.metadata()
@@ -318,7 +322,7 @@ class TestArrays:
 
     def test_that_claim_a_hundred_gigabytes_take_no_memory(self, folder: Path) -> None:
         """As the header of an array, as zeros packed a thousandfold, and as an architecture of networks."""
-        (folder / SUMS).unlink()
+        (folder / SUMS_FILE_NAME).unlink()
         header = io.BytesIO()
         np.lib.format.write_array_header_1_0(
             header, {"descr": "<f4", "fortran_order": False, "shape": (25 * 10**9,)}
@@ -326,9 +330,9 @@ class TestArrays:
         with safe_open(folder / "member-0002.safetensors", "pt") as file:
             facts, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         tracemalloc.start()
-        for content in (header.getvalue(), header.getvalue() + bytes(MOST_BYTES)):
+        for content in (header.getvalue(), header.getvalue() + bytes(GREATEST_PART_BYTES)):
             with zipfile.ZipFile(
-                folder / novelty.FILE, "w", zipfile.ZIP_DEFLATED, compresslevel=1
+                folder / novelty.NOVELTY_FILE_NAME, "w", zipfile.ZIP_DEFLATED, compresslevel=1
             ) as archive:
                 archive.writestr("known.npy", content)
             del content
@@ -388,27 +392,29 @@ class TestJson:
         return copied
 
     def test_of_the_rule_every_setting_is_what_it_may_be(self, folder: Path) -> None:
-        (folder / SUMS).unlink()
-        facts = json.loads((folder / RULE).read_text())
+        (folder / SUMS_FILE_NAME).unlink()
+        facts = json.loads((folder / RULE_FILE_NAME).read_text())
         for at in self._leaves(facts["rule"]):
             for value in STRANGE:
-                (folder / RULE).write_text(json.dumps(self._spoilt(facts, ("rule", *at), value)))
+                (folder / RULE_FILE_NAME).write_text(
+                    json.dumps(self._spoilt(facts, ("rule", *at), value))
+                )
                 empty = value in (None, []) and at[:1] in {("heights",), ("weights",)}
                 try:
-                    ModelFolder(folder).rule.refuse_unsound(folder / RULE, 2, 5)
+                    ModelFolder(folder).rule.refuse_unsound(folder / RULE_FILE_NAME, 2, 5)
                     assert empty, (at, value)
                 except ModelError as fault:
                     assert fault.code in {"rule-invalid", "rule-missing", "rule-other-members"}
 
     def test_of_the_facts_everything_may_be_anything(self, folder: Path) -> None:
-        (folder / SUMS).unlink()
-        facts = json.loads((folder / FACTS).read_text())
+        (folder / SUMS_FILE_NAME).unlink()
+        facts = json.loads((folder / FACTS_FILE_NAME).read_text())
         places = [
             at for at in self._leaves(facts) if at[:1] != ("regions",) or at[1:2] in ((), (0,))
         ]
         strange = [(at, value) for at in places for value in STRANGE]
         for at, value in strange[::7]:
-            (folder / FACTS).write_text(json.dumps(self._spoilt(facts, at, value)))
+            (folder / FACTS_FILE_NAME).write_text(json.dumps(self._spoilt(facts, at, value)))
             assert refused(folder) or value not in (NAN, INF, -INF), at
 
     @pytest.mark.parametrize(
@@ -428,10 +434,10 @@ class TestJson:
         ],
     )
     def test_a_network_elsewhere_is_not_read(self, folder: Path, name: Any) -> None:
-        (folder / SUMS).unlink()
-        facts = json.loads((folder / FACTS).read_text())
+        (folder / SUMS_FILE_NAME).unlink()
+        facts = json.loads((folder / FACTS_FILE_NAME).read_text())
         facts["members"][0]["weights"] = name
-        (folder / FACTS).write_text(json.dumps(facts))
+        (folder / FACTS_FILE_NAME).write_text(json.dumps(facts))
         assert refused(folder) in {"model-outside", "model-file", "weights-damaged"}
 
 
@@ -448,13 +454,13 @@ class TestSums:
         ],
     )
     def test_a_list_that_is_none_is_refused(self, folder: Path, text: str) -> None:
-        (folder / SUMS).write_text(text)
+        (folder / SUMS_FILE_NAME).write_text(text)
         assert refused(folder) in {"model-altered", "model-outside"}
 
     def test_a_part_that_is_not_listed_is_no_part(self, folder: Path) -> None:
-        lines = (folder / SUMS).read_text().splitlines(keepends=True)
+        lines = (folder / SUMS_FILE_NAME).read_text().splitlines(keepends=True)
         for line in lines:
-            (folder / SUMS).write_text("".join(other for other in lines if other != line))
+            (folder / SUMS_FILE_NAME).write_text("".join(other for other in lines if other != line))
             code = refused(folder)
             assert code == "model-altered" or "weighing" in line
 
@@ -462,9 +468,12 @@ class TestSums:
         self, folder: Path
     ) -> None:
         save_rule(folder, replace(ModelFolder(folder).rule, sigma_mm=9.0), {}, settings={}, seed=1)
-        assert load(folder, "cpu").rule.sigma_mm == 9.0 and not (folder / SUMS).exists()
+        assert (
+            load_ensemble(folder, "cpu").rule.sigma_mm == 9.0
+            and not (folder / SUMS_FILE_NAME).exists()
+        )
         seal(folder)
-        assert load(folder, "cpu").rule.sigma_mm == 9.0
+        assert load_ensemble(folder, "cpu").rule.sigma_mm == 9.0
 
 
 @pytest.mark.parametrize(
@@ -476,19 +485,21 @@ def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
     """Finite weights, tried and found sound on noise, and a picture that they were not made for."""
     path = tmp_path / "body.nii"
     nibabel.save(nibabel.Nifti1Image(BODY.voxels, BODY.vox_to_ras), path)
-    sound = load(folder, "cpu")
-    spoilt = load(folder, "cpu").members
+    sound = load_ensemble(folder, "cpu")
+    spoilt = load_ensemble(folder, "cpu").members
     with torch.no_grad():
         for layer in (one for one in spoilt[0].modules() if isinstance(one, nn.Conv2d)):
             layer.weight.fill_(3e38)
     made = replace(sound, members=spoilt, engine=ENGINE_BY_NAME[engine](spoilt))
     both = [("a", source_of(path)), ("b", source_of(path))]
-    assert [one.answer.codes for one in predict(both, made)] == ["model-overflow"] * 2
-    assert [one.answer.status for one in predict([("a", source_of(path))], sound)] != ["refused"]
+    assert [one.answer.code_text for one in predict_volumes(both, made)] == ["model-overflow"] * 2
+    assert [one.answer.status for one in predict_volumes([("a", source_of(path))], sound)] != [
+        "refused"
+    ]
 
 
 def test_an_orientation_network_that_overflows_refuses_the_volume(folder: Path) -> None:
-    sound = load(folder, "cpu")
+    sound = load_ensemble(folder, "cpu")
     assert sound.orientation is not None
     layers = tuple((np.full_like(weight, 3e38), bias) for weight, bias in sound.orientation.layers)
     with pytest.raises(ModelError, match="model-overflow"):
@@ -499,9 +510,9 @@ def test_the_command_ends_with_a_sentence_where_the_reference_is_no_numbers(
     folder: Path, tmp_path: Path
 ) -> None:
     nibabel.save(nibabel.Nifti1Image(BODY.voxels, BODY.vox_to_ras), tmp_path / "body.nii")
-    arrays = dict(np.load(folder / novelty.FILE))
+    arrays = dict(np.load(folder / novelty.NOVELTY_FILE_NAME))
     np.savez(
-        folder / novelty.FILE,
+        folder / novelty.NOVELTY_FILE_NAME,
         **{
             name: array * np.nan if array.dtype.kind == "f" else array
             for name, array in arrays.items()
@@ -523,8 +534,8 @@ def test_the_command_ends_with_a_sentence_where_the_reference_is_no_numbers(
 
 
 def test_the_settings_of_the_slices_are_numbers_that_slices_can_be_cut_with(folder: Path) -> None:
-    (folder / SUMS).unlink()
-    facts = json.loads((folder / FACTS).read_text())
+    (folder / SUMS_FILE_NAME).unlink()
+    facts = json.loads((folder / FACTS_FILE_NAME).read_text())
     strange = (
         ("max_tilt_deg", "steep"),
         ("max_tilt_deg", -1),
@@ -533,7 +544,7 @@ def test_the_settings_of_the_slices_are_numbers_that_slices_can_be_cut_with(fold
         ("target_spacing_mm", 1e99),
     )
     for name, value in strange:
-        (folder / FACTS).write_text(
+        (folder / FACTS_FILE_NAME).write_text(
             json.dumps(facts | {"prepare": facts["prepare"] | {name: value}})
         )
         assert refused(folder) == "model-damaged", name

@@ -13,10 +13,10 @@ from fovnet.decision import novelty
 from fovnet.decision.novelty import (
     LEAST_CLASS_DISTANCES,
     LEAST_SLICES_PER_DIRECTION,
-    MOST_PER_CLASS,
+    MOST_DISTANCES_PER_CLASS,
     PROJECTED_WIDTH,
     NoveltyReference,
-    calibrate,
+    calibrate_reference,
     fit_reference,
     volume_novelty,
 )
@@ -39,21 +39,23 @@ def ready(seed: int = 1) -> NoveltyReference:
     features, truth = slices(seed, 2000)
     what = fit_reference(features, truth)
     held, given = slices(seed + 1, 1500)
-    return calibrate(what, what.distances(held), given.astype(float))
+    return calibrate_reference(what, what.measure_distances(held), given.astype(float))
 
 
 def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Against scikit-learn's pooled covariance, the ridge left out."""
-    monkeypatch.setattr(novelty, "RIDGE", 1e-12)
+    monkeypatch.setattr(novelty, "RIDGE_SHARE", 1e-12)
     features, truth = slices(1, 2000)
     asked, _ = slices(5, 50)
     lda = LinearDiscriminantAnalysis(store_covariance=True).fit(features, truth.argmax(axis=1))
     precision = np.linalg.inv(lda.covariance_)
     apart = asked[:, None] - lda.means_
     expected = np.sqrt(np.einsum("scf,fg,scg->sc", apart, precision, apart).min(axis=1))
-    np.testing.assert_allclose(fit_reference(features, truth).distances(asked), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        fit_reference(features, truth).measure_distances(asked), expected, rtol=1e-6
+    )
 
 
 def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
@@ -62,7 +64,7 @@ def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
     features, truth = slices(1, 2000)
     centred = features - features.mean(axis=0)
     white = centred @ np.linalg.inv(np.linalg.cholesky(np.cov(centred.T, bias=True))).T
-    share = novelty.RIDGE / (1 + novelty.RIDGE)
+    share = novelty.RIDGE_SHARE / (1 + novelty.RIDGE_SHARE)
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=share, store_covariance=True).fit(
         white, truth.argmax(axis=1)
     )
@@ -72,17 +74,17 @@ def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
         * (1 - share)
     )
     np.testing.assert_allclose(
-        fit_reference(white, truth).distances(white[:50]), expected, rtol=1e-6
+        fit_reference(white, truth).measure_distances(white[:50]), expected, rtol=1e-6
     )
 
 
 def test_features_that_follow_from_others_and_classes_without_a_slice_change_no_distance() -> None:
     features, truth = slices(1, 2000)
     more = np.column_stack([features, features @ np.random.default_rng(2).normal(size=(12, 6))])
-    known = fit_reference(features, truth).distances(features)
-    np.testing.assert_allclose(fit_reference(more, truth).distances(more), known, rtol=1e-6)
+    known = fit_reference(features, truth).measure_distances(features)
+    np.testing.assert_allclose(fit_reference(more, truth).measure_distances(more), known, rtol=1e-6)
     np.testing.assert_allclose(
-        fit_reference(features, np.insert(truth, 1, False, axis=1)).distances(features),
+        fit_reference(features, np.insert(truth, 1, False, axis=1)).measure_distances(features),
         known,
         rtol=1e-9,
     )
@@ -91,14 +93,14 @@ def test_features_that_follow_from_others_and_classes_without_a_slice_change_no_
 def test_no_more_directions_are_kept_than_a_fifth_of_the_slices() -> None:
     """Fewer slices each, and slices never seen would lie far out for the noise of those that were."""
     features, truth = slices(1, 100, f=40)
-    assert fit_reference(features, truth).whiten.shape == (40, 100 // LEAST_SLICES_PER_DIRECTION)
+    assert fit_reference(features, truth).whitening.shape == (40, 100 // LEAST_SLICES_PER_DIRECTION)
 
 
 def test_a_slice_lies_as_far_out_among_many_as_alone() -> None:
     features, truth = slices(1, 600, f=PROJECTED_WIDTH + 200)
     what = fit_reference(features, truth)
     np.testing.assert_allclose(
-        what.distances(features[:3]), what.distances(features)[:3], rtol=1e-9
+        what.measure_distances(features[:3]), what.measure_distances(features)[:3], rtol=1e-9
     )
 
 
@@ -112,9 +114,9 @@ def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() 
         np.zeros(0),
         np.zeros(0, dtype=np.int64),
     )
-    all_of_them = np.random.default_rng(1).exponential(size=3 * MOST_PER_CLASS)
-    what = calibrate(nothing, all_of_them, np.ones((3 * MOST_PER_CLASS, 1)))
-    assert len(what.validation_distances) == MOST_PER_CLASS
+    all_of_them = np.random.default_rng(1).exponential(size=3 * MOST_DISTANCES_PER_CLASS)
+    what = calibrate_reference(nothing, all_of_them, np.ones((3 * MOST_DISTANCES_PER_CLASS, 1)))
+    assert len(what.validation_distances) == MOST_DISTANCES_PER_CLASS
     shares = np.linspace(0, 1, 21)
     np.testing.assert_allclose(
         np.quantile(what.validation_distances, shares), np.quantile(all_of_them, shares), rtol=0.01
@@ -125,7 +127,7 @@ def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_say
     """P(share <= a) = a within four standard errors, for each class by itself."""
     what = ready()
     features, truth = slices(7, 8000)
-    shares = what.p_values(what.distances(features), truth.astype(float))
+    shares = what.compute_p_values(what.measure_distances(features), truth.astype(float))
     for column in range(K):
         mine = shares[truth[:, column]]
         for a in (0.01, 0.1, 0.5):
@@ -135,7 +137,9 @@ def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_say
 
 def test_what_lies_where_nothing_was_seen_is_unusual() -> None:
     what = ready()
-    strange = what.p_values(what.distances(np.full((3, 12), 40.0)), np.eye(K)[[0, 1, 2]])
+    strange = what.compute_p_values(
+        what.measure_distances(np.full((3, 12), 40.0)), np.eye(K)[[0, 1, 2]]
+    )
     assert (strange < 0.01).all()
 
 
@@ -143,29 +147,35 @@ def test_many_features_are_mixed_down_and_a_flat_one_is_no_infinity() -> None:
     features, truth = slices(1, 600, f=PROJECTED_WIDTH + 200)
     features[:, 3] = 1.0
     what = fit_reference(features, truth)
-    assert what.whiten.shape[0] == PROJECTED_WIDTH
-    assert np.isfinite(what.distances(features)).all()
-    far = what.distances(features + 30 * np.random.default_rng(0).normal(size=features.shape[1]))
-    assert far.min() > np.quantile(what.distances(features), 0.9)
+    assert what.whitening.shape[0] == PROJECTED_WIDTH
+    assert np.isfinite(what.measure_distances(features)).all()
+    far = what.measure_distances(
+        features + 30 * np.random.default_rng(0).normal(size=features.shape[1])
+    )
+    assert far.min() > np.quantile(what.measure_distances(features), 0.9)
 
 
 def test_what_was_saved_is_loaded_and_answers_alike(tmp_path: Path) -> None:
     what = ready()
-    novelty.save(tmp_path, what)
-    again = novelty.load(tmp_path)
+    novelty.save_novelty(tmp_path, what)
+    again = novelty.load_novelty(tmp_path)
     assert again is not None
     asked, truth = slices(3, 40)
-    np.testing.assert_allclose(again.distances(asked), what.distances(asked), rtol=1e-4)
-    assert again.features == 12
-    shares = [one.p_values(one.distances(asked), truth * 1.0) for one in (again, what)]
+    np.testing.assert_allclose(
+        again.measure_distances(asked), what.measure_distances(asked), rtol=1e-4
+    )
+    assert again.feature_count == 12
+    shares = [
+        one.compute_p_values(one.measure_distances(asked), truth * 1.0) for one in (again, what)
+    ]
     np.testing.assert_allclose(*shares, atol=0.01)
 
 
 def test_an_older_ensemble_has_none_and_a_damaged_file_is_named(tmp_path: Path) -> None:
-    assert novelty.load(tmp_path) is None
-    (tmp_path / novelty.FILE).write_bytes(b"PK no archive")
+    assert novelty.load_novelty(tmp_path) is None
+    (tmp_path / novelty.NOVELTY_FILE_NAME).write_bytes(b"PK no archive")
     with pytest.raises(ModelError, match=r"novelty\.npz"):
-        novelty.load(tmp_path)
+        novelty.load_novelty(tmp_path)
 
 
 def test_air_around_a_thing_does_not_make_it_familiar() -> None:
@@ -191,10 +201,10 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
         np.zeros(60, dtype=np.int64),
     )
     raw = np.ones((60, 1))
-    shares = what.p_values(known, raw)
+    shares = what.compute_p_values(known, raw)
     np.testing.assert_array_equal(np.sort(shares), np.arange(2, 62) / 61)
     for part in (1 - 1e-5, 1 + 1e-5):
-        np.testing.assert_array_equal(what.p_values(known * part, raw), shares)
+        np.testing.assert_array_equal(what.compute_p_values(known * part, raw), shares)
 
 
 def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
@@ -213,17 +223,17 @@ def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
         np.linspace(0, 10, 2 * LEAST_CLASS_DISTANCES),
     )
     given = np.repeat(np.eye(2), 2 * LEAST_CLASS_DISTANCES, axis=0)
-    known = calibrate(nothing, np.concatenate([near, far]), given)
-    head, legs = known.p_values(np.array([2.0, 2.0]), np.eye(2))
+    known = calibrate_reference(nothing, np.concatenate([near, far]), given)
+    head, legs = known.compute_p_values(np.array([2.0, 2.0]), np.eye(2))
     assert head == pytest.approx(1 / (2 * LEAST_CLASS_DISTANCES + 1)) and legs == pytest.approx(
         0.8, abs=0.03
     )
-    few = calibrate(
+    few = calibrate_reference(
         nothing,
         np.concatenate([near[: LEAST_CLASS_DISTANCES - 1], far]),
         np.delete(given, slice(LEAST_CLASS_DISTANCES - 1, 2 * LEAST_CLASS_DISTANCES), axis=0),
     )
-    too_few_heads = few.p_values(np.array([2.0]), np.eye(2)[:1])
+    too_few_heads = few.compute_p_values(np.array([2.0]), np.eye(2)[:1])
     # so held against all
     assert too_few_heads == pytest.approx(
         (0.8 * 2 * LEAST_CLASS_DISTANCES + 1) / (3 * LEAST_CLASS_DISTANCES), abs=0.03

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from fovnet.decision import orientation
-from fovnet.decision.orientation import FILE, Orientation
+from fovnet.decision.orientation import ORIENTATION_FILE_NAME, Orientation
 from fovnet.errors import ModelError
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from fovnet.volume.slices.planes import LEAST_EXTENT_MM
@@ -46,16 +46,16 @@ def test_a_slab_tells_nothing_and_a_thicker_volume_something() -> None:
     known = Orientation(
         tuple((made[f"layer{at}.weight"], made[f"layer{at}.bias"]) for at in (0, 1))
     )
-    assert known.bearing(stack(int(LEAST_EXTENT_MM / 5) - 1)) is None
-    bearing = known.bearing(stack(int(LEAST_EXTENT_MM / 5)))
-    assert bearing is not None and 0 < bearing.upright < 1
+    assert known.judge_bearing(stack(int(LEAST_EXTENT_MM / 5) - 1)) is None
+    bearing = known.judge_bearing(stack(int(LEAST_EXTENT_MM / 5)))
+    assert bearing is not None and 0 < bearing.upright_probability < 1
 
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
-    assert orientation.load(tmp_path) is None
+    assert orientation.load_orientation(tmp_path) is None
     kept = tensors(2)
-    save_file(kept, tmp_path / FILE)
-    known = orientation.load(tmp_path)
+    save_file(kept, tmp_path / ORIENTATION_FILE_NAME)
+    known = orientation.load_orientation(tmp_path)
     assert known is not None
     for at, (weight, bias) in enumerate(known.layers):
         np.testing.assert_array_equal(weight, kept[f"layer{at}.weight"])
@@ -80,11 +80,11 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit", "scalar", "not numbers"],
 )
 def test_a_damaged_file_is_refused_by_name(damage, tmp_path: Path) -> None:
-    path = tmp_path / FILE
+    path = tmp_path / ORIENTATION_FILE_NAME
     save_file(tensors(1), path)
     damage(path)
-    with pytest.raises(ModelError, match=FILE) as refused:
-        orientation.load(tmp_path)
+    with pytest.raises(ModelError, match=ORIENTATION_FILE_NAME) as refused:
+        orientation.load_orientation(tmp_path)
     assert refused.value.code == "orientation-damaged"
 
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.decision.chain.spans import decide
+from fovnet.decision.chain.spans import decide_volume
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.decision.scored_slices import (
     SCORED_SPLITS,
     ScoredSlices,
-    decisions,
-    examples,
+    answer_split,
     labelled_volumes,
+    tuning_examples,
 )
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
@@ -100,7 +100,9 @@ def ensemble_of(*inputs: str) -> Ensemble:
 
 def scored(pack: Pack, ensemble: Ensemble) -> ScoredSlices:
     rows = np.sort(np.concatenate([pack.rows_in_split(split) for split in SCORED_SPLITS]))
-    return ScoredSlices(rows, ensemble.outputs(pack.pixels, None, rows, pack.placing), WEIGHTS)
+    return ScoredSlices(
+        rows, ensemble.compute_outputs(pack.pixels, None, rows, pack.placing), WEIGHTS
+    )
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +118,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Sco
     )
     assert remaining == [3, 2, 1, 0]
     path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
-    write_npz(path, **found.arrays())
-    return pack, ensemble, ScoredSlices.read(read_npz(path))
+    write_npz(path, **found.to_arrays())
+    return pack, ensemble, ScoredSlices.from_arrays(read_npz(path))
 
 
 def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
@@ -126,14 +128,21 @@ def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
     pack, ensemble, found = asked
     turned = []
     for index in range(1, len(pack.records)):
-        seen, alone = found.of(pack, index), ensemble.outputs_on(pack.stack_of_volume(index))
-        np.testing.assert_allclose(seen.members, alone.members, atol=1e-6)
-        assert (seen.turned is None) == (alone.turned is None)
-        if seen.turned is not None and alone.turned is not None:
+        seen, alone = (
+            found.outputs_of_volume(pack, index),
+            ensemble.compute_volume_outputs(pack.stack_of_volume(index)),
+        )
+        np.testing.assert_allclose(seen.member_probabilities, alone.member_probabilities, atol=1e-6)
+        assert (seen.turned_probabilities is None) == (alone.turned_probabilities is None)
+        if seen.turned_probabilities is not None and alone.turned_probabilities is not None:
             turned.append(index)
-            np.testing.assert_allclose(seen.turned, alone.turned, atol=1e-6)
+            np.testing.assert_allclose(
+                seen.turned_probabilities, alone.turned_probabilities, atol=1e-6
+            )
             # or reversing would have done
-            assert np.abs(seen.turned[:, ::-1] - seen.members).max() > 1e-3
+            assert (
+                np.abs(seen.turned_probabilities[:, ::-1] - seen.member_probabilities).max() > 1e-3
+            )
     # a single slice has no other way up
     assert 0 < len(turned) < len(pack.records) - 1
 
@@ -146,11 +155,16 @@ def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(
     judge = replace(ensemble.judge, rule=replace(ensemble.rule, flipped_gain=0.0))
     volumes = [index for index, record in enumerate(pack.records) if record.split == split]
     for index, volume, one in zip(
-        volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True
+        volumes,
+        answer_split(pack, found, split, judge),
+        tuning_examples(pack, found, split),
+        strict=True,
     ):
         stack = pack.stack_of_volume(index)
-        alone = judge.decision(ensemble.outputs_on(stack), stack.z_mm)
-        tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
+        alone = judge.decide(ensemble.compute_volume_outputs(stack), stack.z_mm)
+        tuned = decide_volume(
+            one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned_probabilities
+        )
         assert volume.answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
         assert tuned.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
 
@@ -168,17 +182,17 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
         tmp_path / "p.npz",
         **scored(pack, ensemble)
         .with_turned_and_brightened(pack, ensemble, lambda done, total: None)
-        .arrays(),
+        .to_arrays(),
     )
-    found = ScoredSlices.read(read_npz(tmp_path / "p.npz"))
+    found = ScoredSlices.from_arrays(read_npz(tmp_path / "p.npz"))
     seen, alone = (
-        found.of(pack, 1).brightened,
-        ensemble.outputs_on(pack.stack_of_volume(1)).brightened,
+        found.outputs_of_volume(pack, 1).brightened_probabilities,
+        ensemble.compute_volume_outputs(pack.stack_of_volume(1)).brightened_probabilities,
     )
     assert seen is not None and alone is not None
     np.testing.assert_allclose(seen, alone, atol=1e-6)
     assert np.isfinite(seen[:, :5]).all() and np.isnan(seen[:, 5:]).all()
-    assert found.of(pack, 2).brightened is None
+    assert found.outputs_of_volume(pack, 2).brightened_probabilities is None
 
 
 @pytest.mark.parametrize(
@@ -198,17 +212,22 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
     )
     found = scored(pack, ensemble)
     for split in SCORED_SPLITS:
-        answers = [volume.answer for volume in decisions(pack, found, split, ensemble.judge)]
-        assert [code in answer.codes.split() for answer in answers] == [True, False]
+        answers = [volume.answer for volume in answer_split(pack, found, split, ensemble.judge)]
+        assert [code in answer.code_text.split() for answer in answers] == [True, False]
         seen = [one.stack for one in labelled_volumes(pack, found, split)]
         assert [stack.is_noise_blackened or stack.is_in_template for stack in seen] == [True, False]
     stack = pack.stack_of_volume(1)
-    assert code in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
+    assert (
+        code
+        in ensemble.judge.answer(
+            "one", "", ensemble.compute_volume_outputs(stack), stack
+        ).code_text.split()
+    )
     assert (
         code
         not in ensemble.judge.answer(
-            "one", "", ensemble.outputs_on(stack), replace(stack, notes=())
-        ).codes.split()
+            "one", "", ensemble.compute_volume_outputs(stack), replace(stack, notes=())
+        ).code_text.split()
     )
 
 
@@ -217,7 +236,8 @@ def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(
 ) -> None:
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
     before = [
-        volume.answer for volume in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)
+        volume.answer
+        for volume in answer_split(pack, scored(pack, ensemble), "test", ensemble.judge)
     ]
     real, first = Judge.answer, before[0].volume_id
     monkeypatch.setattr(
@@ -225,19 +245,24 @@ def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(
         "answer",
         lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given),
     )
-    after = list(decisions(pack, scored(pack, ensemble), "test", ensemble.judge))
+    after = list(answer_split(pack, scored(pack, ensemble), "test", ensemble.judge))
     assert [volume.answer.code for volume in after] == [
         "internal",
         *(answer.code for answer in before[1:]),
     ]
-    assert after[0].stack is None and after[0].raw is None
-    assert [volume.answer.codes for volume in after[1:]] == [answer.codes for answer in before[1:]]
+    assert after[0].stack is None and after[0].raw_probabilities is None
+    assert [volume.answer.code_text for volume in after[1:]] == [
+        answer.code_text for answer in before[1:]
+    ]
 
 
 def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path) -> None:
     pack = pack_of((9, 12))
     found = scored(pack, ensemble_of("slice", "millimetres"))
-    assert "turned" not in found.arrays() and found.of(pack, 1).turned is None
+    assert (
+        "turned" not in found.to_arrays()
+        and found.outputs_of_volume(pack, 1).turned_probabilities is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,10 +281,10 @@ def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_name
     member = np.eye(K, dtype=np.float32)[
         [DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]
     ]
-    outputs = ensemble.with_turned(
+    outputs = ensemble.add_turned_outputs(
         MemberOutputs(np.stack([member, member])), pack.stack_of_volume(1)
     )
-    assert (outputs.turned is not None) == asked
+    assert (outputs.turned_probabilities is not None) == asked
 
 
 def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sliced_are_passed_over() -> (
@@ -272,10 +297,10 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
     found = ScoredSlices(np.arange(9, 25), MemberOutputs(members))
     for index in (0, 2):
         with pytest.raises(ModelError, match="have no scores"):
-            found.of(pack, index)
+            found.outputs_of_volume(pack, index)
     refused = replace(pack, records=(*pack.records[:2], replace(pack.records[2], status="refused")))
     assert labelled_volumes(refused, found, "test") == []
-    assert len(examples(refused, found, "validation")) == 1
+    assert len(tuning_examples(refused, found, "validation")) == 1
 
 
 def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
@@ -289,6 +314,6 @@ def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
     )
     _, _, people = ScoredSlices(
         np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))
-    ).split(pack, "validation")
+    ).outputs_of_split(pack, "validation")
     assert [len(set(part)) for part in np.split(people, [9, 21, 28])] == [1] * 4
     assert people[0] == people[21] != people[9] == people[28]

@@ -14,7 +14,7 @@ import yaml
 
 from fovnet.bench.robustness import stranger, surround_with_noise
 from fovnet.decision import orientation, shipped
-from fovnet.decision.ensemble import load
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.precision import write_weights
@@ -33,11 +33,14 @@ def run(finished: Path, tmp_path: Path) -> Results:
 def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(
     run: Results, tmp_path: Path
 ) -> None:
-    made = shipped.ship(run, tmp_path / "out")
+    made = shipped.export_run(run, tmp_path / "out")
     pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
-    mine, theirs = (load(folder, "cpu").outputs(pixels) for folder in (made.folder, run.ensemble))
-    np.testing.assert_array_equal(mine.members, theirs.members)
-    np.testing.assert_array_equal(mine.distances, theirs.distances)
+    mine, theirs = (
+        load_ensemble(folder, "cpu").compute_outputs(pixels)
+        for folder in (made.folder, run.ensemble)
+    )
+    np.testing.assert_array_equal(mine.member_probabilities, theirs.member_probabilities)
+    np.testing.assert_array_equal(mine.novelty_distances, theirs.novelty_distances)
     subprocess.run(
         ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=made.folder, check=True
     )
@@ -47,7 +50,7 @@ def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(
 
 
 def test_it_holds_neither_marks_of_people_nor_places(run: Results, tmp_path: Path) -> None:
-    folder = shipped.ship(run, tmp_path / "out").folder
+    folder = shipped.export_run(run, tmp_path / "out").folder
     for name in ("ensemble.json", "decision.json"):
         facts = read_json(folder / name)
         assert "subjects" not in facts and facts["people"] == {"train": 1, "validation": 1}
@@ -61,10 +64,10 @@ def test_it_holds_neither_marks_of_people_nor_places(run: Results, tmp_path: Pat
 def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_bytes(
     run: Results, tmp_path: Path
 ) -> None:
-    folder = shipped.ship(run, tmp_path / "out").folder
+    folder = shipped.export_run(run, tmp_path / "out").folder
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "member-0099.safetensors").write_bytes(b"of an earlier ensemble")
-    shipped.ship(run, folder)
+    shipped.export_run(run, folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -74,7 +77,7 @@ def test_a_folder_of_somebodys_own_networks_is_left_as_it_was(run: Results, tmp_
         (folder / "unet.safetensors").write_bytes(b"of somebody")
         before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         with pytest.raises(ModelError, match="another folder") as refused:
-            shipped.ship(run, folder)
+            shipped.export_run(run, folder)
         assert refused.value.code == "shipped-other-folder"
         assert {
             path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()
@@ -88,16 +91,16 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
         "layer0.weight": torch.zeros(16, int(np.prod(OUTLINE_SHAPE))).half(),
         "layer0.bias": torch.arange(16).half(),
     }
-    save_tensors(run.ensemble / orientation.FILE, layer, {})
-    folder = shipped.ship(run, tmp_path / "out").folder
-    assert (folder / orientation.FILE).read_bytes() == (
-        run.ensemble / orientation.FILE
+    save_tensors(run.ensemble / orientation.ORIENTATION_FILE_NAME, layer, {})
+    folder = shipped.export_run(run, tmp_path / "out").folder
+    assert (folder / orientation.ORIENTATION_FILE_NAME).read_bytes() == (
+        run.ensemble / orientation.ORIENTATION_FILE_NAME
     ).read_bytes()
-    assert orientation.FILE in (folder / "SHA256SUMS").read_text()
-    known = load(folder, "cpu").judge.orientation
+    assert orientation.ORIENTATION_FILE_NAME in (folder / "SHA256SUMS").read_text()
+    known = load_ensemble(folder, "cpu").judge.orientation
     assert known is not None and known.layers[0][1].tolist() == list(range(16))
-    (run.ensemble / orientation.FILE).unlink()
-    assert load(shipped.ship(run, folder).folder, "cpu").orientation is None
+    (run.ensemble / orientation.ORIENTATION_FILE_NAME).unlink()
+    assert load_ensemble(shipped.export_run(run, folder).folder, "cpu").orientation is None
 
 
 @pytest.mark.parametrize(
@@ -119,11 +122,16 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
             "shipped-names",
         ),
         (
-            lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES),
+            lambda run: (run.folder / "model-card.md").write_text(
+                "x" * shipped.GREATEST_SHIPPED_BYTES
+            ),
             "shipped-large",
         ),
         (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
-        (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),
+        (
+            lambda run: (run.ensemble / orientation.ORIENTATION_FILE_NAME).write_bytes(b"half"),
+            "orientation-damaged",
+        ),
     ],
 )
 def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(
@@ -131,7 +139,7 @@ def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(
 ) -> None:
     spoil(run)  # type: ignore[operator]
     with pytest.raises(ModelError, match=code):
-        shipped.ship(run, tmp_path / "out")
+        shipped.export_run(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -140,28 +148,30 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     subprocess.run(
         ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True
     )
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MOST_BYTES
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.GREATEST_SHIPPED_BYTES
     facts = read_json(folder / "ensemble.json")
-    assert facts["precision"] == "float16" and len(load(folder, "cpu").members) == len(
+    assert facts["precision"] == "float16" and len(load_ensemble(folder, "cpu").members) == len(
         facts["members"]
     )
 
 
 def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:
     """Three regions of a person of no collection, made a map without a mask."""
-    ensemble = load(shipped.shipped_folder(), "cpu")
+    ensemble = load_ensemble(shipped.shipped_folder(), "cpu")
     person = stranger(1, 16)
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
         one = (surround_with_noise(person, np.random.default_rng(1)) if noisy else person).volume
         stack = cut_slices(
             one,
-            target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]),
+            target_spacing_mm=float(ensemble.slicing_settings["target_spacing_mm"]),
             blacken_noise=blacken,
         )
-        answers.append(ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack))
+        answers.append(
+            ensemble.judge.answer("one", "", ensemble.compute_volume_outputs(stack), stack)
+        )
     plain, blackened, left = answers
-    decided = [answer.decision.decided for answer in answers]
+    decided = [answer.decision.decided_labels for answer in answers]
     named, again = (
         [span.region for span in answer.decision.spans] for answer in (plain, blackened)
     )
@@ -172,7 +182,11 @@ def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doub
         > 0.5
         > (decided[0] == decided[2]).all(axis=1).mean()
     )
-    assert plain.codes == "" and blackened.codes == "noisy-air" and "noisy-air" not in left.codes
+    assert (
+        plain.code_text == ""
+        and blackened.code_text == "noisy-air"
+        and "noisy-air" not in left.code_text
+    )
 
 
 def test_an_installation_without_networks_says_what_to_do(tmp_path: Path) -> None:
@@ -199,7 +213,7 @@ def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(
 
 
 def test_a_network_kept_in_half_is_computed_in_single_precision(finished: Path) -> None:
-    for member in load(finished / "ensemble", "cpu").members:
+    for member in load_ensemble(finished / "ensemble", "cpu").members:
         assert {tensor.dtype for tensor in member.parameters()} == {torch.float32}
 
 

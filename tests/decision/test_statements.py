@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers, sampled_from
 
 from fovnet.decision import answers_table
-from fovnet.decision.answer import Answer, answer, answer_facts, table_rows
-from fovnet.decision.chain.spans import Decision, decide
+from fovnet.decision.answer import Answer, answer_facts, make_answer, table_rows
+from fovnet.decision.chain.spans import Decision, decide_volume
 from fovnet.decision.checks import (
     members_disagree,
     noisy_air,
@@ -33,10 +33,10 @@ from fovnet.decision.statements import (
     YES,
     RegionEnd,
     Statement,
-    answer_at,
+    answer_from_probability,
+    make_statements,
     statement_sentences,
-    statements,
-    status_of,
+    volume_status,
 )
 from fovnet.regions import DEFAULT
 from tests.decision.measured import stack_of
@@ -50,7 +50,7 @@ def decision(*shown: int, each: int = 10, sure: float = 0.97, rule: Rule = RULE)
     """Ten slices of 8 mm of every class named."""
     p = np.full((len(shown) * each, K), (1 - sure) / (K - 1))
     p[np.arange(len(p)), np.repeat(shown, each)] = sure
-    return decide(p, 8.0 * np.arange(len(p)), DEFAULT, rule)
+    return decide_volume(p, 8.0 * np.arange(len(p)), DEFAULT, rule)
 
 
 def made(
@@ -58,7 +58,7 @@ def made(
 ) -> dict[str, Statement]:
     return {
         statement.region: statement
-        for statement in statements(one, Signs(signs or {}), rule, DEFAULT)
+        for statement in make_statements(one, Signs(signs or {}), rule, DEFAULT)
     }
 
 
@@ -91,7 +91,7 @@ def test_an_answer_agrees_with_its_spans(
     """What has no span is not said to be shown; what has one of 10 mm or more is not said to be absent."""
     rule = replace(RULE, yes_bar=bar, no_bar=bar)
     ends = (None, None) if extent_mm is None else (RegionEnd(0.0), RegionEnd(extent_mm))
-    found = answer_at(chance, rule, *ends)
+    found = answer_from_probability(chance, rule, *ends)
     assert (found == YES) == (chance >= bar and extent_mm is not None)
     if found == NO:
         assert 1 - chance >= bar and (extent_mm or 0) < rule.min_extent_mm
@@ -136,7 +136,9 @@ def test_every_check_says_in_words_which_regions_it_concerns() -> None:
 
 def test_status_tells_whether_all_some_or_none_is_sure() -> None:
     def of(*answers: str) -> str:
-        return status_of([Statement(str(number), one, 0.5) for number, one in enumerate(answers)])
+        return volume_status(
+            [Statement(str(number), one, 0.5) for number, one in enumerate(answers)]
+        )
 
     assert [of(YES, NO), of(YES, UNSURE), of(NO, UNSURE), of(UNSURE, UNSURE)] == [
         "ok",
@@ -185,11 +187,11 @@ def test_that_nothing_is_shown_is_a_guess_where_it_is_not_sure() -> None:
     sure, unsure = answered(air, RULE), answered(air, RULE, noisy)
     assert (sure.status, sure.message) == ("ok", "shows none of the regions")
     assert unsure.status == "uncertain" and "best guess: none of the regions" in unsure.message
-    assert "shows none" not in unsure.message and unsure.codes == sure.codes + " noisy-air"
+    assert "shows none" not in unsure.message and unsure.code_text == sure.code_text + " noisy-air"
 
 
 def answered(one: Decision, rule: Rule, signs: dict[str, Any] | None = None) -> Answer:
-    return answer("a", "a.nii", one, Signs(signs or {}), rule, DEFAULT)
+    return make_answer("a", "a.nii", one, Signs(signs or {}), rule, DEFAULT)
 
 
 def test_a_rule_of_an_earlier_fovnet_answers_as_it_did() -> None:
@@ -198,7 +200,7 @@ def test_a_rule_of_an_earlier_fovnet_answers_as_it_did() -> None:
     sure = answered(decision(2, 3), before)
     assert (sure.status, sure.statements) == ("ok", ())
     doubted = answered(decision(2, 3), before, {phantom.CHECK.code: True})
-    assert (doubted.status, doubted.codes) == ("uncertain", "phantom")
+    assert (doubted.status, doubted.code_text) == ("uncertain", "phantom")
 
 
 def test_what_is_unsure_by_its_probability_alone_is_named_in_message_and_code() -> None:
@@ -206,8 +208,8 @@ def test_what_is_unsure_by_its_probability_alone_is_named_in_message_and_code() 
     p = np.full((12, K), 0.01)
     p[:, [2, 3]] = (1 - 0.01 * (K - 2)) / 2
     rule = replace(RULE, yes_bar=0.95)
-    found = answered(decide(p, 8.0 * np.arange(12), DEFAULT, rule), rule)
-    assert found.status == "partly" and SOME_UNSURE.code in found.codes.split()
+    found = answered(decide_volume(p, 8.0 * np.arange(12), DEFAULT, rule), rule)
+    assert found.status == "partly" and SOME_UNSURE.code in found.code_text.split()
     assert (
         found.message.startswith("unsure whether it shows abdomen (")
         and " or chest (" in found.message
@@ -218,10 +220,10 @@ def test_what_is_unsure_by_its_probability_alone_is_named_in_message_and_code() 
 def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(K) / 3, size=15) + 1e-6
-    one = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(15), DEFAULT, RULE)
+    one = decide_volume(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(15), DEFAULT, RULE)
     given, stack = answered(one, RULE), stack_of(np.full((15, 128, 128), 200, np.uint8))
     body = answer_facts(given, stack, p, DEFAULT) | {"rows": table_rows(given, stack)}
-    rows = answers_table.TableRows.of(body)
+    rows = answers_table.TableRows.from_facts(body)
     named = answers_table.answer_columns(REGIONS)
     cells = dict(zip(named, rows.answer, strict=True))
     assert rows.spans == body["rows"] and (cells["volume_id"], cells["status"]) == (

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from fovnet.decision import orientation
-from fovnet.decision.folder import FACTS
-from fovnet.decision.shipped import ship
+from fovnet.decision.folder import FACTS_FILE_NAME
+from fovnet.decision.shipped import export_run
 from fovnet.records import read_tsv
 from fovnet.results import SHIPPED_NETWORKS, Results
 
@@ -41,8 +41,8 @@ def wheel(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
     shutil.copytree(ROOT / "fovnet", clone / "fovnet", ignore=shutil.ignore_patterns("__pycache__"))
-    if not (SHIPPED_NETWORKS / FACTS).is_file():
-        ship(Results(finished), clone / SHIPPED_NETWORKS.relative_to(ROOT))
+    if not (SHIPPED_NETWORKS / FACTS_FILE_NAME).is_file():
+        export_run(Results(finished), clone / SHIPPED_NETWORKS.relative_to(ROOT))
     line = [
         sys.executable,
         "-m",
@@ -100,9 +100,9 @@ def test_the_wheel_is_small_and_holds_networks_and_templates(wheel: Path) -> Non
     }
     wanted |= {
         f"fovnet/decision/shipped/{name}"
-        for name in (FACTS, "decision.json", "novelty.npz", "model-card.md", "SHA256SUMS")
+        for name in (FACTS_FILE_NAME, "decision.json", "novelty.npz", "model-card.md", "SHA256SUMS")
     }
-    wanted |= {f"fovnet/decision/shipped/{orientation.FILE}"}
+    wanted |= {f"fovnet/decision/shipped/{orientation.ORIENTATION_FILE_NAME}"}
     assert wanted <= held, wanted - held
     assert sum(name.startswith("fovnet/decision/shipped/member-") for name in held) >= 2
 

@@ -7,23 +7,23 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from fovnet.decision.chain.spans import decide, predicted_class
-from fovnet.decision.member_weights import weigh
+from fovnet.decision.chain.spans import class_of_labels, decide_volume
+from fovnet.decision.member_weights import weigh_by_way
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
-from fovnet.evaluate.ablation import ablate, rows_of, write_ablation
+from fovnet.evaluate.ablation import ablation_rows, measure_ablation, write_ablation
 from fovnet.evaluate.arms import (
     LADDERS,
     LEAST_PROBABILITY,
     Networks,
-    best_member,
-    exact,
-    exact_without_heights,
-    exact_without_none,
-    greedy,
-    intersections,
-    threshold,
-    weighted,
+    decode_at_intersections,
+    decode_by_threshold,
+    decode_exactly,
+    decode_without_heights,
+    decode_without_none,
+    mix_by_loss,
+    mix_greedily,
+    take_best_member,
 )
 from fovnet.maths.ladder import Height
 from fovnet.records import read_json, read_tsv
@@ -60,7 +60,7 @@ def study(packed):
 
 @pytest.fixture(scope="module")
 def found(study):
-    return ablate(*study, DEFAULT, RULE, bootstrap=200, seed=1)
+    return measure_ablation(*study, DEFAULT, RULE, bootstrap=200, seed=1)
 
 
 def value(found, ladder, arm, name):
@@ -78,7 +78,7 @@ def test_every_arm_of_every_ladder_is_there(found):
 def test_raw_is_the_most_probable_class_of_each_slice(found, study):
     pack, networks, rows = study
     test = np.isin(rows, pack.rows_in_split("test"))
-    wrong = (networks.shipped.argmax(axis=1) != networks.truth.argmax(axis=1))[test]
+    wrong = (networks.ensemble_probabilities.argmax(axis=1) != networks.truth.argmax(axis=1))[test]
     one = value(found, "decision", "raw", "slice_error")
     assert (one.numerator, one.denominator) == (wrong.sum(), test.sum())
 
@@ -91,10 +91,13 @@ def test_the_last_arm_of_the_decision_is_the_decision(found, study):
         if record.split == "test":
             at = np.isin(rows, np.arange(record.first_row, record.first_row + record.slices))
             z_mm = pack.z_mm[rows[at]]
-            decided = decide(
-                networks.shipped[at], z_mm, DEFAULT, replace(RULE, temperature=temperature)
-            ).decided
-            wrong += int((predicted_class(decided, 5) != networks.truth[at].argmax(axis=1)).sum())
+            decided = decide_volume(
+                networks.ensemble_probabilities[at],
+                z_mm,
+                DEFAULT,
+                replace(RULE, temperature=temperature),
+            ).decided_labels
+            wrong += int((class_of_labels(decided, 5) != networks.truth[at].argmax(axis=1)).sum())
     assert value(found, "decision", "exact + none", "slice_error").numerator == wrong
 
 
@@ -127,7 +130,7 @@ def test_gains_are_differences_to_the_arm_before_and_to_the_first(found):
 
 
 def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
-    rows = {(row["ladder"], row["arm"], row["measure"]): row for row in rows_of(found)}
+    rows = {(row["ladder"], row["arm"], row["measure"]): row for row in ablation_rows(found)}
     first = {ladder: arms[0].name for ladder, arms in LADDERS.items()}
     compared = 0
     for row in rows.values():
@@ -146,8 +149,8 @@ def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
 
 def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, study):
     pack, networks, rows = study
-    spoiled = np.where(networks.validation[:, None], networks.shipped, 1 / 7)
-    again = ablate(
+    spoiled = np.where(networks.is_validation[:, None], networks.ensemble_probabilities, 1 / 7)
+    again = measure_ablation(
         pack,
         Networks(spoiled, *list(vars(networks).values())[1:]),
         rows,
@@ -161,8 +164,10 @@ def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, st
 
 def test_a_start_that_was_not_trained_is_left_out_with_the_reason(study):
     pack, networks, rows = study
-    without_start = vars(networks) | {"start": None}
-    found = ablate(pack, Networks(**without_start), rows, DEFAULT, RULE, bootstrap=100, seed=1)
+    without_start = vars(networks) | {"start_probabilities": None}
+    found = measure_ablation(
+        pack, Networks(**without_start), rows, DEFAULT, RULE, bootstrap=100, seed=1
+    )
     ((ladder, arm, why),) = found.left_out
     assert (ladder, arm) == ("network", "starting network") and "did not complete" in why
     assert next(step for step in found.steps if step.arm == "best found").against == ""
@@ -171,20 +176,23 @@ def test_a_start_that_was_not_trained_is_left_out_with_the_reason(study):
 def test_slices_that_were_not_scored_stop_it(study):
     pack, networks, rows = study
     fewer = Networks(
-        networks.shipped[:-3],
-        networks.members[:, :-3],
+        networks.ensemble_probabilities[:-3],
+        networks.member_probabilities[:, :-3],
         networks.scores,
         None,
-        networks.validation[:-3],
+        networks.is_validation[:-3],
         networks.truth[:-3],
-        networks.subject[:-3],
+        networks.subject_index[:-3],
     )
     with pytest.raises(ModelError, match="probabilities-stale"):
-        ablate(pack, fewer, rows[:-3], DEFAULT, RULE, bootstrap=100, seed=1)
+        measure_ablation(pack, fewer, rows[:-3], DEFAULT, RULE, bootstrap=100, seed=1)
 
 
 def test_same_seed_same_tables(found, study, tmp_path):
-    for folder, one in (("a", found), ("b", ablate(*study, DEFAULT, RULE, bootstrap=200, seed=1))):
+    for folder, one in (
+        ("a", found),
+        ("b", measure_ablation(*study, DEFAULT, RULE, bootstrap=200, seed=1)),
+    ):
         write_ablation(tmp_path / folder, one, made_from={}, settings={"bootstrap": 200})
     for name in ("ablation.json", "ablation.tsv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
@@ -200,20 +208,24 @@ def test_the_best_member_is_the_one_with_the_lowest_validation_loss(study):
     _, networks, _ = study
     for scores in permutations((0.3, 0.4, 0.5)):
         scored = replace(networks, scores=np.array(scores))
-        np.testing.assert_array_equal(best_member(scored), networks.members[scores.index(0.3)])
+        np.testing.assert_array_equal(
+            take_best_member(scored), networks.member_probabilities[scores.index(0.3)]
+        )
 
 
-@pytest.mark.parametrize(("arm", "way"), [(weighted, "by-loss"), (greedy, "greedy")])
+@pytest.mark.parametrize(("arm", "way"), [(mix_by_loss, "by-loss"), (mix_greedily, "greedy")])
 def test_members_are_weighed_on_the_validation_slices_as_an_ensemble_would(study, arm, way):
     """Half of the slices are of a spine beside a chain region: a slice of two classes counts half of each,
     and no more than another."""
     _, networks, _ = study
-    here, truth = networks.validation, networks.truth.copy()
+    here, truth = networks.is_validation, networks.truth.copy()
     truth[::2, DEFAULT.classes.index("spine")] = ~truth[::2, -1]
-    weights = weigh(networks.members[:, here], truth[here], networks.subject[here], way).weights
+    weights = weigh_by_way(
+        networks.member_probabilities[:, here], truth[here], networks.subject_index[here], way
+    ).weights
     np.testing.assert_allclose(
         arm(replace(networks, truth=truth)),
-        np.tensordot(weights, networks.members, axes=1),
+        np.tensordot(weights, networks.member_probabilities, axes=1),
         rtol=1e-6,
     )
 
@@ -223,13 +235,15 @@ class TestReadings:
         p = np.full((3, 7), (1 - 0.6) / 6)
         p[:, 2] = 0.6
         p[1] = np.where(np.arange(7) == 2, LEAST_PROBABILITY + 0.01, (0.29) / 6)
-        shown = threshold(p, np.arange(3.0), np.arange(4.0) - 0.5, DEFAULT, Rule(sigma_mm=0.0))
+        shown = decode_by_threshold(
+            p, np.arange(3.0), np.arange(4.0) - 0.5, DEFAULT, Rule(sigma_mm=0.0)
+        )
         assert shown.argmax(axis=1).tolist() == [6, 2, 6] and (shown.sum(axis=1) == 1).all()
 
     def test_without_none_every_slice_shows_a_region(self, packed):
         truth = packed.truth_of((4, 4, 4, 4, 4), air=10)
         p = packed.probabilities_of(truth, np.random.default_rng(0), 0.5)
-        shown = exact_without_none(
+        shown = decode_without_none(
             p, np.arange(len(p)) * 8.0, np.arange(len(p) + 1) * 8.0 - 4.0, DEFAULT, RULE
         )
         assert not shown[:, -1].any() and shown[:, :-1].any(axis=1).all()
@@ -253,11 +267,16 @@ class TestReadings:
             arm: (
                 arm(p, z_mm, edges_mm, DEFAULT, expecting) != arm(p, z_mm, edges_mm, DEFAULT, RULE)
             ).any()
-            for arm in (exact, exact_without_none, exact_without_heights, intersections)
+            for arm in (
+                decode_exactly,
+                decode_without_none,
+                decode_without_heights,
+                decode_at_intersections,
+            )
         }
         assert moved == {
-            exact: True,
-            exact_without_none: True,
-            exact_without_heights: False,
-            intersections: False,
+            decode_exactly: True,
+            decode_without_none: True,
+            decode_without_heights: False,
+            decode_at_intersections: False,
         }

@@ -12,8 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision.answer import COLUMNS, answer, answer_facts, refusal, table_rows
-from fovnet.decision.chain.spans import decide
+from fovnet.decision.answer import (
+    SPANS_TABLE_COLUMNS,
+    answer_facts,
+    make_answer,
+    make_refusal,
+    table_rows,
+)
+from fovnet.decision.chain.spans import decide_volume
 from fovnet.decision.doubts import Signs
 from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.rule import Rule
@@ -22,7 +28,7 @@ from fovnet.evaluate.answers import Matching, cases_of_answers, volume_outcomes
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.matching import BY_CONTENT, BY_NAME
-from fovnet.evaluate.tallies import tally
+from fovnet.evaluate.tallies import count_case
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
@@ -63,17 +69,17 @@ def predicted(folder: Path, out: Path, rule: Rule = RULE) -> Path:
         path = folder / f"{name}.nii.gz"
         covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
         stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
-        decision = decide(p, z_mm, DEFAULT, rule)
-        answered = answer(f"renamed-{name}", str(path), decision, Signs({}), rule, DEFAULT)
+        decision = decide_volume(p, z_mm, DEFAULT, rule)
+        answered = make_answer(f"renamed-{name}", str(path), decision, Signs({}), rule, DEFAULT)
         write_json(out / f"renamed-{name}.json", answer_facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
-    refused = refusal(
+    refused = make_refusal(
         "broken",
         str(folder / "broken.nii.gz"),
         VolumeError("volume-broken", "broken.nii.gz: cut short"),
     )
     write_json(out / "broken.json", answer_facts(refused, None, None, DEFAULT))
-    write_tsv(out / "spans.tsv", COLUMNS, rows + table_rows(refused, None))
+    write_tsv(out / "spans.tsv", SPANS_TABLE_COLUMNS, rows + table_rows(refused, None))
     return out
 
 
@@ -101,7 +107,7 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
         found.find("slice_error_not_dark", "decided"),
     )
     assert error is not None and (error.numerator, error.denominator) == (5, 40)
-    dark = sum(int(case.empty.sum()) for case in cases if case.empty is not None)
+    dark = sum(int(case.is_dark.sum()) for case in cases if case.is_dark is not None)
     assert (
         seen is not None and (seen.numerator, seen.denominator) == (5 - 2, 40 - dark) and dark > 2
     )
@@ -119,7 +125,7 @@ def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_sure
         {**stored, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]},
     )
     cases, _, _ = compared(answers, tmp_path)
-    right, half = (tally(case, DEFAULT) for case in cases[:2])
+    right, half = (count_case(case, DEFAULT) for case in cases[:2])
     assert right.confidence == 0.731 and half.confidence == pytest.approx(
         np.mean(stored["slice_confidence"])
     )
@@ -139,7 +145,7 @@ def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
         for row in read_tsv(answers / "spans.tsv")
         if row["volume_id"] == "renamed-right"
     ]
-    write_tsv(answers / "spans.tsv", COLUMNS, rows)
+    write_tsv(answers / "spans.tsv", SPANS_TABLE_COLUMNS, rows)
     cases, lacking, beyond = compared(answers, tmp_path)
     assert ([case.volume_id for case in cases], beyond) == (["right"], []) and "half" in lacking
 
@@ -162,7 +168,7 @@ def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_o
     )
     rows = read_tsv(answers / "spans.tsv")
     theirs = [{**row, "volume_id": "right"} for row in rows if row["volume_id"] == "renamed-right"]
-    write_tsv(answers / "spans.tsv", COLUMNS, [*theirs, *rows])
+    write_tsv(answers / "spans.tsv", SPANS_TABLE_COLUMNS, [*theirs, *rows])
     cases, _, beyond = compared(answers, tmp_path)
     assert (
         cases[0].volume_id == "right"
@@ -209,11 +215,11 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
         tmp_path / "elsewhere" / "right.nii.gz",
     )
     write_json(answers / "renamed-right.json", {**stored, "file": file_record(source_of(file))})
-    assert [match.by for match in Matching.of(answers, labelled).matches] == [BY_NAME]
+    assert [match.matched_by for match in Matching.of(answers, labelled).matches] == [BY_NAME]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
-    assert [match.by for match in Matching.of(answers, labelled).matches] == [BY_CONTENT]
+    assert [match.matched_by for match in Matching.of(answers, labelled).matches] == [BY_CONTENT]
     (tmp_path / "right.nii.gz").unlink()
-    assert [match.by for match in Matching.of(answers, labelled).matches] == [BY_NAME]
+    assert [match.matched_by for match in Matching.of(answers, labelled).matches] == [BY_NAME]
     line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined")]
     told = CliRunner().invoke(app, [*line, "--bootstrap", "100"]).output
     assert "1 volume matched by name alone" in told and "elsewhere/right.nii.gz" in told

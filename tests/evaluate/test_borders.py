@@ -129,7 +129,9 @@ class TestIntervals:
             case = planted.case(
                 ["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 6 + ["pelvis"] * 4, volume_id=f"v{number}"
             )
-            cases.append(replace(case, borders=(DecidedBorder("legs", "pelvis", 27.5, low, high),)))
+            cases.append(
+                replace(case, decided_borders=(DecidedBorder("legs", "pelvis", 27.5, low, high),))
+            )
         return evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
 
     def test_they_are_counted_where_they_hold_the_true_height(self, planted):
@@ -161,7 +163,7 @@ class TestIntervals:
 
     def test_a_missed_or_an_invented_border_has_none_to_be_judged(self, planted):
         case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
-        case = replace(case, borders=(DecidedBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
+        case = replace(case, decided_borders=(DecidedBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
         assert [border.is_in_interval for border in borders_of(case, DEFAULT)] == [None] * 3
 
     def test_an_edge_that_the_decision_calls_no_border_has_none_and_not_the_next_ones(
@@ -170,7 +172,7 @@ class TestIntervals:
         """A chest is labelled in two stretches; the decision sees a signal void there, and gives an interval
         to its lower end alone."""
         case = planted.case(["none"] * 10 + ["chest"] * 20 + ["none"] * 6 + ["chest"] * 24)
-        case = replace(case, borders=(DecidedBorder("none", "chest", 47.5, 38.5, 54.2),))
+        case = replace(case, decided_borders=(DecidedBorder("none", "chest", 47.5, 38.5, 54.2),))
         begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
         assert [(border.predicted_mm, border.is_in_interval) for border in begins] == [
             (47.5, True),

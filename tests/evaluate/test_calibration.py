@@ -7,12 +7,12 @@ from hypothesis.strategies import floats, integers
 from sklearn.calibration import calibration_curve
 
 from fovnet.evaluate.calibration import (
-    BINS,
+    BIN_COUNT,
     LEAST_PROBABILITY,
     brier_total,
     expected_calibration_error,
     negative_log_likelihood,
-    reliability,
+    reliability_totals,
 )
 
 
@@ -21,33 +21,35 @@ def test_error_is_the_mean_gap_weighted_by_slices(seed, size):
     rng = np.random.default_rng(seed)
     sure, right = rng.random(size), rng.random(size) < 0.6
     expected = 0.0
-    for low in np.arange(BINS) / BINS:
-        here = (sure >= low) & (sure < low + 1 / BINS - 1e-12)
+    for low in np.arange(BIN_COUNT) / BIN_COUNT:
+        here = (sure >= low) & (sure < low + 1 / BIN_COUNT - 1e-12)
         if here.any():
             expected += here.mean() * abs(right[here].mean() - sure[here].mean())
-    assert expected_calibration_error(reliability(sure, right)) == pytest.approx(expected)
+    assert expected_calibration_error(reliability_totals(sure, right)) == pytest.approx(expected)
 
 
 def test_bins_are_scikit_learns_bins():
     rng = np.random.default_rng(2)
     sure = rng.random(500)
     right = rng.random(500) < sure
-    totals = reliability(sure, right)
-    share, confidence = calibration_curve(right, sure, n_bins=BINS)
+    totals = reliability_totals(sure, right)
+    share, confidence = calibration_curve(right, sure, n_bins=BIN_COUNT)
     assert totals[:, 2] / totals[:, 0] == pytest.approx(share)
     assert totals[:, 1] / totals[:, 0] == pytest.approx(confidence)
 
 
 def test_certainty_falls_into_the_last_bin_and_no_slices_have_no_error():
-    assert reliability(np.ones(3), np.ones(3, dtype=bool))[-1, 0] == 3
-    assert np.isnan(expected_calibration_error(np.zeros((BINS, 3))))
+    assert reliability_totals(np.ones(3), np.ones(3, dtype=bool))[-1, 0] == 3
+    assert np.isnan(expected_calibration_error(np.zeros((BIN_COUNT, 3))))
 
 
 def test_honest_confidence_has_hardly_any_error_and_bragging_has_what_it_brags():
     rng = np.random.default_rng(0)
     sure = rng.uniform(0.5, 0.9, 200_000)
-    honest = expected_calibration_error(reliability(sure, rng.random(len(sure)) < sure))
-    bragging = expected_calibration_error(reliability(sure + 0.1, rng.random(len(sure)) < sure))
+    honest = expected_calibration_error(reliability_totals(sure, rng.random(len(sure)) < sure))
+    bragging = expected_calibration_error(
+        reliability_totals(sure + 0.1, rng.random(len(sure)) < sure)
+    )
     assert honest < 0.01 and bragging == pytest.approx(0.1, abs=0.01)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.evaluate.comparison import verdict
-from fovnet.evaluate.gains import HEADLINES, Gain, certainty
+from fovnet.evaluate.comparison import find_better_run
+from fovnet.evaluate.gains import HEADLINES, Gain, certain_changes_in_words
 from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.paired import rate_difference
 
@@ -36,7 +36,7 @@ def test_a_change_is_called_certain_where_its_interval_leaves_out_0(
     measure: str, steps: tuple[float, ...], volumes: str
 ) -> None:
     gain = measured(measure, steps)
-    told = certainty({"others": [], volumes: [gain]})
+    told = certain_changes_in_words({"others": [], volumes: [gain]})
     low, high = gain.difference.low, gain.difference.high
     if low is None or high is None or low <= 0 <= high:
         assert told == "no gain is certain; no loss is certain"
@@ -49,11 +49,13 @@ def test_a_change_is_called_certain_where_its_interval_leaves_out_0(
         if is_gain
         else f"no gain is certain; a certain loss: {change}"
     )
-    assert steps in (UP, DOWN) and verdict(gain.difference) == ("second" if is_gain else "first")
+    assert steps in (UP, DOWN) and find_better_run(gain.difference) == (
+        "second" if is_gain else "first"
+    )
 
 
 def test_several_are_listed_and_parts_are_not() -> None:
-    told = certainty(
+    told = certain_changes_in_words(
         {
             "your subjects": [
                 measured("slices_wrong", DOWN),
@@ -75,5 +77,7 @@ def test_without_an_interval_nothing_is_certain() -> None:
     draws = Resampling(["p0"], repeats=100, seed=1)
     before, after = np.array([[50.0, 100.0]]), np.array([[5.0, 100.0]])
     alone = rate_difference("slices_wrong", "decided", before, after, draws)
-    told = certainty({"your subjects": [Gain("slices_wrong", "", "", 100, 100, alone)]})
+    told = certain_changes_in_words(
+        {"your subjects": [Gain("slices_wrong", "", "", 100, 100, alone)]}
+    )
     assert told == "no gain is certain; no loss is certain"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.comparison import compare, verdict, write_comparison
+from fovnet.evaluate.comparison import compare_evaluations, find_better_run, write_comparison
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.paired import COUNTS_BY_MEASURE, HIGHER_IS_BETTER, Difference
 from fovnet.evaluate.writing import write_evaluation
@@ -43,7 +43,7 @@ def runs(planted, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(runs):
-    return compare(runs[0].parent, runs[1], bootstrap=500, seed=3)
+    return compare_evaluations(runs[0].parent, runs[1], bootstrap=500, seed=3)
 
 
 def by_name(found):
@@ -91,7 +91,7 @@ def test_borders_too_low_are_as_far_off_as_those_too_high_and_who_shows_none_doe
             for number in range(3)
         ]
         folders.append(written(cases, tmp_path / run))
-    compared = by_name(compare(*folders, bootstrap=100))
+    compared = by_name(compare_evaluations(*folders, bootstrap=100))
     stored = [read_json(folder / "evaluation.json")["groups"][0]["measures"] for folder in folders]
     for name in (
         "border_within_10_mm",
@@ -121,7 +121,11 @@ def test_borders_too_low_are_as_far_off_as_those_too_high_and_who_shows_none_doe
 def test_a_volume_that_is_hard_for_both_widens_nothing(found, runs):
     """The second is surely better, though the intervals of the two overlap for the most part."""
     error = by_name(found)["slice_error", "decided"]
-    assert error.high < 0 and verdict(error) == "second" and (found.better, found.worse) == (23, 1)
+    assert (
+        error.high < 0
+        and find_better_run(error) == "second"
+        and (found.better, found.worse) == (23, 1)
+    )
     stored = [read_json(folder / "evaluation.json")["groups"][0]["measures"] for folder in runs]
     alone = [
         next(one for one in measures if (one["name"], one["stage"]) == ("slice_error", "decided"))
@@ -147,12 +151,16 @@ def test_the_interval_of_a_median_lies_on_the_side_of_its_difference(planted, tm
             for number, off in enumerate(offs)
         ]
         folders.append(written(cases, tmp_path / run))
-    median = by_name(compare(*folders, bootstrap=200))["border_abs_median_mm", "decided"]
-    assert median.low <= median.difference <= median.high < 0 and verdict(median) == "second"
+    median = by_name(compare_evaluations(*folders, bootstrap=200))[
+        "border_abs_median_mm", "decided"
+    ]
+    assert (
+        median.low <= median.difference <= median.high < 0 and find_better_run(median) == "second"
+    )
 
 
 def test_the_other_way_round_everything_changes_its_sign(found, runs):
-    turned = by_name(compare(runs[1], runs[0].parent, bootstrap=500, seed=3))
+    turned = by_name(compare_evaluations(runs[1], runs[0].parent, bootstrap=500, seed=3))
     for key, one in by_name(found).items():
         assert turned[key].difference == pytest.approx(-one.difference)
         if one.low is not None:
@@ -160,9 +168,9 @@ def test_the_other_way_round_everything_changes_its_sign(found, runs):
 
 
 def test_a_run_beside_itself_differs_in_nothing(runs):
-    assert {one.interval for one in compare(runs[0], runs[0], bootstrap=100).differences} == {
-        "no volume differs"
-    }
+    assert {
+        one.interval for one in compare_evaluations(runs[0], runs[0], bootstrap=100).differences
+    } == {"no volume differs"}
 
 
 def test_tables_hold_it_all(found, tmp_path):
@@ -195,7 +203,7 @@ class TestWhatIsNoComparison:
 
     def refused(self, base, others, tmp_path):
         with pytest.raises(CollectionError) as stop:
-            compare(written(base, tmp_path / "a"), written(others, tmp_path / "b"))
+            compare_evaluations(written(base, tmp_path / "a"), written(others, tmp_path / "b"))
         return stop.value.code
 
     def test_other_volumes(self, base, planted, tmp_path):
@@ -233,7 +241,7 @@ class TestWhatIsNoComparison:
 
     def test_no_evaluation_at_all(self, base, tmp_path):
         with pytest.raises(CollectionError, match="compare-missing"):
-            compare(written(base, tmp_path / "a"), tmp_path / "nowhere")
+            compare_evaluations(written(base, tmp_path / "a"), tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(("measure", "stage"), COUNTS_BY_MEASURE)
@@ -244,12 +252,14 @@ def test_more_of_what_is_good_and_less_of_what_is_bad_is_better(measure, stage):
         measure, stage, 0.5, 0.7, 0.2, 0.1, 0.3, "", 9, measure not in HIGHER_IS_BETTER
     )
     less = replace(more, second=0.3, difference=-0.2, low=-0.3, high=-0.1)
-    assert (verdict(more), verdict(less)) == (("second", "first") if good else ("first", "second"))
+    assert (find_better_run(more), find_better_run(less)) == (
+        ("second", "first") if good else ("first", "second")
+    )
     assert (
-        verdict(replace(more, low=-0.1))
-        == verdict(replace(less, high=0.1))
-        == verdict(replace(more, low=None, high=None))
+        find_better_run(replace(more, low=-0.1))
+        == find_better_run(replace(less, high=0.1))
+        == find_better_run(replace(more, low=None, high=None))
         == ""
     )
     # 0 is not left out
-    assert verdict(replace(more, low=0.0)) == verdict(replace(less, high=0.0)) == ""
+    assert find_better_run(replace(more, low=0.0)) == find_better_run(replace(less, high=0.0)) == ""

@@ -8,7 +8,7 @@ import pytest
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.writing import facts, write_evaluation
+from fovnet.evaluate.writing import evaluation_facts, write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 
@@ -106,7 +106,7 @@ class TestWhatStopsIt:
 
     def test_a_probability_that_is_no_number(self, planted):
         case = planted.case(["head"])
-        for name in ("raw", "smoothed", "confidence"):
+        for name in ("raw_probabilities", "smoothed_probabilities", "slice_confidence"):
             assert (
                 self.stopped([replace(case, **{name: getattr(case, name) * np.nan})])
                 == "evaluate-not-finite"
@@ -183,7 +183,7 @@ class TestWhatLiesOnDisk:
                 return all(walk(one) for one in value)
             return value is None or isinstance(value, str | bool | int) or bool(np.isfinite(value))
 
-        assert walk(facts(evaluation))
+        assert walk(evaluation_facts(evaluation))
 
 
 def test_gross_confusions_are_counted_in_slices_and_volumes(planted):
@@ -223,7 +223,7 @@ class TestWhatAnswersSayOfThemselves:
             (),
         ]
         return [
-            replace(case, set_probability=0.8, doubts=codes)
+            replace(case, set_probability=0.8, doubt_codes=codes)
             for case, codes in zip(cases, doubts, strict=True)
         ]
 
@@ -279,13 +279,16 @@ def test_what_was_abstained_from_and_what_was_promised(planted, tmp_path):
         planted.case(["head"] * 4, volume_id="b"),
     ]
     evaluation = evaluate(cases, DEFAULT, bootstrap=20, seed=0, stated_error=0.2)
-    stored = facts(evaluation)["abstention"]
+    stored = evaluation_facts(evaluation)["abstention"]
     assert (stored["stated_error"], stored["slice_error"]["value"], stored["met"]) == (
         0.2,
         0.125,
         True,
     )
-    assert facts(evaluate(cases, DEFAULT, bootstrap=20, seed=0))["abstention"]["met"] is None
+    assert (
+        evaluation_facts(evaluate(cases, DEFAULT, bootstrap=20, seed=0))["abstention"]["met"]
+        is None
+    )
 
 
 def test_what_is_promised_is_held_against_the_mean_over_people(planted):

@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from fovnet.evaluate.gains import SLICES_WRONG, Gain, gains, rows_of
-from fovnet.evaluate.tallies import Tally, tally
+from fovnet.evaluate.gains import SLICES_WRONG, Gain, gain_rows, measure_gains
+from fovnet.evaluate.tallies import Tally, count_case
 from fovnet.regions import DEFAULT
 
 TRUTH = ["legs"] * 4 + ["pelvis"] * 6
@@ -16,7 +16,7 @@ TRUTH = ["legs"] * 4 + ["pelvis"] * 6
 def tallies(planted: ModuleType, legs: list[int]) -> list[Tally]:
     """A volume a subject, of which so many slices of pelvis are called legs."""
     return [
-        tally(
+        count_case(
             planted.case(
                 TRUTH, ["legs"] * (4 + wrong) + ["pelvis"] * (6 - wrong), volume_id=f"v{number}"
             ),
@@ -30,7 +30,9 @@ def found(
     planted: ModuleType, before: list[int], after: list[int]
 ) -> dict[tuple[str, str, str], Gain]:
     kinds = ["axial" if number % 2 else "coronal" for number in range(len(before))]
-    made = gains(tallies(planted, before), tallies(planted, after), DEFAULT, seed=1, kinds=kinds)
+    made = measure_gains(
+        tallies(planted, before), tallies(planted, after), DEFAULT, seed=1, kinds=kinds
+    )
     return {(one.measure, one.region, one.kind): one for one in made}
 
 
@@ -62,5 +64,5 @@ def test_networks_that_answer_the_same_have_gained_nothing(planted: ModuleType) 
     assert all(
         one.difference.difference == 0 and one.difference.low is None for one in changed.values()
     )
-    row, *_ = rows_of("users", list(changed.values()))
+    row, *_ = gain_rows("users", list(changed.values()))
     assert row["on"] == "users" and row["before"] == row["after"] == pytest.approx(4 / 50)

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.guards import check_not_learned, check_tables, mark, training_marks
+from fovnet.evaluate.guards import (
+    mark_of_subject,
+    refuse_changed_labels,
+    refuse_learned_subjects,
+    training_marks,
+)
 from fovnet.evaluate.reading import read_cases
 from fovnet.regions import DEFAULT
 
@@ -38,7 +43,10 @@ class TestPeople:
         """But simulated people of another seed, who have the ids of these."""
         begun = {
             "fovnet": {"seed": 1},
-            "subjects": {"train": [mark("made/p03"), mark("phantom/p03")], "validation": []},
+            "subjects": {
+                "train": [mark_of_subject("made/p03"), mark_of_subject("phantom/p03")],
+                "validation": [],
+            },
         }
         simulated = replace(
             pack, records=tuple(replace(one, collection="phantom") for one in pack.records)
@@ -52,27 +60,33 @@ class TestPeople:
             for collection in ("made", "phantom")
         )
         for seed in (1, 2):
-            assert code_of(check_not_learned, met, taught(pack, seed)) == "evaluate-tuned-on-test"
-        assert code_of(check_not_learned, drawn, taught(simulated, 1)) == "evaluate-tuned-on-test"
-        check_not_learned(drawn, taught(simulated, 2))
+            assert (
+                code_of(refuse_learned_subjects, met, taught(pack, seed))
+                == "evaluate-tuned-on-test"
+            )
+        assert (
+            code_of(refuse_learned_subjects, drawn, taught(simulated, 1))
+            == "evaluate-tuned-on-test"
+        )
+        refuse_learned_subjects(drawn, taught(simulated, 2))
 
     def test_nobody_of_the_test_split_passes(self, pack, planted):
-        check_not_learned(
+        refuse_learned_subjects(
             [planted.case(["head"], subject_id="made/p03")],
             {"ensemble.json": {"subjects": training_marks(pack)}},
         )
 
     @pytest.mark.parametrize("split", ["train", "validation"])
     def test_a_test_subject_that_taught_the_rule_stops_it(self, pack, planted, split):
-        learned = {**training_marks(pack), split: [mark("made/p03")]}
+        learned = {**training_marks(pack), split: [mark_of_subject("made/p03")]}
         case = planted.case(["head"], subject_id="made/p03")
         assert (
-            code_of(check_not_learned, [case], {"decision.json": {"subjects": learned}})
+            code_of(refuse_learned_subjects, [case], {"decision.json": {"subjects": learned}})
             == "evaluate-tuned-on-test"
         )
 
     def test_the_same_id_in_another_collection_is_another_person(self, pack, planted):
-        check_not_learned(
+        refuse_learned_subjects(
             [planted.case(["head"], subject_id="other/p00")],
             {"ensemble.json": {"subjects": training_marks(pack)}},
         )
@@ -81,10 +95,10 @@ class TestPeople:
         lost = replace(pack.records[0], subject_id="p09", status="refused", slices=0)
         assert training_marks(replace(pack, records=(*pack.records, lost))) == training_marks(pack)
         unread = planted.refused("v", "v.nii: empty.", subject_id="made/p00")
-        check_not_learned([unread], {"ensemble.json": {"subjects": training_marks(pack)}})
+        refuse_learned_subjects([unread], {"ensemble.json": {"subjects": training_marks(pack)}})
 
     def test_files_of_an_older_fovnet_are_not_checked(self, planted):
-        check_not_learned(
+        refuse_learned_subjects(
             [planted.case(["head"], subject_id="made/p00")], {"decision.json": {"rule": {}}}
         )
 
@@ -118,20 +132,25 @@ class TestTables:
         )
 
     def test_the_labels_of_the_cut_pass(self, pack, tables):
-        check_tables(pack, {"made": tables[0]}, DEFAULT)
+        refuse_changed_labels(pack, {"made": tables[0]}, DEFAULT)
 
     def test_a_label_moved_by_a_slice_stops_it(self, pack, tables):
         folder, rows = tables
         self.write(folder, pack, [("legs", 0, 3), ("pelvis", 4, 6), *rows[2:]])
-        assert code_of(check_tables, pack, {"made": folder}, DEFAULT) == "evaluate-truth-changed"
+        assert (
+            code_of(refuse_changed_labels, pack, {"made": folder}, DEFAULT)
+            == "evaluate-truth-changed"
+        )
 
     def test_labels_beyond_the_volume_stop_it(self, pack, tables):
         folder, rows = tables
         self.write(folder, pack, [*rows[:4], ("head", 16, 99)])
-        assert code_of(check_tables, pack, {"made": folder}, DEFAULT) == "collection-slices"
+        assert (
+            code_of(refuse_changed_labels, pack, {"made": folder}, DEFAULT) == "collection-slices"
+        )
 
     def test_tables_that_are_gone_are_passed_over(self, pack, tmp_path):
-        check_tables(pack, {"made": tmp_path / "gone"}, DEFAULT)
+        refuse_changed_labels(pack, {"made": tmp_path / "gone"}, DEFAULT)
 
 
 class TestDecisions:
@@ -157,7 +176,12 @@ class TestDecisions:
 
     def test_of_an_older_fovnet_are_read_without_what_they_lack(self, pack, decision, tmp_path):
         (case,) = read_cases(pack, tmp_path)
-        assert (case.borders, case.set_probability, case.calibrated, case.doubts) == (
+        assert (
+            case.decided_borders,
+            case.set_probability,
+            case.calibrated_probabilities,
+            case.doubt_codes,
+        ) == (
             None,
             None,
             None,
@@ -193,7 +217,7 @@ class TestDecisions:
         }
         self.path.write_text(json.dumps(decision | more))
         (case,) = read_cases(pack, tmp_path, temperature=2.0)
-        (border,) = case.borders
+        (border,) = case.decided_borders
         assert (border.below, border.above, border.mm, border.low_mm, border.high_mm) == (
             "legs",
             "pelvis",
@@ -201,9 +225,10 @@ class TestDecisions:
             12.5,
             28.0,
         )
-        assert (case.set_probability, case.doubts) == (0.75, ("low-confidence",))
-        assert case.calibrated.max() < case.raw.max() and case.calibrated.sum(1) == pytest.approx(
-            np.ones(23)
+        assert (case.set_probability, case.doubt_codes) == (0.75, ("low-confidence",))
+        assert (
+            case.calibrated_probabilities.max() < case.raw_probabilities.max()
+            and case.calibrated_probabilities.sum(1) == pytest.approx(np.ones(23))
         )
 
     @pytest.mark.parametrize("change", [{"checksum": "another file"}, {"z_mm": list(range(23))}])

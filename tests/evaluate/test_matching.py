@@ -225,4 +225,4 @@ def test_a_labelled_volume_gets_its_own_answer_or_none(
 
 
 def belonging(match: Match) -> tuple[str, str] | None:
-    return (match.answer["volume_id"], match.by) if match.answer else None
+    return (match.answer["volume_id"], match.matched_by) if match.answer else None

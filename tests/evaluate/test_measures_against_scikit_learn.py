@@ -46,7 +46,8 @@ def evaluation(cases):
 
 def flat(cases, stage):
     truth = np.concatenate([case.truth.argmax(1) for case in cases])
-    return truth, np.concatenate([getattr(case, stage).argmax(1) for case in cases])
+    field = "decided_labels" if stage == "decided" else f"{stage}_probabilities"
+    return truth, np.concatenate([getattr(case, field).argmax(1) for case in cases])
 
 
 @pytest.mark.parametrize("stage", ["raw", "smoothed", "decided"])
@@ -86,7 +87,10 @@ class TestEachStage:
 
 
 def test_confidence_stated_of_a_class_is_the_mean_over_the_slices_called_it(cases, evaluation):
-    predicted, sure = flat(cases, "decided")[1], np.concatenate([case.confidence for case in cases])
+    predicted, sure = (
+        flat(cases, "decided")[1],
+        np.concatenate([case.slice_confidence for case in cases]),
+    )
     for index, region in enumerate(CLASSES):
         ours = evaluation.everything.find("stated_confidence", "decided", region)
         assert ours.denominator == (predicted == index).sum()
@@ -97,7 +101,7 @@ def test_confidence_stated_of_a_class_is_the_mean_over_the_slices_called_it(case
 @pytest.mark.parametrize("stage", ["raw", "smoothed"])
 def test_areas_under_the_curve_of_every_class(cases, evaluation, stage):
     truth = np.concatenate([case.truth for case in cases])
-    scores = np.concatenate([getattr(case, stage) for case in cases])
+    scores = np.concatenate([getattr(case, f"{stage}_probabilities") for case in cases])
     for index, region in enumerate(CLASSES):
         ours = evaluation.everything.find("auroc", stage, region)
         if truth[:, index].any():
@@ -117,17 +121,22 @@ def test_a_slice_of_two_classes_is_a_positive_of_both_areas(planted):
     for region in ("spine", "chest", "head"):
         index = CLASSES.index(region)
         assert whole.find("auroc", "raw", region).value == pytest.approx(
-            roc_auc_score(case.truth[:, index], case.raw[:, index])
+            roc_auc_score(case.truth[:, index], case.raw_probabilities[:, index])
         )
 
 
 @pytest.mark.parametrize("stage", ["raw", "calibrated", "smoothed"])
 def test_negative_log_likelihood_before_and_after(cases, stage):
-    calibrated = [replace(case, calibrated=temper(case.raw, 1.4)) for case in cases]
+    calibrated = [
+        replace(case, calibrated_probabilities=temper(case.raw_probabilities, 1.4))
+        for case in cases
+    ]
     whole = evaluate(calibrated, DEFAULT, bootstrap=20, seed=0)
     truth = np.concatenate([case.truth.argmax(1) for case in calibrated])
     p = np.clip(
-        np.concatenate([getattr(case, stage) for case in calibrated]), LEAST_PROBABILITY, None
+        np.concatenate([getattr(case, f"{stage}_probabilities") for case in calibrated]),
+        LEAST_PROBABILITY,
+        None,
     )
     theirs = log_loss(truth, p / p.sum(1, keepdims=True), labels=range(len(CLASSES)))
     assert whole.everything.find("log_loss_nats", stage).value == pytest.approx(theirs, rel=1e-4)
@@ -144,8 +153,8 @@ def test_planted_miscalibration_is_found_and_mended(planted):
     cases = [
         replace(
             planted.case(["head"] * 10, predicted, volume_id=f"v{number}"),
-            raw=raw,
-            calibrated=mended,
+            raw_probabilities=raw,
+            calibrated_probabilities=mended,
         )
         for number in range(4)
     ]
@@ -172,7 +181,7 @@ def test_the_error_of_slices_of_one_class_leaves_out_those_of_two(planted):
 
 def test_brier_score_of_the_smoothed_probabilities(cases, evaluation):
     truth = np.concatenate([case.truth.argmax(1) for case in cases])
-    smoothed = np.concatenate([case.smoothed for case in cases])
+    smoothed = np.concatenate([case.smoothed_probabilities for case in cases])
     theirs = brier_score_loss(truth, smoothed, labels=range(len(CLASSES)), scale_by_half=False)
     assert evaluation.everything.find("brier", "smoothed").value == pytest.approx(theirs)
 
@@ -186,7 +195,7 @@ def test_presence_of_regions_in_volumes(planted):
     ]
     whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
     true = np.stack([case.truth[:, :-1].any(0) for case in cases])
-    predicted = np.stack([case.decided[:, :-1].any(0) for case in cases])
+    predicted = np.stack([case.decided_labels[:, :-1].any(0) for case in cases])
     theirs = f1_score(true, predicted, average="weighted", zero_division=0.0)
     assert whole.find("presence_f1_weighted", "decided").value == pytest.approx(theirs)
     for index, region in enumerate(CLASSES[:-1]):
@@ -298,10 +307,10 @@ class TestTheRuleOfIntervals:
         shares = stats.norm.cdf([-wide, wide])
         often = cluster_weights(subjects, 400, 3).astype(int)
         medians = [np.median(np.repeat(values, counts)) for counts in often]
-        found = draws.quantile("some_median_mm", values, own, 0.5)
+        found = draws.measure_quantile("some_median_mm", values, own, 0.5)
         assert (found.low, found.high) == pytest.approx(np.quantile(medians, shares))
         shown = np.clip(0.5 + values / 10, 0.01, 0.99)
-        weighed = draws.share_by_weights(
+        weighed = draws.measure_share(
             "some_share", lambda weights: weights @ shown / weights.sum(axis=1)
         )
         assert (weighed.low, weighed.high) == pytest.approx(
@@ -315,14 +324,14 @@ def test_twenty_bodies_give_a_wide_interval_of_the_worst_in_twenty():
     values = np.random.default_rng(0).exponential(size=400)
     for people, how in ((20, "not estimable"), (400, "order statistics")):
         draws = Resampling([f"s{number:03}" for number in range(people)], repeats=200, seed=3)
-        found = draws.quantile("some_p95_mm", values[:people], np.arange(people), 0.95)
+        found = draws.measure_quantile("some_p95_mm", values[:people], np.arange(people), 0.95)
         assert (found.interval, found.low is None) == (how, people == 20)
         assert found.low is None or found.low < found.value < found.high
 
 
 def test_where_all_borders_are_equally_far_off_their_median_is_no_surer_for_it():
     draws = Resampling([f"s{number}" for number in range(9)], repeats=200, seed=3)
-    found = draws.quantile("some_median_mm", np.full(9, 5.0), np.arange(9), 0.5)
+    found = draws.measure_quantile("some_median_mm", np.full(9, 5.0), np.arange(9), 0.5)
     assert (found.value, found.low, found.high, found.interval) == (
         5.0,
         None,

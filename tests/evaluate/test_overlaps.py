@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists, sampled_from
 
-from fovnet.evaluate.overlaps import span_counts
+from fovnet.evaluate.overlaps import count_spans
 from fovnet.regions import DEFAULT
 
 
@@ -22,7 +22,7 @@ def looped(case):
 
     right = true = predicted = 0
     for region in range(len(DEFAULT.classes) - 1):
-        ours, theirs = runs(case.decided[:, region]), runs(case.truth[:, region])
+        ours, theirs = runs(case.decided_labels[:, region]), runs(case.truth[:, region])
         true, predicted = true + len(theirs), predicted + len(ours)
         right += sum(
             any(len(one & other) / len(one | other) >= 0.5 for other in theirs) for one in ours
@@ -41,7 +41,7 @@ def test_counts_are_those_of_a_loop_over_sets_of_slices(planted, truth, seed):
         for at in range(len(truth))
     ]
     case = planted.case(truth, predicted)
-    assert span_counts(case, DEFAULT) == looped(case)
+    assert count_spans(case, DEFAULT) == looped(case)
 
 
 def test_millimetres_count_and_not_slices(planted):
@@ -51,10 +51,10 @@ def test_millimetres_count_and_not_slices(planted):
         replace(planted.case(["head"] * 3, names), z_mm=z_mm)
         for names in (["none", "head", "head"], ["head", "head", "none"])
     )
-    assert span_counts(upper, DEFAULT) == (0, 1, 1)
-    assert span_counts(lower, DEFAULT) == (1, 1, 1)
+    assert count_spans(upper, DEFAULT) == (0, 1, 1)
+    assert count_spans(lower, DEFAULT) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("predicted", [["spine"] * 4, ["spine+abdomen"] * 4])
 def test_chain_regions_beside_an_unlabelled_chain_are_neither_right_nor_wrong(planted, predicted):
-    assert span_counts(planted.case(["spine"] * 4, predicted), DEFAULT) == (1, 1, 1)
+    assert count_spans(planted.case(["spine"] * 4, predicted), DEFAULT) == (1, 1, 1)

@@ -16,8 +16,8 @@ from fovnet.evaluate.readers import (
     BORDER_NEAR,
     BORDER_OF_ONE_READER,
     ReadingPair,
-    agreement,
     kappa,
+    measure_agreement,
     read_agreement,
     write_agreement,
 )
@@ -55,7 +55,9 @@ def pairs(shift: int, people: int = 6) -> list[ReadingPair]:
 
 @pytest.mark.parametrize("shift", [0, 1, 2, -3])
 def test_a_border_that_is_drawn_higher_is_found_so_many_millimetres_apart(shift: int) -> None:
-    found = {(one.name, one.region): one for one in agreement(pairs(shift), DEFAULT, repeats=50)}
+    found = {
+        (one.name, one.region): one for one in measure_agreement(pairs(shift), DEFAULT, repeats=50)
+    }
     border = f"{DEFAULT.chain[1]}|{DEFAULT.chain[2]}"
     assert found[BORDER_DISTANCE, border].value == 5.0 * abs(shift)
     assert found[BORDER_NEAR, border].value == (1.0 if abs(shift) <= 2 else 0.0)
@@ -71,7 +73,7 @@ def test_a_region_that_one_reader_alone_saw_has_borders_of_one_reader() -> None:
         ReadingPair(f"v{at}", f"s{at}", read(10, 20), read(10), 5.0 * np.arange(41))
         for at in range(5)
     ]
-    found = {(one.name, one.region): one for one in agreement(two, DEFAULT, repeats=50)}
+    found = {(one.name, one.region): one for one in measure_agreement(two, DEFAULT, repeats=50)}
     assert (
         found[BORDER_OF_ONE_READER, ""].numerator
         == found[BORDER_OF_ONE_READER, ""].denominator
@@ -85,7 +87,7 @@ def where(one: Measure) -> tuple[str, str]:
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    measures = agreement(pairs(1), DEFAULT, repeats=50)
+    measures = measure_agreement(pairs(1), DEFAULT, repeats=50)
     write_agreement(tmp_path, {("anna", "bo"): measures})
     ((names, back),) = read_agreement(tmp_path).items()
     assert names == ("anna", "bo") and [*map(where, back)] == [*map(where, measures)]

@@ -112,7 +112,7 @@ def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(
 def test_no_end_of_an_interval_is_a_probability_above_one(seed):
     rng = np.random.default_rng(seed)
     subjects, stated = rng.integers(0, 6, 8), rng.beta(0.5, 0.4, 8)
-    found = Resampling([str(one) for one in subjects], repeats=100, seed=1).mean(
+    found = Resampling([str(one) for one in subjects], repeats=100, seed=1).measure_mean(
         "set_probability", stated, np.ones(8), most=1.0
     )
     assert found.low is None or 0.0 <= found.low <= found.high <= 1.0

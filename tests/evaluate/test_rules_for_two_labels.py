@@ -11,14 +11,14 @@ from fovnet.evaluate.answers import volume_outcomes
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.slices import (
-    confusion,
-    far_apart,
+    are_far_apart,
+    confusion_matrix,
+    confusion_rows,
     foremost_class,
     has_false_label,
     predicted_classes,
-    true_rows,
 )
-from fovnet.evaluate.tallies import tally
+from fovnet.evaluate.tallies import count_case
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
 CLASSES = DEFAULT.classes
@@ -43,7 +43,7 @@ def test_a_decided_protocol_speaks_before_the_chain_and_the_chain_before_none(pl
 )
 def test_row_is_the_predicted_class_where_true_else_the_protocol(planted, predicted, row):
     truth = planted.labels(["spine+chest"])
-    assert true_rows(truth, np.array([index(predicted)]), DEFAULT)[0] == index(row)
+    assert confusion_rows(truth, np.array([index(predicted)]), DEFAULT)[0] == index(row)
 
 
 @given(seed=integers(0, 9999))
@@ -54,7 +54,7 @@ def test_diagonal_counts_exactly_the_slices_whose_predicted_class_is_true(seed):
     truth[np.arange(30), rng.integers(0, len(CLASSES), 30)] = True
     truth[(rng.random(30) < 0.3) & ~truth[:, -1], index("spine")] = True
     predicted = rng.integers(0, len(CLASSES), 30)
-    matrix = confusion(true_rows(truth, predicted, DEFAULT), predicted, len(CLASSES))
+    matrix = confusion_matrix(confusion_rows(truth, predicted, DEFAULT), predicted, len(CLASSES))
     assert matrix.sum() == 30 and np.trace(matrix) == truth[np.arange(30), predicted].sum()
 
 
@@ -68,7 +68,7 @@ def test_regions_that_do_not_touch_are_those_two_rungs_or_more_apart():
         (true, predicted)
         for true, row in zip(CLASSES, every, strict=True)
         for predicted, far in zip(
-            CLASSES, far_apart(np.tile(row, (len(CLASSES), 1)), every, DEFAULT), strict=True
+            CLASSES, are_far_apart(np.tile(row, (len(CLASSES), 1)), every, DEFAULT), strict=True
         )
         if far
     }
@@ -126,7 +126,7 @@ def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(pla
         planted.case(["chest"] * 10, ["spine+chest"] * 5 + ["chest"] * 5, volume_id=f"v{number}")
         for number in range(8)
     ]
-    cases = [replace(case, empty=np.zeros(10, dtype=bool)) for case in cases]
+    cases = [replace(case, is_dark=np.zeros(10, dtype=bool)) for case in cases]
     evaluation = evaluate(cases, DEFAULT, bootstrap=20, seed=1)
     errors = [
         evaluation.everything.find(name, "decided")
@@ -164,4 +164,4 @@ def test_of_labels_beside_a_lone_protocol_those_of_the_chain_do_not_count_as_wro
     case = Case(
         "v", "p", "", "ok", "", {}, np.arange(3.0), truth, p, p, decided, np.ones(3), (), None, 0.0
     )
-    assert tally(case, two).exact == exact
+    assert count_case(case, two).is_set_exact == exact

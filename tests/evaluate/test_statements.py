@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from fovnet.decision.statements import Statement
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.measures import Resampling
-from fovnet.evaluate.statements import statement_curve, statement_measures, tally_statements
-from fovnet.evaluate.writing import facts, rate_rows
+from fovnet.evaluate.statements import count_statements, statement_curve, statement_measures
+from fovnet.evaluate.writing import evaluation_facts, rate_rows
 from fovnet.regions import DEFAULT
 
 REGIONS = DEFAULT.classes[:-1]
@@ -29,7 +29,7 @@ def told(planted, truth, answers, volume_id="v", subject_id=None, chances=None):
         for answer in [answers.get(region, "no")]
     )
     edges_mm = SPACING_MM * (np.arange(len(truth) + 1) - 0.5)
-    return replace(case, statements=made, edges_mm=edges_mm, extents_sure=True)
+    return replace(case, statements=made, edges_mm=edges_mm, are_extents_sure=True)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ class TestCountedByHand:
         statements, chance, shown = evaluation.statement_bins.sum(axis=0)
         assert (statements, shown) == (15, 6)
         assert chance == pytest.approx(0.95 * 4 + 0.55 * 2 + 0.05 * 9)
-        assert facts(evaluation)["statements"]["reliability"][0][0] == 9
+        assert evaluation_facts(evaluation)["statements"]["reliability"][0][0] == 9
 
     def test_tables_have_them_in_all_and_by_region(self, evaluation):
         rows = [row for row in rate_rows(evaluation) if row["measure"] == "surely_found"]
@@ -124,7 +124,7 @@ def test_risk_rises_from_the_surest_statement_on(planted):
     chances = {"chest": 0.99, "head": 0.4, "spine": 0.02}
     case = told(planted, ["chest"] * 4 + ["head"] * 4, {"chest": "yes"}, chances=chances)
     kept = replace(
-        tally_statements(case, DEFAULT), is_known=np.array([name in chances for name in REGIONS])
+        count_statements(case, DEFAULT), is_known=np.array([name in chances for name in REGIONS])
     )
     assert [
         (round(one["coverage"], 3), round(one["risk"], 3)) for one in statement_curve([kept])
@@ -166,7 +166,7 @@ def test_the_rates_are_those_of_a_plain_count(planted, volumes):
             wrong += answer == ("no" if shown else "yes")
     draws = Resampling([case.subject_id for case in cases], repeats=2, seed=0)
     measures = statement_measures(
-        [tally_statements(case, DEFAULT) for case in cases], draws, DEFAULT
+        [count_statements(case, DEFAULT) for case in cases], draws, DEFAULT
     )
     in_all = {one.name: (one.numerator, one.denominator) for one in measures if not one.region}
     assert in_all["statements_decided"] == (decided, known)

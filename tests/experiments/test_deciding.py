@@ -7,7 +7,7 @@ import pytest
 
 from deciding import BODIES, COLUMNS, HEIGHTS, all_pairs, app, simulate, slice_by_slice
 from fovnet.decision.chain.chain_model import ChainModel
-from fovnet.decision.chain.spans import outer_edges
+from fovnet.decision.chain.spans import slice_edges
 from fovnet.decision.rule import Rule
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
@@ -22,10 +22,10 @@ def test_the_textbooks_find_the_same_path_and_the_same_probabilities(
     probabilities, z_mm = simulate(150, body, 3)
     n = len(DEFAULT.chain)
     chain = ChainModel.of(
-        probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights)
+        probabilities, n, slice_edges(z_mm), Rule(border_toll=1.0, heights=heights)
     )
     worth, shares = all_pairs(chain) if heights else slice_by_slice(chain)
-    assert worth == pytest.approx(chain.best()[1])
+    assert worth == pytest.approx(chain.best_path()[1])
     np.testing.assert_allclose(
         shares[:, :n] if heights else shares[:, 1:-1],
         chain.ladder.crossings().posterior()[:, :n],

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from engines import COLUMNS, app, engine_times
-from fovnet.decision.assembly import assemble
+from fovnet.decision.assembly import write_ensemble
 from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError
@@ -37,7 +37,7 @@ def model(tmp_path: Path) -> Path:
         facts,
     )
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
-    assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    write_ensemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     save_rule(tmp_path / "ensemble", Rule(sigma_mm=4.5), {}, settings={}, seed=1)
     return tmp_path / "ensemble"
 

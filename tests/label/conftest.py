@@ -8,7 +8,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from fovnet.decision.answer import COLUMNS
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS
 from fovnet.label.desk import Action, Desk
 from fovnet.label.starts import gather_items
 from fovnet.records import checksum, write_json, write_tsv
@@ -67,7 +67,7 @@ def answers(volumes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "vox_to_ras": affine().tolist(),
         }
         write_json(out / f"{name}.json", facts)
-    write_tsv(out / "spans.tsv", COLUMNS, rows)
+    write_tsv(out / "spans.tsv", SPANS_TABLE_COLUMNS, rows)
     return out
 
 

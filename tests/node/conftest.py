@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydicom.dataset import FileDataset
 
-from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.shipped import shipped_folder
 from tests.node.parties import PATIENT, Archive
 
@@ -20,7 +20,7 @@ from tests.node.parties import PATIENT, Archive
 @pytest.fixture(scope="session")
 def networks() -> Ensemble:
     """Those of the package."""
-    return load(shipped_folder(), "cpu", engine="torch")
+    return load_ensemble(shipped_folder(), "cpu", engine="torch")
 
 
 @pytest.fixture

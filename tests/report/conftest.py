@@ -138,12 +138,14 @@ def lost(planted, volume_id="P10-lost", **more):
     """A whole body in which a run of 30 slices, half of the pelvis and what lies above it, was called legs,
     with confidence."""
     case = planted.whole_body(np.random.default_rng(2), volume_id, pictured=True, **more)
-    decided = case.decided.copy()
+    decided = case.decided_labels.copy()
     start = int(np.flatnonzero(decided[:, 0])[-1]) + 10
     decided[start : start + 30] = decided[start : start + 30, 0:1] | (
         np.arange(decided.shape[1]) == 0
     )
-    return replace(case, decided=decided, spans=planted.spans(decided, case.z_mm, case.confidence))
+    return replace(
+        case, decided_labels=decided, spans=planted.spans(decided, case.z_mm, case.slice_confidence)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fovnet.decision.answer import COLUMNS, answer_facts, table_rows
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS, answer_facts, table_rows
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
-from fovnet.decision.statements import RegionEnd, Statement, status_of
+from fovnet.decision.statements import RegionEnd, Statement, volume_status
 from fovnet.records import write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.slices.stack import Slicing, slice_volume
@@ -50,7 +50,7 @@ def answered(
             "model": "0123456789abcdef",
         },
     )
-    write_tsv(folder / "spans.tsv", COLUMNS, rows)
+    write_tsv(folder / "spans.tsv", SPANS_TABLE_COLUMNS, rows)
     return folder
 
 
@@ -63,4 +63,6 @@ def said(answer, shown, possible=(), extents=True):
         span = next((one for one in answer.spans if one.region == region), None)
         ends = (RegionEnd(span.from_mm), RegionEnd(span.to_mm)) if span else (None, None)
         made.append(Statement(region, words, chance, (), *ends))
-    return replace(answer, statements=tuple(made), status=status_of(made), are_extents_sure=extents)
+    return replace(
+        answer, statements=tuple(made), status=volume_status(made), are_extents_sure=extents
+    )

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from fovnet.decision.answer import Answer, answer, answer_facts, table_rows
+from fovnet.decision.answer import Answer, answer_facts, make_answer, table_rows
 from fovnet.decision.answers_table import TableRows, answer_columns
-from fovnet.decision.chain.spans import decide
+from fovnet.decision.chain.spans import decide_volume
 from fovnet.decision.checks import noisy_air, too_dark, too_small, unlike_training
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.dark_slices import HiddenRegion
@@ -63,15 +63,15 @@ class Told(NamedTuple):
 
 def told(probabilities: np.ndarray, signs: str, rule: Rule, folder) -> Told:
     stack = stack_of(PIXELS)
-    decision = decide(probabilities, stack.z_mm, DEFAULT, rule)
-    given = answer("neck", "neck.nii", decision, Signs(SIGNS[signs]), rule, DEFAULT)
+    decision = decide_volume(probabilities, stack.z_mm, DEFAULT, rule)
+    given = make_answer("neck", "neck.nii", decision, Signs(SIGNS[signs]), rule, DEFAULT)
     body = answer_facts(given, stack, probabilities, DEFAULT) | {
         "rows": table_rows(given, stack),
         "model": "m",
         "fovnet": {"version": "0"},
     }
     body = json.loads(json.dumps(body, default=as_json_type))
-    rows = TableRows.of_line(TableRows.of(body).line)
+    rows = TableRows.from_line(TableRows.from_facts(body).line)
     cells = dict(zip(answer_columns(REGIONS), rows.answer, strict=False))
     page = volume_page(body, PIXELS, DEFAULT)
     return Told(
@@ -125,7 +125,7 @@ def test_every_surface_has_the_best_guess_of_the_table_and_no_confidence_beside_
     decision = one.answer.decision
     is_sure = guess <= sure if guess else one.answer.status == "ok"
     assert is_guess_sure(statements, one.answer.status) == is_sure or not statements
-    wanted = decision.sure if is_sure else None
+    wanted = decision.volume_confidence if is_sure else None
     for confidence in (
         one.body["rows"][0]["volume_confidence"],
         one.cells["volume_confidence"],
@@ -156,7 +156,7 @@ def test_an_uncertain_answer_keeps_its_measured_confidence_for_those_who_evaluat
     """In the JSON: risk and coverage are counted over all volumes, unsure ones too."""
     one = told(drawn(seed), "noisy", RULE, tmp_path)
     assert one.answer.status == "uncertain" and one.cells["volume_confidence"] is None
-    assert one.body["confidence"] == one.answer.decision.sure
+    assert one.body["confidence"] == one.answer.decision.volume_confidence
     kept = [span.confidence for span in spans_in(one.body["spans"])]
     assert kept == [span.confidence for span in one.answer.decision.spans]
 
@@ -197,6 +197,6 @@ def test_the_least_sure_come_first_among_equals(tmp_path):
         }
         end = {"mm": 0.0, "low_mm": None, "high_mm": None}
         statement |= {"probability": chance, "lower": end, "upper": end | {"mm": 90.0}}
-        volumes.append(TableRows.of({**row, "rows": [row], "statements": [statement]}))
+        volumes.append(TableRows.from_facts({**row, "rows": [row], "statements": [statement]}))
     page = index_page(reversed(volumes), tmp_path, DEFAULT)
     assert [row.volume_id for row in page.rows] == order

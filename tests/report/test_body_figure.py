@@ -21,8 +21,8 @@ def drawn(case, truth=None, **more):
         if case.pixels is not None
         else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
     )
-    body = Body(pixels, case.z_mm, case.side_mm, case.smoothed, case.spans, DEFAULT)
-    return volume_figure(case.volume_id, body, case.raw, truth=truth, **more)
+    body = Body(pixels, case.z_mm, case.side_mm, case.smoothed_probabilities, case.spans, DEFAULT)
+    return volume_figure(case.volume_id, body, case.raw_probabilities, truth=truth, **more)
 
 
 @pytest.fixture(scope="module")

@@ -25,10 +25,10 @@ from pydicom.config import disable_value_validation
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision.answer import COLUMNS, answer_facts, refusal, table_rows
+from fovnet.decision.answer import SPANS_TABLE_COLUMNS, answer_facts, make_refusal, table_rows
 from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.rule import Rule
-from fovnet.decision.statements import Statement, status_of
+from fovnet.decision.statements import Statement, volume_status
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
@@ -327,7 +327,7 @@ def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["head"])
     loop = tmp_path / "loop.nii.gz"
     loop.symlink_to(loop)
-    refused = refusal(
+    refused = make_refusal(
         "loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there.")
     )
     write_json(
@@ -1072,7 +1072,7 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
 ):
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
-    refused = refusal(
+    refused = make_refusal(
         "a",
         "a.dcm",
         VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."),
@@ -1369,7 +1369,7 @@ def test_uids_are_valid_and_tell_things_apart(one, other):
 
 
 def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
-    refused = refusal(
+    refused = make_refusal(
         "a",
         "a.dcm",
         VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."),
@@ -1383,7 +1383,7 @@ def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
             "model": "m",
         },
     )
-    write_tsv(tmp_path / "answers" / "spans.tsv", COLUMNS, table_rows(refused, None))
+    write_tsv(tmp_path / "answers" / "spans.tsv", SPANS_TABLE_COLUMNS, table_rows(refused, None))
     (answer,) = read_answers(tmp_path / "answers")
     for hand_on in (write_report, write_copies):
         with pytest.raises(ModelError) as fault:
@@ -1472,7 +1472,7 @@ class TestAnswersRegionByRegion:
 
     def test_a_report_of_a_volume_that_surely_shows_no_region_says_so(self, tmp_path, kidneys):
         made = tuple(Statement(region, "no", 0.01) for region in DEFAULT.classes[:-1])
-        bare = replace(kidneys, spans=(), statements=made, status=status_of(made))
+        bare = replace(kidneys, spans=(), statements=made, status=volume_status(made))
         (group,) = srread(
             write_report(bare, DEFAULT, tmp_path)
         ).content.get_image_measurement_groups()
@@ -1488,7 +1488,7 @@ class TestAnswersRegionByRegion:
         """A chest of 0.4978 without a span was left out beside a pelvis of 0.40 with one."""
         answers = {one.region: one.answer for one in said(kidneys, ["abdomen"], regions).statements}
         made = tuple(Statement(region, each, chance) for region, each in answers.items())
-        partly = replace(kidneys, statements=made, status=status_of(made))
+        partly = replace(kidneys, statements=made, status=volume_status(made))
         groups = srread(
             write_report(partly, DEFAULT, tmp_path)
         ).content.get_image_measurement_groups()
@@ -1605,7 +1605,7 @@ def test_no_verdict_on_a_header_is_harder_than_the_truth_can_make_it(meant, answ
             StoredSpan(one.region, 0.0, 9.0, 0, 2, 0.9) for one in made if one.answer == "yes"
         )
         stored = StoredAnswer(
-            "v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made
+            "v", Path("v"), volume_status(made), "", spans, 0.9, None, "m", "1", None, made
         )
         return HeaderComparison(
             stored, "TEXT", frozenset(meant), stored.shown_regions, side_regions=beside

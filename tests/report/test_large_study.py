@@ -57,16 +57,25 @@ def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
             )
             continue
         case = stock[int(rng.integers(len(stock)))]
-        raw = 0.9 * case.raw + 0.1 * rng.dirichlet(np.ones(case.raw.shape[1]), len(case.raw))
+        raw = 0.9 * case.raw_probabilities + 0.1 * rng.dirichlet(
+            np.ones(case.raw_probabilities.shape[1]), len(case.raw_probabilities)
+        )
         named = {
             "volume_id": f"volume-{number:05d}",
             "subject_id": subject,
             "collection": f"collection {number % 3}",
         }
         status = "uncertain" if rng.random() < 0.05 else "ok"
-        sure = case.confidence * rng.uniform(0.8, 1.0)
+        sure = case.slice_confidence * rng.uniform(0.8, 1.0)
         cases.append(
-            replace(case, raw=raw, confidence=sure, status=status, attributes=attributes, **named)
+            replace(
+                case,
+                raw_probabilities=raw,
+                slice_confidence=sure,
+                status=status,
+                attributes=attributes,
+                **named,
+            )
         )
     return cases
 

@@ -43,7 +43,7 @@ def told(case, unsure=(), doubted=False):
         case,
         statements=made,
         edges_mm=edges_mm,
-        extents_sure=not doubted,
+        are_extents_sure=not doubted,
         status="ok" if sure == len(made) else "partly" if sure else "uncertain",
     )
 
@@ -142,7 +142,7 @@ class TestAVolumeInDoubt:
     ):
         partly = [case for case in cases if case.status == "partly" and case.is_answered]
         assert len(partly) > 5
-        doubted = sum(case.extents_sure is False for case in cases)
+        doubted = sum(case.are_extents_sure is False for case in cases)
         whole = evaluation.everything.volumes
         assert whole - evaluation.answered.volumes == doubted == 1
         *_, tested, answered = page.cohort.flow.steps

@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.readers import ReadingPair, agreement
+from fovnet.evaluate.readers import ReadingPair, measure_agreement
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.content.cohort import refusal_reasons
 from fovnet.report.content.confidence import risk_view
@@ -147,7 +147,7 @@ def read_twice():
     for labels, border in ((first, 10), (second, 12)):
         labels[:border, 0] = labels[border:, 1] = True
     pairs = [ReadingPair(f"v{at}", f"s{at}", first, second, 5.0 * np.arange(31)) for at in range(6)]
-    return {"clinic": {("anna", "bo"): agreement(pairs, DEFAULT, repeats=50)}}
+    return {"clinic": {("anna", "bo"): measure_agreement(pairs, DEFAULT, repeats=50)}}
 
 
 def test_how_far_readers_agree_is_told_where_a_collection_was_read_twice(make_page, read_twice):

@@ -105,10 +105,10 @@ def body_of(case, **more):
         "z_mm": case.z_mm,
         "side_mm": case.side_mm,
         "counted": np.arange(len(case.z_mm)),
-        "raw": case.raw,
-        "smoothed": case.smoothed,
-        "decided": case.decided.astype(int),
-        "slice_confidence": case.confidence,
+        "raw": case.raw_probabilities,
+        "smoothed": case.smoothed_probabilities,
+        "decided": case.decided_labels.astype(int),
+        "slice_confidence": case.slice_confidence,
         "notes": ("3 neighbouring slices averaged in each cut",),
         "model": "m",
         "checksum": "c" * 64,
@@ -162,7 +162,14 @@ class TestViews:
 def part_of(case, slices, side_mm):
     """The lowest slices of a case, without an answer, to draw."""
     lowest = slice(slices)
-    return Body(case.pixels[lowest], case.z_mm[lowest], side_mm, case.smoothed[lowest], [], DEFAULT)
+    return Body(
+        case.pixels[lowest],
+        case.z_mm[lowest],
+        side_mm,
+        case.smoothed_probabilities[lowest],
+        [],
+        DEFAULT,
+    )
 
 
 class TestDrawing:
@@ -240,7 +247,7 @@ class TestVolumePage:
         rows = [int(np.argmin(np.abs(case.z_mm - mm))) for mm in data["mm"]]
         assert rows[0] == 0 and rows[-1] == len(case.z_mm) - 1 and data["slice"] == rows
         assert data["predicted"] == [
-            DEFAULT.classes[int(case.decided[row].argmax())] for row in rows
+            DEFAULT.classes[int(case.decided_labels[row].argmax())] for row in rows
         ]
 
     def test_pictures_have_words_fields_have_labels_and_headers_scopes(self, page, tmp_path):
@@ -334,7 +341,9 @@ def spans_row(
 
 def index_of(volumes, folder, series=()):
     """The index over rows of spans.tsv alone, as of networks that say nothing region by region."""
-    return index_page([TableRows.of({"rows": rows}) for rows in volumes], folder, DEFAULT, series)
+    return index_page(
+        [TableRows.from_facts({"rows": rows}) for rows in volumes], folder, DEFAULT, series
+    )
 
 
 def said(lower=None, **answers):
@@ -363,7 +372,7 @@ PARTLY = {"chest": ("yes", 0.97), "head": ("unsure", 0.6, "members-disagree")}
 def answered(volume_id, status, *, extents="sure", code="", region="chest", message="", **answers):
     """What the tables hold of a volume answered region by region."""
     row = spans_row(volume_id, status, region, message=message) | {"extents": extents, "code": code}
-    return TableRows.of({**row, "rows": [row], "statements": said(**answers)})
+    return TableRows.from_facts({**row, "rows": [row], "statements": said(**answers)})
 
 
 class TestIndex:
@@ -590,7 +599,7 @@ class TestRegionByRegion:
             ),
             answered("ends", "ok", extents="unsure", code="members-disagree", chest=("yes", 0.99)),
             answered("air", "ok", region=None),
-            TableRows.of({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
+            TableRows.from_facts({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
         ]
         return index_page(volumes, tmp_path, DEFAULT), tmp_path
 
@@ -693,7 +702,7 @@ class TestRegionByRegion:
         bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
         rows = [
             answered(bad, "ok"),
-            TableRows.of({"rows": [spans_row("b", "refused", None, None, bad)]}),
+            TableRows.from_facts({"rows": [spans_row("b", "refused", None, None, bad)]}),
         ]
         reader = read(write_index(tmp_path / "index.html", index_page(rows, tmp_path, DEFAULT)))
         assert [tag for tag, _ in reader.tags if tag in ("script", "img")] == ["script", "script"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fovnet.evaluate.guards import mark
+from fovnet.evaluate.guards import mark_of_subject
 from fovnet.records import read_json, read_tsv
 
 pytestmark = pytest.mark.slow
@@ -254,13 +254,15 @@ def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_
     manifest = read_tsv(results / "slices" / "manifest.tsv")
     for split in ("train", "validation"):
         known = {
-            mark(f"{row['collection']}/{row['subject_id']}")
+            mark_of_subject(f"{row['collection']}/{row['subject_id']}")
             for row in manifest
             if row["split"] == split
         }
         assert set(facts["subjects"][split]) == known
     tested = next(row for row in manifest if row["split"] == "test" and row["status"] == "ok")
-    facts["subjects"]["validation"].append(mark(f"{tested['collection']}/{tested['subject_id']}"))
+    facts["subjects"]["validation"].append(
+        mark_of_subject(f"{tested['collection']}/{tested['subject_id']}")
+    )
     file.write_text(json.dumps(facts))
     done = shell("fovnet", "evaluate", "--config", config, check=False)
     file.write_text(kept)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.measures import Resampling
-from fovnet.evaluate.slices import balanced_accuracy, true_rows
+from fovnet.evaluate.slices import balanced_accuracy, confusion_rows
 from fovnet.regions import DEFAULT
 
 
@@ -31,9 +31,9 @@ def resampled_accuracies(
     """
     draws = Resampling(subject_ids, repeats=repeats, seed=seed)
     k = len(DEFAULT.classes)
-    confusions = np.zeros((draws.subjects, len(probabilities), k, k))
+    confusions = np.zeros((draws.subject_count, len(probabilities), k, k))
     for number, predicted in enumerate(probabilities.argmax(axis=2)):
-        rows = true_rows(truth, predicted, DEFAULT)
-        np.add.at(confusions[:, number], (draws.of_case, rows, predicted), counts)
-    weights = np.concatenate([np.ones((1, draws.subjects)), draws.weights])
+        rows = confusion_rows(truth, predicted, DEFAULT)
+        np.add.at(confusions[:, number], (draws.subject_index, rows, predicted), counts)
+    weights = np.concatenate([np.ones((1, draws.subject_count)), draws.weights])
     return balanced_accuracy(np.tensordot(weights, confusions, axes=1))

@@ -28,7 +28,7 @@ from fovnet.cli import main
 from fovnet.cli.options import file_out, table_of
 from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.decision.chain.chain_model import ChainModel
-from fovnet.decision.chain.spans import decide, outer_edges
+from fovnet.decision.chain.spans import decide_volume, slice_edges
 from fovnet.decision.rule import Rule
 from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder import Height
@@ -73,9 +73,9 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
             for heights in ((), HEIGHTS):
                 rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
                 smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
-                chain = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
+                chain = ChainModel.of(smoothed, len(DEFAULT.chain), slice_edges(z_mm), rule)
                 clocks = {
-                    "ours": partial(seconds_of, decide, probabilities, z_mm, DEFAULT, rule),
+                    "ours": partial(seconds_of, decide_volume, probabilities, z_mm, DEFAULT, rule),
                     "textbook": partial(
                         seconds_of, all_pairs if heights else slice_by_slice, chain
                     ),
@@ -101,7 +101,7 @@ def simulate(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
 def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a
     slice a step."""
-    emit = np.column_stack([chain.none, chain.fits, chain.none])
+    emit = np.column_stack([chain.none_evidence, chain.rung_evidence, chain.none_evidence])
     s, states = emit.shape
     move = np.full((states, states), -np.inf)
     move[np.arange(states), np.arange(states)] = 0.0
@@ -124,8 +124,8 @@ def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
 def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of
     edges, b before e."""
-    s, n = chain.fits.shape
-    below = np.concatenate([[0.0], np.cumsum(chain.none)])
+    s, n = chain.rung_evidence.shape
+    below = np.concatenate([[0.0], np.cumsum(chain.none_evidence)])
     above = below[-1] - below
     toll = chain.rule.border_toll
     arrived = [np.full((2, s + 1), -np.inf)]
@@ -163,7 +163,7 @@ def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
 
 def _runs(chain: ChainModel, r: int) -> tuple[Floats, Floats]:
     """Worth (b, e) of the runs of rung r, cut off and whole."""
-    sums = np.concatenate([[0.0], np.cumsum(chain.fits[:, r])])
+    sums = np.concatenate([[0.0], np.cumsum(chain.rung_evidence[:, r])])
     edges = np.arange(len(sums))
     evidence = np.where(edges[:, None] < edges, sums - sums[:, None], -np.inf)
     height = chain.rule.heights[r]

@@ -23,7 +23,7 @@ from fovnet.bench.together import Progress
 from fovnet.cli import main
 from fovnet.cli.options import ModelFolder, PathOption, file_out, model_folder, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
-from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.cores import cores
 from fovnet.net.images.inputs import input_kinds_of
@@ -89,7 +89,7 @@ def engine_times(
             "bench-no-slices",
             f"{pack.folder}: of {len(pack.records)} volumes none has slices; give others, or none",
         )
-    ensemble = load(model, "cpu")
+    ensemble = load_ensemble(model, "cpu")
     engines = {}
     load_seconds = {}
     for name in list_installed_engines():
@@ -186,7 +186,7 @@ def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
     record = pack.records[index]
     stack = pack.stack_of_volume(index)
     answer = ensemble.judge.answer(
-        record.volume_id, record.path, ensemble.outputs_on(stack), stack, stack.notes
+        record.volume_id, record.path, ensemble.compute_volume_outputs(stack), stack, stack.notes
     )
     spans = answer.decision.spans if answer.decision else ()
     return Verdict(answer.status, tuple((span.region, span.first, span.last) for span in spans))

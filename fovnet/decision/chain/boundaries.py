@@ -26,7 +26,7 @@ class Boundary:
     high_mm: float
 
 
-def boundaries(
+def find_boundaries(
     states: NDArray[np.int64],
     label_agrees: NDArray[np.bool_],
     crossings: Crossings,
@@ -54,7 +54,7 @@ def boundaries(
             log_weights = crossings.ends[rung_below - 1]
         else:
             log_weights = crossings.borders[rung_below - 1]
-        low_mm, high_mm = interval(log_weights, z_mm)
+        low_mm, high_mm = height_interval(log_weights, z_mm)
         border_mm = float(edges_mm[edge_index])
         lower_half_mm = max(
             INTERVAL_COVERAGE * (border_mm - z_mm[edge_index - 1]), stretch * (border_mm - low_mm)
@@ -73,7 +73,7 @@ def boundaries(
     return tuple(borders)
 
 
-def interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
+def height_interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
     """The central 90 % interval of a border's height from the log-weights (s + 1,) of the edges,
     given that it lies within the volume.
 

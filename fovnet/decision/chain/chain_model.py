@@ -14,7 +14,7 @@ from fovnet.maths import intersections
 from fovnet.maths.chain_recursion import Floats
 from fovnet.maths.ladder import Height, Ladder
 
-FLOOR = 1e-6
+LEAST_PROBABILITY = 1e-6
 """Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength;
 one slice must not veto a region."""
 BLANK_LOG_ODDS = float(np.log(19.0))
@@ -22,7 +22,7 @@ BLANK_LOG_ODDS = float(np.log(19.0))
 is blank: a signal void."""
 
 
-def observations_of(edges_mm: Floats) -> Floats:
+def count_observations(edges_mm: Floats) -> Floats:
     """(s,) observations that each slice counts as, from edges_mm (s + 1,): its height over
     OBSERVATION_MM, at most one."""
     return np.asarray(np.minimum(1.0, np.diff(edges_mm) / OBSERVATION_MM))
@@ -32,21 +32,21 @@ def observations_of(edges_mm: Floats) -> Floats:
 class ChainModel:
     """The chain of a volume of s slices, from feet to head or, `reversed`, from head to feet.
 
-    fits          (s, n) log-evidence of the rungs, already multiplied by the observations
-    none          (s,) of no rung, likewise
+    rung_evidence          (s, n) log-evidence of the rungs, already multiplied by the observations
+    none_evidence          (s,) of no rung, likewise
     observations  (s,) that each slice counts as
     edges_mm      (s + 1,) ascending, where the slices begin and end
     rule          for decoding
-    blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of
+    is_blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of
                   none less BLANK_LOG_ODDS an observation
     """
 
-    fits: Floats
-    none: Floats
+    rung_evidence: Floats
+    none_evidence: Floats
     observations: Floats
     edges_mm: Floats
     rule: Rule
-    blank: NDArray[np.bool_]
+    is_blank: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -61,10 +61,10 @@ class ChainModel:
         side_shares = smoothed[:, chain_region_count:-1]
         rung_shares = smoothed[:, :chain_region_count]
         none_share = smoothed[:, -1]
-        chain_share = np.maximum(rung_shares.sum(axis=1) + none_share, FLOOR)
-        observations = (1.0 - side_shares.sum(axis=1)) * observations_of(edges_mm)
-        log_rungs = np.log(np.maximum(rung_shares / chain_share[:, None], FLOOR))
-        log_none = np.log(np.maximum(none_share / chain_share, FLOOR))
+        chain_share = np.maximum(rung_shares.sum(axis=1) + none_share, LEAST_PROBABILITY)
+        observations = (1.0 - side_shares.sum(axis=1)) * count_observations(edges_mm)
+        log_rungs = np.log(np.maximum(rung_shares / chain_share[:, None], LEAST_PROBABILITY))
+        log_none = np.log(np.maximum(none_share / chain_share, LEAST_PROBABILITY))
         is_blank = log_rungs < log_none[:, None] - BLANK_LOG_ODDS
         rung_evidence = observations[:, None] * np.where(
             is_blank, log_none[:, None] - BLANK_LOG_ODDS, log_rungs
@@ -72,24 +72,30 @@ class ChainModel:
         return cls(rung_evidence, observations * log_none, observations, edges_mm, rule, is_blank)
 
     @property
-    def reversed(self) -> ChainModel:
+    def reversed_model(self) -> ChainModel:
         """The same volume with its slices from head to feet."""
         return ChainModel(
-            self.fits[::-1],
-            self.none[::-1],
+            self.rung_evidence[::-1],
+            self.none_evidence[::-1],
             self.observations[::-1],
             -self.edges_mm[::-1],
             self.rule,
-            self.blank[::-1],
+            self.is_blank[::-1],
         )
 
     @cached_property
     def ladder(self) -> Ladder:
         """Its paths, under the rule."""
-        return Ladder(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll)
+        return Ladder(
+            self.rung_evidence,
+            self.none_evidence,
+            self.edges_mm,
+            self.rule.heights,
+            self.rule.border_toll,
+        )
 
     @cached_property
-    def believed(self) -> ChainModel:
+    def confidence_model(self) -> ChainModel:
         """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the
         confidence in paths, not their ranking. Heights are scaled by their deviation: for runs that
         may continue outside the volume that is a wider distribution instead."""
@@ -99,33 +105,35 @@ class ChainModel:
             for height in self.rule.heights
         )
         return ChainModel(
-            fits=scale * self.fits,
-            none=scale * self.none,
+            rung_evidence=scale * self.rung_evidence,
+            none_evidence=scale * self.none_evidence,
             observations=scale * self.observations,
             edges_mm=self.edges_mm,
             rule=replace(self.rule, border_toll=scale * self.rule.border_toll, heights=heights),
-            blank=self.blank,
+            is_blank=self.is_blank,
         )
 
-    def best(self) -> tuple[NDArray[np.int64], float]:
+    def best_path(self) -> tuple[NDArray[np.int64], float]:
         """States (s,) of the best path, and its worth.  If heights are for presence alone, they
         select the regions, and the path is the best without heights through these."""
         if self.rule.method == "intersections":
-            return intersections.best_path(self.fits, self.none, self.rule.border_toll)
+            return intersections.best_path(
+                self.rung_evidence, self.none_evidence, self.rule.border_toll
+            )
         states, log_weight = self.ladder.best()
         path_rungs = states[(states >= 1) & (states <= len(self.rule.heights))] - 1
         if self.rule.heights_for == "presence" and len(path_rungs):
             return replace(self.ladder, heights=()).best((int(path_rungs[0]), int(path_rungs[-1])))
         return states, log_weight
 
-    def misfit(self, states: NDArray[np.int64]) -> float:
+    def misfit_of_path(self, states: NDArray[np.int64]) -> float:
         """Log-evidence per observation by which the path falls short of the best label of each
         slice by itself.
 
         The observations of side region slices count in full: what remains of a clear spine is
         noise, and costs next to nothing.
         """
-        evidence = np.column_stack([self.none, self.fits, self.none])
+        evidence = np.column_stack([self.none_evidence, self.rung_evidence, self.none_evidence])
         evidence_of_path = np.take_along_axis(evidence, states[:, None], axis=1)[:, 0]
         shortfall = (evidence.max(axis=1) - evidence_of_path).sum()
-        return float(shortfall / observations_of(self.edges_mm).sum())
+        return float(shortfall / count_observations(self.edges_mm).sum())

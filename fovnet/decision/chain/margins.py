@@ -44,12 +44,12 @@ def decide_between_margins(
     """
     decision = decide(rows)
     margin_sizes = (rows.start, slices - rows.stop)
-    padded_probabilities = np.pad(decision.smoothed, (margin_sizes, (0, 0)))
-    padded_labels = np.pad(decision.decided, (margin_sizes, (0, 0)))
+    padded_probabilities = np.pad(decision.smoothed_probabilities, (margin_sizes, (0, 0)))
+    padded_labels = np.pad(decision.decided_labels, (margin_sizes, (0, 0)))
     for margin_rows in (slice(0, rows.start), slice(rows.stop, slices)):
         padded_probabilities[margin_rows, -1] = 1.0
         padded_labels[margin_rows, -1] = True
-    padded_confidence = np.pad(decision.confidence, margin_sizes, constant_values=1.0)
+    padded_confidence = np.pad(decision.slice_confidence, margin_sizes, constant_values=1.0)
     spans = tuple(
         replace(span, first=span.first + rows.start, last=span.last + rows.start)
         for span in decision.spans
@@ -57,7 +57,7 @@ def decide_between_margins(
     return replace(
         decision,
         spans=spans,
-        smoothed=padded_probabilities,
-        decided=padded_labels,
-        confidence=padded_confidence,
+        smoothed_probabilities=padded_probabilities,
+        decided_labels=padded_labels,
+        slice_confidence=padded_confidence,
     )

@@ -24,13 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
+from fovnet.decision.chain.chain_model import LEAST_PROBABILITY, ChainModel, count_observations
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 from fovnet.maths.chain_recursion import ROUNDING_MM
 from fovnet.maths.ladder import Ladder
 
 Floats = NDArray[np.float64]
-UNKNOWN = 0.5
+UNKNOWN_PROBABILITY = 0.5
 """The probability of a region in a volume whose slices are in no order: as likely as not."""
 
 
@@ -39,16 +39,19 @@ class Presence:
     """Of each region (r,), chain regions before side regions, before calibration; symbols as
     above."""
 
-    whole: Floats
-    alone: Floats
+    body_probability: Floats
+    slice_probability: Floats
 
     def discount(self, order_trust: float) -> Presence:
         """The same for a volume whose slices seem less in order (a factor from 0 to 1): nearer to
         UNKNOWN by the whole body."""
-        return Presence(UNKNOWN + order_trust * (self.whole - UNKNOWN), self.alone)
+        return Presence(
+            UNKNOWN_PROBABILITY + order_trust * (self.body_probability - UNKNOWN_PROBABILITY),
+            self.slice_probability,
+        )
 
 
-def presence(
+def compute_presence(
     smoothed: Floats,
     states: NDArray[np.int64],
     chain_region_count: int,
@@ -66,9 +69,11 @@ def presence(
     least_mm = min(rule.min_extent_mm, float(height_mm.sum()))
     rung_probability = _rung_label_probability(smoothed, chain_region_count)
     chain_probability = np.column_stack([rung_probability, 1.0 - rung_probability.sum(axis=1)])
-    chain_model = ChainModel.of(chain_probability, chain_region_count, edges_mm, rule).believed
+    chain_model = ChainModel.of(
+        chain_probability, chain_region_count, edges_mm, rule
+    ).confidence_model
     whole_probability = chain_model.ladder.presence(
-        _cumulate_to_edges(height_mm[:, None] * ~chain_model.blank), least_mm, states
+        _cumulate_to_edges(height_mm[:, None] * ~chain_model.is_blank), least_mm, states
     )
     side_shares = smoothed[:, chain_region_count:-1]
     whole_probability_of_sides = [
@@ -89,7 +94,7 @@ def _rung_label_probability(smoothed_probabilities: Floats, chain_region_count: 
     rungs_and_none = np.column_stack(
         [smoothed_probabilities[:, :chain_region_count], smoothed_probabilities[:, -1:]]
     )
-    chain_share = np.maximum(rungs_and_none.sum(axis=1, keepdims=True), FLOOR)
+    chain_share = np.maximum(rungs_and_none.sum(axis=1, keepdims=True), LEAST_PROBABILITY)
     label_probability = np.minimum(
         1.0, 2.0 * (1.0 - smoothed_probabilities[:, chain_region_count:-1].sum(axis=1))
     )[:, None]
@@ -103,9 +108,9 @@ def _side_region_presence(
 ) -> float:
     """Probability that a side region with these shares (s,) of the slices is shown along `least_mm`
     or more."""
-    observations = observations_of(edges_mm) * OBSERVATION_MM / rule.evidence_mm
-    log_shown = observations * np.log(np.maximum(side_shares, FLOOR))
-    log_absent = observations * np.log(np.maximum(1.0 - side_shares, FLOOR))
+    observations = count_observations(edges_mm) * OBSERVATION_MM / rule.evidence_mm
+    log_shown = observations * np.log(np.maximum(side_shares, LEAST_PROBABILITY))
+    log_absent = observations * np.log(np.maximum(1.0 - side_shares, LEAST_PROBABILITY))
     below_edges_mm = (edges_mm - edges_mm[0])[:, None]
     return float(Ladder(log_shown[:, None], log_absent).presence(below_edges_mm, least_mm)[0])
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fovnet.decision.calibrations import calibrate_by_line, recalibrate
-from fovnet.decision.chain.boundaries import Boundary, boundaries
-from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
-from fovnet.decision.chain.presence import Presence, presence
-from fovnet.decision.rule import EVEN, Rule
+from fovnet.decision.calibrations import calibrate_by_beta, calibrate_by_line
+from fovnet.decision.chain.boundaries import Boundary, find_boundaries
+from fovnet.decision.chain.chain_model import LEAST_PROBABILITY, ChainModel, count_observations
+from fovnet.decision.chain.presence import Presence, compute_presence
+from fovnet.decision.rule import EVEN_PROBABILITY, Rule
 from fovnet.maths.roughness import roughness
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
@@ -50,21 +50,21 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Outline:
+class LabelledChain:
     """The labels of a volume without their confidences: cheap, and sufficient for most of tuning.
 
-    smoothed  (s, k) calibrated and smoothed probabilities
-    decided   (s, k) bool, the labels of each slice
-    states    (s,) of the best path
-    fit       its worth
-    chain     the chain that was decoded
+    smoothed_probabilities  (s, k) calibrated and smoothed probabilities
+    decided_labels   (s, k) bool, the labels of each slice
+    path_states    (s,) of the best path
+    path_log_weight       its worth
+    chain_model     the chain that was decoded
     """
 
-    smoothed: Floats
-    decided: NDArray[np.bool_]
-    states: NDArray[np.int64]
-    fit: float
-    chain: ChainModel
+    smoothed_probabilities: Floats
+    decided_labels: NDArray[np.bool_]
+    path_states: NDArray[np.int64]
+    path_log_weight: float
+    chain_model: ChainModel
 
 
 @dataclass(frozen=True)
@@ -72,37 +72,37 @@ class Decision:
     """The decision on one volume.
 
     spans            feet to head, chain regions before side regions
-    smoothed         (s, k) calibrated and smoothed probabilities
-    decided          (s, k) bool, the labels of each slice
-    confidence       (s,) probability of the slice's predicted class
-    sure             their mean, the volume's confidence, black margins left out
+    smoothed_probabilities         (s, k) calibrated and smoothed probabilities
+    decided_labels          (s, k) bool, the labels of each slice
+    slice_confidence       (s,) probability of the slice's predicted class
+    volume_confidence             their mean, the volume's confidence, black margins left out
     flipped_gain     log-evidence for the reversed order over the given one
     presence         of each region, before calibration
     boundaries       of the chain, feet to head, with 90 % intervals
     set_probability  that the volume shows the predicted regions, and no others
-    flipped          whether `flipped_gain` exceeds the rule's
+    is_flipped          whether `flipped_gain` exceeds the rule's
     misfit           log-evidence per observation that the order of the body costs
     roughness        difference of neighbouring slices over that of any two; regions are less
                      probable if it or the misfit is above usual
-    observations     independent ones, at most one every OBSERVATION_MM
+    observation_count     independent ones, at most one every OBSERVATION_MM
     """
 
     spans: tuple[Span, ...]
-    smoothed: Floats
-    decided: NDArray[np.bool_]
-    confidence: Floats
-    sure: float
+    smoothed_probabilities: Floats
+    decided_labels: NDArray[np.bool_]
+    slice_confidence: Floats
+    volume_confidence: float
     flipped_gain: float
     presence: Presence
     boundaries: tuple[Boundary, ...] = ()
     set_probability: float = 0.0
-    flipped: bool = False
+    is_flipped: bool = False
     misfit: float = 0.0
     roughness: float = 0.0
-    observations: float = 0.0
+    observation_count: float = 0.0
 
 
-def decide(
+def decide_volume(
     probabilities: Floats,
     z_mm: Floats,
     vocabulary: Vocabulary,
@@ -119,43 +119,47 @@ def decide(
               None
     """
     chain_region_count = len(vocabulary.chain)
-    volume_outline = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed_probabilities = volume_outline.smoothed
-    states = volume_outline.states
-    chain_model = volume_outline.chain
-    crossings = chain_model.believed.ladder.crossings(states)
+    volume_outline = decide_labels(probabilities, z_mm, vocabulary, rule, edges_mm)
+    smoothed_probabilities = volume_outline.smoothed_probabilities
+    states = volume_outline.path_states
+    chain_model = volume_outline.chain_model
+    crossings = chain_model.confidence_model.ladder.crossings(states)
     sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
     volume_roughness = roughness(
-        sharpened_probabilities[~_is_blank_on_rung(states, chain_model.blank)]
+        sharpened_probabilities[~_is_blank_on_rung(states, chain_model.is_blank)]
     )
-    path_misfit = chain_model.misfit(states)
-    reversed_chain = chain_model.reversed
+    path_misfit = chain_model.misfit_of_path(states)
+    reversed_chain = chain_model.reversed_model
     if turned is not None:
         edges_from_head_mm = -chain_model.edges_mm[::-1]
-        reversed_chain = outline(turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm).chain
+        reversed_chain = decide_labels(
+            turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
+        ).chain_model
     flipped_gain = reversed_chain.ladder.log_weight() - chain_model.ladder.log_weight(
         good_path=states
     )
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
-    chain_posterior = _visible_posterior(crossings.posterior(), chain_model.blank)
+    chain_posterior = _visible_posterior(crossings.posterior(), chain_model.is_blank)
     class_certainty = _class_certainty(
-        volume_outline.decided,
+        volume_outline.decided_labels,
         smoothed_probabilities[:, chain_region_count:-1],
         chain_posterior,
         chain_region_count,
     )
     # before the calibration, which was fitted to values after trust
     class_certainty[:, :-1] *= path_trust
-    class_certainty = recalibrate(
+    class_certainty = calibrate_by_beta(
         class_certainty,
-        shares(smoothed_probabilities, volume_outline.decided, chain_region_count),
+        slice_probabilities(
+            smoothed_probabilities, volume_outline.decided_labels, chain_region_count
+        ),
         rule.beta,
     )
-    kept_labels = _drop_guesses(volume_outline.decided, class_certainty, chain_region_count)
+    kept_labels = _drop_guesses(volume_outline.decided_labels, class_certainty, chain_region_count)
     confidence = np.take_along_axis(
-        class_certainty, predicted_class(kept_labels, chain_region_count)[:, None], axis=1
+        class_certainty, class_of_labels(kept_labels, chain_region_count)[:, None], axis=1
     )[:, 0]
     spans = _spans_of_labels(kept_labels, class_certainty, chain_model.edges_mm, vocabulary)
     set_probability = path_trust * _set_probability(
@@ -166,15 +170,15 @@ def decide(
     )
     return Decision(
         spans=tuple(spans),
-        smoothed=smoothed_probabilities,
-        decided=kept_labels,
-        confidence=confidence,
-        sure=float(confidence.mean()),
+        smoothed_probabilities=smoothed_probabilities,
+        decided_labels=kept_labels,
+        slice_confidence=confidence,
+        volume_confidence=float(confidence.mean()),
         flipped_gain=flipped_gain,
-        presence=presence(
+        presence=compute_presence(
             smoothed_probabilities, states, chain_region_count, chain_model.edges_mm, rule
         ).discount(order_trust),
-        boundaries=boundaries(
+        boundaries=find_boundaries(
             states,
             label_agrees,
             crossings,
@@ -184,26 +188,26 @@ def decide(
             stretch=rule.interval_stretch,
         ),
         set_probability=_calibrate_set_probability(set_probability, spans, rule),
-        flipped=flipped_gain > rule.flipped_gain,
+        is_flipped=flipped_gain > rule.flipped_gain,
         misfit=path_misfit,
         roughness=volume_roughness,
-        observations=_observations(chain_model.edges_mm),
+        observation_count=_observations(chain_model.edges_mm),
     )
 
 
-def outline(
+def decide_labels(
     probabilities: Floats,
     z_mm: Floats,
     vocabulary: Vocabulary,
     rule: Rule,
     edges_mm: Floats | None = None,
-) -> Outline:
+) -> LabelledChain:
     """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its
     smoothed share most exceeds its bar; the shares of side regions are removed, the rest
     renormalised, and the chain decoded by the rule's method.  Blank slices within a region are
     none."""
     chain_region_count = len(vocabulary.chain)
-    edges_mm = outer_edges(z_mm, edges_mm)
+    edges_mm = slice_edges(z_mm, edges_mm)
     smoothed_probabilities = smooth_along_body(
         temper(probabilities, rule.temperature), z_mm, rule.sigma_mm
     )
@@ -214,17 +218,17 @@ def outline(
         best_stretch(region_excess * np.diff(edges_mm)) for region_excess in excess_share.T
     ]
     chain_model = ChainModel.of(smoothed_probabilities, chain_region_count, edges_mm, rule)
-    states, path_weight = chain_model.best()
+    states, path_weight = chain_model.best_path()
     decided_labels = np.zeros(smoothed_probabilities.shape, dtype=bool)
     decided_labels[:, :chain_region_count] = states[:, None] == np.arange(1, chain_region_count + 1)
     _place_side_regions(
         decided_labels, smoothed_probabilities, stretch_by_side_region, chain_region_count, rule
     )
     # a region whose slices are all blank is a guess, and kept
-    is_visible = (decided_labels[:, :chain_region_count] & ~chain_model.blank).any(axis=0)
-    decided_labels[:, :chain_region_count] &= ~(chain_model.blank & is_visible)
+    is_visible = (decided_labels[:, :chain_region_count] & ~chain_model.is_blank).any(axis=0)
+    decided_labels[:, :chain_region_count] &= ~(chain_model.is_blank & is_visible)
     decided_labels[:, -1] = ~decided_labels[:, :-1].any(axis=1)
-    return Outline(smoothed_probabilities, decided_labels, states, path_weight, chain_model)
+    return LabelledChain(smoothed_probabilities, decided_labels, states, path_weight, chain_model)
 
 
 def _side_region_bars(
@@ -244,7 +248,7 @@ def _side_region_bars(
 
 def _observations(edges_mm: Floats) -> float:
     """Independent observations of a volume; rounded, as heights are sums of floats."""
-    return float(np.round(observations_of(edges_mm).sum(), 6))
+    return float(np.round(count_observations(edges_mm).sum(), 6))
 
 
 def _order_trust(misfit: float, volume_roughness: float, rule: Rule) -> float:
@@ -268,7 +272,7 @@ def _drop_guesses(
         if (
             is_rung.any()
             and in_side_region[is_rung].all()
-            and class_certainty[is_rung, rung].mean() < EVEN
+            and class_certainty[is_rung, rung].mean() < EVEN_PROBABILITY
         ):
             kept_labels[is_rung, rung] = False
     kept_rungs = np.flatnonzero(kept_labels[:, :chain_region_count].any(axis=0))
@@ -276,7 +280,7 @@ def _drop_guesses(
 
 
 def _set_probability(
-    volume_outline: Outline,
+    volume_outline: LabelledChain,
     kept_labels: NDArray[np.bool_],
     total_weight: float,
     chain_region_count: int,
@@ -288,30 +292,30 @@ def _set_probability(
     predicted for the chain; if only some were, it is still that of all decoded regions.
     """
     path_rungs = (
-        volume_outline.states[
-            (volume_outline.states >= 1) & (volume_outline.states <= chain_region_count)
+        volume_outline.path_states[
+            (volume_outline.path_states >= 1) & (volume_outline.path_states <= chain_region_count)
         ]
         - 1
     )
-    believed_chain = volume_outline.chain.believed
+    believed_chain = volume_outline.chain_model.confidence_model
     if len(path_rungs):
         set_weight = believed_chain.ladder.log_weight(
-            (int(path_rungs[0]), int(path_rungs[-1])), volume_outline.states
+            (int(path_rungs[0]), int(path_rungs[-1])), volume_outline.path_states
         )
     else:
-        set_weight = float(believed_chain.none.sum())
+        set_weight = float(believed_chain.none_evidence.sum())
     is_side_region_alone = (
         not kept_labels[:, :chain_region_count].any()
         and kept_labels[:, chain_region_count:-1].any()
     )
     probability = 1.0 if is_side_region_alone else np.exp(min(0.0, set_weight - total_weight))
     side_probabilities = _side_region_probability(
-        volume_outline.decided,
-        volume_outline.smoothed[:, chain_region_count:-1],
+        volume_outline.decided_labels,
+        volume_outline.smoothed_probabilities[:, chain_region_count:-1],
         chain_region_count,
     )
     for side_region, slice_shares in enumerate(side_probabilities.T):
-        is_decided = volume_outline.decided[:, chain_region_count + side_region]
+        is_decided = volume_outline.decided_labels[:, chain_region_count + side_region]
         probability *= (
             slice_shares[is_decided].mean()
             if is_decided.any()
@@ -341,14 +345,14 @@ def _side_region_probability(
     return np.asarray(np.minimum(side_shares * label_count, 1.0))
 
 
-def shares(
+def slice_probabilities(
     smoothed_probabilities: Floats, decided_labels: NDArray[np.bool_], chain_region_count: int
 ) -> Floats:
     """(s, k) probabilities from each slice alone: side regions as in `_side_region_probability`,
     other classes renormalised without the side regions' share."""
     chain_share = np.maximum(
         smoothed_probabilities[:, :chain_region_count].sum(axis=1) + smoothed_probabilities[:, -1],
-        FLOOR,
+        LEAST_PROBABILITY,
     )[:, None]
     return np.column_stack(
         [
@@ -361,7 +365,7 @@ def shares(
     )
 
 
-def predicted_class(
+def class_of_labels(
     decided_labels: NDArray[np.bool_], chain_region_count: int
 ) -> NDArray[np.int64]:
     """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the
@@ -490,7 +494,7 @@ def _crossed_levels(
     )
 
 
-def edges(z_mm: Floats) -> tuple[Floats, Floats]:
+def cut_ends(z_mm: Floats) -> tuple[Floats, Floats]:
     """Lower and upper end (s,) of every cut: half-way to its neighbours; the two outermost cuts are
     symmetric, and a single one is 1 mm."""
     if len(z_mm) == 1:
@@ -501,9 +505,9 @@ def edges(z_mm: Floats) -> tuple[Floats, Floats]:
     return z_mm - lower_half_mm, z_mm + upper_half_mm
 
 
-def outer_edges(z_mm: Floats, edges_mm: Floats | None = None) -> Floats:
+def slice_edges(z_mm: Floats, edges_mm: Floats | None = None) -> Floats:
     """(s + 1,) where the cuts begin and end, feet to head: `edges_mm` if given, else by `edges`."""
     if edges_mm is not None:
         return edges_mm
-    lower_mm, upper_mm = edges(z_mm)
+    lower_mm, upper_mm = cut_ends(z_mm)
     return np.append(lower_mm, upper_mm[-1])

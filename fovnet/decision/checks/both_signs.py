@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
+from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
@@ -28,6 +28,6 @@ CHECK = Check(
     "pictures",
     to_try="predict the magnitude image of the same visit",
     measure=measure,
-    concerns=WHOLE,
+    concerns=EVERY_REGION,
     sentences=sentences,
 )

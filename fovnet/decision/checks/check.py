@@ -70,9 +70,11 @@ class Concern(Generic[Value]):
     status: str = "partly or uncertain"
 
 
-WHOLE = Concern[Any]("every region", lambda value, rule, region: True, "uncertain")
-ABSENCE = Concern[Any]("regions not shown", lambda value, rule, region: not region.is_shown)
-EXTENTS = Concern[Any]("extents alone", lambda value, rule, region: False, "any")
+EVERY_REGION = Concern[Any]("every region", lambda value, rule, region: True, "uncertain")
+REGIONS_NOT_SHOWN = Concern[Any](
+    "regions not shown", lambda value, rule, region: not region.is_shown
+)
+EXTENTS_ALONE = Concern[Any]("extents alone", lambda value, rule, region: False, "any")
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,12 @@ class Check(Code, Generic[Value]):
     concerns   which statements on regions are then unsure
     measure    the value on a volume, None where it cannot be judged; without `measure` it is the
                decision
-    bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for
+    bar_setting, fit_bar   the setting of the rule that the values on validation volumes give, and how; "" for
                other bars
     """
 
     sentences: Callable[[Value, Rule], Iterable[str | Reason]]
     concerns: Concern[Value]
     measure: Callable[[DecidedVolume], Value | None] | None = None
-    bar: str = ""
-    fit: Callable[[Sequence[Value]], float] | None = None
+    bar_setting: str = ""
+    fit_bar: Callable[[Sequence[Value]], float] | None = None

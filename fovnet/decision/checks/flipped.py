@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import WHOLE, Check
+from fovnet.decision.checks.check import EVERY_REGION, Check
 from fovnet.decision.rule import Rule
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
     """One if the decision found the reversed order better by more than the bar."""
-    if decision.flipped:
+    if decision.is_flipped:
         yield "possibly flipped head to feet: the reversed order fits better"
 
 
@@ -21,6 +21,6 @@ CHECK = Check(
     words="possibly flipped head to feet",
     meaning="the answer fits better with the slices in reversed order; they were not reversed",
     to_try="check the orientation in a viewer, and convert the series again",
-    concerns=WHOLE,
+    concerns=EVERY_REGION,
     sentences=sentences,
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import EXTENTS, Check, Reason
+from fovnet.decision.checks.check import EXTENTS_ALONE, Check, Reason
 from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.rule import Rule
 
@@ -18,7 +18,7 @@ LEAST_REGION_CONFIDENCE = 0.7
 """A region less probable than this may be the best guess, but is doubted."""
 
 
-def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
+def region_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt for each span that is less probable than LEAST_REGION_CONFIDENCE."""
     for span in decision.spans:
         if span.confidence < LEAST_REGION_CONFIDENCE:
@@ -32,10 +32,12 @@ def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
             )
 
 
-def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
+def volume_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the volume's confidence is below the rule's bar."""
-    if decision.sure < rule.min_confidence:
-        confidence_percent, bar_percent = percents_below_bar(decision.sure, rule.min_confidence)
+    if decision.volume_confidence < rule.min_confidence:
+        confidence_percent, bar_percent = percents_below_bar(
+            decision.volume_confidence, rule.min_confidence
+        )
         yield Reason(
             "where regions begin and end is not sure",
             f"confidence {confidence_percent}, at least {bar_percent} wanted",
@@ -48,7 +50,7 @@ CHECK = Check(
     meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is "
     "less probable than 0.7",
     to_try="look at the picture: the regions are the best guess",
-    concerns=EXTENTS,
-    sentences=of_the_answer,
+    concerns=EXTENTS_ALONE,
+    sentences=volume_reasons,
 )
-OF_REGIONS = replace(CHECK, sentences=of_regions)
+REGION_CHECK = replace(CHECK, sentences=region_reasons)

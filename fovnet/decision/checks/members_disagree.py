@@ -18,7 +18,7 @@ def measure(volume: DecidedVolume) -> Floats:
     return agreement(volume.members, volume.weights)
 
 
-def fit(agreements: Sequence[Floats]) -> float:
+def fit_bar(agreements: Sequence[Floats]) -> float:
     """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too
     few."""
     return conformal_floor(
@@ -37,7 +37,7 @@ def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
         )
 
 
-def disagree_there(slice_agreement: Floats, rule: Rule, region: StatedRegion) -> bool:
+def do_members_disagree(slice_agreement: Floats, rule: Rule, region: StatedRegion) -> bool:
     """Whether the region is in the answer, and the mean over its slices is below the bar.
 
     What is not shown is sure in spite of it: of 45 such statements on 439 simulated volumes 44 were
@@ -52,8 +52,8 @@ CHECK = Check(
     meaning="the networks of the ensemble predict different regions of the same slices",
     to_try="look at the picture",
     measure=measure,
-    bar="least_agreement",
-    fit=fit,
-    concerns=Concern("regions shown where they disagree", disagree_there),
+    bar_setting="least_agreement",
+    fit_bar=fit_bar,
+    concerns=Concern("regions shown where they disagree", do_members_disagree),
     sentences=sentences,
 )

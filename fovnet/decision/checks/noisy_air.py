@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
+from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
@@ -29,6 +29,6 @@ CHECK = Check(
     "the networks were not validated on such pictures",
     to_try="predict the magnitude image of the same visit, or mask the map",
     measure=measure,
-    concerns=WHOLE,
+    concerns=EVERY_REGION,
     sentences=sentences,
 )

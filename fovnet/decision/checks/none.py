@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import EXTENTS, Check
+from fovnet.decision.checks.check import EXTENTS_ALONE, Check
 from fovnet.decision.rule import Rule
 
 
@@ -21,6 +21,6 @@ CHECK = Check(
     words="shows none of the regions",
     meaning="air, noise, a phantom, or a part of the body that is in no region, such as an arm",
     to_try="nothing: it is an answer",
-    concerns=EXTENTS,
+    concerns=EXTENTS_ALONE,
     sentences=sentences,
 )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.chain.margins import air_slices, lit_rows
-from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Floats
+from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume, Floats
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import neighbour_ratio, passes
 
@@ -25,35 +25,35 @@ BLOCKS_PER_SIDE = 16  # slices are compared as 16 x 16 block means, in which noi
 
 
 @dataclass(frozen=True)
-class Order:
+class SliceOrder:
     """The order of a volume's slices; `shows_region`: whether they show a region, as noise has no
     order."""
 
     disorder: float
-    passes: int = 1
+    pass_count: int = 1
     shows_region: bool = True
 
 
-def measure(volume: DecidedVolume) -> Order:
+def measure(volume: DecidedVolume) -> SliceOrder:
     """How disordered the slices are, and in how many passes they lie between black margins."""
     pixels = volume.stack.pixels
-    return Order(
-        disorder(pixels),
+    return SliceOrder(
+        measure_disorder(pixels),
         count_passes(pixels[lit_rows(air_slices(pixels))]),
         bool(volume.decision.spans),
     )
 
 
-def sentences(order: Order, rule: Rule) -> Iterator[str]:
+def sentences(order: SliceOrder, rule: Rule) -> Iterator[str]:
     """One if a region is shown, and slices are shuffled or interleaved."""
     if order.shows_region and order.disorder > GREATEST_DISORDER:
         yield "neighbouring slices do not resemble each other: they may be in the wrong order"
-    elif order.shows_region and order.passes > 1:
-        acquisition_text = f"as they were acquired, in {order.passes} interleaved passes"
+    elif order.shows_region and order.pass_count > 1:
+        acquisition_text = f"as they were acquired, in {order.pass_count} interleaved passes"
         yield f"slices seem to lie {acquisition_text}, and not in their order"
 
 
-def disorder(pixels: NDArray[np.uint8]) -> float:
+def measure_disorder(pixels: NDArray[np.uint8]) -> float:
     """Dissimilarity of neighbouring slices (s, side, side), each with brightness and contrast
     normalised."""
     return neighbour_ratio(_block_means(pixels))
@@ -87,6 +87,6 @@ CHECK = Check(
     "are in the order of acquisition, in interleaved passes",
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
-    concerns=WHOLE,
+    concerns=EVERY_REGION,
     sentences=sentences,
 )

@@ -52,7 +52,7 @@ def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
         yield "looks like a phantom: smooth inside as water is, or round as a bottle"
 
 
-def hardly_sure(resembles: bool, rule: Rule, region: StatedRegion) -> bool:
+def is_hardly_sure(resembles: bool, rule: Rule, region: StatedRegion) -> bool:
     """Whether the region is in the answer, and less probable than SURE_PROBABILITY."""
     return region.is_shown and region.probability < SURE_PROBABILITY
 
@@ -133,6 +133,6 @@ CHECK = Check(
     "bottles are",
     to_try="look at the picture: an object that is not a body has no regions",
     measure=measure,
-    concerns=Concern(f"regions shown with a probability below {SURE_PROBABILITY}", hardly_sure),
+    concerns=Concern(f"regions shown with a probability below {SURE_PROBABILITY}", is_hardly_sure),
     sentences=sentences,
 )

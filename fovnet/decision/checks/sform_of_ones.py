@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
+from fovnet.decision.checks.check import EXTENTS_ALONE, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
@@ -28,6 +28,6 @@ CHECK = Check(
     "distance",
     to_try="convert the original series again (dcm2niix), if heights matter",
     measure=measure,
-    concerns=EXTENTS,
+    concerns=EXTENTS_ALONE,
     sentences=sentences,
 )

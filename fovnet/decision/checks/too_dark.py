@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import ABSENCE, Check, DecidedVolume
-from fovnet.decision.dark_slices import HiddenRegion, hidden_region
+from fovnet.decision.checks.check import REGIONS_NOT_SHOWN, Check, DecidedVolume
+from fovnet.decision.dark_slices import HiddenRegion, find_hidden_region
 from fovnet.decision.rule import Rule
 
 
@@ -18,8 +18,8 @@ def measure(volume: DecidedVolume) -> HiddenRegion | None:
     """
     if volume.brightened_probabilities is None:
         return None
-    shows_nothing = volume.decision.decided[:, -1]
-    return hidden_region(
+    shows_nothing = volume.decision.decided_labels[:, -1]
+    return find_hidden_region(
         shows_nothing, volume.brightened_probabilities, volume.stack.edges_mm, volume.classes
     )
 
@@ -38,6 +38,6 @@ CHECK = Check(
     "beyond the coil",
     to_try="give all parts the same brightness (normalise each station), or predict each by itself",
     measure=measure,
-    concerns=ABSENCE,
+    concerns=REGIONS_NOT_SHOWN,
     sentences=sentences,
 )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
+from fovnet.decision.checks.check import EXTENTS_ALONE, Check, DecidedVolume
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 
 LEAST_SLICES = 5
@@ -25,22 +25,24 @@ class Slab:
     """The slices of a volume, or those before it was resampled if fewer, and its independent
     observations."""
 
-    slices: int
-    observations: float
+    slice_count: int
+    observation_count: float
 
 
 def measure(volume: DecidedVolume) -> Slab:
     """The slab that was decided on."""
-    cuts = len(volume.decision.confidence)
-    return Slab(min(cuts, volume.stack.label_slice_count or cuts), volume.decision.observations)
+    cuts = len(volume.decision.slice_confidence)
+    return Slab(
+        min(cuts, volume.stack.label_slice_count or cuts), volume.decision.observation_count
+    )
 
 
 def sentences(slab: Slab, rule: Rule) -> Iterator[str]:
     """A sentence if the slab has too few slices or too few observations."""
-    if slab.slices < LEAST_SLICES:
-        yield f"too few slices, thin neighbours averaged: {slab.slices}, at least {LEAST_SLICES} wanted"
-    elif slab.observations < LEAST_OBSERVATIONS:
-        depth_mm = math.floor(10 * OBSERVATION_MM * slab.observations) / 10
+    if slab.slice_count < LEAST_SLICES:
+        yield f"too few slices, thin neighbours averaged: {slab.slice_count}, at least {LEAST_SLICES} wanted"
+    elif slab.observation_count < LEAST_OBSERVATIONS:
+        depth_mm = math.floor(10 * OBSERVATION_MM * slab.observation_count) / 10
         least_mm = OBSERVATION_MM * LEAST_OBSERVATIONS
         yield f"too thin a slab: {depth_mm:g} mm, at least {least_mm:.0f} mm wanted"
 
@@ -52,6 +54,6 @@ CHECK = Check(
     "could contradict an answer",
     to_try="predict a series of the same visit that covers more",
     measure=measure,
-    concerns=EXTENTS,
+    concerns=EXTENTS_ALONE,
     sentences=sentences,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
+from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume
 from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.planes import measure_extents_mm
@@ -20,7 +20,7 @@ def measure(volume: DecidedVolume) -> float:
     return max(measure_extents_mm(volume.stack))
 
 
-def fit(extents_mm: Sequence[float]) -> float:
+def fit_bar(extents_mm: Sequence[float]) -> float:
     """SMALLEST_EXTENT_SHARE times the smallest of n extents, in mm; 0 if too few.
 
     A new volume is below the smallest with probability 1/(n + 1), which may not exceed
@@ -49,8 +49,8 @@ CHECK = Check(
     "that the networks were validated on: an animal, a small part, or voxel sizes in another unit",
     to_try="check the voxel sizes; if they are right, use networks trained on such volumes",
     measure=measure,
-    bar="least_extent_mm",
-    fit=fit,
-    concerns=WHOLE,
+    bar_setting="least_extent_mm",
+    fit_bar=fit_bar,
+    concerns=EVERY_REGION,
     sentences=sentences,
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Reason
+from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume, Reason
 from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE, conformal_floor
 from fovnet.decision.orientation import Bearing
@@ -21,38 +21,38 @@ LEAST_WRITTEN_SHARE = 0.001  # a probability below it is not written as 0.0 %
 
 
 @dataclass(frozen=True)
-class Axes:
+class JudgedAxes:
     """The body's orientation judged by the pictures, and whether the header states the directions
     of its axes."""
 
     bearing: Bearing
-    stated: bool = True
+    are_stated: bool = True
 
 
-def measure(volume: DecidedVolume) -> Axes | None:
+def measure(volume: DecidedVolume) -> JudgedAxes | None:
     """The orientation of the body's axes; None if no region is shown, the volume is too thin to
     tell, or the ensemble has no network for it."""
     if volume.orientation is None or not volume.decision.spans:
         return None
-    bearing = volume.orientation.bearing(volume.stack)
-    return None if bearing is None else Axes(bearing, states_axes(volume.stack))
+    bearing = volume.orientation.judge_bearing(volume.stack)
+    return None if bearing is None else JudgedAxes(bearing, states_axes(volume.stack))
 
 
-def fit(axes_of_volumes: Sequence[Axes]) -> float:
+def fit_bar(axes_of_volumes: Sequence[JudgedAxes]) -> float:
     """The probability that FALSE_ALARM_SHARE of the volumes whose headers state their axes fall
     below.
 
     At most MOST_UPRIGHT; 0 if there are too few.
     """
     upright_probabilities = np.array(
-        [axes.bearing.upright for axes in axes_of_volumes if axes.stated]
+        [axes.bearing.upright_probability for axes in axes_of_volumes if axes.are_stated]
     )
     return min(MOST_UPRIGHT, conformal_floor(upright_probabilities, FALSE_ALARM_SHARE))
 
 
-def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
+def sentences(axes: JudgedAxes, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the probability of upright axes is below the rule's bar."""
-    upright = axes.bearing.upright
+    upright = axes.bearing.upright_probability
     if upright < rule.least_upright:
         upright_percent, bar_percent = percents_below_bar(upright, rule.least_upright, 1)
         share_text = (
@@ -74,8 +74,8 @@ CHECK = Check(
     "extents would be along another axis; nothing was turned",
     to_try="check the orientation in a viewer, and convert the original series again",
     measure=measure,
-    bar="least_upright",
-    fit=fit,
-    concerns=WHOLE,
+    bar_setting="least_upright",
+    fit_bar=fit_bar,
+    concerns=EVERY_REGION,
     sentences=sentences,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision import novelty
-from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume, Floats, Reason
+from fovnet.decision.checks.check import EXTENTS_ALONE, Check, DecidedVolume, Floats, Reason
 from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.confidence_bar import conformal_floor
 from fovnet.decision.rule import Rule
@@ -24,8 +24,8 @@ class Novelty:
     """The share of validation slices at least as unusual as the volume, and as each of its slices
     (s,)."""
 
-    volume: float
-    slices: Floats
+    volume_p_value: float
+    slice_p_values: Floats
 
 
 def measure(volume: DecidedVolume) -> Novelty | None:
@@ -35,17 +35,19 @@ def measure(volume: DecidedVolume) -> Novelty | None:
     return Novelty(novelty.volume_novelty(volume.p_values, volume.probabilities), volume.p_values)
 
 
-def fit(novelties: Sequence[Novelty]) -> float:
+def fit_bar(novelties: Sequence[Novelty]) -> float:
     """The share that few unseen volumes fall below, if they are like these; 0 if these are too
     few."""
-    return conformal_floor(np.array([novelty_of_volume.volume for novelty_of_volume in novelties]))
+    return conformal_floor(
+        np.array([novelty_of_volume.volume_p_value for novelty_of_volume in novelties])
+    )
 
 
 def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the volume's novelty p-value is below the rule's bar."""
-    if volume_novelty.volume < rule.least_novelty:
+    if volume_novelty.volume_p_value < rule.least_novelty:
         novelty_percent, bar_percent = percents_below_bar(
-            volume_novelty.volume, rule.least_novelty, 1
+            volume_novelty.volume_p_value, rule.least_novelty, 1
         )
         yield Reason(
             "unlike most of what the networks know",
@@ -61,8 +63,8 @@ CHECK = Check(
     to_try="look at the picture; for such volumes, use networks trained (or trained further) on "
     "them",
     measure=measure,
-    bar="least_novelty",
-    fit=fit,
-    concerns=EXTENTS,
+    bar_setting="least_novelty",
+    fit_bar=fit_bar,
+    concerns=EXTENTS_ALONE,
     sentences=sentences,
 )

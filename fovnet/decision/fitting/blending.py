@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import best_temperature
-from fovnet.decision.fitting.thresholds import LabelledVolume, settle
+from fovnet.decision.calibrations import fit_temperature
+from fovnet.decision.fitting.thresholds import LabelledVolume, fit_thresholds
 from fovnet.decision.judge import Judge
 
 Floats = NDArray[np.float64]
-SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
+CANDIDATE_SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
 """Those that are tried."""
 LEAST_PROBABILITY = 1e-3  # of a probability in a logarithm: one slice must not decide
 
@@ -39,7 +39,7 @@ def subject_loss(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bo
     return float(np.mean(volume_losses))
 
 
-def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
+def index_of_best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
     """The place in SHARES of the least mean loss, the smaller of equals; losses (m, j).
 
     without  (j,) subjects who do not count: the share for a fold is chosen on the others, so that
@@ -49,7 +49,7 @@ def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
     return int(np.argmin(counted_losses.mean(axis=1)))
 
 
-def settle_anew(
+def refit_rule(
     judge: Judge,
     volumes: Sequence[LabelledVolume],
     *,
@@ -60,12 +60,12 @@ def settle_anew(
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned
     on more people than these."""
-    temperature = best_temperature(
-        [judge.probabilities(volume.outputs) for volume in volumes],
+    temperature = fit_temperature(
+        [judge.mean_probabilities(volume.outputs) for volume in volumes],
         [volume.truth for volume in volumes],
     )
     judge = replace(judge, rule=replace(judge.rule, temperature=temperature))
-    return settle(
+    return fit_thresholds(
         judge,
         volumes,
         stated_error=stated_error,

@@ -26,18 +26,18 @@ FAR_BORDER_MM = 50.0
 
 
 @dataclass(frozen=True)
-class Example:
+class TuningExample:
     """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s,
     k) and `edges_mm` (s + 1,) as in `spans.decide`."""
 
     probabilities: Floats
     z_mm: Floats
     truth: Bools
-    turned: Floats | None = None
+    turned_probabilities: Floats | None = None
     edges_mm: Floats | None = None
 
 
-def loss(
+def loss_of_labels(
     decided: Sequence[Bools],
     truths: Sequence[Bools],
     edges_mm: Sequence[Floats],
@@ -68,7 +68,7 @@ def loss(
     return 0.5 * (1.0 - float(np.mean(dice_by_volume))) + 0.5 * mean_border_loss
 
 
-def side_region_alone(truth: Bools, chain_region_count: int) -> Bools:
+def has_side_region_alone(truth: Bools, chain_region_count: int) -> Bools:
     """(s,) whether a slice's truth names a side region and no chain region: it has no chain
     label."""
     has_side_region = np.any(truth[:, chain_region_count:-1], axis=1)
@@ -81,7 +81,7 @@ def _judge_labels(predicted_labels: Bools, true_labels: Bools, chain_region_coun
     right is unknown."""
     judged_labels = predicted_labels.copy()
     is_chain = np.arange(predicted_labels.shape[1]) < chain_region_count
-    judged_labels[np.ix_(side_region_alone(true_labels, chain_region_count), is_chain)] = False
+    judged_labels[np.ix_(has_side_region_alone(true_labels, chain_region_count), is_chain)] = False
     return judged_labels
 
 
@@ -113,7 +113,7 @@ def border_errors(
 ) -> dict[tuple[int, int], float | None]:
     """Predicted minus true height in mm, by border (rung below, rung above; `chain_region_count`
     for none); None if it is missed or invented."""
-    is_unlabelled = side_region_alone(truth, chain_region_count)
+    is_unlabelled = has_side_region_alone(truth, chain_region_count)
     is_judged = ~(is_unlabelled[1:] | is_unlabelled[:-1])
     predicted_mm = _border_heights(predicted, edges_mm, is_judged, chain_region_count)
     true_mm = _border_heights(truth, edges_mm, is_judged, chain_region_count)

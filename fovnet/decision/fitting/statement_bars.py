@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import Line, best_line
+from fovnet.decision.calibrations import Line, fit_line
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.confidence_bar import GradedAnswer, choose_bar
 from fovnet.decision.doubts import Signs
-from fovnet.decision.fitting.objective import side_region_alone
-from fovnet.decision.rule import EVEN, Rule
-from fovnet.decision.statements import NO, YES, statements
+from fovnet.decision.fitting.objective import has_side_region_alone
+from fovnet.decision.rule import EVEN_PROBABILITY, Rule
+from fovnet.decision.statements import NO, YES, make_statements
 from fovnet.maths.chain_recursion import ROUNDING_MM
 from fovnet.regions import Vocabulary
 
@@ -70,12 +70,12 @@ def region_labels(
     least_mm = min(min_extent_mm, float(height_mm.sum())) - ROUNDING_MM
     is_shown = height_mm @ truth[:, :-1] >= least_mm
     is_known = np.ones_like(is_shown)
-    if side_region_alone(truth, chain_region_count).any():
+    if has_side_region_alone(truth, chain_region_count).any():
         is_known[:chain_region_count] = is_shown[:chain_region_count]
     return RegionLabels(is_shown, is_known)
 
 
-def settle_statements(
+def fit_statement_bars(
     rule: Rule,
     volumes: Sequence[LabelledDecision],
     vocabulary: Vocabulary,
@@ -110,12 +110,12 @@ def _fit_line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
     is_known = np.concatenate([volume.labels.is_known[columns] for volume in volumes])
     is_shown = np.concatenate([volume.labels.is_shown[columns] for volume in volumes])
     whole_probability = np.concatenate(
-        [volume.decision.presence.whole[columns] for volume in volumes]
+        [volume.decision.presence.body_probability[columns] for volume in volumes]
     )
     mean_probability = np.concatenate(
-        [volume.decision.presence.alone[columns] for volume in volumes]
+        [volume.decision.presence.slice_probability[columns] for volume in volumes]
     )
-    return best_line(whole_probability[is_known], mean_probability[is_known], is_shown[is_known])
+    return fit_line(whole_probability[is_known], mean_probability[is_known], is_shown[is_known])
 
 
 def _grade_statements(
@@ -123,12 +123,12 @@ def _grade_statements(
 ) -> list[GradedAnswer]:
     """The statements more likely of this kind (YES or NO) than not, as they would be given from a
     probability of one half on, with their errors."""
-    rule_at_even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
+    rule_at_even = replace(rule, yes_bar=EVEN_PROBABILITY, no_bar=EVEN_PROBABILITY)
     graded_answers = []
     for volume in volumes:
-        volume_statements = statements(volume.decision, volume.signs, rule_at_even, vocabulary)
+        volume_statements = make_statements(volume.decision, volume.signs, rule_at_even, vocabulary)
         for statement, is_shown, is_known in zip(volume_statements, *volume.labels, strict=True):
-            is_of_kind = (statement.probability >= EVEN) == (kind == YES)
+            is_of_kind = (statement.probability >= EVEN_PROBABILITY) == (kind == YES)
             if not is_known or not is_of_kind:
                 continue
             probability = statement.probability

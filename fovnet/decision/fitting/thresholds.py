@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import STRAIGHT, Beta, Line, best_beta, best_line
+from fovnet.decision.calibrations import IDENTITY_LINE, Beta, Line, fit_beta, fit_line
 from fovnet.decision.chain.margins import air_slices, lit_rows
-from fovnet.decision.chain.spans import Decision, outer_edges, predicted_class, shares
+from fovnet.decision.chain.spans import Decision, class_of_labels, slice_edges, slice_probabilities
 from fovnet.decision.checks import phantom
 from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, risk_coverage
-from fovnet.decision.doubts import CHECKS, Signs, are_reasons, doubts, measure_signs
-from fovnet.decision.fitting.objective import side_region_alone
+from fovnet.decision.doubts import CHECKS, Signs, are_reasons, find_doubts, measure_signs
+from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.decision.fitting.statement_bars import (
     LabelledDecision,
+    fit_statement_bars,
     region_labels,
-    settle_statements,
 )
-from fovnet.decision.fitting.tuning import are_right
+from fovnet.decision.fitting.tuning import are_classes_right
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.stack import SliceStack
@@ -47,7 +47,7 @@ class LabelledVolume:
     truth: NDArray[np.bool_]
 
 
-def settle(
+def fit_thresholds(
     judge: Judge,
     volumes: Sequence[LabelledVolume],
     *,
@@ -70,7 +70,7 @@ def settle(
     graded_answers = [
         GradedAnswer(
             subject=volume.subject,
-            confidence=decision.sure,
+            confidence=decision.volume_confidence,
             is_withheld=_is_withheld(decision, volume_signs, judge.rule),
             error=_labelled_error(volume, decision, chain_region_count),
         )
@@ -96,7 +96,7 @@ def settle(
         )
         for volume, decision, volume_signs in zip(volumes, decisions, signs_by_volume, strict=True)
     ]
-    rule, facts_of_statements = settle_statements(
+    rule, facts_of_statements = fit_statement_bars(
         rule,
         labelled_decisions,
         judge.vocabulary,
@@ -109,12 +109,12 @@ def settle(
 
 def _volume_edges_mm(volume: LabelledVolume) -> NDArray[np.float64]:
     """(s + 1,) where the slices of a volume begin and end."""
-    return outer_edges(volume.stack.z_mm, volume.stack.edges_mm)
+    return slice_edges(volume.stack.z_mm, volume.stack.edges_mm)
 
 
 def _decide(volume: LabelledVolume, judge: Judge) -> Decision:
     """A judge's decision on a volume."""
-    return judge.decision(
+    return judge.decide(
         volume.outputs, volume.stack.z_mm, volume.stack.edges_mm, air_slices(volume.stack.pixels)
     )
 
@@ -128,7 +128,7 @@ def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> 
     unresampled_stack = replace(volume.stack, label_slices=None, label_slice_count=None)
     value_by_code = measure_signs(
         judge.volume_for_checks(volume.outputs, unresampled_stack, decision)
-    ).values
+    ).value_by_code
     return Signs(
         {code: value for code, value in value_by_code.items() if code != phantom.CHECK.code}
     )
@@ -138,9 +138,9 @@ def _fit_bars(signs: Sequence[Signs]) -> dict[str, Any]:
     """The bars that checks fit to what was measured on these volumes, by the rule's names."""
     value_by_bar = {}
     for check in CHECKS:
-        if check.fit is not None:
-            measured_values = (signs_of_volume.of(check) for signs_of_volume in signs)
-            value_by_bar[check.bar] = check.fit(
+        if check.fit_bar is not None:
+            measured_values = (signs_of_volume.value_of(check) for signs_of_volume in signs)
+            value_by_bar[check.bar_setting] = check.fit_bar(
                 [value for value in measured_values if value is not None]
             )
     return value_by_bar
@@ -156,14 +156,14 @@ def _fit_beta(judge: Judge, volumes: Sequence[LabelledVolume]) -> Beta:
         decision = _decide(volume, judge)
         rows_with_signal = lit_rows(air_slices(volume.stack.pixels))
         # margins have confidence 1 by definition: no data
-        confidences.append(decision.confidence[rows_with_signal])
+        confidences.append(decision.slice_confidence[rows_with_signal])
         shares_of_slices.append(
             _predicted_class_shares(decision, chain_region_count)[rows_with_signal]
         )
         are_labels_right.append(
             _are_labels_right(volume, decision, chain_region_count)[rows_with_signal]
         )
-    return best_beta(
+    return fit_beta(
         np.concatenate(confidences),
         np.concatenate(shares_of_slices),
         np.concatenate(are_labels_right),
@@ -188,14 +188,14 @@ def _fit_line(judge: Judge, volumes: Sequence[LabelledVolume]) -> Line:
                 )
             )
     if not set_observations:
-        return STRAIGHT
+        return IDENTITY_LINE
     set_probability, least_confidence, is_exact = np.array(set_observations).T
-    return best_line(set_probability, least_confidence, is_exact > 0)
+    return fit_line(set_probability, least_confidence, is_exact > 0)
 
 
 def _is_withheld(decision: Decision, signs: Signs, rule: Rule) -> bool:
     """Whether the answer is doubted for a reason other than the confidence bar."""
-    return are_reasons(doubts(decision, signs, replace(rule, min_confidence=0.0)))
+    return are_reasons(find_doubts(decision, signs, replace(rule, min_confidence=0.0)))
 
 
 def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
@@ -206,7 +206,7 @@ def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
     count as wrong.
     """
     chain_region_count = len(judge.vocabulary.chain)
-    predicted_regions = np.asarray(decision.decided[:, :-1].any(axis=0))
+    predicted_regions = np.asarray(decision.decided_labels[:, :-1].any(axis=0))
     true_regions = np.asarray(volume.truth[:, :-1].any(axis=0))
     first_compared = (
         chain_region_count
@@ -214,15 +214,17 @@ def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
         and not predicted_regions[:chain_region_count].any()
         else 0
     )
-    if side_region_alone(volume.truth, chain_region_count).any():
+    if has_side_region_alone(volume.truth, chain_region_count).any():
         predicted_regions[:chain_region_count] &= true_regions[:chain_region_count]
     return bool((predicted_regions[first_compared:] == true_regions[first_compared:]).all())
 
 
 def _predicted_class_shares(decision: Decision, chain_region_count: int) -> NDArray[np.float64]:
     """(s,) probability of each slice's predicted class, from the slice alone."""
-    share_of_class = shares(decision.smoothed, decision.decided, chain_region_count)
-    predicted = predicted_class(decision.decided, chain_region_count)
+    share_of_class = slice_probabilities(
+        decision.smoothed_probabilities, decision.decided_labels, chain_region_count
+    )
+    predicted = class_of_labels(decision.decided_labels, chain_region_count)
     return np.take_along_axis(share_of_class, predicted[:, None], axis=1)[:, 0]
 
 
@@ -230,7 +232,9 @@ def _are_labels_right(
     volume: LabelledVolume, decision: Decision, chain_region_count: int
 ) -> NDArray[np.bool_]:
     """(s,) whether each slice is decided as it was labelled, the first n classes the chain's."""
-    return are_right(predicted_class(decision.decided, chain_region_count), volume.truth)
+    return are_classes_right(
+        class_of_labels(decision.decided_labels, chain_region_count), volume.truth
+    )
 
 
 def _labelled_error(volume: LabelledVolume, decision: Decision, chain_region_count: int) -> float:

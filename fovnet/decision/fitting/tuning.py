@@ -27,18 +27,18 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import best_temperature
+from fovnet.decision.calibrations import fit_temperature
 from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE
 from fovnet.decision.chain.spans import (
     Decision,
-    decide,
-    edges,
-    outer_edges,
-    outline,
-    predicted_class,
+    class_of_labels,
+    cut_ends,
+    decide_labels,
+    decide_volume,
+    slice_edges,
 )
 from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
-from fovnet.decision.fitting.objective import Example, border_errors, loss
+from fovnet.decision.fitting.objective import TuningExample, border_errors, loss_of_labels
 from fovnet.decision.rule import Rule
 from fovnet.maths.ladder import Height
 from fovnet.regions import NONE, Vocabulary
@@ -58,8 +58,8 @@ USUAL_ROUGHNESS_BOUNDS = (0.7, 0.9)
 """Bounds of usual_roughness: a random order has 1 ± 0.1, a body in thick slices up to 0.5."""
 
 
-def tune(
-    examples: Sequence[Example],
+def fit_rule(
+    examples: Sequence[TuningExample],
     vocabulary: Vocabulary,
     *,
     sigmas_mm: Sequence[float],
@@ -75,7 +75,7 @@ def tune(
     heights  of the regions in the training split, their deviations multiplied by one of `widths`;
              the rule has them only if they lower the loss on these examples
     """
-    temperature = best_temperature(
+    temperature = fit_temperature(
         [example.probabilities for example in examples], [example.truth for example in examples]
     )
     rule = Rule(
@@ -117,7 +117,7 @@ def tune(
 class TuningVolumes:
     """Labelled volumes by which rules are judged."""
 
-    examples: Sequence[Example]
+    examples: Sequence[TuningExample]
     vocabulary: Vocabulary
 
     def loss(self, rule: Rule) -> float:
@@ -157,9 +157,9 @@ class TuningVolumes:
         losses = []
         for example in self.examples:
             decision = self._decide(example, rule)
-            predicted = predicted_class(decision.decided, len(self.vocabulary.chain))
-            is_right = are_right(predicted, example.truth)
-            confidence = np.clip(decision.confidence, 1e-3, 1 - 1e-3)
+            predicted = class_of_labels(decision.decided_labels, len(self.vocabulary.chain))
+            is_right = are_classes_right(predicted, example.truth)
+            confidence = np.clip(decision.slice_confidence, 1e-3, 1 - 1e-3)
             losses.append(-np.log(np.where(is_right, confidence, 1 - confidence)))
         return float(np.concatenate(losses).mean())
 
@@ -197,41 +197,41 @@ class TuningVolumes:
     def _decide_labels(self, rule: Rule) -> list[NDArray[np.bool_]]:
         """The labels (s, k) that a rule decides for each volume."""
         return [
-            outline(
+            decide_labels(
                 example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm
-            ).decided
+            ).decided_labels
             for example in self.examples
         ]
 
     def _loss_of_labels(self, labels_by_volume: Sequence[NDArray[np.bool_]]) -> float:
         """The loss of labels decided for these volumes, (s, k) each, against their truth."""
-        edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in self.examples]
+        edges_mm = [slice_edges(example.z_mm, example.edges_mm) for example in self.examples]
         truths = [example.truth for example in self.examples]
-        return loss(labels_by_volume, truths, edges_mm, len(self.vocabulary.chain))
+        return loss_of_labels(labels_by_volume, truths, edges_mm, len(self.vocabulary.chain))
 
     def _slice_error_of_labels(self, labels_by_volume: Sequence[NDArray[np.bool_]]) -> float:
         """Share of all slices whose predicted class, of labels decided for these volumes, is
         wrong."""
         chain_region_count = len(self.vocabulary.chain)
         is_right_by_example = [
-            are_right(predicted_class(labels, chain_region_count), example.truth)
+            are_classes_right(class_of_labels(labels, chain_region_count), example.truth)
             for labels, example in zip(labels_by_volume, self.examples, strict=True)
         ]
         return float(1.0 - np.concatenate(is_right_by_example).mean())
 
-    def _decide(self, example: Example, rule: Rule) -> Decision:
+    def _decide(self, example: TuningExample, rule: Rule) -> Decision:
         """The decision on one labelled volume by a rule."""
-        return decide(
+        return decide_volume(
             example.probabilities,
             example.z_mm,
             self.vocabulary,
             rule,
-            example.turned,
+            example.turned_probabilities,
             example.edges_mm,
         )
 
     def _needed_stretches(
-        self, example: Example, decision: Decision, narrowest_decision: Decision
+        self, example: TuningExample, decision: Decision, narrowest_decision: Decision
     ) -> list[float]:
         """Error of each border that is both predicted and true, over the half-width of its interval
         on the true border's side: the stretch that it needs.
@@ -241,8 +241,10 @@ class TuningVolumes:
         """
         chain = self.vocabulary.chain
         region_names = (*chain, NONE)
-        edges_mm = outer_edges(example.z_mm, example.edges_mm)
-        error_mm_by_border = border_errors(decision.decided, example.truth, edges_mm, len(chain))
+        edges_mm = slice_edges(example.z_mm, example.edges_mm)
+        error_mm_by_border = border_errors(
+            decision.decided_labels, example.truth, edges_mm, len(chain)
+        )
         stretches = []
         for border, narrowest_border in zip(
             decision.boundaries, narrowest_decision.boundaries, strict=True
@@ -270,7 +272,7 @@ def _false_alarm_quantile(volume_values: Sequence[float]) -> float:
     return float(np.quantile(volume_values, 1.0 - FALSE_ALARM_SHARE))
 
 
-def usual_heights(
+def fit_heights(
     volumes: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary
 ) -> tuple[Height | None, ...]:
     """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k))
@@ -282,7 +284,7 @@ def usual_heights(
     """
     heights_mm_by_rung: list[list[float]] = [[] for _ in vocabulary.chain]
     for z_mm, truth in volumes:
-        lower_mm, upper_mm = edges(z_mm)
+        lower_mm, upper_mm = cut_ends(z_mm)
         for rung in range(1, len(heights_mm_by_rung) - 1):
             shown_slices = np.flatnonzero(truth[:, rung])
             if (
@@ -307,7 +309,9 @@ def _height_of_new_body(heights_mm: Sequence[float]) -> Height | None:
     )
 
 
-def are_right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def are_classes_right(
+    decided_class: NDArray[np.int64], truth: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be
     labelled as either."""
     return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])

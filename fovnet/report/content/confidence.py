@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.calibration import BINS
+from fovnet.evaluate.calibration import BIN_COUNT
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.report.content.cells import ReportTable, json_key
@@ -126,7 +126,7 @@ def reliability_points(
 def calibration_table(evaluation: Evaluation) -> ReportTable:
     """The measures of calibration, at every stage that has them."""
     title_by_measure_name = {
-        "expected_calibration_error": f"expected calibration error ({BINS} bins)",
+        "expected_calibration_error": f"expected calibration error ({BIN_COUNT} bins)",
         "brier": "Brier score (0 perfect, 2 worst)",
         "log_loss_nats": "negative log-likelihood, nats",
         "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
@@ -253,8 +253,10 @@ def _set_and_slice_error(
         [[evaluated_volume.wrong] for evaluated_volume in answered_volumes]
     )
     slice_counts = np.array([[evaluated_volume.slices] for evaluated_volume in answered_volumes])
-    (set_error,) = resampling.rates("wrong_set", is_wrong_set, volume_counts, stage="decided")
-    (slice_error,) = resampling.rates(
+    (set_error,) = resampling.measure_rates(
+        "wrong_set", is_wrong_set, volume_counts, stage="decided"
+    )
+    (slice_error,) = resampling.measure_rates(
         "slice_error", wrong_slice_counts, slice_counts, stage="decided"
     )
     return set_error, slice_error

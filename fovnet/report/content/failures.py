@@ -172,7 +172,7 @@ def _describe_failure(
         kind_of_failure = "right regions, borders off"
     confidence_text = decimal_text(_confidence_in_wrong_part(failed_volume))
     # a slice with one right region of two is not counted as wrong
-    imperfect_count = int((case.decided != case.truth).any(axis=1).sum())
+    imperfect_count = int((case.decided_labels != case.truth).any(axis=1).sum())
     half_wrong_count = imperfect_count - failed_volume.wrong
     half_wrong_clause = ""
     if half_wrong_count:
@@ -224,7 +224,7 @@ def _thumbnails(
 
     pixels  (s, 128, 128), with faces covered if they are to be
     """
-    is_wrong = (case.decided != case.truth).any(axis=1)
+    is_wrong = (case.decided_labels != case.truth).any(axis=1)
     longest_run = max(find_runs(is_wrong), key=lambda run: run.end - run.start, default=None)
     if longest_run is None:
         return ()
@@ -245,7 +245,7 @@ def _thumbnails(
 
 def _slice_caption(case: Case, slice_index: int, vocabulary: Vocabulary) -> str:
     """The height of a slice, its predicted classes, and the true ones where these differ."""
-    predicted_classes = _class_names(case.decided[slice_index], vocabulary)
+    predicted_classes = _class_names(case.decided_labels[slice_index], vocabulary)
     true_classes = _class_names(case.truth[slice_index], vocabulary)
     verdict = "which is right"
     if predicted_classes != true_classes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.evaluate.cases import Case, check_splits
+from fovnet.evaluate.cases import Case, refuse_shared_subjects
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.guards import SIMULATED_COLLECTION
 from fovnet.regions import Vocabulary
@@ -47,7 +47,7 @@ class Page:
 def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Page:
     """The whole report as data.  Raises CollectionError "evaluate-split-leak" for a subject in two
     splits."""
-    check_splits(run.manifest)
+    refuse_shared_subjects(run.manifest)
     settings = run.settings
     vocabulary = evaluation.vocabulary
     performance = performance_of(evaluation, run.ablation, run.by_region)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.spans import outer_edges
+from fovnet.decision.chain.spans import slice_edges
 from fovnet.evaluate.cases import Case, StoredSpan
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.regions import Vocabulary
@@ -129,7 +129,12 @@ def volume_view(
     pixels = case.pixels
     cover_note = ""
     if not faces:
-        class_shares = (case.truth, case.decided, case.raw, case.smoothed)
+        class_shares = (
+            case.truth,
+            case.decided_labels,
+            case.raw_probabilities,
+            case.smoothed_probabilities,
+        )
         pixels = cover_faces(pixels, case.z_mm, vocabulary, class_shares)
         cover_note = " Slices that may show a face are covered."
     return VolumeView(
@@ -147,8 +152,8 @@ def volume_view(
         pixels=pixels,
         z_mm=case.z_mm,
         side_mm=case.side_mm,
-        raw=case.raw,
-        smoothed=case.smoothed,
+        raw=case.raw_probabilities,
+        smoothed=case.smoothed_probabilities,
         spans=case.spans,
         truth=true_stretches(case, vocabulary),
         message=case.message,
@@ -159,7 +164,7 @@ def volume_view(
 def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[StoredSpan, ...]:
     """The true spans of a case, one per run of slices of a region, from the lower edge of its first
     slice to the upper edge of its last."""
-    edges_mm = outer_edges(case.z_mm, case.edges_mm)
+    edges_mm = slice_edges(case.z_mm, case.edges_mm)
     stretches = [
         StoredSpan(
             region,

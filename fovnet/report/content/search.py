@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fovnet.decision.rule import MEANINGS, Rule
+from fovnet.decision.rule import MEANING_BY_SETTING, Rule
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import ReportTable, json_key
 from fovnet.report.content.run_record import Member, RunRecord
@@ -163,7 +163,7 @@ def rule_table(rule: Rule, vocabulary: Vocabulary) -> ReportTable:
     """Every setting of the decision, with its meaning."""
     value_by_setting = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
     rows = [
-        (with_spaces(setting_name), MEANINGS.get(setting_name, ""), setting_text(value))
+        (with_spaces(setting_name), MEANING_BY_SETTING.get(setting_name, ""), setting_text(value))
         for setting_name, value in value_by_setting.items()
     ]
     return ReportTable(("setting", "what it is", "value"), rows, name="decision")

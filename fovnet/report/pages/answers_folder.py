@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fovnet.decision.answer import TABLE as SPANS_TABLE
-from fovnet.decision.answers_table import TABLE as ANSWERS_TABLE
+from fovnet.decision.answer import SPANS_TABLE_NAME as SPANS_TABLE
+from fovnet.decision.answers_table import ANSWERS_TABLE_NAME as ANSWERS_TABLE
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import lock_folder
 from fovnet.own_files import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.evaluate.writing import facts as evaluation_facts
+from fovnet.evaluate.writing import evaluation_facts as evaluation_facts
 from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
 from fovnet.report.content.cells import JSON_KEY, MeasuredText, ReportTable
 from fovnet.report.content.page import Page

@@ -67,7 +67,7 @@ def write_prediction(
     except Exception:  # its JSON cannot be written: the table alone has the refusal
         (folder / f"{prediction.answer.volume_id}.json").unlink(missing_ok=True)
         refusal_cells = volume_cells(refusal.answer)
-        return TableRows.of(refusal_cells | {"rows": [refusal_cells]})
+        return TableRows.from_facts(refusal_cells | {"rows": [refusal_cells]})
 
 
 def _write_answer(
@@ -88,7 +88,9 @@ def _write_answer(
     volume, or a face.
     """
     answer = prediction.answer
-    volume_json = answer_facts(answer, prediction.stack, prediction.raw, vocabulary) | {
+    volume_json = answer_facts(
+        answer, prediction.stack, prediction.raw_probabilities, vocabulary
+    ) | {
         "rows": table_rows(answer, prediction.stack),
         "model": model_identity,
         "model_name": model_name,
@@ -109,7 +111,7 @@ def _write_answer(
         {**volume_json, "file": file_record(prediction.source)},
         keep_same=True,
     )
-    return TableRows.of(volume_json)
+    return TableRows.from_facts(volume_json)
 
 
 def _write_drawings(
@@ -126,13 +128,13 @@ def _write_drawings(
     requested."""
     answer = prediction.answer
     stack = prediction.stack
-    raw = prediction.raw
+    raw = prediction.raw_probabilities
     if stack is None or answer.decision is None or raw is None:
         return
-    smoothed = answer.decision.smoothed
+    smoothed = answer.decision.smoothed_probabilities
     pixels = stack.pixels
     if not faces:
-        class_shares = (answer.decision.decided, raw, smoothed)
+        class_shares = (answer.decision.decided_labels, raw, smoothed)
         pixels = cover_faces(pixels, stack.z_mm, vocabulary, class_shares)
     spans = spans_in(volume_json["spans"])
     body = Body(pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
-from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE, interval
-from fovnet.decision.chain.spans import UPSIDE_DOWN_PRIOR, decide
+from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE, height_interval
+from fovnet.decision.chain.spans import UPSIDE_DOWN_PRIOR, decide_volume
 from fovnet.decision.rule import Rule
 from fovnet.maths.chain_recursion import Crossings
 from fovnet.maths.ladder import Height, Ladder
@@ -30,7 +30,7 @@ def test_the_interval_holds_its_share_of_borders_drawn_between_the_slices(
     rng = np.random.default_rng(seed)
     z_mm, share = np.cumsum(rng.uniform(1, 10, s)), rng.dirichlet(np.ones(s - 1))
     with np.errstate(divide="ignore"):
-        low, high = interval(np.log(np.concatenate([[0.0], share, [0.0]])), z_mm)
+        low, high = height_interval(np.log(np.concatenate([[0.0], share, [0.0]])), z_mm)
     at = rng.choice(s - 1, p=share, size=20_000)
     drawn = rng.uniform(z_mm[at], z_mm[at + 1])
     assert (drawn < low).mean() == pytest.approx((1 - INTERVAL_COVERAGE) / 2, abs=0.01)
@@ -50,7 +50,7 @@ def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() 
         )
         p = np.exp(np.column_stack([score, np.full(s, -20.0)]))
         p /= p.sum(axis=1, keepdims=True)
-        decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0))
+        decision = decide_volume(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0))
         kind = [
             border for border in decision.boundaries if (border.below, border.above) == TWO.chain
         ]
@@ -67,7 +67,9 @@ def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() 
 def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies) -> None:
     for seed in range(20):
         example = bodies(seed, noise=2.0)
-        decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule(border_toll=1.0))
+        decision = decide_volume(
+            example.probabilities, example.z_mm, DEFAULT, Rule(border_toll=1.0)
+        )
         chain = [span for span in decision.spans if span.region in DEFAULT.chain]
         borders = {(border.below, border.above): border for border in decision.boundaries}
         for lower, upper in pairwise(chain):
@@ -78,7 +80,9 @@ def test_the_borders_are_where_the_spans_meet_and_lie_in_their_intervals(bodies)
 
 def test_the_ends_of_a_body_with_air_below_and_above_are_borders_too(bodies) -> None:
     example = bodies(3, noise=0.5)
-    found = decide(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).boundaries
+    found = decide_volume(
+        example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)
+    ).boundaries
     assert [(one.below, one.above) for one in found] == list(pairwise([NONE, *DEFAULT.chain, NONE]))
     assert [one.mm for one in found] == pytest.approx(97.5 + 150.0 * np.arange(len(found)))
 
@@ -92,7 +96,9 @@ def test_the_set_is_as_probable_as_the_paths_that_show_it(
     much as ever."""
     p = np.random.default_rng(seed).dirichlet(np.ones(3), s)
     z_mm = 10.0 * np.arange(s) if s > 1 else np.zeros(1)
-    decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=evidence_mm))
+    decision = decide_volume(
+        p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0, evidence_mm=evidence_mm)
+    )
     # a lone slice is taken to be 1 mm high, a tenth of an observation
     power = 1.0 if s > 1 else 0.1
     upright, turned = every_set(p, power), every_set(p[::-1], power)
@@ -139,9 +145,9 @@ def test_the_interval_of_a_border_is_the_middle_of_where_all_paths_have_it(
         worth = blank[np.arange(s), [(*TWO.chain, NONE).index(name) for name in path]].prod()
         for at in np.flatnonzero(path[1:] != path[:-1]) + 1:
             weights.setdefault((path[at - 1], path[at]), np.zeros(s + 1))[at] += worth
-    for border in decide(p, z_mm, TWO, Rule(sigma_mm=0.0)).boundaries:
+    for border in decide_volume(p, z_mm, TWO, Rule(sigma_mm=0.0)).boundaries:
         with np.errstate(divide="ignore"):
-            low, high = interval(np.log(weights[border.below, border.above]), z_mm)
+            low, high = height_interval(np.log(weights[border.below, border.above]), z_mm)
         assert border.low_mm == pytest.approx(min(low, border.mm - INTERVAL_COVERAGE * 5.0))
         assert border.high_mm == pytest.approx(max(high, border.mm + INTERVAL_COVERAGE * 5.0))
 
@@ -155,7 +161,7 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
     example = bodies(8)
     sure = np.where(example.truth, 1.0, 1e-5)
     sure /= sure.sum(axis=1, keepdims=True)
-    found = decide(
+    found = decide_volume(
         sure, example.z_mm, DEFAULT, Rule(sigma_mm=0.0, interval_stretch=stretch)
     ).boundaries
     # the body's ends may be void: they are less sure
@@ -172,7 +178,7 @@ def test_only_predicted_regions_have_borders(s: int, seed: int, spine: float) ->
     """Within a spine whose level is unclear the chain still has a path, and predicts nothing."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     p[:, DEFAULT.classes.index("spine")] += spine / (1 - spine)
-    decision = decide(
+    decision = decide_volume(
         p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)
     )
     named = {name for one in decision.boundaries for name in (one.below, one.above)}
@@ -183,9 +189,11 @@ def test_only_predicted_regions_have_borders(s: int, seed: int, spine: float) ->
 @given(s=integers(2, 30), seed=integers(0, 10**6))
 def test_a_slice_is_never_more_than_one_observation_however_thick(s: int, seed: int) -> None:
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.5), s)
-    ten, thirty = (decide(p, mm * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)) for mm in (10.0, 30.0))
-    assert np.array_equal(ten.decided, thirty.decided) and np.allclose(
-        ten.confidence, thirty.confidence
+    ten, thirty = (
+        decide_volume(p, mm * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)) for mm in (10.0, 30.0)
+    )
+    assert np.array_equal(ten.decided_labels, thirty.decided_labels) and np.allclose(
+        ten.slice_confidence, thirty.slice_confidence
     )
     assert ten.set_probability == pytest.approx(thirty.set_probability)
 
@@ -204,8 +212,8 @@ def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) ->
     rule = Rule(
         sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9, chain_share_in_side=0.0
     )
-    with_spine = decide(beside, example.z_mm, DEFAULT, rule)
-    without = decide(p, example.z_mm, DEFAULT, replace(rule, evidence_mm=20.0))
+    with_spine = decide_volume(beside, example.z_mm, DEFAULT, rule)
+    without = decide_volume(p, example.z_mm, DEFAULT, replace(rule, evidence_mm=20.0))
     assert {span.region for span in with_spine.spans} - {span.region for span in without.spans} == {
         "spine"
     }
@@ -234,9 +242,12 @@ def test_half_the_evidence_is_that_of_probabilities_as_their_roots(bodies) -> No
         replace(rule, evidence_mm=20.0, border_toll=4.0, heights=heights),
         replace(rule, border_toll=2.0, heights=wider),
     )
-    halved = decide(p / p.sum(axis=1, keepdims=True), example.z_mm, DEFAULT, weak)
-    rooted = decide(root / root.sum(axis=1, keepdims=True), example.z_mm, DEFAULT, plain)
-    assert np.array_equal(halved.decided, rooted.decided) and 0.1 < halved.set_probability < 1
+    halved = decide_volume(p / p.sum(axis=1, keepdims=True), example.z_mm, DEFAULT, weak)
+    rooted = decide_volume(root / root.sum(axis=1, keepdims=True), example.z_mm, DEFAULT, plain)
+    assert (
+        np.array_equal(halved.decided_labels, rooted.decided_labels)
+        and 0.1 < halved.set_probability < 1
+    )
     assert halved.set_probability == pytest.approx(rooted.set_probability, rel=1e-6)
     for one, other in zip(halved.boundaries, rooted.boundaries, strict=True):
         assert (one.low_mm, one.high_mm) == pytest.approx((other.low_mm, other.high_mm), abs=1e-3)

@@ -13,14 +13,20 @@ from hypothesis import assume, given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
 from scipy.special import expit, logit
 
-from fovnet.decision.chain.spans import decide, edges, outline, predicted_class, shares
-from fovnet.decision.fitting.objective import Example
-from fovnet.decision.rule import MEANINGS, Rule
+from fovnet.decision.chain.spans import (
+    class_of_labels,
+    cut_ends,
+    decide_labels,
+    decide_volume,
+    slice_probabilities,
+)
+from fovnet.decision.fitting.objective import TuningExample
+from fovnet.decision.rule import MEANING_BY_SETTING, Rule
 from fovnet.maths.ladder import Height, Ladder
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
 N = len(DEFAULT.chain)
-Bodies = Callable[..., Example]
+Bodies = Callable[..., TuningExample]
 
 
 @settings(max_examples=200)
@@ -40,7 +46,7 @@ def test_whatever_the_probabilities_the_spans_are_anatomy(
     p = rng.dirichlet(np.ones(len(DEFAULT.classes)) / sharp, size=s) + 1e-12
     p /= p.sum(axis=1, keepdims=True)
     z_mm = np.cumsum(rng.uniform(1, 12, s))
-    decision = decide(p, z_mm, DEFAULT, Rule(sigma_mm=sigma_mm, border_toll=toll))
+    decision = decide_volume(p, z_mm, DEFAULT, Rule(sigma_mm=sigma_mm, border_toll=toll))
     chain = [span for span in decision.spans if span.region in DEFAULT.chain]
     rungs = list(dict.fromkeys(DEFAULT.chain.index(span.region) for span in chain))
     assert rungs == list(range(rungs[0], rungs[0] + len(rungs))) if rungs else True
@@ -48,16 +54,16 @@ def test_whatever_the_probabilities_the_spans_are_anatomy(
         DEFAULT.chain.index(lower.region) <= DEFAULT.chain.index(upper.region)
         for lower, upper in pairwise(chain)
     )
-    chained = decision.decided[:, : len(DEFAULT.chain)].any(axis=1)
+    chained = decision.decided_labels[:, : len(DEFAULT.chain)].any(axis=1)
     assert not any(chained[lower.last + 1 : upper.first].any() for lower, upper in pairwise(chain))
-    assert decision.decided.any(axis=1).all()
-    assert ((decision.confidence >= 0) & (decision.confidence <= 1 + 1e-9)).all()
+    assert decision.decided_labels.any(axis=1).all()
+    assert ((decision.slice_confidence >= 0) & (decision.slice_confidence <= 1 + 1e-9)).all()
     assert all(span.from_mm < span.to_mm for span in decision.spans)
 
 
 def test_a_noisy_body_is_cut_within_a_slice_of_its_borders(bodies: Bodies) -> None:
     example = bodies(3)
-    decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=6))
+    decision = decide_volume(example.probabilities, example.z_mm, DEFAULT, Rule(sigma_mm=6))
     borders = {span.region: span.from_mm for span in decision.spans if span.region in DEFAULT.chain}
     for rung, region in enumerate(DEFAULT.chain):
         assert borders[region] == pytest.approx(100 + 150 * rung, abs=5.0)
@@ -65,31 +71,31 @@ def test_a_noisy_body_is_cut_within_a_slice_of_its_borders(bodies: Bodies) -> No
 
 def test_air_at_the_ends_stays_none_and_is_not_forced_into_a_region(bodies: Bodies) -> None:
     example = bodies(4, noise=0.5)
-    decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
-    assert decision.decided[0, -1]
-    assert decision.decided[-1, -1]
+    decision = decide_volume(example.probabilities, example.z_mm, DEFAULT, Rule())
+    assert decision.decided_labels[0, -1]
+    assert decision.decided_labels[-1, -1]
 
 
 def test_nothing_but_air_gives_no_span() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.02)
     p[:, -1] = 1 - 0.02 * (len(DEFAULT.classes) - 1)
     for heights in ((), tuple(Height(150.0, 30.0) for _ in DEFAULT.chain)):
-        decision = decide(
+        decision = decide_volume(
             p, 5.0 * np.arange(20), DEFAULT, Rule(heights=heights, heights_for="presence")
         )
         assert decision.spans == ()
-        assert decision.sure > 0.9
+        assert decision.volume_confidence > 0.9
 
 
 def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None:
     example = bodies(5, spine=True, noise=0.5)
-    decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
+    decision = decide_volume(example.probabilities, example.z_mm, DEFAULT, Rule())
     assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.side_regions]
     spine = decision.spans[-1]
     # of two labels a slice is called by its spine first, and is so sure
-    first = predicted_class(decision.decided, N)
+    first = class_of_labels(decision.decided_labels, N)
     assert np.flatnonzero(first == N).tolist() == list(range(spine.first, spine.last + 1))
-    assert spine.confidence == pytest.approx(decision.confidence[first == N].mean())
+    assert spine.confidence == pytest.approx(decision.slice_confidence[first == N].mean())
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,9 @@ def test_a_spine_is_called_by_the_regions_it_crosses(
     p = np.full((30 * len(crossed), len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.45
     p[np.arange(len(p)), np.repeat([DEFAULT.classes.index(region) for region in crossed], 30)] = 0.5
-    decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(len(p)), DEFAULT, Rule())
+    decision = decide_volume(
+        p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(len(p)), DEFAULT, Rule()
+    )
     assert [span.region for span in decision.spans] == [*crossed, "spine"]
     assert decision.spans[-1].levels == levels
 
@@ -118,7 +126,7 @@ def test_a_sliver_of_the_next_level_is_not_named() -> None:
     p = np.full((32, len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.45
     p[:30, DEFAULT.classes.index("abdomen")] = p[30:, DEFAULT.classes.index("chest")] = 0.5
-    spine = decide(
+    spine = decide_volume(
         p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(32), DEFAULT, Rule(sigma_mm=0.0)
     ).spans[-1]
     assert spine.region == "spine" and spine.levels == ("lumbar",)
@@ -142,7 +150,7 @@ def test_a_level_of_eighty_millimetres_is_named_however_long_the_spine_and_howev
             abdomen:, DEFAULT.classes.index("chest")
         ] = 0.5
         z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
-        spans = decide(
+        spans = decide_volume(
             p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0.0), edges_mm=edges_mm
         ).spans
         assert [span.region for span in spans] == ["abdomen", "chest", "spine"]
@@ -153,7 +161,7 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
     """All spine is no evidence for any rung: no chain region is made up from the last percent."""
     p = np.full((30, len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.94
-    decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
+    decision = decide_volume(p, 3.0 * np.arange(30), DEFAULT, Rule())
     assert [span.region for span in decision.spans] == list(DEFAULT.side_regions)
 
 
@@ -171,14 +179,14 @@ def test_within_a_spine_a_region_is_predicted_by_its_mean_share_along_itself(
     abdomen[:] = shares
     spine[:10] -= shares
     p[20:, -1] = 1e-2
-    drawn = outline(
+    drawn = decide_labels(
         p / p.sum(axis=1, keepdims=True),
         20.0 * np.arange(50),
         DEFAULT,
         Rule(sigma_mm=0.0, chain_share_in_side=0.06),
     )
-    assert np.flatnonzero(drawn.decided[:, N]).tolist() == list(range(10, 50))
-    assert drawn.decided[:, DEFAULT.classes.index("abdomen")].any() == beside
+    assert np.flatnonzero(drawn.decided_labels[:, N]).tolist() == list(range(10, 50))
+    assert drawn.decided_labels[:, DEFAULT.classes.index("abdomen")].any() == beside
 
 
 @given(
@@ -198,11 +206,12 @@ def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probab
     )
     rival = max((1 - spine) * chest, (1 - spine) * (1 - chest) / 5)
     assume(abs(spine - threshold) > 1e-6 and abs(spine - rival) > 1e-6)
-    drawn = outline(
+    drawn = decide_labels(
         p, 5.0 * np.arange(slices), DEFAULT, Rule(side_threshold=threshold, sigma_mm=0.0)
     )
     assert (
-        drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)
+        drawn.decided_labels[:, DEFAULT.classes.index("spine")]
+        == (spine > threshold or spine > rival)
     ).all()
 
 
@@ -219,9 +228,9 @@ def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(side_re
     )
     p = np.array([[0.3, 0.1, 0.1, 0.1, 0.1]] * 20)
     p[:, two.classes.index(side_region)] = 0.4
-    drawn = outline(p, 5.0 * np.arange(20), two, Rule(side_threshold=0.8, sigma_mm=0.0))
+    drawn = decide_labels(p, 5.0 * np.arange(20), two, Rule(side_threshold=0.8, sigma_mm=0.0))
     assert {
-        name for name in two.side_regions if drawn.decided[:, two.classes.index(name)].any()
+        name for name in two.side_regions if drawn.decided_labels[:, two.classes.index(name)].any()
     } == {side_region}
 
 
@@ -237,7 +246,7 @@ def test_within_a_spine_only_regions_that_are_rather_present_are_predicted(
     """Where all else is spread over the chain, the answer is a spine, no less sure than its share; where it
     is of one region, both."""
     p = np.tile([*(np.array(levels) / sum(levels) * (1 - spine)), spine, 1e-6], (slices, 1))
-    decision = decide(
+    decision = decide_volume(
         p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(slices), DEFAULT, Rule(sigma_mm=0.0)
     )
     beside = [span for span in decision.spans if span.region != "spine"]
@@ -266,11 +275,11 @@ def test_networks_that_give_their_targets_are_sure_however_many_labels_a_slice_h
     probabilities = np.full((40, 5), 1e-4)
     probabilities[:, [two.classes.index(name) for name in labels]] = 1 / len(labels)
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    found = decide(probabilities, 5.0 * np.arange(40), two, Rule(sigma_mm=0.0))
+    found = decide_volume(probabilities, 5.0 * np.arange(40), two, Rule(sigma_mm=0.0))
     assert {span.region for span in found.spans} == set(labels)
     assert min(span.confidence for span in found.spans) > 0.95 and found.set_probability > 0.7
     assert (
-        shares(found.smoothed, found.decided, 2)[
+        slice_probabilities(found.smoothed_probabilities, found.decided_labels, 2)[
             :, [two.classes.index(name) for name in labels]
         ].min()
         > 0.99
@@ -282,7 +291,7 @@ def test_of_each_slice_alone_the_rungs_and_none_are_as_probable_as_given_that_th
     s: int, seed: int
 ) -> None:
     p = np.random.default_rng(seed).dirichlet(np.ones(len(DEFAULT.classes)), s)
-    alone = shares(p, np.zeros(p.shape, dtype=bool), N)
+    alone = slice_probabilities(p, np.zeros(p.shape, dtype=bool), N)
     np.testing.assert_allclose(
         np.delete(alone, N, axis=1), np.delete(p, N, axis=1) / (1 - p[:, [N]]), rtol=1e-4
     )
@@ -290,18 +299,19 @@ def test_of_each_slice_alone_the_rungs_and_none_are_as_probable_as_given_that_th
 
 def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: Bodies) -> None:
     example = bodies(6)
-    upright = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
-    flipped = decide(example.probabilities[::-1], example.z_mm, DEFAULT, Rule())
-    assert upright.flipped_gain < 0 and not upright.flipped
+    upright = decide_volume(example.probabilities, example.z_mm, DEFAULT, Rule())
+    flipped = decide_volume(example.probabilities[::-1], example.z_mm, DEFAULT, Rule())
+    assert upright.flipped_gain < 0 and not upright.is_flipped
     assert flipped.flipped_gain == pytest.approx(-upright.flipped_gain)
-    assert flipped.flipped
+    assert flipped.is_flipped
 
 
 def test_a_vocabulary_without_protocols_and_with_two_regions_is_decided_too() -> None:
     feet_first = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
     p = np.array([[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.9, 0.05]] * 4)
     assert [
-        span.region for span in decide(p, 5.0 * np.arange(8), feet_first, Rule(sigma_mm=0)).spans
+        span.region
+        for span in decide_volume(p, 5.0 * np.arange(8), feet_first, Rule(sigma_mm=0)).spans
     ] == [
         "lower",
         "upper",
@@ -311,14 +321,14 @@ def test_a_vocabulary_without_protocols_and_with_two_regions_is_decided_too() ->
 def test_one_slice_is_enough_for_an_answer() -> None:
     p = np.full((1, len(DEFAULT.classes)), 0.01)
     p[0, 4] = 0.94
-    decision = decide(p, np.array([12.0]), DEFAULT, Rule())
+    decision = decide_volume(p, np.array([12.0]), DEFAULT, Rule())
     assert [span.region for span in decision.spans] == [DEFAULT.chain[4]]
 
 
 @given(integers(2, 30), integers(0, 99))
 def test_edges_meet_half_way_and_leave_no_gap(s: int, seed: int) -> None:
     z_mm = np.cumsum(np.random.default_rng(seed).uniform(0.5, 10, s))
-    lower, upper = edges(z_mm)
+    lower, upper = cut_ends(z_mm)
     np.testing.assert_allclose(upper[:-1], lower[1:])
     assert ((lower < z_mm) & (z_mm < upper)).all()
     # outwards as inwards
@@ -334,9 +344,9 @@ def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodie
     p /= p.sum(axis=1, keepdims=True)
     plain, _ = Ladder(np.log(p[:, :N]), np.log(p[:, N])).best()
     chain_only = Vocabulary(tuple(region for region in DEFAULT.regions if region.rung is not None))
-    decision = decide(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
+    decision = decide_volume(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
     expected = np.where((plain >= 1) & (plain <= N), plain - 1, N)
-    np.testing.assert_array_equal(predicted_class(decision.decided, N), expected)
+    np.testing.assert_array_equal(class_of_labels(decision.decided_labels, N), expected)
 
 
 def test_by_intersections_no_border_stands_but_where_two_curves_cross() -> None:
@@ -349,7 +359,7 @@ def test_by_intersections_no_border_stands_but_where_two_curves_cross() -> None:
     exact, crossing = (
         [
             span.region
-            for span in decide(
+            for span in decide_volume(
                 p, 5.0 * np.arange(20), DEFAULT, Rule(sigma_mm=0.0, method=method)
             ).spans
         ]
@@ -369,8 +379,8 @@ def test_a_void_within_a_region_shows_none_and_the_region_goes_on_above_it(bodie
     p[rows, none] = 1 - 0.001 * none
     rule = Rule(sigma_mm=0.0)
     void, whole = (
-        decide(p, example.z_mm, DEFAULT, rule),
-        decide(example.probabilities, example.z_mm, DEFAULT, rule),
+        decide_volume(p, example.z_mm, DEFAULT, rule),
+        decide_volume(example.probabilities, example.z_mm, DEFAULT, rule),
     )
     assert [span.region for span in void.spans] == [
         "legs",
@@ -380,9 +390,9 @@ def test_a_void_within_a_region_shows_none_and_the_region_goes_on_above_it(bodie
         "chest",
         "head",
     ]
-    assert void.decided[rows, none].all() and void.confidence[rows].min() > 0.9
+    assert void.decided_labels[rows, none].all() and void.slice_confidence[rows].min() > 0.9
     others = np.setdiff1d(np.arange(len(p)), rows)
-    assert np.array_equal(void.decided[others], whole.decided[others])
+    assert np.array_equal(void.decided_labels[others], whole.decided_labels[others])
     assert [(one.below, one.above, one.mm) for one in void.boundaries] == [
         (one.below, one.above, one.mm) for one in whole.boundaries
     ]
@@ -398,12 +408,12 @@ def test_a_slice_that_is_rather_none_than_not_does_not_part_a_region(bodies: Bod
     p[row, -1] = 0.8
     p[row] /= p[row].sum()
     assert [
-        span.region for span in decide(p, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).spans
+        span.region for span in decide_volume(p, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).spans
     ].count("chest") == 1
 
 
 def test_every_setting_of_a_rule_has_a_meaning() -> None:
-    assert MEANINGS.keys() == {field.name for field in fields(Rule)}
+    assert MEANING_BY_SETTING.keys() == {field.name for field in fields(Rule)}
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.2])
@@ -417,7 +427,7 @@ def test_a_set_without_a_spine_is_no_more_probable_than_that_there_is_none(share
             share,
             1 - share,
         )
-        decision = decide(
+        decision = decide_volume(
             p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0)
         )
         assert [span.region for span in decision.spans] == ["chest"]
@@ -431,7 +441,7 @@ def test_a_set_with_a_spine_is_as_probable_as_its_slices_show_one_on_average() -
     p[:, DEFAULT.classes.index("spine")] = np.repeat([0.45, 0.35], 15)
     p[:, DEFAULT.classes.index("chest")] = 1 - p[:, DEFAULT.classes.index("spine")]
     rule = Rule(sigma_mm=0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
-    decision = decide(p / p.sum(axis=1, keepdims=True), 10.0 * np.arange(30), DEFAULT, rule)
+    decision = decide_volume(p / p.sum(axis=1, keepdims=True), 10.0 * np.arange(30), DEFAULT, rule)
     assert [span.region for span in decision.spans] == ["chest", "spine"]
     assert decision.set_probability == pytest.approx(0.8, abs=0.02) == decision.spans[-1].confidence
 
@@ -440,7 +450,7 @@ def test_the_span_that_is_least_sure_calibrates_the_set(bodies: Bodies) -> None:
     """Calibrated as a logistic model of two logits, whose weights validation volumes choose."""
     example, rule = bodies(6, noise=2.0), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
     plain, calibrated = (
-        decide(example.probabilities, example.z_mm, DEFAULT, one)
+        decide_volume(example.probabilities, example.z_mm, DEFAULT, one)
         for one in (rule, replace(rule, line=(0.7, -0.2, 0.4)))
     )
     least = min(span.confidence for span in plain.spans)
@@ -458,14 +468,14 @@ def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
     p = np.full((5, len(DEFAULT.classes)), 1e-6)
     p[:, N], p[:, DEFAULT.classes.index("chest")] = spine, 1 - spine
     z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
-    shown = outline(
+    shown = decide_labels(
         p / p.sum(axis=1, keepdims=True),
         z_mm,
         DEFAULT,
         Rule(sigma_mm=0, side_threshold=0.3),
         edges_mm,
     )
-    assert np.flatnonzero(shown.decided[:, N]).tolist() == [4]
+    assert np.flatnonzero(shown.decided_labels[:, N]).tolist() == [4]
 
 
 def test_heights_that_count_for_presence_alone_move_no_border(bodies: Bodies) -> None:
@@ -479,7 +489,7 @@ def test_heights_that_count_for_presence_alone_move_no_border(bodies: Bodies) ->
     everywhere, presence = (
         {
             span.region: span.to_mm - span.from_mm
-            for span in decide(example.probabilities, example.z_mm, DEFAULT, rule).spans
+            for span in decide_volume(example.probabilities, example.z_mm, DEFAULT, rule).spans
         }
         for rule in (Rule(heights=heights), Rule(heights=heights, heights_for="presence"))
     )
@@ -496,7 +506,7 @@ def test_heights_that_count_for_presence_alone_leave_a_lone_region_as_high_as_it
     high_mm = {
         what: sum(
             span.to_mm - span.from_mm
-            for span in decide(
+            for span in decide_volume(
                 p / p.sum(axis=1, keepdims=True),
                 5.0 * np.arange(50),
                 DEFAULT,

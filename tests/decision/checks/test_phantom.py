@@ -94,7 +94,7 @@ def test_a_phantom_named_as_a_region_is_doubted_and_one_named_none_is_not():
         members = np.full((2, len(stack.pixels), len(DEFAULT.classes)), 0.002, dtype=np.float32)
         members[:, :, DEFAULT.classes.index(region)] = 0.988
         given = judge.answer("bottle", "", MemberOutputs(members), stack)
-        assert ("phantom" in given.codes.split()) == doubted
+        assert ("phantom" in given.code_text.split()) == doubted
         assert given.status == ("uncertain" if doubted else "ok")
 
 

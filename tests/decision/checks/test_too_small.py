@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fovnet.decision.checks.too_small import fit, sentences
+from fovnet.decision.checks.too_small import fit_bar, sentences
 from fovnet.decision.rule import Rule
 
 
@@ -13,8 +13,8 @@ def test_the_bar_needs_so_many_volumes_that_one_in_a_hundred_like_them_is_smalle
 ):
     """Of 98 more than one in a hundred would be, and nothing is doubted."""
     extents_mm = [100.0 + at for at in range(99)]
-    assert fit(extents_mm) == pytest.approx(75.0)
-    assert fit(extents_mm[1:]) == fit([]) == 0.0
+    assert fit_bar(extents_mm) == pytest.approx(75.0)
+    assert fit_bar(extents_mm[1:]) == fit_bar([]) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.decision.checks.turned import MOST_UPRIGHT, Axes, fit, sentences
+from fovnet.decision.checks.turned import MOST_UPRIGHT, JudgedAxes, fit_bar, sentences
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 
 RULE = Rule(least_upright=0.06)
 
 
-def axes(upright: float, stated: bool = True) -> Axes:
-    return Axes(Bearing(upright, "front to back"), stated)
+def axes(upright: float, stated: bool = True) -> JudgedAxes:
+    return JudgedAxes(Bearing(upright, "front to back"), stated)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,6 @@ def test_the_bar_is_what_one_in_a_hundred_of_those_whose_headers_give_their_axes
     uprights = np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
     known = [axes(float(upright)) for upright in uprights]
     others = [axes(0.0001, stated=False)] * 40
-    assert fit([*known, *others]) == pytest.approx(0.002)
-    assert fit(known[:50]) == fit(others) == fit([]) == 0.0
-    assert fit([axes(0.9)] * 120) == MOST_UPRIGHT
+    assert fit_bar([*known, *others]) == pytest.approx(0.002)
+    assert fit_bar(known[:50]) == fit_bar(others) == fit_bar([]) == 0.0
+    assert fit_bar([axes(0.9)] * 120) == MOST_UPRIGHT

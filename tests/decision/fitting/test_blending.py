@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
-from fovnet.decision.fitting.blending import SHARES, best_share, subject_loss
+from fovnet.decision.fitting.blending import CANDIDATE_SHARES, index_of_best_share, subject_loss
 
 
 def test_where_no_share_is_better_the_networks_stay_as_they_were() -> None:
-    assert SHARES[best_share(np.ones((len(SHARES), 4)))] == 0.0
+    assert CANDIDATE_SHARES[index_of_best_share(np.ones((len(CANDIDATE_SHARES), 4)))] == 0.0
 
 
 def test_the_loss_of_certainty_is_that_of_a_coin_for_a_coin() -> None:
@@ -30,8 +30,8 @@ def test_a_long_volume_counts_as_much_as_a_short_one() -> None:
 @given(seed=integers(0, 999))
 def test_what_subjects_lose_who_do_not_count_does_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    losses, without = rng.random((len(SHARES), 8)), rng.random(8) < 0.4
+    losses, without = rng.random((len(CANDIDATE_SHARES), 8)), rng.random(8) < 0.4
     without[0] = False
-    other = np.where(without, rng.random((len(SHARES), 8)) * 100, losses)
-    assert best_share(losses, without) == best_share(other, without)
-    assert best_share(losses, without) == int(np.argmin(losses[:, ~without].sum(axis=1)))
+    other = np.where(without, rng.random((len(CANDIDATE_SHARES), 8)) * 100, losses)
+    assert index_of_best_share(losses, without) == index_of_best_share(other, without)
+    assert index_of_best_share(losses, without) == int(np.argmin(losses[:, ~without].sum(axis=1)))

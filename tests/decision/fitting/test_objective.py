@@ -12,7 +12,7 @@ from fovnet.decision.fitting.objective import (
     border_errors,
     border_losses,
     extent_dice,
-    loss,
+    loss_of_labels,
 )
 
 K, N = 7, 5
@@ -38,7 +38,7 @@ def test_a_border_two_slices_off_costs_those_millimetres() -> None:
     assert border_errors(predicted, true, edges(20), N) == {(1, 2): 10.0}
     assert border_losses(predicted, true, edges(20), N) == [10.0 / FAR_BORDER_MM]
     assert extent_dice(predicted, true, np.full(20, 5.0)) == pytest.approx(2 * 90 / 200)
-    assert loss([predicted], [true], [edges(20)], N) == pytest.approx(
+    assert loss_of_labels([predicted], [true], [edges(20)], N) == pytest.approx(
         0.5 * 0.1 + 0.5 * 10 / FAR_BORDER_MM
     )
     # a spine beside labelled regions hides none of their borders
@@ -49,8 +49,8 @@ def test_a_border_two_slices_off_costs_those_millimetres() -> None:
 def test_a_prediction_of_the_chain_beside_a_spine_that_alone_is_labelled_costs_nothing() -> None:
     """As in the evaluation; a spine that is not predicted costs its millimetres."""
     true, beside, missed = labels([(None, 12)]), labels([(2, 12)], spine=True), labels([(2, 12)])
-    assert loss([beside], [true], [edges(12)], N) == 0.0
-    assert loss([missed], [true], [edges(12)], N) == 0.5
+    assert loss_of_labels([beside], [true], [edges(12)], N) == 0.0
+    assert loss_of_labels([missed], [true], [edges(12)], N) == 0.5
 
 
 def test_missed_and_invented_borders_cost_one_each() -> None:
@@ -83,8 +83,8 @@ def test_slices_labelled_spine_alone_do_not_count_for_the_chain() -> None:
 
 def test_air_called_air_is_perfect_and_air_called_head_is_not() -> None:
     air = labels([(6, 10)])
-    assert loss([air], [air], [edges(10)], N) == 0.0
-    assert loss([labels([(4, 10)])], [air], [edges(10)], N) == 0.5
+    assert loss_of_labels([air], [air], [edges(10)], N) == 0.0
+    assert loss_of_labels([labels([(4, 10)])], [air], [edges(10)], N) == 0.5
 
 
 @given(integers(0, 10**6), integers(2, 6))
@@ -92,7 +92,7 @@ def test_slices_cut_finer_lose_the_same(seed: int, finer: int) -> None:
     rng = np.random.default_rng(seed)
     predicted, true = (np.eye(K, dtype=bool)[np.sort(rng.integers(0, N, 12))] for _ in range(2))
     predicted[:, N] = rng.random(12) < 0.3
-    coarse = loss([predicted], [true], [edges(12, 6.0)], N)
-    assert loss(
+    coarse = loss_of_labels([predicted], [true], [edges(12, 6.0)], N)
+    assert loss_of_labels(
         [predicted.repeat(finer, 0)], [true.repeat(finer, 0)], [edges(12 * finer, 6.0 / finer)], N
     ) == pytest.approx(coarse)

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fovnet.decision.calibrations import STRAIGHT
-from fovnet.decision.chain.spans import decide
-from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, fewest_people
+from fovnet.decision.calibrations import IDENTITY_LINE
+from fovnet.decision.chain.spans import decide_volume
+from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, fewest_subjects
 from fovnet.decision.doubts import Signs
-from fovnet.decision.fitting.objective import Example
+from fovnet.decision.fitting.objective import TuningExample
 from fovnet.decision.fitting.statement_bars import (
     CANDIDATE_BARS,
     TEST_STARTS,
     LabelledDecision,
+    fit_statement_bars,
     region_labels,
-    settle_statements,
 )
 from fovnet.decision.rule import Rule
-from fovnet.decision.statements import probabilities
+from fovnet.decision.statements import region_probabilities
 from fovnet.regions import DEFAULT
 
 N, R = len(DEFAULT.chain), len(DEFAULT.classes) - 1
@@ -95,45 +95,47 @@ def test_a_promise_of_a_kind_is_broken_no_more_often_than_half_the_risk(slope: f
 
 
 def test_so_many_people_it_takes_to_promise_two_in_a_hundred() -> None:
-    assert fewest_people(STATED, AT_RISK / 2) == 164
+    assert fewest_subjects(STATED, AT_RISK / 2) == 164
 
 
-def told(seed: int, bodies: Callable[..., Example]) -> LabelledDecision:
+def told(seed: int, bodies: Callable[..., TuningExample]) -> LabelledDecision:
     """A part of a noisy body, decided; its truth."""
     rng, one = np.random.default_rng(seed), bodies(seed, noise=3.0)
     low, high = sorted(rng.choice(np.arange(1, len(one.z_mm) - 1), 2, replace=False))
     rows = slice(int(low), int(max(high, low + 6)))
     z_mm, truth = one.z_mm[rows], one.truth[rows]
-    decision = decide(one.probabilities[rows], z_mm, DEFAULT, Rule(temperature=0.5))
+    decision = decide_volume(one.probabilities[rows], z_mm, DEFAULT, Rule(temperature=0.5))
     edges_mm = np.append(z_mm - 2.5, z_mm[-1] + 2.5)
     return LabelledDecision(
         f"s{seed // 2}", decision, Signs({}), region_labels(truth, edges_mm, N, 10.0)
     )
 
 
-def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Example]) -> None:
+def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., TuningExample]) -> None:
     """Fitted on 150 volumes, of 150 others; of regions of the chain, as no spine was seen to learn from."""
     seen, others = (
         [told(seed, bodies) for seed in seeds] for seeds in (range(150), range(150, 300))
     )
-    rule, facts = settle_statements(
+    rule, facts = fit_statement_bars(
         Rule(temperature=0.5), seen, DEFAULT, stated_error=0.1, at_risk=0.1, seed=1
     )
-    chance = np.concatenate([probabilities(one.decision.presence, rule, N)[:N] for one in others])
+    chance = np.concatenate(
+        [region_probabilities(one.decision.presence, rule, N)[:N] for one in others]
+    )
     shown = np.concatenate([one.labels.is_shown[:N] for one in others])
     assert chance.mean() == pytest.approx(shown.mean(), abs=0.03)
     for low, high in ((0.0, 0.1), (0.1, 0.9), (0.9, 1.0)):
         inside = (chance >= low) & (chance <= high)
         assert chance[inside].mean() == pytest.approx(shown[inside].mean(), abs=0.1)
-    assert rule.by_region and 0.7 <= rule.yes_bar <= 1 and 0.7 <= rule.no_bar <= 1
+    assert rule.states_regions and 0.7 <= rule.yes_bar <= 1 and 0.7 <= rule.no_bar <= 1
     assert facts["yes"]["subjects"] == 75
     assert facts["yes"]["statements"] + facts["no"]["statements"] == 150 * R
 
 
 def test_few_volumes_leave_probabilities_as_they_are_and_promise_nothing(
-    bodies: Callable[..., Example],
+    bodies: Callable[..., TuningExample],
 ) -> None:
-    rule, facts = settle_statements(
+    rule, facts = fit_statement_bars(
         Rule(),
         [told(seed, bodies) for seed in range(2)],
         DEFAULT,
@@ -141,5 +143,5 @@ def test_few_volumes_leave_probabilities_as_they_are_and_promise_nothing(
         at_risk=0.1,
         seed=1,
     )
-    assert (rule.chain_line, rule.side_line) == (STRAIGHT, STRAIGHT)
+    assert (rule.chain_line, rule.side_line) == (IDENTITY_LINE, IDENTITY_LINE)
     assert not facts["yes"]["promised"] and not facts["no"]["promised"]

@@ -10,8 +10,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from fovnet.decision.chain.boundaries import INTERVAL_COVERAGE
-from fovnet.decision.chain.spans import decide, outer_edges, predicted_class
-from fovnet.decision.fitting.objective import Example, border_errors, loss
+from fovnet.decision.chain.spans import class_of_labels, decide_volume, slice_edges
+from fovnet.decision.fitting.objective import TuningExample, border_errors, loss_of_labels
 from fovnet.decision.fitting.tuning import (
     BORDER_TOLL_CANDIDATES,
     EVIDENCE_CANDIDATES_MM,
@@ -20,14 +20,14 @@ from fovnet.decision.fitting.tuning import (
     LEAST_WHOLE_VOLUMES,
     USUAL_ROUGHNESS_BOUNDS,
     TuningVolumes,
-    are_right,
-    tune,
-    usual_heights,
+    are_classes_right,
+    fit_heights,
+    fit_rule,
 )
 from fovnet.decision.rule import Rule
 from fovnet.regions import DEFAULT, NONE
 
-Bodies = Callable[..., Example]
+Bodies = Callable[..., TuningExample]
 
 
 def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodies) -> None:
@@ -35,14 +35,15 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
     is chosen."""
     options = {"sigmas_mm": [20.0, 0.0, 10.0], "thresholds": [0.5, 0.3]}
     assert (
-        tune([bodies(seed, noise=0.1) for seed in range(4)], DEFAULT, **options)[0].sigma_mm == 0.0
+        fit_rule([bodies(seed, noise=0.1) for seed in range(4)], DEFAULT, **options)[0].sigma_mm
+        == 0.0
     )
     examples = [bodies(seed, noise=3.5) for seed in range(6)]
     truths, edges_mm = (
         [example.truth for example in examples],
-        [outer_edges(example.z_mm) for example in examples],
+        [slice_edges(example.z_mm) for example in examples],
     )
-    rule, tried = tune(examples, DEFAULT, **options)
+    rule, tried = fit_rule(examples, DEFAULT, **options)
     assert len({(row["sigma_mm"], row["side_threshold"]) for row in tried}) == 6
     for row in tried:
         pair = Rule(
@@ -52,15 +53,15 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
             border_toll=1.0,
         )
         decided = [
-            decide(example.probabilities, example.z_mm, DEFAULT, pair).decided
+            decide_volume(example.probabilities, example.z_mm, DEFAULT, pair).decided_labels
             for example in examples
         ]
         hits = [
-            are_right(predicted_class(one, 5), truth)
+            are_classes_right(class_of_labels(one, 5), truth)
             for one, truth in zip(decided, truths, strict=True)
         ]
         assert row["slice_error"] == pytest.approx(1 - np.concatenate(hits).mean())
-        assert row["loss"] == pytest.approx(loss(decided, truths, edges_mm, 5))
+        assert row["loss"] == pytest.approx(loss_of_labels(decided, truths, edges_mm, 5))
 
 
 def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodies) -> None:
@@ -69,8 +70,8 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
     examples = [bodies(seed, noise=3.5) for seed in range(5)] + [
         bodies(seed, spine=True, noise=2.0) for seed in range(3)
     ]
-    heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
-    rule, _ = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights)
+    heights = fit_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
+    rule, _ = fit_rule(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights)
     loss_of = TuningVolumes(examples, DEFAULT).loss
     assert loss_of(rule) <= min(
         loss_of(replace(rule, border_toll=toll)) for toll in BORDER_TOLL_CANDIDATES
@@ -83,8 +84,8 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
 
 def test_heights_vary_as_many_times_as_much_as_one_of_the_widths_given(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=3.5) for seed in range(5)]
-    heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
-    rule, _ = tune(
+    heights = fit_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
+    rule, _ = fit_rule(
         examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights, widths=[3.0]
     )
     assert rule.heights and all(
@@ -98,12 +99,14 @@ def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: B
     """On the examples themselves, whatever the evidence was taken for: with a stretch of 1 they would hold
     too often or too seldom."""
     examples = [bodies(seed, noise=3.0) for seed in range(30)]
-    rule, _ = tune(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
+    rule, _ = fit_rule(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
     for stretched in (rule, replace(rule, evidence_mm=rule.evidence_mm * 3)):
         again = TuningVolumes(examples, DEFAULT).with_bars(stretched)
         held = []
         for example in examples:
-            for border in decide(example.probabilities, example.z_mm, DEFAULT, again).boundaries:
+            for border in decide_volume(
+                example.probabilities, example.z_mm, DEFAULT, again
+            ).boundaries:
                 true = next(
                     (mm for mm in 97.5 + 150.0 * np.arange(6) if abs(mm - border.mm) < 60), None
                 )
@@ -118,22 +121,24 @@ def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(
     """By scikit-learn's log loss over all slices, which a long volume has more of."""
     examples = [bodies(seed, noise=3.5) for seed in range(3)]
     short = [bodies(seed, noise=6.0) for seed in range(3, 9)]
-    examples += [Example(one.probabilities[:20], one.z_mm[:20], one.truth[:20]) for one in short]
-    rule, _ = tune(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
+    examples += [
+        TuningExample(one.probabilities[:20], one.z_mm[:20], one.truth[:20]) for one in short
+    ]
+    rule, _ = fit_rule(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
     usual = {
         name: getattr(Rule(), name) for name in ("usual_misfit", "usual_roughness", "flipped_gain")
     }
 
     def log_loss_of(evidence_mm: float) -> float:
         tried = replace(rule, evidence_mm=evidence_mm, **usual)
-        answers = [decide(one.probabilities, one.z_mm, DEFAULT, tried) for one in examples]
+        answers = [decide_volume(one.probabilities, one.z_mm, DEFAULT, tried) for one in examples]
         hits = [
-            are_right(predicted_class(answer.decided, 5), one.truth)
+            are_classes_right(class_of_labels(answer.decided_labels, 5), one.truth)
             for answer, one in zip(answers, examples, strict=True)
         ]
         return log_loss(
             np.concatenate(hits),
-            np.concatenate([answer.confidence for answer in answers]).clip(1e-3, 1 - 1e-3),
+            np.concatenate([answer.slice_confidence for answer in answers]).clip(1e-3, 1 - 1e-3),
         )
 
     losses = {mm: log_loss_of(mm) for mm in EVIDENCE_CANDIDATES_MM}
@@ -162,8 +167,10 @@ def test_of_the_borders_that_are_predicted_and_true_nine_in_ten_or_more_lie_in_t
         rule = TuningVolumes(examples, DEFAULT).with_bars(Rule(sigma_mm=0.0))
         held = []
         for example in examples:
-            decision = decide(example.probabilities, example.z_mm, DEFAULT, rule)
-            true = border_errors(decision.decided, example.truth, outer_edges(example.z_mm), 5)
+            decision = decide_volume(example.probabilities, example.z_mm, DEFAULT, rule)
+            true = border_errors(
+                decision.decided_labels, example.truth, slice_edges(example.z_mm), 5
+            )
             names = (*DEFAULT.chain, NONE)
             for border in decision.boundaries:
                 error = true[names.index(border.below), names.index(border.above)]
@@ -176,11 +183,13 @@ def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodi
     """Networks that see their volume more clearly upside down: each gains by that, and one in a hundred may
     gain more."""
     examples = [
-        replace(bodies(seed, noise=3.0), turned=bodies(seed, noise=0.5).probabilities)
+        replace(bodies(seed, noise=3.0), turned_probabilities=bodies(seed, noise=0.5).probabilities)
         for seed in range(4)
     ]
     gains = [
-        decide(one.probabilities, one.z_mm, DEFAULT, Rule(), one.turned).flipped_gain
+        decide_volume(
+            one.probabilities, one.z_mm, DEFAULT, Rule(), one.turned_probabilities
+        ).flipped_gain
         for one in examples
     ]
     assert (
@@ -199,7 +208,7 @@ def test_what_a_rule_loses_is_counted_in_the_millimetres_that_a_file_gives() -> 
     p[:, spine] = 0.5, 0.5, 0.5, 0.2, 0.6
     p[:, chest] = 1 - p[:, spine]
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.full(5, chest)]
-    example = Example(
+    example = TuningExample(
         p / p.sum(axis=1, keepdims=True),
         (edges_mm[1:] + edges_mm[:-1]) / 2,
         truth,
@@ -227,29 +236,29 @@ def test_usual_heights_are_those_of_regions_seen_between_two_others() -> None:
     """The pelvis lies between legs and abdomen; the abdomen goes on above the picture, so its height is not
     known."""
     seen = [200.0, 210.0, 220.0, 230.0, 240.0]
-    heights = usual_heights([stack_of((100, mm, 50)) for mm in seen], DEFAULT)
+    heights = fit_heights([stack_of((100, mm, 50)) for mm in seen], DEFAULT)
     pelvis = heights[DEFAULT.classes.index("pelvis")]
     assert pelvis is not None
     assert pelvis.mean_mm == pytest.approx(220.0)
     assert pelvis.sd_mm == pytest.approx(np.std(seen, ddof=1) * np.sqrt(1 + 1 / 5))
     assert [height for height in heights if height] == [pelvis]
     assert not any(
-        usual_heights([stack_of((100, mm, 50)) for mm in seen[: LEAST_WHOLE_VOLUMES - 1]], DEFAULT)
+        fit_heights([stack_of((100, mm, 50)) for mm in seen[: LEAST_WHOLE_VOLUMES - 1]], DEFAULT)
     )
 
 
 def test_heights_are_taken_where_they_help_and_left_where_they_do_not(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=3.5) for seed in range(8)]
     options = {"sigmas_mm": [0.0], "thresholds": [0.3]}
-    helpful = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
+    helpful = fit_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
     assert any(helpful)
-    rule, _ = tune(examples, DEFAULT, **options, heights=helpful)
+    rule, _ = fit_rule(examples, DEFAULT, **options, heights=helpful)
     absurd = tuple(height and replace(height, mean_mm=5.0, sd_mm=1.0) for height in helpful)
     assert rule.heights == helpful
-    assert tune(examples, DEFAULT, **options, heights=absurd)[0].heights == ()
+    assert fit_rule(examples, DEFAULT, **options, heights=absurd)[0].heights == ()
 
 
 def test_a_slice_that_shows_two_things_may_be_called_either() -> None:
     truth = np.array([[True, False, True], [False, True, False]])
-    assert are_right(np.array([0, 0]), truth).tolist() == [True, False]
-    assert are_right(np.array([2, 1]), truth).tolist() == [True, True]
+    assert are_classes_right(np.array([0, 0]), truth).tolist() == [True, False]
+    assert are_classes_right(np.array([2, 1]), truth).tolist() == [True, True]

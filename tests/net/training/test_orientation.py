@@ -71,7 +71,11 @@ def test_bodies_not_learned_from_are_found_to_lie_as_they_do(
     turned, runs, known: tuple[np.ndarray, Orientation]
 ) -> None:
     bearings = [
-        bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0])
+        bearing_of(
+            known[1].turn_log_probabilities(shown(np.ascontiguousarray(turned(body(seed))))[None])[
+                0
+            ]
+        )
         for seed in (101, 102, 103)
     ]
     assert [one.direction for one in bearings] == [runs] * 3
@@ -90,7 +94,9 @@ def test_the_arrays_answer_as_the_network_that_was_trained(
         seen = torch.nn.functional.linear(seen, torch.from_numpy(weight), torch.from_numpy(bias))
         seen = seen if at == len(orientation.layers) - 1 else seen.relu()
     expected = turn_scores(seen.mean(dim=2)).log_softmax(dim=1)
-    np.testing.assert_allclose(orientation.turns(bodies[:4]), expected.numpy(), atol=1e-4)
+    np.testing.assert_allclose(
+        orientation.turn_log_probabilities(bodies[:4]), expected.numpy(), atol=1e-4
+    )
 
 
 def test_what_is_the_same_from_all_sides_lies_either_way(
@@ -100,7 +106,7 @@ def test_what_is_the_same_from_all_sides_lies_either_way(
     none is sure."""
     x, y, z = np.meshgrid(*[np.arange(60) - 29.5] * 3, indexing="ij")
     ball = shown((500.0 * (x**2 + y**2 + z**2 < 400)).astype(np.float32))
-    turns = known[1].turns(ball[None])[0]
+    turns = known[1].turn_log_probabilities(ball[None])[0]
     assert np.exp(turns).sum() == pytest.approx(1)
     assert np.exp(turns).max() < 0.9
 
@@ -142,5 +148,5 @@ def test_a_bearing_adds_up_the_turns_that_run_the_same_way() -> None:
     p[np.flatnonzero(ALONG == 0)] = 0.2, 0.1, 0.05, 0.05
     p[np.flatnonzero(ALONG == 3)] = 0.3, 0.1, 0.1, 0.1
     bearing = bearing_of(np.log(p))
-    assert bearing.upright == pytest.approx(0.4, abs=1e-6)
+    assert bearing.upright_probability == pytest.approx(0.4, abs=1e-6)
     assert bearing.direction == RUNS[3]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pydicom.config import disable_value_validation
 
-from fovnet.decision.answer import answer_facts, refusal, table_rows
+from fovnet.decision.answer import answer_facts, make_refusal, table_rows
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.errors import VolumeError
@@ -285,7 +285,7 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
         try:
             stack = slice_volume(path)
         except VolumeError as fault:
-            given, stack, raw = refusal(volume_id, str(path), fault), None, None
+            given, stack, raw = make_refusal(volume_id, str(path), fault), None, None
         else:
             raw = np.full((len(stack.pixels), len(DEFAULT.classes)), 1 / len(DEFAULT.classes))
             given = Judge(DEFAULT, Rule()).answer(
