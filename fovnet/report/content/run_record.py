@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
@@ -22,12 +22,12 @@ from fovnet.search.trial import Trial
 class Member:
     """A network of the ensemble, as ensemble.json records it.
 
-    slot           of its trial
-    weights        file of its weights
-    mixing_weight  its own weight in the mean
-    seed           None where the ensemble's file lacks it
-    sha256         "" where the ensemble's file lacks it
-    alone          whether it is shown slices alone, without their neighbours
+    slot               of its trial
+    weights            file of its weights
+    mixing_weight      its own weight in the mean
+    seed               None where the ensemble's file lacks it
+    sha256             "" where the ensemble's file lacks it
+    sees_slices_alone  whether it is shown slices alone, without their neighbours
     """
 
     slot: int
@@ -37,7 +37,7 @@ class Member:
     mixing_weight: float
     seed: int | None = None
     sha256: str = ""
-    alone: bool = False
+    sees_slices_alone: Annotated[bool, Field(validation_alias="alone")] = False
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def members_table(members: Sequence[Member]) -> ReportTable:
 def _member_cells(member: Member) -> tuple[str, ...]:
     """Cells for each column of the table of members."""
     configuration = configuration_text(member.configuration)
-    if member.alone:
+    if member.sees_slices_alone:
         configuration += " · sees slices alone"
     return (
         str(member.slot),
