@@ -161,8 +161,10 @@ def _paint_sacroiliac_joint(person: Person) -> Paints:
     )
     replaced_tissues = ("muscle", "fat", "intermuscular fat", PELVIS_MARROW, "cortical bone")
     yield paint(ala.shrink(-2.0), "cartilage", Layer.BONE, replaced_tissues=replaced_tissues)
-    yield from paint_bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, PELVIS_MARROW)
-    yield from paint_bone(ala, 1.2, PELVIS_MARROW)
+    yield from paint_bone(
+        tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), cortex_mm=1.8, marrow=PELVIS_MARROW
+    )
+    yield from paint_bone(ala, cortex_mm=1.2, marrow=PELVIS_MARROW)
 
 
 def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
@@ -184,7 +186,7 @@ def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
         (lean_deg, 0.0, 0.0),
         squareness=0.4,
     )
-    yield from paint_bone(process, 1.2)
+    yield from paint_bone(process, cortex_mm=1.2)
 
 
 def paint_quadratus_lumborum(person: Person) -> Paints:

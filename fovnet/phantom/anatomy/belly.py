@@ -181,9 +181,8 @@ def _paint_riedel_lobe(person: Person) -> Paint:
     cm above the crest and 2 cm below it."""
     rng = person.generator(923)
     end_z, half_thickness_mm, half_depth_mm = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
-    upper_z = (
-        liver_dome_height_mm(person) - 110.0
-    )  # within the shortest right lobe, which is 118 mm high
+    # the lobe begins within the shortest right lobe, which is 118 mm high
+    upper_z = liver_dome_height_mm(person) - 110.0
     lateral_x = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid(
         (lateral_x - half_thickness_mm, 14.0, upper_z),

@@ -69,18 +69,18 @@ class Landmarks:
 
 def landmarks(person: Person) -> Landmarks:
     """The heights of a person's landmarks; the painted organs and bones end exactly there."""
-    written_heights = (
-        0.0,
-        80.0,
-        480.0,
-        trunk.ISCHIUM_MM,
-        trunk.ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm,
-        belly.liver_dome_height_mm(person),
-        thorax.lung_apex_height_mm(person),
-        1520.0,
-        head.VERTEX_MM,
+    to_person_mm = person.morph.height_mm
+    return Landmarks(
+        sole=to_person_mm(0.0),
+        ankle=to_person_mm(80.0),
+        knee=to_person_mm(480.0),
+        ischium=to_person_mm(trunk.ISCHIUM_MM),
+        iliac_crest=to_person_mm(trunk.ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm),
+        liver_dome=to_person_mm(belly.liver_dome_height_mm(person)),
+        lung_apex=to_person_mm(thorax.lung_apex_height_mm(person)),
+        chin=to_person_mm(1520.0),
+        vertex=to_person_mm(head.VERTEX_MM),
     )
-    return Landmarks(*(person.morph.height_mm(z) for z in written_heights))
 
 
 def paint_body(person: Person, without: frozenset[str] = frozenset()) -> Paints:

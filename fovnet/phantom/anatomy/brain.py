@@ -538,7 +538,7 @@ class Speckled(Solid):
         return np.asarray(pseudo_random - np.floor(pseudo_random) < share_here)
 
     def mirror(self) -> Speckled:
-        return Speckled(self.ellipsoid.mirror(), self.point_share)
+        return Speckled(self.ellipsoid.mirror(), point_share=self.point_share)
 
 
 @dataclass(frozen=True)
@@ -671,7 +671,7 @@ def _paint_deep_nuclei() -> Paints:
         ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),  # head of the caudate nucleus
     )
     speckled_nuclei = (
-        Speckled(Ellipsoid(centre, half_axes, (0.0, 0.0, turn_deg)), cell_share)
+        Speckled(Ellipsoid(centre, half_axes, (0.0, 0.0, turn_deg)), point_share=cell_share)
         for centre, half_axes, turn_deg, cell_share in nuclei
     )
     caudate_tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])

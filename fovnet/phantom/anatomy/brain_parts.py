@@ -113,7 +113,9 @@ def _paint_deep_nuclei(ventricle_size: float) -> Paints:
     ):
         nucleus = Ellipsoid(centre, half_axes, (0.0, 0.0, turn_deg))
         yield paint_detail(
-            Speckled(nucleus, cell_share), "grey matter", replaced_tissues=replaced_tissues
+            Speckled(nucleus, point_share=cell_share),
+            "grey matter",
+            replaced_tissues=replaced_tissues,
         )
     horn_axes = (2.2 + 1.1 * ventricle_size, 23.0, 3.0 + 2.2 * ventricle_size)
     frontal_horn = Ellipsoid((5.0 + ventricle_size, 8.0, 1681.0), horn_axes, (-12.0, 0.0, 0.0))
@@ -168,7 +170,7 @@ def _paint_cerebellum(folia_phase_mm: float) -> Paints:
         Folia(CEREBELLAR_LOBES, 1.1, folia_phase_mm), "white matter", replaced_tissues="grey matter"
     )
     yield from _paint_cerebellum_beside_pons()
-    core = Speckled(Ellipsoid((21.0, -44.0, 1618.0), (13.0, 17.0, 9.0)), 0.4)
+    core = Speckled(Ellipsoid((21.0, -44.0, 1618.0), (13.0, 17.0, 9.0)), point_share=0.4)
     yield from paint_details((core, core.mirror()), "grey matter", replaced_tissues="white matter")
 
 
@@ -181,11 +183,15 @@ def _paint_cerebellum_beside_pons() -> Paints:
         part_beside_pons, "grey matter", replaced_tissues=(CSF, "white matter", "cortical bone")
     )
     yield paint_detail(
-        Speckled(part_beside_pons.shrink(2.0), 0.5), "white matter", replaced_tissues="grey matter"
+        Speckled(part_beside_pons.shrink(2.0), point_share=0.5),
+        "white matter",
+        replaced_tissues="grey matter",
     )
-    yield paint_detail(Speckled(tonsil, 1.0), "grey matter", replaced_tissues=CSF)
+    yield paint_detail(Speckled(tonsil, point_share=1.0), "grey matter", replaced_tissues=CSF)
     yield paint_detail(
-        Speckled(tonsil.shrink(2.0), 0.5), "white matter", replaced_tissues="grey matter"
+        Speckled(tonsil.shrink(2.0), point_share=0.5),
+        "white matter",
+        replaced_tissues="grey matter",
     )
 
 
@@ -205,7 +211,8 @@ def _paint_brainstem() -> Paints:
     medulla_oblongata = Ellipsoid((0, -21, 1604), (7.0, 7.0, 14.0))
     midbrain_core = Ellipsoid((0, -22, 1646), (14.0, 11.0, 9.0))
     speckled_areas = (
-        Speckled(ellipsoid, 0.35) for ellipsoid in (pons, medulla_oblongata, midbrain_core)
+        Speckled(ellipsoid, point_share=0.35)
+        for ellipsoid in (pons, medulla_oblongata, midbrain_core)
     )
     yield from paint_details(speckled_areas, "grey matter", replaced_tissues="white matter")
     aqueduct = Ellipsoid((0.0, -28.0, 1646.0), (1.1, 1.3, 13.0))

@@ -36,7 +36,7 @@ class GlandStrands(Filling):
 
     sheet_level    thickness of the sheets everywhere (0.1 fills about 7 %)
     central_level  added to it in the middle of the gland
-    phase          (3,) of the sheets, radians
+    phases         (3,) of the sheets, radians
     fineness       factor by which they are finer than sheets 4 cm apart
     fraying        how far the sheets wind and fray, 0 for smooth ones
     """
@@ -44,7 +44,7 @@ class GlandStrands(Filling):
     region: BreastSolid
     sheet_level: float
     central_level: float
-    phase: Point
+    phases: Point
     fineness: float = 1.0
     fraying: float = 0.0
 
@@ -72,7 +72,7 @@ class GlandStrands(Filling):
         (t) and half height (w); the waves are shorter towards the nipple."""
         convergence = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
         fineness = np.float32(self.fineness)
-        phase_x, phase_y, phase_z = self.phase
+        phase_x, phase_y, phase_z = self.phases
         angle_x = fineness * 9 * u * convergence + phase_x + np.sin(5 * t + 3 * w + phase_y)
         angle_y = fineness * 9 * w * convergence + phase_y + np.sin(4 * t + 4 * u)
         angle_z = fineness * 8 * t + phase_z + np.sin(3 * u - 4 * w)
@@ -224,12 +224,12 @@ def paint_breast_structure(person: Person, rng: np.random.Generator) -> Paints:
     has_implants = "natural breasts" in person.missing_parts and person.age > 20
     for side in (1, -1):
         dome = breast_dome(person, side)
-        strand_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+        strand_phases = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         strands = GlandStrands(
             dome.shrink(3.0),
             sheet_level,
             central_level=0.2 + 1.9 * density,
-            phase=strand_phase,
+            phases=strand_phases,
             fineness=fineness,
             fraying=fraying,
         )

@@ -72,7 +72,7 @@ def paint_face_muscles(person: Person) -> Paints:
         Layer.SEAM,
         replaced_tissues=FACIAL_FAT,
     )
-    fat_between_fibres = Speckled(TONGUE, 0.22)
+    fat_between_fibres = Speckled(TONGUE, point_share=0.22)
     yield paint(fat_between_fibres, FACIAL_FAT, Layer.CONTENT, replaced_tissues="muscle")
 
 

@@ -67,7 +67,7 @@ class GlandShape(Filling):
     weights         of cone, patches, lobules and streaks
     base_offset     (2,) of the cone's base, shares of half width and half height
     base_radius     of the cone's base, as a share of the breast's
-    fat_begins      share of the radius beyond which subcutaneous fat begins
+    fat_start       share of the radius beyond which subcutaneous fat begins
     patch_waves     their sum makes patches of gland of 4 to 8 cm
     lobule_waves    their sum makes round lobules of fat, cut out of the gland
     streaks_mm      distance of streaks half way to the nipple, where they converge
@@ -80,7 +80,7 @@ class GlandShape(Filling):
     weights: GlandWeights
     base_offset: tuple[float, float]
     base_radius: float
-    fat_begins: float
+    fat_start: float
     patch_waves: tuple[Wave, ...]
     lobule_waves: tuple[Wave, ...]
     streaks_mm: float
@@ -110,7 +110,7 @@ class GlandShape(Filling):
             + streak_weight * self._streak_level(u, t, w, web_level)
         )
         radius_share = np.sqrt(np.maximum(self.region.level(u, t, w), 0))
-        skin_nearness = np.clip((radius_share - self.fat_begins) / (1 - self.fat_begins), 0, 1.2)
+        skin_nearness = np.clip((radius_share - self.fat_start) / (1 - self.fat_start), 0, 1.2)
         ahead_of_muscle_mm = y - self.pectoral_front.front_mm(x, z)
         muscle_nearness = np.clip(1 - ahead_of_muscle_mm / self.fat_behind_mm, 0, 1.2)
         border_level = skin_nearness * skin_nearness + muscle_nearness
@@ -189,7 +189,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     breasts = bust(person)
     kind = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=[kind.share for kind in GLAND_KINDS])]
     varied_weights = GlandWeights(*(np.array(kind.weights) * rng.uniform(0.75, 1.3, 4)).tolist())
-    lateral_share, height_share, base_radius, fat_begins, lobule_mm = rng.uniform(
+    lateral_share, height_share, base_radius, fat_start, lobule_mm = rng.uniform(
         (-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)
     ).tolist()
     if kind.name == "part":  # most often upper outer
@@ -198,7 +198,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
         lateral_share = distance_share * float(np.cos(part_angle_rad))
         height_share = distance_share * float(np.sin(part_angle_rad))
         base_radius = 0.6 * base_radius
-    fat_begins += (1 - fat_begins) * 0.8 * breasts.gland_share
+    fat_start += (1 - fat_start) * 0.8 * breasts.gland_share
     unfilled_gland = GlandShape(
         breast_shape(person, side).shrink(1.0),
         pectoral_front,
@@ -208,7 +208,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
         ),
         base_offset=(side * lateral_share, height_share),
         base_radius=base_radius,
-        fat_begins=fat_begins,
+        fat_start=fat_start,
         patch_waves=draw_waves(side_rng, 3, rng.uniform(50, 95)),
         lobule_waves=draw_waves(side_rng, 3, lobule_mm),
         streaks_mm=rng.uniform(10, 24),

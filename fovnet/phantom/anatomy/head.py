@@ -154,7 +154,7 @@ def _paint_skull_and_brain(person: Person, with_small_parts: bool) -> Paints:
             half_height_mm - thickness_mm + 1.6,
         )
     )
-    yield from paint_bone(vault, 1.6, diploe_marrow)
+    yield from paint_bone(vault, cortex_mm=1.6, marrow=diploe_marrow)
     yield paint(inner_table, "cortical bone", Layer.MARROW)
     yield from _paint_skull_base()
     if with_small_parts:
@@ -259,7 +259,7 @@ def _paint_mouth(with_small_parts: bool) -> Paints:
         right_points = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in right_points]
     mandible_points = right_points + [(-x, y, z) for x, y, z in right_points[-2::-1]]
     mandible = tube(mandible_points, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5])
-    yield from paint_bone(mandible, 2.4)
+    yield from paint_bone(mandible, cortex_mm=2.4)
     for z in (1551, 1563):
         teeth_points = [
             (38 * np.sin(angle_rad), 44 + 40 * np.cos(angle_rad), z)
@@ -267,7 +267,7 @@ def _paint_mouth(with_small_parts: bool) -> Paints:
         ]
         yield paint(tube(teeth_points, 4.2), "cortical bone", Layer.MARROW)
     hard_palate = Ellipsoid((0.0, 54.0, 1583.0), (30.0, 34.0, 5.0))
-    yield from paint_bone(hard_palate, 1.6)
+    yield from paint_bone(hard_palate, cortex_mm=1.6)
     yield paint(face.TONGUE.shrink(-1.5), "mucosa", Layer.CAVITY)
     yield paint(face.TONGUE, "muscle", Layer.ORGAN)
     sublingual_fat = Ellipsoid((0.0, 40.0, 1536.0), (13.0, 26.0, 7.0))
@@ -306,7 +306,7 @@ def _paint_neck(person: Person) -> Paints:
     space_in_larynx = Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0))
     dens = Ellipsoid((0.0, -18.0, 1584.0), (5.5, 5.5, 14.0))
     yield paint(larynx - space_in_larynx, "cartilage", Layer.CONTENT)
-    yield from paint_bone(dens, 1.2)
+    yield from paint_bone(dens, cortex_mm=1.2)
 
 
 @on_both_sides
@@ -326,4 +326,4 @@ def _paint_lateral_neck() -> Paints:
     thyroid_lobe = Ellipsoid((17.0, 22.0, 1478.0), (9.0, 10.0, 24.0))
     half_atlas = tube([(8, -8, 1590), (30, -26, 1590), (14, -46, 1588)], 6.0)
     yield paint(thyroid_lobe, "gland", Layer.CONTENT)
-    yield from paint_bone(half_atlas, 1.4)
+    yield from paint_bone(half_atlas, cortex_mm=1.4)

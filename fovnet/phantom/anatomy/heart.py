@@ -164,7 +164,9 @@ HEART_KINDS = {
 
 
 def draw_heart_shape(person: Person) -> HeartShape:
-    """Three hearts in five are usual, the others dilated, hypertrophic, with a thick septum, or
+    """The ventricles of this person: the same at every call.
+
+    Three hearts in five are usual, the others dilated, hypertrophic, with a thick septum, or
     contracted.
 
     Source of walls (5 to 12 mm in diastole) and cavities (41 to 62 mm): Kawel-Boehm et al. (2020),
@@ -172,24 +174,26 @@ def draw_heart_shape(person: Person) -> HeartShape:
     (2008), Eur Heart J 29:270 (walls from 15 mm).
     """
     rng = person.generator(641)
-    left_ventricle = plain_left_ventricle(person)
+    plain_ventricle = plain_left_ventricle(person)
     kind_name = rng.choice(list(HEART_KINDS), p=[kind.share for kind in HEART_KINDS.values()])
     kind = HEART_KINDS[kind_name]
     size_factor = rng.uniform(*kind.size_range)
-    semi_axes = left_ventricle.half_axes_mm * (size_factor * rng.uniform(0.96, 1.04, 3))
+    half_axes_mm = plain_ventricle.half_axes_mm * (size_factor * rng.uniform(0.96, 1.04, 3))
     # more horizontal above a large belly
     mean_turn_deg = (0, 0, 0.25 * (person.fat_mm - 14))
     roll_deg, rise_deg, swing_deg = rng.normal(0, 1, 3) * (7, 5, 5) + mean_turn_deg
-    turn_deg = np.add(left_ventricle.turn_deg, (roll_deg, rise_deg, -np.clip(swing_deg, -12, 12)))
-    outer_wall = replace(
-        left_ventricle, half_axes_mm=tuple(semi_axes), turn_deg=tuple(turn_deg.tolist())
+    added_turn_deg = (roll_deg, rise_deg, -np.clip(swing_deg, -12, 12))
+    left_ventricle = replace(
+        plain_ventricle,
+        half_axes_mm=tuple(half_axes_mm),
+        turn_deg=tuple(np.add(plain_ventricle.turn_deg, added_turn_deg).tolist()),
     )
     wall_mm = rng.uniform(*kind.wall_range_mm)
     added_septum_share = 0.3 if kind_name == "thick septum" else rng.uniform(-0.1, 0.2)
-    added_septum_mm = added_septum_share * wall_mm
-    cavity_centre = _point_in_ventricle(outer_wall, 0.0, -(added_septum_mm / semi_axes[1]), 0.0)
-    left_cavity = replace(outer_wall, centre=cavity_centre).shrink(wall_mm)
-    return HeartShape(outer_wall, left_cavity, right_width_factor=rng.uniform(0.85, 1.25))
+    shift_share = added_septum_share * wall_mm / half_axes_mm[1]  # away from the septum
+    cavity_centre = _point_in_ventricle(left_ventricle, 0.0, -shift_share, 0.0)
+    left_cavity = replace(left_ventricle, centre=cavity_centre).shrink(wall_mm)
+    return HeartShape(left_ventricle, left_cavity, right_width_factor=rng.uniform(0.85, 1.25))
 
 
 def _paint_left_ventricle(person: Person, heart: HeartShape) -> Paints:
@@ -211,8 +215,10 @@ def _paint_left_ventricle(person: Person, heart: HeartShape) -> Paints:
     trabecular_shell = bullet_solid(cavity, left_ventricle, -smooth_end_mm) - bullet_solid(
         cavity.shrink(4.0), left_ventricle, -smooth_end_mm
     )
-    ridge_phase = (rng.uniform(0, 6), rng.uniform(0, 6), 1.0)
-    trabecular_ridges = Sheets(trabecular_shell, (26.0, 11.0, 11.0), 0.35, ridge_phase)
+    ridge_phases = (rng.uniform(0, 6), rng.uniform(0, 6), 1.0)
+    trabecular_ridges = Sheets(
+        trabecular_shell, wavelengths_mm=(26.0, 11.0, 11.0), level_width=0.35, phases=ridge_phases
+    )
     yield paint_detail(trabecular_ridges, "myocardium", replaced_tissues="arterial blood")
     yield from _paint_trabeculae(cavity, person.generator(901))
     for angle_deg in (125.0, 235.0):  # degrees from the septum: both are on the free wall
@@ -303,9 +309,11 @@ def _paint_right_ventricle(person: Person, heart: HeartShape) -> Paints:
     )
     yield paint(right_cavity_solid(heart, 2.5), "myocardium", Layer.CONTENT)
     yield paint(cavity, "venous blood", Layer.VESSEL, replaced_tissues=replaced_tissues)
-    ridge_phase = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
+    ridge_phases = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
     trabecular_shell = cavity - right_cavity_solid(heart, -7.0)
-    trabecular_ridges = Sheets(trabecular_shell, (27.0, 15.0, 18.0), 0.24, ridge_phase)
+    trabecular_ridges = Sheets(
+        trabecular_shell, wavelengths_mm=(27.0, 15.0, 18.0), level_width=0.24, phases=ridge_phases
+    )
     moderator_band = tube(
         [
             _point_in_ventricle(heart.left_ventricle, -0.4, 0.95, -0.2),
@@ -423,12 +431,13 @@ def _paint_atria(person: Person, heart: HeartShape) -> Paints:
     left_auricle = heart_chamber(person, (-14, -8, 28), (13, 18, 12), is_turned=False)
     yield paint(left_auricle.shrink(-2.0), "myocardium", Layer.CONTENT)
     yield paint(left_auricle - heart.left_ventricle, "arterial blood", Layer.VESSEL)
-    x, y, z = heart_chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False).centre
+    left_atrium = heart_chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False)
+    atrium_x, atrium_y, atrium_z = left_atrium.centre
     for side in (1, -1):
         for offset_z in (10.0, -10.0):
             vein_points = [
-                (x + 22.0 * side, y - 6, z + offset_z),
-                (x + 48.0 * side, y - 22, z + 1.6 * offset_z),
+                (atrium_x + 22.0 * side, atrium_y - 6, atrium_z + offset_z),
+                (atrium_x + 48.0 * side, atrium_y - 22, atrium_z + 1.6 * offset_z),
             ]
             pulmonary_vein = tube(vein_points, [7.0, 5.0])
             yield paint(pulmonary_vein, "arterial blood", Layer.VESSEL)

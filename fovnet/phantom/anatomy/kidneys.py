@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_all
 from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, spine_y
@@ -175,6 +176,18 @@ def _paint_kidney(side: int, kidney: Kidney, fat_mm: float, is_horseshoe: bool) 
         (sinus, hilum), "visceral fat", Layer.VESSEL, replaced_tissues=KIDNEY_TISSUES
     )
     yield paint(renal_pelvis, "urine", Layer.VESSEL)
+    yield from _paint_renal_vein_and_ureter(side, cortex, sinus_centre, medial_vector_mm)
+
+
+def _paint_renal_vein_and_ureter(
+    side: int,
+    cortex: Ellipsoid,
+    sinus_centre: NDArray[np.float64],
+    medial_vector_mm: NDArray[np.float64],
+) -> Paints:
+    """The renal vein and the ureter of one side, from the middle (3,) of the renal sinus, which opens
+    along the medial vector (3,)."""
+    _, middle_y, middle_z = cortex.centre
     # the vein meets the great vessels above the bifurcation however low the kidney is
     root_z = max(middle_z, 1130.0)
     vein_points = [

@@ -124,7 +124,7 @@ def _paint_tibia_end(person: Person, side: int) -> Paints:
     rows = tuple(
         (z, side * x, *reaches_mm) for z, x, *reaches_mm in _place_leg_rows(person, TIBIA_OUTLINE)
     )
-    yield from paint_bone(Outline(rows), 1.5, "yellow marrow")
+    yield from paint_bone(Outline(rows), cortex_mm=1.5, marrow="yellow marrow")
 
 
 def _paint_knee_soft_tissue(person: Person, side: int) -> Paints:
@@ -163,13 +163,13 @@ def _paint_femur_end(person: Person) -> Paints:
     the intercondylar fossa, growth plates; and the marrow of both shafts at the knee."""
     ellipsoid = partial(leg_ellipsoid, person)
     metaphysis = Loft(_place_leg_rows(person, FEMUR_OUTLINE), squareness=0.35)
-    yield from paint_bone(metaphysis, 1.5, "yellow marrow")
+    yield from paint_bone(metaphysis, cortex_mm=1.5, marrow="yellow marrow")
     cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
     # the lateral lip of the groove is the higher one
     for offset_x, front_y in ((-17, 20.0), (17, 24.0)):
         trochlear_lip = ellipsoid((98 + offset_x, front_y - 18, 512), (18, 17, 18))
         yield paint(trochlear_lip.shrink(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
-        yield from paint_bone(trochlear_lip, 1.3, "yellow marrow")
+        yield from paint_bone(trochlear_lip, cortex_mm=1.3, marrow="yellow marrow")
     femoral_shaft = leg_tube(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0))
     tibial_shaft = leg_tube(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0))
     yield from paint_all(
@@ -216,22 +216,29 @@ def _paint_signs_of_age(person: Person, side: int) -> Paints:
     ellipsoid = partial(leg_ellipsoid, person)
     rng = person.generator(611 + (side > 0))
     marrow_dice, damage = rng.random(2).tolist()
-    patch_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+    patch_phases = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
     oedema_mm = rng.uniform(4, 13)
     red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.is_female, 0.0, 0.9))
     if marrow_dice < red_marrow_share:
         metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
-        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, patch_phase)
+        patches = Sheets(
+            metaphysis,
+            wavelengths_mm=(34.0, 31.0, 43.0),
+            level_width=0.3 + 0.4 * red_marrow_share,
+            phases=patch_phases,
+        )
         yield paint_detail(patches, "mixed marrow", replaced_tissues="yellow marrow")
     osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * damage, 0.0, 5.0))
     if osteophyte_mm > 1.0:
         half_axes = (2 + osteophyte_mm, 2 + 1.5 * osteophyte_mm, 1.5 + 0.6 * osteophyte_mm)
         for point in OSTEOPHYTE_POINTS:
-            yield from paint_bone(ellipsoid(point, half_axes), 0.9, "yellow marrow")
+            yield from paint_bone(
+                ellipsoid(point, half_axes), cortex_mm=0.9, marrow="yellow marrow"
+            )
     if damage > 0.88:
         # the phases decide the place, too: medial or lateral, tibia or femur
-        oedema_x = 76.0 if patch_phase[0] > 2 else 121.0
-        oedema_z = 462.0 if patch_phase[1] > 3 else 490.0
+        oedema_x = 76.0 if patch_phases[0] > 2 else 121.0
+        oedema_z = 462.0 if patch_phases[1] > 3 else 490.0
         half_axes = (oedema_mm, 1.3 * oedema_mm, 0.8 * oedema_mm)
         oedema = ellipsoid((oedema_x, -8.0, oedema_z), half_axes)
         yield paint_detail(oedema, "tumour", replaced_tissues="yellow marrow")
@@ -259,7 +266,7 @@ def _paint_menisci(person: Person) -> Paints:
             meniscus, "tendon", replaced_tissues=("cartilage", "fat", "tendon", "muscle")
         )
     intercondylar_eminence = ellipsoid((98, -8, 471), (7, 9, 7))
-    yield from paint_bone(intercondylar_eminence, 1.2, "yellow marrow")
+    yield from paint_bone(intercondylar_eminence, cortex_mm=1.2, marrow="yellow marrow")
 
 
 def _paint_cruciate_ligaments(person: Person) -> Paints:
@@ -286,7 +293,7 @@ def _paint_extensor_apparatus(person: Person) -> Paints:
     yield paint(infrapatellar_fat_pad, "fat", Layer.SEAM)
     yield paint(upper_pouch | lower_pouch, "joint fluid", Layer.CONTENT)
     yield paint(patellar_cartilage, "cartilage", Layer.BONE)
-    yield from paint_bone(patella, 1.6, "yellow marrow")
+    yield from paint_bone(patella, cortex_mm=1.6, marrow="yellow marrow")
     yield paint(patellar_ligament, "tendon", Layer.BONE)
     yield paint(quadriceps_tendon, "tendon", Layer.BONE)
     yield from paint_all(condylar_recesses, "joint fluid", Layer.CONTENT)

@@ -238,12 +238,12 @@ def paint_sarcoma(mass: Lobed, diameter_mm: float, rng: np.random.Generator) -> 
         ("muscle", (0.01, 0.05), (0.6, 1.2)),  # septa
     ):
         distance_mm = diameter_mm * rng.uniform(*distance_range)
-        sheet_phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+        sheet_phases = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         sheets = Sheets(
             mass_core,
-            (distance_mm, 1.1 * distance_mm, 1.4 * distance_mm),
-            rng.uniform(*thickness_range),
-            sheet_phase,
+            wavelengths_mm=(distance_mm, 1.1 * distance_mm, 1.4 * distance_mm),
+            level_width=rng.uniform(*thickness_range),
+            phases=sheet_phases,
         )
         yield paint_detail(sheets, tissue, replaced_tissues=core_tissues)
 

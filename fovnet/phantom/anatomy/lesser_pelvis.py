@@ -308,8 +308,13 @@ def _paint_male_organs(person: Person) -> Paints:
     venous_plexus_space = Ellipsoid(
         (0.0, middle_y + half_depth_mm + 9, middle_z), (24.0, 13.0, 20.0)
     )
-    plexus_phase = (person.generator(76).uniform(0, 6), 1.0, 0.0)
-    venous_plexus = Sheets(venous_plexus_space, (17.0, 15.0, 23.0), 0.75, plexus_phase)
+    plexus_phases = (person.generator(76).uniform(0, 6), 1.0, 0.0)
+    venous_plexus = Sheets(
+        venous_plexus_space,
+        wavelengths_mm=(17.0, 15.0, 23.0),
+        level_width=0.75,
+        phases=plexus_phases,
+    )
     yield paint(venous_plexus, "venous blood", Layer.CONTENT, replaced_tissues="visceral fat")
     yield paint(prostate.shrink(-1.3), "muscle", Layer.VESSEL)
     yield paint(prostate, "peripheral zone", Layer.VESSEL)
@@ -367,7 +372,12 @@ def _paint_periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -
         (22.0, 6.5, 8.0),
         (0.0, -16.0, -18.0),
     )
-    vesicle_folds = Sheets(seminal_vesicle, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
+    vesicle_folds = Sheets(
+        seminal_vesicle,
+        wavelengths_mm=(15.0, 15.0, 15.0),
+        level_width=0.35,
+        phases=(rng.uniform(0, 6), 1.0, 2.0),
+    )
     yield paint(seminal_vesicle, "muscle", Layer.VESSEL)
     yield paint(seminal_vesicle.shrink(1.0), "gonad", Layer.VESSEL)
     yield paint(vesicle_folds, "muscle", Layer.VESSEL, replaced_tissues="gonad")

@@ -227,7 +227,7 @@ def _paint_femur(person: Person) -> Paints:
         (shaft, 5.5),
         (lower_metaphysis, 1.6),  # a thin cortex around much marrow
     ):
-        yield from paint_bone(solid, cortex_mm, "yellow marrow")
+        yield from paint_bone(solid, cortex_mm=cortex_mm, marrow="yellow marrow")
 
 
 def _paint_metal_hip(person: Person) -> Paints:
@@ -256,7 +256,7 @@ def _paint_knee(person: Person) -> Paints:
         condyle = ellipsoid((98 + offset_x, -8, 499), (20.0, 31.0, 22.0))
         meniscus = ellipsoid((98 + 1.2 * offset_x, -6, 474), (17.0, 24.0, 4.0))
         yield paint(condyle.shrink(-2.8), "cartilage", Layer.BONE)
-        yield from paint_bone(condyle, 1.5, "yellow marrow")
+        yield from paint_bone(condyle, cortex_mm=1.5, marrow="yellow marrow")
         yield paint(meniscus, "tendon", Layer.BONE)
     plateau = ellipsoid((98, -8, 452), (39.0, 27.0, 18.0), squareness=0.5)
     patella = ellipsoid((98, 40, 512), (22.0, 10.0, 22.0), squareness=0.3)
@@ -264,8 +264,8 @@ def _paint_knee(person: Person) -> Paints:
     quadriceps_tendon = leg_tube(person, ((98, 40, 530), (98, 36, 590)), [6.0, 4.0])
     cruciate_ligament = leg_tube(person, ((92, -22, 502), (102, 4, 470)), 4.5)
     yield paint(plateau.shrink(-2.2), "cartilage", Layer.BONE)
-    yield from paint_bone(plateau, 1.6, "yellow marrow")
-    yield from paint_bone(patella, 1.6, "yellow marrow")
+    yield from paint_bone(plateau, cortex_mm=1.6, marrow="yellow marrow")
+    yield from paint_bone(patella, cortex_mm=1.6, marrow="yellow marrow")
     yield paint(patellar_ligament, "tendon", Layer.BONE)
     yield paint(quadriceps_tendon, "tendon", Layer.BONE)
     yield paint_detail(cruciate_ligament, "tendon")
@@ -298,9 +298,9 @@ def _paint_lower_leg_bones(person: Person) -> Paints:
         (116, -14, 66),
     )
     fibula = leg_tube(person, fibula_points, [11, 6.5, 6, 7, 11])
-    yield from paint_bone(tibia, 4.2, "yellow marrow")
-    yield from paint_bone(tibial_metaphysis, 1.6, "yellow marrow")
-    yield from paint_bone(fibula, 2.4, "yellow marrow")
+    yield from paint_bone(tibia, cortex_mm=4.2, marrow="yellow marrow")
+    yield from paint_bone(tibial_metaphysis, cortex_mm=1.6, marrow="yellow marrow")
+    yield from paint_bone(fibula, cortex_mm=2.4, marrow="yellow marrow")
 
 
 def _paint_foot(person: Person) -> Paints:
@@ -322,9 +322,9 @@ def _paint_foot(person: Person) -> Paints:
         person, ((92, -38, 180), (92, -46, 100), (92, -52, 50)), [3.0, 4.5, 5.0]
     )
     yield from paint_skin_fat_muscle(skin, fat_depth_mm=2.0, muscle_depth_mm=6.0)
-    yield from paint_bone(calcaneus, 1.8, "yellow marrow")
-    yield from paint_bone(talus, 1.6, "yellow marrow")
-    yield from paint_bone(tarsal_bones, 1.6, "yellow marrow")
+    yield from paint_bone(calcaneus, cortex_mm=1.8, marrow="yellow marrow")
+    yield from paint_bone(talus, cortex_mm=1.6, marrow="yellow marrow")
+    yield from paint_bone(tarsal_bones, cortex_mm=1.6, marrow="yellow marrow")
     for ray_index in range(5):
         ray_x = 86 + 10.5 * ray_index
         ray_points = (
@@ -333,7 +333,7 @@ def _paint_foot(person: Person) -> Paints:
             (ray_x + 2, 116, 20),
         )
         metatarsal_and_toe = leg_tube(person, ray_points, [5.5, 4.5, 5.5])
-        yield from paint_bone(metatarsal_and_toe, 1.4, "yellow marrow")
+        yield from paint_bone(metatarsal_and_toe, cortex_mm=1.4, marrow="yellow marrow")
     yield paint(calcaneal_tendon, "tendon", Layer.BONE)
 
 
@@ -446,17 +446,21 @@ def _paint_arm_bones(side: int, joints: ArmJoints) -> Paints:
     radius_points = [elbow + across_mm, (elbow + wrist) / 2 + across_mm, wrist + across_mm * 0.8]
     ulna_points = [elbow - across_mm, (elbow + wrist) / 2 - across_mm, wrist - across_mm * 0.8]
     yield paint(humeral_cartilage, "cartilage", Layer.BONE)
-    yield from paint_bone(humeral_head, 1.8, "yellow marrow")
-    yield from paint_bone(tube(humerus_points, [17, 11, 11, 20]), 3.4, "yellow marrow")
-    yield from paint_bone(tube(radius_points, [11, 7.0, 11]), 2.4, "yellow marrow")
-    yield from paint_bone(tube(ulna_points, [12, 6.5, 8]), 2.4, "yellow marrow")
+    yield from paint_bone(humeral_head, cortex_mm=1.8, marrow="yellow marrow")
+    yield from paint_bone(
+        tube(humerus_points, [17, 11, 11, 20]), cortex_mm=3.4, marrow="yellow marrow"
+    )
+    yield from paint_bone(tube(radius_points, [11, 7.0, 11]), cortex_mm=2.4, marrow="yellow marrow")
+    yield from paint_bone(tube(ulna_points, [12, 6.5, 8]), cortex_mm=2.4, marrow="yellow marrow")
     for ray_position in np.linspace(-1.1, 1.1, 4):
         ray_points = [
             wrist + across_mm * 0.6 * ray_position,
             palm + across_mm * ray_position,
             finger_tips + across_mm * 0.5 * ray_position,
         ]
-        yield from paint_bone(tube(ray_points, [6, 4.5, 3.0]), 1.3, "yellow marrow")
+        yield from paint_bone(
+            tube(ray_points, [6, 4.5, 3.0]), cortex_mm=1.3, marrow="yellow marrow"
+        )
 
 
 def _point_between(start: Point, end: Point, share: float) -> Point:

@@ -13,8 +13,8 @@ from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
-MUSCLE_X_RANGE_MM = (16.0, 150.0)  # from the sternum's edge to the armpit
-MUSCLE_Z_RANGE_MM = (1245.0, 1420.0)  # from the sixth rib to the collar bone
+MUSCLE_X_RANGE_MM = (16.0, 150.0)  # from the edge of the sternum to the axilla
+MUSCLE_Z_RANGE_MM = (1245.0, 1420.0)  # from the sixth rib to the clavicle
 PLAIN_MUSCLE_MM = 9.0  # thickness of the muscle over the ribs without additions
 
 
@@ -61,7 +61,7 @@ class PectoralFront:
         low_z, high_z = MUSCLE_Z_RANGE_MM
         lateral_share = (lateral_mm - nearest_mm) / (farthest_mm - nearest_mm)
         height_share = (z - low_z) / (high_z - low_z)
-        # from 0 at the sternum, the armpit, below and above to 1 in the middle of the muscle
+        # from 0 at the sternum, the axilla, below and above to 1 in the middle of the muscle
         edge_ramps = (
             6 * lateral_share,
             5 * (1 - lateral_share),

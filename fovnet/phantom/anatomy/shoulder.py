@@ -291,7 +291,7 @@ def paint_scapula_and_clavicle(person: Person) -> Paints:
         (coracoid_process, 1.6),
         (clavicle, 1.7),
     ):
-        yield from paint_bone(solid, cortex_mm)
+        yield from paint_bone(solid, cortex_mm=cortex_mm)
 
 
 def _scapular_blade(person: Person) -> Solid:
@@ -343,14 +343,14 @@ def _paint_shoulder_joint(person: Person, side: int) -> Paints:
     yield paint(fluid_film, "joint fluid", Layer.CONTENT)
     yield paint(axillary_recess, "joint fluid", Layer.CONTENT)
     yield paint(labrum, "tendon", Layer.BONE)
-    yield from paint_bone(glenoid, 1.6)
-    yield from paint_bone(scapular_neck, 1.6)
+    yield from paint_bone(glenoid, cortex_mm=1.6)
+    yield from paint_bone(scapular_neck, cortex_mm=1.6)
     yield paint(humeral_head.shrink(-2.0) & articular_side, "cartilage", Layer.BONE)
     greater_tubercle = ellipsoid(_humeral_point(person, (14, -3, -3)), (11.5, 16, 18))
     lesser_tubercle = ellipsoid(_humeral_point(person, (7, 21, -6)), (8, 7, 13))
     metaphysis = ellipsoid(_humeral_point(person, (5, 1, -18)), (18, 17, 22))
     for solid in (humeral_head, greater_tubercle, lesser_tubercle, metaphysis):
-        yield from paint_bone(solid, 1.6, "yellow marrow")
+        yield from paint_bone(solid, cortex_mm=1.6, marrow="yellow marrow")
     if has_red_marrow:
         yield paint(
             metaphysis.shrink(4.0),

@@ -27,6 +27,11 @@ def paint_stomach_content(person: Person) -> Paints:
     elif filling == "food":
         yield paint_detail(stomach_box, "stool", replaced_tissues="stomach content")
     elif filling == "folds":  # rugae are 3 to 5 mm thick where the stomach is empty
-        rugae_phase = tuple(rng.uniform(0, 6, 3).tolist())
-        rugae = Sheets(stomach_box, (22.0, 18.0, 26.0), rng.uniform(0.45, 0.8), rugae_phase)
+        rugae_phases = tuple(rng.uniform(0, 6, 3).tolist())
+        rugae = Sheets(
+            stomach_box,
+            wavelengths_mm=(22.0, 18.0, 26.0),
+            level_width=rng.uniform(0.45, 0.8),
+            phases=rugae_phases,
+        )
         yield paint_detail(rugae, "bowel wall", replaced_tissues="stomach content")

@@ -74,7 +74,7 @@ def _paint_muscle_septa(person: Person, rng: np.random.Generator, with_small_par
                         mirror_point((high_x, high_y, high_z), side),
                     )
                 )
-            septa = Walls(tuple(muscle_lines), thickness_share * thickness_mm)
+            septa = Walls(tuple(muscle_lines), thickness_mm=thickness_share * thickness_mm)
             yield paint_detail(septa, "intermuscular fat", replaced_tissues="muscle")
 
 
@@ -98,7 +98,7 @@ def _paint_abdominal_wall(person: Person) -> Paints:
     tendon_lines = tuple(
         ((x, front_y, 960.0), (x, front_y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0)
     )
-    tendons = Walls(tendon_lines, 2.5 + thickness_mm)
+    tendons = Walls(tendon_lines, thickness_mm=2.5 + thickness_mm)
     yield paint_detail(tendons, "tendon", replaced_tissues="muscle")
 
 
@@ -113,7 +113,10 @@ def _paint_fat_streaks(person: Person, rng: np.random.Generator) -> Paints:
         (back_box, (17.0, 15.0, 80.0), 1.1),
     ):
         streaks = Sheets(
-            box, wavelengths_mm, thickness_factor * person.marbled_share, _draw_phases(rng)
+            box,
+            wavelengths_mm=wavelengths_mm,
+            level_width=thickness_factor * person.marbled_share,
+            phases=_draw_phases(rng),
         )
         if streaks.level_width > THINNEST_STREAKS:
             yield paint_detail(streaks, "intermuscular fat", replaced_tissues="muscle")
@@ -123,8 +126,12 @@ def _paint_fasciae_and_folds(person: Person, rng: np.random.Generator) -> Paints
     """Fasciae under the skin and in the fat of the back, and folds of peritoneum between the organs."""
     outer_box = Box((-420.0, -320.0, 60.0), (420.0, 320.0, 1500.0))
     inner_box = Box((-190.0, -120.0, 850.0), (190.0, 220.0, 1260.0))
-    fasciae = Sheets(outer_box, (38.0, 38.0, 52.0), 0.03, _draw_phases(rng))
-    peritoneal_folds = Sheets(inner_box, (27.0, 25.0, 31.0), 0.08, _draw_phases(rng))
+    fasciae = Sheets(
+        outer_box, wavelengths_mm=(38.0, 38.0, 52.0), level_width=0.03, phases=_draw_phases(rng)
+    )
+    peritoneal_folds = Sheets(
+        inner_box, wavelengths_mm=(27.0, 25.0, 31.0), level_width=0.08, phases=_draw_phases(rng)
+    )
     yield paint_detail(fasciae, "tendon", replaced_tissues="fat")
     yield paint_detail(peritoneal_folds, "bowel wall", replaced_tissues="visceral fat")
     # between the two layers of fat on the back

@@ -315,12 +315,12 @@ def _paint_vertebra(vertebra: Vertebra) -> Paints:
     drop_mm, spinous_mm, transverse_mm = PROCESS_LENGTHS_MM[kind]
     process_radius_mm = 0.11 * step_mm + 2.0
     yield paint(disc, "disc", Layer.BONE)
-    yield from paint_bone(vertebral_body, 1.2)
+    yield from paint_bone(vertebral_body, cortex_mm=1.2)
     spinous_process = tube(
         [(0, back_y - 18, z), (0, back_y - 18 - spinous_mm * 0.7, z - drop_mm)],
         [process_radius_mm, process_radius_mm * 0.9],
     )
-    yield from paint_bone(spinous_process, 1.2)
+    yield from paint_bone(spinous_process, cortex_mm=1.2)
     yield from _paint_vertebral_arch(
         (half_width_mm * 0.75, back_y, z), process_radius_mm, transverse_mm
     )
@@ -340,8 +340,8 @@ def _paint_vertebral_arch(
     transverse_process = tube(
         [(13, back_y - 8, z), (transverse_mm, back_y - 10, z + 2)], process_radius_mm * 0.7
     )
-    yield from paint_bone(pedicle_and_lamina, 1.2)
-    yield from paint_bone(transverse_process, 1.2)
+    yield from paint_bone(pedicle_and_lamina, cortex_mm=1.2)
+    yield from paint_bone(transverse_process, cortex_mm=1.2)
 
 
 def _paint_sacrum() -> Paints:
@@ -354,9 +354,9 @@ def _paint_sacrum() -> Paints:
             (-28.0 + 14 * segment_index, 0.0, 0.0),
             squareness=0.5,
         )
-        yield from paint_bone(segment, 1.4)
+        yield from paint_bone(segment, cortex_mm=1.4)
     coccyx = tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5])
-    yield from paint_bone(coccyx, 1.0)
+    yield from paint_bone(coccyx, cortex_mm=1.0)
 
 
 def _paint_spinal_canal(person: Person) -> Paints:
@@ -402,9 +402,9 @@ def spinal_canal_y(z: float) -> float:
 
 
 def paint_thoracic_cage(person: Person, with_small_parts: bool = False) -> Paints:
-    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades.
+    """Twelve pairs of ribs, costal cartilage, sternum, clavicles and scapulae.
 
-    With `with_small_parts` clavicles and shoulder blades are left to `shoulder`, and the sternum
+    With `with_small_parts` clavicles and scapulae are left to `shoulder`, and the sternum
     lies directly under the fat: it is covered by 2.5 mm of fascia and no muscle, and if drawn
     deeper would overlap some right ventricles.
     """
@@ -419,8 +419,8 @@ def paint_thoracic_cage(person: Person, with_small_parts: bool = False) -> Paint
     body_of_sternum = Ellipsoid(
         (0.0, front_y - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), squareness=0.5
     )
-    yield from paint_bone(manubrium, 1.6)
-    yield from paint_bone(body_of_sternum, 1.6)
+    yield from paint_bone(manubrium, cortex_mm=1.6)
+    yield from paint_bone(body_of_sternum, cortex_mm=1.6)
 
 
 @on_both_sides
@@ -462,7 +462,7 @@ def _paint_rib(trunk: Loft, rib_index: int, lowering_mm: float) -> Paints:
         rib_points.append((half_width_mm * np.sin(angle_rad), y, z))
     is_floating = rib_index >= 10
     bony_point_count = len(rib_points) if is_floating else 10
-    yield from paint_bone(tube(rib_points[:bony_point_count], 5.0), 1.5)
+    yield from paint_bone(tube(rib_points[:bony_point_count], 5.0), cortex_mm=1.5)
     if not is_floating:
         costal_cartilage = tube(rib_points[bony_point_count - 1 :], 4.5)
         yield paint(costal_cartilage, "cartilage", Layer.BONE)
@@ -473,7 +473,7 @@ def _paint_clavicle(person: Person) -> Paints:
     points = place_girdle_points(
         person, ((16, 62, 1418), (62, 58, 1428), (110, 20, 1432), (152, -18, 1432))
     )
-    return paint_bone(tube(points, [8, 6, 6, 7], step_mm=25), 1.6)
+    return paint_bone(tube(points, [8, 6, 6, 7], step_mm=25), cortex_mm=1.6)
 
 
 def place_girdle_points(
@@ -494,10 +494,11 @@ def _paint_scapula(person: Person) -> Paints:
         [5, 6, 8],
     )
     yield from paint_bone(
-        Ellipsoid(plate_centre, (48.0, 5.0, 66.0), (8.0, -14.0, 26.0), squareness=0.2), 1.6
+        Ellipsoid(plate_centre, (48.0, 5.0, 66.0), (8.0, -14.0, 26.0), squareness=0.2),
+        cortex_mm=1.6,
     )
-    yield from paint_bone(spine_of_scapula, 2.0)
-    yield from paint_bone(Ellipsoid(glenoid_centre, (10.0, 14.0, 18.0)), 1.8)
+    yield from paint_bone(spine_of_scapula, cortex_mm=2.0)
+    yield from paint_bone(Ellipsoid(glenoid_centre, (10.0, 14.0, 18.0)), cortex_mm=1.8)
 
 
 ILIAC_CREST_MM = 1060.0
@@ -548,11 +549,11 @@ def _paint_hip_bone(person: Person, with_small_parts: bool) -> Paints:
     ischium = tube(ischium_points, [18, 15, 17])
     inferior_pubic_ramus = tube(inferior_ramus_points, [9, 7, 9], step_mm=25)
     superior_pubic_ramus = tube(superior_ramus_points, [13, 8, 11], step_mm=25)
-    yield from paint_bone(acetabular_bone - joint_space, 2.0, PELVIS_MARROW)
-    yield from paint_bone(body_of_ilium, 2.0, PELVIS_MARROW)
-    yield from paint_bone(ischium, 2.0, PELVIS_MARROW)
-    yield from paint_bone(inferior_pubic_ramus, 1.8, PELVIS_MARROW)
-    yield from paint_bone(superior_pubic_ramus, 1.8, PELVIS_MARROW)
+    yield from paint_bone(acetabular_bone - joint_space, cortex_mm=2.0, marrow=PELVIS_MARROW)
+    yield from paint_bone(body_of_ilium, cortex_mm=2.0, marrow=PELVIS_MARROW)
+    yield from paint_bone(ischium, cortex_mm=2.0, marrow=PELVIS_MARROW)
+    yield from paint_bone(inferior_pubic_ramus, cortex_mm=1.8, marrow=PELVIS_MARROW)
+    yield from paint_bone(superior_pubic_ramus, cortex_mm=1.8, marrow=PELVIS_MARROW)
 
 
 def _paint_iliac_wing(person: Person, width_factor: float) -> Paints:
@@ -580,8 +581,8 @@ def _paint_iliac_wing(person: Person, width_factor: float) -> Paints:
     crest = tube(rim_points[is_before_joint], rim_radii[is_before_joint])
     yield from _paint_iliac_muscles(person, plate)
     in_front_of_plate = HalfSpace((0.0, -1.0, 0.0), -66.0)
-    yield from paint_bone(plate - in_front_of_plate, 2.0, PELVIS_MARROW)
-    yield from paint_bone(crest, 1.8, PELVIS_MARROW)
+    yield from paint_bone(plate - in_front_of_plate, cortex_mm=2.0, marrow=PELVIS_MARROW)
+    yield from paint_bone(crest, cortex_mm=1.8, marrow=PELVIS_MARROW)
 
 
 def _paint_iliac_muscles(person: Person, plate: Ellipsoid) -> Paints:

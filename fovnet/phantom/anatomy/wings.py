@@ -213,4 +213,4 @@ def paint_iliac_wing(person: Person, muscular_trunk: Solid, marrow: str) -> Pain
     fat_mm = 10.0 + 0.5 * min(person.fat_mm, 40.0)
     crest_fat = parallel_blade(12.0 + fat_mm / 2, 1034.0, 1060.0, fat_mm, (0.08, 0.9))
     yield paint(crest_fat & muscular_trunk, "fat", Layer.MUSCLE, replaced_tissues="muscle")
-    yield from paint_bone(IliacBlade(wing_rows, 1), 1.2, marrow)
+    yield from paint_bone(IliacBlade(wing_rows, 1), cortex_mm=1.2, marrow=marrow)
