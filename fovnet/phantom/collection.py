@@ -493,7 +493,7 @@ def _rows_of_turned_volume(
     z = grid.coordinates()[2]
     # raised hands belong to no region
     is_body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
-    body_shares = _processed_body_shares(is_body, plan, is_visible)
+    body_shares = _body_shares_of_image(is_body, plan, is_visible)
     claimed_axes = [claimed_axis for claimed_axis, _ in plan.header_turn]
     spacing_mm = body_shares.spacing_mm
     pixel_area_mm2 = np.prod(spacing_mm) / spacing_mm[claimed_axes.index(2)]
@@ -507,7 +507,7 @@ def _rows_of_turned_volume(
     return region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region)
 
 
-def _processed_body_shares(
+def _body_shares_of_image(
     is_body: NDArray[np.float32], plan: Plan, is_visible: NDArray[np.bool_] | None
 ) -> Volume:
     """The share of body in each voxel of the final image, from label voxels that are 1 in the body:

@@ -211,7 +211,7 @@ def _draw_width(person: Person, field_kind: FieldKind, rng: np.random.Generator)
     arm."""
     if not field_kind.is_as_wide_as_person:
         return rng.uniform(*field_kind.width_range_mm)
-    half_trunk_mm = 172 + 1.4 * person.fat_mm + person.figure.added_width_mm(person.fat_mm)
+    half_trunk_mm = 172 + 1.4 * person.fat_mm + person.figure.extra_width_mm(person.fat_mm)
     width_factor, _ = person.morph.largest_trunk_factors
     return 2 * half_trunk_mm * width_factor + rng.uniform(-15, 160)
 
@@ -221,7 +221,7 @@ def _draw_depth(person: Person, field_kind: FieldKind, rng: np.random.Generator)
     if not field_kind.is_as_deep_as_person:
         return rng.uniform(*field_kind.depth_range_mm)
     belly_mm = (
-        2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.added_depth_mm(person.fat_mm)
+        2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.extra_depth_mm(person.fat_mm)
     )
     _, depth_factor = person.morph.largest_trunk_factors
     return (225 + belly_mm) * depth_factor + 25 + rng.uniform(0, 60)

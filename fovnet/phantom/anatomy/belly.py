@@ -21,7 +21,7 @@ from fovnet.phantom.anatomy.layers import (
 from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Solid, tube
-from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
+from fovnet.phantom.person.fat_distribution import PLAIN_SQUARENESS
 from fovnet.phantom.person.traits import Person
 
 REPLACED_BY_BOWEL = ("visceral fat", "bowel wall", "bowel fluid", "stool")
@@ -48,7 +48,7 @@ def abdominal_cavity_solid(person: Person) -> Loft:
         usual_side_wall_mm = float(
             np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14])
         )
-        added_wall_mm = person.build.added_wall_mm(z)
+        added_wall_mm = person.build.extra_wall_mm(z)
         usual_front_wall_mm = 16 * person.build.front_factor
         if z < 920:
             usual_front_wall_mm = 30
@@ -61,7 +61,7 @@ def abdominal_cavity_solid(person: Person) -> Loft:
             back_mm=min(back_mm - 18, 74.0),
         )
         cavity_rows.append(row)
-    squareness = 0.3 + 0.8 * (person.figure.squareness - PLAIN_SQUARE)
+    squareness = 0.3 + 0.8 * (person.figure.squareness - PLAIN_SQUARENESS)
     return Loft(tuple(cavity_rows), squareness=squareness)
 
 

@@ -12,7 +12,7 @@ from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_fat_and_sk
 from fovnet.phantom.anatomy.pectoral import draw_pectoral_front, paint_pectoral_muscles
 from fovnet.phantom.geometry.breast_solid import BreastSolid
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Loft, Point, tube
-from fovnet.phantom.person.breast_shapes import breast_shape, bust, has_shaped_breasts
+from fovnet.phantom.person.breast_shapes import breast_shape, draw_bust, has_shaped_breasts
 from fovnet.phantom.person.traits import Person
 
 LONGEST_BREAST_MM = 160.0
@@ -194,7 +194,7 @@ def _paint_individual_breasts(person: Person, muscle: Loft) -> Paints:
     `muscle` is the trunk under its fat."""
     for side in (1, -1):
         dome = breast_shape(person, side)
-        yield paint(dome.shrink(-bust(person).skin_mm), "skin", Layer.SKIN)
+        yield paint(dome.shrink(-draw_bust(person).skin_mm), "skin", Layer.SKIN)
         yield paint(dome, "fat", Layer.FAT)
     pectoral_front = draw_pectoral_front(person, muscle)
     yield from paint_pectoral_muscles(pectoral_front)

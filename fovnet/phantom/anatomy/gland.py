@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.anatomy.pectoral import PectoralFront
 from fovnet.phantom.geometry.solids import Bools, Filling, Floats, tube
-from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape, bust
+from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape, draw_bust
 from fovnet.phantom.person.traits import Person
 
 
@@ -186,7 +186,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     gland."""
     rng = person.generator(7320)
     side_rng = person.generator(7321 + (side > 0))
-    breasts = bust(person)
+    breasts = draw_bust(person)
     kind = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=[kind.share for kind in GLAND_KINDS])]
     varied_weights = GlandWeights(*(np.array(kind.weights) * rng.uniform(0.75, 1.3, 4)).tolist())
     lateral_share, height_share, base_radius, fat_start, lobule_mm = rng.uniform(

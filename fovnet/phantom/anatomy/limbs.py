@@ -392,8 +392,8 @@ def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> ArmJoi
     lateral_mm = (
         max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + rng.uniform(0, 14)
     )
-    wall_mm = max(person.build.added_wall_mm(1105.0), 0.0)
-    lateral_mm += person.figure.added_width_mm(person.fat_mm) + wall_mm
+    wall_mm = max(person.build.extra_wall_mm(1105.0), 0.0)
+    lateral_mm += person.figure.extra_width_mm(person.fat_mm) + wall_mm
     raise_mm = person.borders.shoulder_rise_mm
     shift_y = rng.uniform(-18, 10)
     shoulder_x = 184.0 if with_small_parts else 168.0
@@ -409,7 +409,7 @@ def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> ArmJoi
         )
     elif person.arm_posture == "folded":
         front_y = 128 + person.fat_mm + person.belly_mm
-        front_y += person.figure.added_depth_mm(person.fat_mm)
+        front_y += person.figure.extra_depth_mm(person.fat_mm)
         front_y += 0.5 * wall_mm
         right_joints = ArmJoints(
             shoulder,

@@ -105,11 +105,11 @@ def muscular_trunk(person: Person) -> Loft:
         raised_z = z + person.borders.side_rise_mm(z)
         usual_front_mm = float(np.interp(raised_z, written_heights, written_fronts_mm))
         belly_mm = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
-        wall_mm = person.build.added_wall_mm(z)
+        wall_mm = person.build.extra_wall_mm(z)
         half_width_mm = (
             written_row.half_width_mm * _trunk_width_factor(person, z) * muscularity
             + 0.35 * belly_mm
-            + person.build.added_width_mm(z)
+            + person.build.extra_width_mm(z)
             + wall_mm
         )
         row = LoftRow(

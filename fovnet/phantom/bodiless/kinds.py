@@ -52,7 +52,7 @@ TRAINING: Mapping[str, MakeThing] = {
             "bottle": vessels.bottle,
             "bottles": vessels.bottles,
             "loading ring": vessels.loading_ring,
-            "layered phantom": quality.layered_phantom,
+            "layered phantom": quality.slab_phantom,
             "vials": quality.vials,
             "inserts": quality.inserts,
             "lattice": quality.lattice,

@@ -32,7 +32,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Solid
 from fovnet.phantom.geometry.tissue_structure import Box
 
 
-def layered_phantom(rng: np.random.Generator) -> Iterator[Paint]:
+def slab_phantom(rng: np.random.Generator) -> Iterator[Paint]:
     """A cylinder of slabs: uniform, with a grid, with bars and holes, with discs, with two wedges,
     in any order."""
     width_mm = rng.uniform(120, 230)

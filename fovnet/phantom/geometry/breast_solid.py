@@ -53,29 +53,26 @@ class BreastSolid(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        """(2, 3) corners in mm that enclose the dome and its root in the chest."""
-        (x, y, z) = self.base
-        (reach_x, reach_z) = self.reach_mm
-        (lean_x, lean_z) = self.lean_mm
-        low_corner = (x - reach_x + min(lean_x, 0), y - BEHIND_MM, z - reach_z + min(lean_z, 0))
-        return np.array(
-            [
-                low_corner,
-                (x + reach_x + max(lean_x, 0), y + self.length_mm, z + reach_z + max(lean_z, 0)),
-            ]
-        )
+        """(2, 3) corners in mm that enclose the breast and its root in the chest."""
+        x, y, z = self.base
+        reach_x, reach_z = self.reach_mm
+        lean_x, lean_z = self.lean_mm
+        low_x = x - reach_x + min(lean_x, 0)
+        high_x = x + reach_x + max(lean_x, 0)
+        low_z = z - reach_z + min(lean_z, 0)
+        high_z = z + reach_z + max(lean_z, 0)
+        return np.array([[low_x, y - BEHIND_MM, low_z], [high_x, y + self.length_mm, high_z]])
 
     def to_shares(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """(u, t, w): shares of the half width, of the length and of the half height, with the lean
-        removed."""
-        t = (y - np.float32(self.base[1])) * np.float32(1 / self.length_mm)
+        """(u, t, w) of points x, y, z in mm: their shares of the half width, of the length and of the
+        half height, with the lean removed."""
+        base_x, base_y, base_z = (np.float32(coordinate) for coordinate in self.base)
+        lean_x, lean_z = (np.float32(shift_mm) for shift_mm in self.lean_mm)
+        half_width, half_height = self.half_size_mm
+        t = (y - base_y) * np.float32(1 / self.length_mm)
         lean_share = np.square(np.clip(t, 0, 1))
-        u = (x - np.float32(self.base[0]) - np.float32(self.lean_mm[0]) * lean_share) * np.float32(
-            1 / self.half_size_mm[0]
-        )
-        w = (z - np.float32(self.base[2]) - np.float32(self.lean_mm[1]) * lean_share) * np.float32(
-            1 / self.half_size_mm[1]
-        )
+        u = (x - base_x - lean_x * lean_share) * np.float32(1 / half_width)
+        w = (z - base_z - lean_z * lean_share) * np.float32(1 / half_height)
         return u, t, w
 
     def point_at_shares(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
@@ -94,15 +91,14 @@ class BreastSolid(Solid):
         return self.point_at_shares(t, r * float(np.cos(turn)), r * float(np.sin(turn)))
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        """True (the broadcast shape of x, y, z) at points under the surface of the dome."""
+        """True (the broadcast shape of x, y, z) at points under the surface of the breast."""
         u, t, w = self.to_shares(x, y, z)
-        squared_radius = (1 - np.clip(t, 0, 1) ** np.float32(self.taper_power)) ** np.float32(
-            self.tip_power
-        )
+        tapered = 1 - np.clip(t, 0, 1) ** np.float32(self.taper_power)
+        squared_radius = tapered ** np.float32(self.tip_power)
+        flare_share = np.clip(1 - t / np.float32(FLARED_SHARE), 0, 1)
+        squared_radius += np.float32(self.base_flare) * np.square(flare_share)
+        # behind the base it is rounded
         squared_depth = np.square(np.minimum(t, 0) * np.float32(self.length_mm / BEHIND_MM))
-        squared_radius += np.float32(self.base_flare) * np.square(
-            np.clip(1 - t / np.float32(FLARED_SHARE), 0, 1)
-        )
         squared_radius -= squared_depth * np.float32(1 + self.base_flare)
         return (u * u + w * w <= squared_radius) & (t <= 1)
 

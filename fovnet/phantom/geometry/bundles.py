@@ -34,22 +34,12 @@ class Outline(Stack):
         centre_x, centre_y, reach_right, reach_left, reach_front, reach_back = (
             self.profile.T.astype(float)
         )
-        corner_reach = 1 + 0.8 * float(np.hypot(*self.corner_terms))
-        low_corner = (
-            (centre_x - corner_reach * reach_left).min(),
-            (centre_y - corner_reach * reach_back).min(),
-            self.table[0][0],
-        )
-        return np.array(
-            [
-                low_corner,
-                (
-                    (centre_x + corner_reach * reach_right).max(),
-                    (centre_y + corner_reach * reach_front).max(),
-                    self.table[-1][0],
-                ),
-            ]
-        )
+        corner_factor = 1 + 0.8 * float(np.hypot(*self.corner_terms))
+        low_x = (centre_x - corner_factor * reach_left).min()
+        high_x = (centre_x + corner_factor * reach_right).max()
+        low_y = (centre_y - corner_factor * reach_back).min()
+        high_y = (centre_y + corner_factor * reach_front).max()
+        return np.array([[low_x, low_y, self.table[0][0]], [high_x, high_y, self.table[-1][0]]])
 
     def relative_position(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
@@ -65,27 +55,29 @@ class Outline(Stack):
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points within the cross-section at their
-        height."""
+        height: r² + t r³ cos(3 (θ - θ₀)) ≤ 1, the last term as a polynomial in u = r cos θ and v = r
+        sin θ."""
         u, v = self.relative_position(x, y, z)
         u_squared = u * u
         v_squared = v * v
         level = u_squared + v_squared
-        is_inside = level <= FARTHEST_LEVEL**2
         cos_term, sin_term = (np.float32(coefficient) for coefficient in self.corner_terms)
-        if cos_term or sin_term:  # in place, as a leg is painted over millions of voxels
-            u *= cos_term
-            v *= sin_term
-            v_squared *= 3
-            u *= u_squared - v_squared
-            u_squared *= 3
-            v_squared /= 3
-            u_squared -= v_squared
-            v *= u_squared
-            level += u
-            level += v
-            is_inside &= level <= 1.0
-        else:
-            is_inside = level <= 1.0
+        if not (cos_term or sin_term):
+            return (level <= 1.0) & self.is_between_ends(z)
+        is_inside = level <= FARTHEST_LEVEL**2
+        # in place, as a leg is painted over millions of voxels: u becomes t cos 3θ₀ (u³ - 3 u v²), v
+        # becomes t sin 3θ₀ (3 u² v - v³)
+        u *= cos_term
+        v *= sin_term
+        v_squared *= 3
+        u *= u_squared - v_squared
+        u_squared *= 3
+        v_squared /= 3
+        u_squared -= v_squared
+        v *= u_squared
+        level += u
+        level += v
+        is_inside &= level <= 1.0
         return is_inside & self.is_between_ends(z)
 
     def mirror(self) -> Outline:
@@ -142,71 +134,60 @@ class FatPlanes(Solid):
         """True (the broadcast shape of x, y, z) half way between the two nearest muscles."""
         u, v = self.outline.relative_position(x, y, z)
         u = self.side * u
-        # Slightly waved: straight planes would look artificial.
+        # slightly waved: straight planes would look artificial
         u, v = (
             u + np.float32(0.03) * np.sin(9 * v + z / 40),
             v + np.float32(0.03) * np.sin(8 * u - z / 50),
         )
         lowest_mm = self.heights_mm[0]
         highest_mm = self.heights_mm[-1]
-        row_index = np.clip(
-            np.rint((z - lowest_mm) / STEP_MM), 0, self.oval_coefficients[0][0].shape[1] - 1
-        ).astype(np.intp)
+        last_row = self.oval_coefficients[0][0].shape[1] - 1
+        row_index = np.clip(np.rint((z - lowest_mm) / STEP_MM), 0, last_row).astype(np.intp)
         shape = np.broadcast_shapes(u.shape, row_index.shape)
         nearest_squared = np.full(shape, 1e9, dtype=np.float32)
         second_squared = np.full(shape, 1e9, dtype=np.float32)
         nearest_size = np.ones(shape, dtype=np.float32)
         second_size = np.ones(shape, dtype=np.float32)
         for ovals_of_muscle in self.oval_coefficients:
-            muscle_squared, muscle_size = _nearest_oval(ovals_of_muscle, u, v, row_index)
-            is_nearest = muscle_squared < nearest_squared
-            is_second_or_nearest = is_nearest | (muscle_squared < second_squared)
-            second_size = np.where(
-                is_nearest, nearest_size, np.where(is_second_or_nearest, muscle_size, second_size)
-            )
-            second_squared = np.where(
-                is_nearest,
-                nearest_squared,
-                np.where(is_second_or_nearest, muscle_squared, second_squared),
-            )
-            nearest_squared = np.where(is_nearest, muscle_squared, nearest_squared)
-            nearest_size = np.where(is_nearest, muscle_size, nearest_size)
+            squared, size = _nearest_oval(ovals_of_muscle, u, v, row_index)
+            # the muscle takes the second place, then the first, whose holder becomes the second
+            is_second = squared < second_squared
+            second_squared = np.where(is_second, squared, second_squared)
+            second_size = np.where(is_second, size, second_size)
+            is_nearest = squared < nearest_squared
+            second_squared = np.where(is_nearest, nearest_squared, second_squared)
+            second_size = np.where(is_nearest, nearest_size, second_size)
+            nearest_squared = np.where(is_nearest, squared, nearest_squared)
+            nearest_size = np.where(is_nearest, size, nearest_size)
         mean_reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.nearest_row(z)]
         relative_thickness = np.float32(self.thickness_mm) / np.maximum(mean_reach, np.float32(1.0))
-        # Across the plane the two distances change by 1 / size each, in opposite directions.
-        is_on_border = (
-            np.sqrt(second_squared) - np.sqrt(nearest_squared)
-        ) <= relative_thickness * (1 / nearest_size + 1 / second_size) / 2
+        # across the plane the two distances change by 1 / size each, in opposite directions
+        distance_change = relative_thickness * (1 / nearest_size + 1 / second_size) / 2
+        is_on_border = np.sqrt(second_squared) - np.sqrt(nearest_squared) <= distance_change
         return np.asarray(is_on_border & ((z >= lowest_mm) & (z <= highest_mm)))
 
 
 def _oval_coefficients(
-    heights: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]
+    heights_mm: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]
 ) -> NDArray[np.float32]:
-    """(5, n) 1/a, -x/a, 1/b, -y/b and (a b)^½ of an oval at heights z (n,)."""
-    x, y, half_width_x, half_width_y = PchipInterpolator(heights, np.asarray(oval))(z).T
-    return np.asarray(
-        [
-            1 / half_width_x,
-            -x / half_width_x,
-            1 / half_width_y,
-            -y / half_width_y,
-            np.sqrt(half_width_x * half_width_y),
-        ],
-        dtype=np.float32,
-    )
+    """(5, n) 1/a, -x/a, 1/b, -y/b and (a b)^½ of an oval at heights z (n,): its centre x, y and half
+    widths a, b, interpolated between the ovals at `heights_mm`."""
+    x, y, a, b = PchipInterpolator(heights_mm, np.asarray(oval))(z).T
+    return np.asarray([1 / a, -x / a, 1 / b, -y / b, np.sqrt(a * b)], dtype=np.float32)
 
 
 def _nearest_oval(
     ovals: list[NDArray[np.float32]], u: Floats, v: Floats, row_index: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
-    """Squared distance to the nearest oval of a muscle, in its half widths, and that oval's size."""
+    """Squared distance of points u, v to the nearest oval of a muscle, in its half widths, and that
+    oval's size; each of `ovals` holds `_oval_coefficients`, of which a point's are those of its
+    `row_index`."""
     nearest_squared = np.full(u.shape, np.inf, np.float32)
     nearest_size = np.ones(1, np.float32)
     for scale_u, offset_u, scale_v, offset_v, size in ovals:
-        squared_distance = np.square(u * scale_u[row_index] + offset_u[row_index]) + np.square(
-            v * scale_v[row_index] + offset_v[row_index]
-        )
-        nearest_size = np.where(squared_distance < nearest_squared, size[row_index], nearest_size)
-        nearest_squared = np.minimum(nearest_squared, squared_distance)
+        distance_u = u * scale_u[row_index] + offset_u[row_index]
+        distance_v = v * scale_v[row_index] + offset_v[row_index]
+        squared = np.square(distance_u) + np.square(distance_v)
+        nearest_size = np.where(squared < nearest_squared, size[row_index], nearest_size)
+        nearest_squared = np.minimum(nearest_squared, squared)
     return nearest_squared, nearest_size

@@ -37,17 +37,19 @@ class Grid:
     def coordinates(self) -> tuple[Floats, Floats, Floats]:
         """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes
         they do not depend on."""
-        i, j, k = np.ogrid[tuple(map(slice, self.shape))]
-        axis_coordinates = []
-        for affine_row in self.vox_to_ras[:3]:
-            slope_index_pairs = zip(affine_row[:3].tolist(), (i, j, k), strict=True)
-            axis_terms = [slope * index for slope, index in slope_index_pairs if abs(slope) > 1e-9]
-            axis_coordinates.append(
-                np.asarray(
-                    sum(axis_terms, start=np.full((1, 1, 1), affine_row[3])), dtype=np.float32
-                )
-            )
-        return axis_coordinates[0], axis_coordinates[1], axis_coordinates[2]
+        x_row, y_row, z_row = self.vox_to_ras[:3]
+        return self._coordinate(x_row), self._coordinate(y_row), self._coordinate(z_row)
+
+    def _coordinate(self, affine_row: NDArray[np.float64]) -> Floats:
+        """One coordinate of the voxel centres by its row (4,) of the affine."""
+        indices = np.ogrid[tuple(map(slice, self.shape))]
+        terms = [
+            slope * index
+            for slope, index in zip(affine_row[:3].tolist(), indices, strict=True)
+            if abs(slope) > 1e-9
+        ]
+        origin = np.full((1, 1, 1), affine_row[3])
+        return np.asarray(sum(terms, start=origin), dtype=np.float32)
 
     def find_windows(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n, 2, 3) first and last index along each axis of the voxels whose centres may lie in the
@@ -132,87 +134,83 @@ def pieces_of(paints: Iterable[Paint]) -> Pieces:
     """The paints by ascending layer, in the order given within one, each cut into the parts of its
     solid."""
     ordered_paints = sorted(paints, key=lambda paint: paint.layer)
-    part_paint_pairs = tuple(
+    parts_and_paints = tuple(
         (part, paint) for paint in ordered_paints for part in paint.solid.parts()
     )
-    return Pieces(
-        part_paint_pairs, np.array([part.box for part, _ in part_paint_pairs]).reshape(-1, 2, 3)
-    )
+    boxes_mm = np.array([part.box for part, _ in parts_and_paints]).reshape(-1, 2, 3)
+    return Pieces(parts_and_paints, boxes_mm)
 
 
-def rasterise(anatomy: Pieces, grid: Grid, shape: PointMapping | None = None) -> NDArray[np.uint8]:
+def rasterise(
+    anatomy: Pieces, grid: Grid, mapping: PointMapping | None = None
+) -> NDArray[np.uint8]:
     """Labels (i, j, k) of the solids on the grid: a voxel has the label of the last solid that
-    holds its centre, else 0."""
-    shape = shape or UnchangedPoints()
+    holds its centre, else 0.  The mapping is from the grid's millimetres to the anatomy's; without
+    one they are the same."""
+    mapping = mapping or UnchangedPoints()
     labels = np.zeros(grid.shape, dtype=np.uint8)
-    coordinates = shape.to_anatomy(*grid.coordinates())
-    is_empty = np.any(anatomy.boxes_mm[:, 0] > anatomy.boxes_mm[:, 1], axis=1)  # disjoint solids
-    windows = grid.find_windows(shape.enclose(anatomy.boxes_mm))
-    for piece_index in np.flatnonzero(
-        ~is_empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)
-    ).tolist():
+    coordinates = mapping.to_anatomy(*grid.coordinates())
+    # the overlap of two disjoint solids has no box
+    has_box = np.all(anatomy.boxes_mm[:, 0] <= anatomy.boxes_mm[:, 1], axis=1)
+    windows = grid.find_windows(mapping.enclose(anatomy.boxes_mm))
+    has_voxels = np.all(windows[:, 0] <= windows[:, 1], axis=1)
+    for piece_index in np.flatnonzero(has_box & has_voxels).tolist():
         part, paint = anatomy.parts_and_paints[piece_index]
         i, j, k = (
             slice(first_index, last_index + 1)
             for first_index, last_index in windows[piece_index].T.tolist()
         )
         label_block = labels[i, j, k]
-        block_points = [
-            _cut_to_window(axis_coordinates, (i, j, k)) for axis_coordinates in coordinates
-        ]
-        if part.is_costly and paint.paintable_labels:
-            _paint_allowed_voxels(
-                _may_cover(label_block, paint.paintable_labels),
-                part,
-                paint.label,
-                label_block,
-                block_points,
-            )
+        block_points = [_cut_to_window(values, (i, j, k)) for values in coordinates]
+        if not paint.paintable_labels:
+            np.copyto(label_block, paint.label, where=part.contains(*block_points))
             continue
-        is_inside = part.contains(*block_points)
-        if paint.paintable_labels:
-            is_inside = is_inside & _may_cover(label_block, paint.paintable_labels)
-        np.copyto(label_block, paint.label, where=is_inside)
+        is_paintable = _is_paintable(label_block, paint.paintable_labels)
+        if part.is_costly:
+            _paint_only_tested(label_block, block_points, is_paintable, part, paint.label)
+        else:
+            is_inside = part.contains(*block_points)
+            np.copyto(label_block, paint.label, where=is_inside & is_paintable)
     return labels
 
 
-def _paint_allowed_voxels(
-    is_allowed: NDArray[np.bool_],
-    part: Solid,
-    label: int,
+def _paint_only_tested(
     label_block: NDArray[np.uint8],
     block_points: list[Floats],
+    is_paintable: NDArray[np.bool_],
+    part: Solid,
+    label: int,
 ) -> None:
-    """Paint a solid whose test is expensive on the allowed voxels of a block, testing no others."""
-    if is_allowed.any():
-        is_inside = part.contains(
-            *(
-                np.broadcast_to(axis_coordinates, label_block.shape)[is_allowed]
-                for axis_coordinates in block_points
-            )
-        )
-        label_block[is_allowed] = np.where(is_inside, np.uint8(label), label_block[is_allowed])
+    """Paints a solid, whose test is expensive, on the paintable voxels of a block, and tests no
+    others; `block_points` are x, y, z of its voxels, broadcastable."""
+    if not is_paintable.any():
+        return
+    tested_points = [
+        np.broadcast_to(values, label_block.shape)[is_paintable] for values in block_points
+    ]
+    is_inside = part.contains(*tested_points)
+    label_block[is_paintable] = np.where(is_inside, np.uint8(label), label_block[is_paintable])
 
 
-def _may_cover(
-    label_block: NDArray[np.uint8], covered_labels: tuple[int, ...]
+def _is_paintable(
+    label_block: NDArray[np.uint8], paintable_labels: tuple[int, ...]
 ) -> NDArray[np.bool_]:
-    """Whether a voxel has one of the labels that may be covered; for a few labels comparing is
+    """Whether a voxel has one of the labels that may be painted over; for a few labels comparing is
     faster than a table."""
-    if len(covered_labels) > 6:
-        may_cover_by_label = np.zeros(256, dtype=bool)
-        may_cover_by_label[list(covered_labels)] = True
-        return may_cover_by_label[label_block]
-    may_cover = np.zeros(label_block.shape, dtype=bool)
-    for label in covered_labels:
-        may_cover |= label_block == label
-    return may_cover
+    if len(paintable_labels) > 6:
+        is_paintable_by_label = np.zeros(256, dtype=bool)
+        is_paintable_by_label[list(paintable_labels)] = True
+        return is_paintable_by_label[label_block]
+    is_paintable = np.zeros(label_block.shape, dtype=bool)
+    for label in paintable_labels:
+        is_paintable |= label_block == label
+    return is_paintable
 
 
 def _cut_to_window(values: Floats, window: tuple[slice, slice, slice]) -> Floats:
     """The part of a broadcastable array in the window; axes of length 1 stay."""
-    i, j, k = (
-        axis_window if axis_size > 1 else slice(None)
-        for axis_window, axis_size in zip(window, values.shape, strict=True)
-    )
-    return values[i, j, k]
+    kept: list[slice] = [slice(None), slice(None), slice(None)]
+    for axis, axis_window in enumerate(window):
+        if values.shape[axis] > 1:
+            kept[axis] = axis_window
+    return values[tuple(kept)]

@@ -129,23 +129,24 @@ class Ellipsoid(Solid):
         dy = y - self.centre[1]
         dz = z - self.centre[2]
         if any(self.turn_deg):
-            inverse = (self.axes / self.half_axes_mm).astype(np.float32)
-            axis_shares = [
-                dx * axis_x + dy * axis_y + dz * axis_z for axis_x, axis_y, axis_z in inverse.T
-            ]
+            scaled_axes = (self.axes / self.half_axes_mm).astype(np.float32)
+            u, v, w = (
+                dx * axis_x + dy * axis_y + dz * axis_z for axis_x, axis_y, axis_z in scaled_axes.T
+            )
         else:
-            axis_shares = [
+            u, v, w = (
                 offset_mm * np.float32(1 / half_axis)
                 for offset_mm, half_axis in zip((dx, dy, dz), self.half_axes_mm, strict=True)
-            ]
-        u_squared, v_squared, w_squared = (axis_share * axis_share for axis_share in axis_shares)
+            )
+        u_squared = u * u
+        v_squared = v * v
+        w_squared = w * w
+        ellipsoid_level = u_squared + v_squared + w_squared
         if self.squareness == 0.0:
-            return np.asarray(u_squared + v_squared + w_squared)
+            return np.asarray(ellipsoid_level)
+        box_level = u_squared * u_squared + v_squared * v_squared + w_squared * w_squared
         square_share = np.float32(self.squareness)
-        return np.asarray(
-            (1 - square_share) * (u_squared + v_squared + w_squared)
-            + square_share * (u_squared * u_squared + v_squared * v_squared + w_squared * w_squared)
-        )
+        return np.asarray((1 - square_share) * ellipsoid_level + square_share * box_level)
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
@@ -176,19 +177,12 @@ class Segment(Solid):
     def box(self) -> NDArray[np.float64]:
         """(2, 3) corners in mm that enclose the spheres at both ends."""
         # plain floats: thousands of these, and numpy takes 20 us each
-        end_pairs = list(zip(self.start, self.end, strict=True))
-        low_corner = [
-            min(start - self.start_radius_mm, end - self.end_radius_mm) for start, end in end_pairs
-        ]
-        return np.array(
-            [
-                low_corner,
-                [
-                    max(start + self.start_radius_mm, end + self.end_radius_mm)
-                    for start, end in end_pairs
-                ],
-            ]
-        )
+        r0 = self.start_radius_mm
+        r1 = self.end_radius_mm
+        axis_ends = list(zip(self.start, self.end, strict=True))
+        low_corner = [min(start - r0, end - r1) for start, end in axis_ends]
+        high_corner = [max(start + r0, end + r1) for start, end in axis_ends]
+        return np.array([low_corner, high_corner])
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points no farther from the axis than its radius
@@ -207,10 +201,12 @@ class Segment(Solid):
         squared_distance = np.square(dx - axis_share * axis_x)
         squared_distance += np.square(dy - axis_share * axis_y)
         squared_distance += np.square(dz - axis_share * axis_z)
-        axis_share *= np.float32(self.end_radius_mm - self.start_radius_mm)
-        axis_share += np.float32(self.start_radius_mm)
-        axis_share *= axis_share
-        return np.asarray(squared_distance <= axis_share)
+        # the radius there, in place
+        squared_radius = axis_share
+        squared_radius *= np.float32(self.end_radius_mm - self.start_radius_mm)
+        squared_radius += np.float32(self.start_radius_mm)
+        squared_radius *= squared_radius
+        return np.asarray(squared_distance <= squared_radius)
 
     def shrink(self, mm: float) -> Segment:
         return replace(
@@ -309,40 +305,40 @@ class Loft(Stack):
     def box(self) -> NDArray[np.float64]:
         """(2, 3) corners in mm that enclose all cross-sections."""
         centre_x, centre_y, half_width, reach_front, reach_back = self.profile.T.astype(float)
-        low_corner = (centre_x - half_width).min(), (centre_y - reach_back).min(), self.table[0][0]
-        return np.array(
-            [
-                low_corner,
-                ((centre_x + half_width).max(), (centre_y + reach_front).max(), self.table[-1][0]),
-            ]
-        )
+        low_x = (centre_x - half_width).min()
+        high_x = (centre_x + half_width).max()
+        low_y = (centre_y - reach_back).min()
+        high_y = (centre_y + reach_front).max()
+        return np.array([[low_x, low_y, self.table[0][0]], [high_x, high_y, self.table[-1][0]]])
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points within the cross-section at their
         height."""
         centre_x, centre_y, half_width, reach_front, reach_back = self.columns_at(z)
-        # Operations on the two largest arrays are in place: the trunk is painted over millions of voxels.
+        # operations on the two largest arrays are in place: the trunk is painted over millions of voxels
         u = x * (1 / np.maximum(half_width, 1e-3)) - centre_x / np.maximum(half_width, 1e-3)
         v = y - centre_y
         front_share = v * (1 / np.maximum(reach_front, 1e-3))
         v *= -1 / np.maximum(reach_back, 1e-3)
         np.maximum(v, front_share, out=v)
-        u *= u
-        v *= v
-        level = u + v
+        u_squared = np.multiply(u, u, out=u)
+        v_squared = np.multiply(v, v, out=v)
+        level = u_squared + v_squared
         if self.squareness or self.squareness_change:
-            u *= u
-            v *= v
-            u += v
-            squareness: Floats | np.float32 = np.float32(self.squareness)
-            if self.squareness_change:
-                change_start, change_end, end_squareness = self.squareness_change
-                squareness = np.interp(
-                    z, (change_start, change_end), (self.squareness, end_squareness)
-                ).astype(np.float32)
+            box_level = np.multiply(u_squared, u_squared, out=u)
+            v_fourth = np.multiply(v_squared, v_squared, out=v)
+            box_level += v_fourth
+            squareness = self._squareness_at(z)
             level *= 1 - squareness
-            level += squareness * u
+            level += squareness * box_level
         return (level <= 1.0) & (self.is_between_ends(z) & (half_width > 0.5))
+
+    def _squareness_at(self, z: Floats) -> Floats | np.float32:
+        """The squareness of the cross-sections at these heights."""
+        if not self.squareness_change:
+            return np.float32(self.squareness)
+        low_z, high_z, other_squareness = self.squareness_change
+        return np.interp(z, (low_z, high_z), (self.squareness, other_squareness)).astype(np.float32)
 
     def mirror(self) -> Loft:
         return replace(self, table=tuple((z, -x, *reaches) for z, x, *reaches in self.table))
@@ -459,14 +455,12 @@ def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -
     line = np.asarray(points, dtype=float)
     line_radii = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
     if step_mm is not None and len(line) > 2:
-        line_lengths = np.concatenate(
-            [[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))]
-        )
-        sampled_lengths = np.linspace(
-            0.0, line_lengths[-1], max(2, int(np.ceil(line_lengths[-1] / step_mm)) + 1)
-        )
-        line = PchipInterpolator(line_lengths, line)(sampled_lengths)
-        line_radii = PchipInterpolator(line_lengths, line_radii)(sampled_lengths)
+        segment_lengths = np.linalg.norm(np.diff(line, axis=0), axis=1)
+        path_mm = np.concatenate([[0.0], np.cumsum(segment_lengths)])  # along the line
+        sample_count = max(2, int(np.ceil(path_mm[-1] / step_mm)) + 1)
+        sampled_mm = np.linspace(0.0, path_mm[-1], sample_count)
+        line = PchipInterpolator(path_mm, line)(sampled_mm)
+        line_radii = PchipInterpolator(path_mm, line_radii)(sampled_mm)
     return Tube(tuple(map(tuple, line.tolist())), tuple(line_radii.tolist()))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-HIP_TO_ISCHIUM_MM = 102.0
+WRITTEN_HIP_TO_ISCHIUM_MM = 102.0
 """From the middle of the femoral head down to the lower end of the ischium, as the anatomy is
 written."""
 
@@ -21,18 +21,18 @@ SHOULDERS_SD_MM = 9.0
 SHOULDERS_RANGE_MM = (3.0, 38.0)
 """Mean, standard deviation and limits by which the shoulder girdle of someone who lies is higher."""
 
-MEN_HIP_MM = 84.0
-WOMEN_HIP_MM = 80.0
-HIP_SD_MM = 6.0
-HIP_RANGE_MM = (68.0, 98.0)
-"""The same for HIP_TO_ISCHIUM_MM, first of men, then of women."""
+MEN_HIP_TO_ISCHIUM_MM = 84.0
+WOMEN_HIP_TO_ISCHIUM_MM = 80.0
+HIP_TO_ISCHIUM_SD_MM = 6.0
+HIP_TO_ISCHIUM_RANGE_MM = (68.0, 98.0)
+"""Mean of men, of women, standard deviation and limits of that distance in people."""
 
 APEX_SD_MM = 6.0
 APEX_MOST_MM = 12.0
 CREST_SD_MM = 8.0
 CREST_MOST_MM = 16.0
-DOME_SD_MM = 11.0
-DOME_MOST_MM = 24.0
+DIAPHRAGM_SD_MM = 11.0
+DIAPHRAGM_MOST_MM = 24.0
 """Standard deviations and largest values of what is 0 on average."""
 
 MEDIAL_MM = 20.0
@@ -81,7 +81,7 @@ class Borders:
 
 
 def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float]:
-    """The borders of a person, and `Morph.ischium_mm`.
+    """The borders of a person, and `Morph.ischium_rise_mm`.
 
     Shoulders: supine, the clavicle is more elevated and lies higher than upright (Matsumura et al.
     (2020), J Orthop Surg Res 15:411); the slope of trapezius is then 2 to 3 cm above the apex of
@@ -96,19 +96,24 @@ def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float
 
     Crest: the line between the crests crosses the body of L4 or the disc below in four of five
     people, and lies from L3 / L4 to L5 / S1 in all (Render (1996), Anaesthesia 51:1070).  The dome
-    differs by a vertebra between people, besides their breath.
+    of the diaphragm differs by a vertebra between people, besides their breath.
     """
-    shoulders_mm = clip_normal(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_RANGE_MM)
-    hip_mm = clip_normal(rng, WOMEN_HIP_MM if female else MEN_HIP_MM, HIP_SD_MM, *HIP_RANGE_MM)
-    apex_mm, crest_mm, dome_mm = (
-        clip_normal(rng, 0.0, sd_mm, -most_mm, most_mm)
-        for sd_mm, most_mm in (
-            (APEX_SD_MM, APEX_MOST_MM),
-            (CREST_SD_MM, CREST_MOST_MM),
-            (DOME_SD_MM, DOME_MOST_MM),
-        )
+    shoulder_rise_mm = clip_normal(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_RANGE_MM)
+    mean_ischium_mm = MEN_HIP_TO_ISCHIUM_MM
+    if female:
+        mean_ischium_mm = WOMEN_HIP_TO_ISCHIUM_MM
+    hip_to_ischium_mm = clip_normal(
+        rng, mean_ischium_mm, HIP_TO_ISCHIUM_SD_MM, *HIP_TO_ISCHIUM_RANGE_MM
     )
-    return Borders(shoulders_mm, apex_mm, crest_mm, dome_mm), HIP_TO_ISCHIUM_MM - hip_mm
+    borders = Borders(
+        shoulder_rise_mm,
+        lung_apex_rise_mm=clip_normal(rng, 0.0, APEX_SD_MM, -APEX_MOST_MM, APEX_MOST_MM),
+        iliac_crest_rise_mm=clip_normal(rng, 0.0, CREST_SD_MM, -CREST_MOST_MM, CREST_MOST_MM),
+        diaphragm_rise_mm=clip_normal(
+            rng, 0.0, DIAPHRAGM_SD_MM, -DIAPHRAGM_MOST_MM, DIAPHRAGM_MOST_MM
+        ),
+    )
+    return borders, WRITTEN_HIP_TO_ISCHIUM_MM - hip_to_ischium_mm
 
 
 def clip_normal(

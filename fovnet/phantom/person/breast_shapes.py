@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +28,33 @@ LONGEST_MM = 175.0
 coil have no room for more."""
 
 # from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
-BESIDE_MM = 160.0
+WIDEST_CHEST_MM = 160.0
 
-HANGING_HEIGHT_MM, LYING_HEIGHT_MM = 1345.0, 1308.0  # height of the middle, prone and supine
+HANGING_HEIGHT_MM = 1345.0  # height of the middle, prone
+LYING_HEIGHT_MM = 1308.0  # height of the middle, supine
 NO_PLATE = 9.0  # share of the half width that stands for no plate
 OUTLINE_STEPS = 256  # samples of the outline along the length: every 0.7 mm of the longest
 
-HANGING_KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
-    # name, share, power, point (as in Dome), length over half width, bulge
-    ("cone", 0.2, 1.05, 1.5, 1.05, 0.0),
-    ("half sphere", 0.27, 2.0, 0.95, 0.95, 0.0),
-    ("column", 0.18, 5.0, 0.9, 1.5, 0.0),
-    ("drop", 0.17, 2.2, 0.8, 1.4, 0.5),
-    ("mound", 0.18, 2.0, 1.0, 0.6, 0.0),
+VOLUME_LATTICE = (36, 32, 36)  # points along x, y and z at which a volume is measured
+
+
+class HangingKind(NamedTuple):
+    """A shape of hanging breasts, and its share of them; powers and bulge as in `BreastShape`."""
+
+    name: str
+    share: float
+    taper_power: float
+    tip_power: float
+    length_over_half_width: float
+    bulge: float
+
+
+HANGING_KINDS = (
+    HangingKind("cone", 0.2, 1.05, 1.5, 1.05, 0.0),
+    HangingKind("half sphere", 0.27, 2.0, 0.95, 0.95, 0.0),
+    HangingKind("column", 0.18, 5.0, 0.9, 1.5, 0.0),
+    HangingKind("drop", 0.17, 2.2, 0.8, 1.4, 0.5),
+    HangingKind("mound", 0.18, 2.0, 1.0, 0.6, 0.0),
 )
 """Shapes of hanging breasts."""
 
@@ -143,38 +158,33 @@ class BreastShape(BreastSolid):
 
     def shrink(self, mm: float) -> BreastShape:
         """The breast with its surface `mm` farther inwards, and its plates too."""
-        plate_shares = [
-            max(0.05, (plate_share * half_size - mm) / max(0.5, half_size - mm))
-            if plate_share < NO_PLATE
-            else plate_share
-            for plate_share, half_size in zip(self.plate_shares, self.half_size_mm, strict=True)
-        ]
-        half_width, half_height = (max(0.5, half_size - mm) for half_size in self.half_size_mm)
+        half_width, half_height = self.half_size_mm
+        width_plate, height_plate = self.plate_shares
         return replace(
             self,
-            half_size_mm=(half_width, half_height),
+            half_size_mm=(max(0.5, half_width - mm), max(0.5, half_height - mm)),
             length_mm=max(0.5, self.length_mm - mm),
-            plate_shares=(plate_shares[0], plate_shares[1]),
+            plate_shares=(
+                _shrink_plate(width_plate, half_width, mm),
+                _shrink_plate(height_plate, half_height, mm),
+            ),
         )
 
     def measure_ml(self) -> float:
         """The volume in front of the base, from a lattice of 40 000 points."""
         low_corner, high_corner = self.box
         low_corner[1] = self.base[1]
-        point_counts = (36, 32, 36)
+        box_mm3 = np.prod(high_corner - low_corner)
         x, y, z = (
             np.linspace(axis_low, axis_high, point_count, endpoint=False)
             + (axis_high - axis_low) / (2 * point_count)
             for axis_low, axis_high, point_count in zip(
-                low_corner, high_corner, point_counts, strict=True
+                low_corner, high_corner, VOLUME_LATTICE, strict=True
             )
         )
         points = np.meshgrid(x, y, z, indexing="ij", sparse=True)
-        return float(
-            self.contains(*(coordinates.astype(np.float32) for coordinates in points)).mean()
-            * np.prod(high_corner - low_corner)
-            / 1000
-        )
+        is_inside = self.contains(*(coordinates.astype(np.float32) for coordinates in points))
+        return float(is_inside.mean() * box_mm3 / 1000)
 
 
 @dataclass(frozen=True)
@@ -193,6 +203,13 @@ class Bust:
     fat_behind_mm: float
 
 
+def _shrink_plate(plate_share: float, half_size_mm: float, mm: float) -> float:
+    """The share of the half size at which a plate lies that is moved `mm` inwards with the skin."""
+    if plate_share >= NO_PLATE:
+        return plate_share
+    return max(0.05, (plate_share * half_size_mm - mm) / max(0.5, half_size_mm - mm))
+
+
 def has_shaped_breasts(person: Person) -> bool:
     """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS with
     `own_breasts` and without implants."""
@@ -204,37 +221,39 @@ def has_shaped_breasts(person: Person) -> bool:
     )
 
 
-def bust(person: Person) -> Bust:
-    """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland
-    in large breasts and with age."""
+def draw_bust(person: Person) -> Bust:
+    """The breasts of a woman with breasts of her own shape: larger with more body fat, with less
+    gland in large breasts and with age."""
     rng = person.generator(7301)
-    gross_volume_ml = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
-    gross_volume_ml = float(np.clip(gross_volume_ml, LEAST_ML, MOST_ML))
+    usual_ml = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
+    volume_ml = float(np.clip(usual_ml, LEAST_ML, MOST_ML))
     gland_share = rng.beta(0.8, 1.5)
     skin_mm = rng.uniform(1.5, 3.0)
-    behind_mm = rng.uniform(2.0, 15.0)
-    gland_loss = 0.003 * (person.age - 45) + 0.08 * np.log(gross_volume_ml / 430)
-    return Bust(
-        gross_volume_ml, float(np.clip(gland_share - gland_loss, 0.01, 0.8)), skin_mm, behind_mm
-    )
+    fat_behind_mm = rng.uniform(2.0, 15.0)
+    gland_loss = 0.003 * (person.age - 45) + 0.08 * np.log(volume_ml / 430)
+    kept_share = float(np.clip(gland_share - gland_loss, 0.01, 0.8))
+    return Bust(volume_ml, kept_share, skin_mm, fat_behind_mm)
 
 
-def volume_ml(person: Person, side: int) -> float:
-    """Volume of one breast: most women's differ by a tenth, some by half."""
+def draw_volume_ml(person: Person, side: int) -> float:
+    """Volume of one breast, by side: 1 right, -1 left.  Most women's differ by a tenth, some by
+    half."""
     rng = person.generator(7302 + (side > 0))
-    log_difference = rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)
-    return float(np.clip(bust(person).volume_ml * np.exp(log_difference), LEAST_ML, MOST_ML))
+    log_sd = 0.35
+    if rng.random() < 0.85:
+        log_sd = 0.08
+    volume_factor = np.exp(rng.normal(0, log_sd))
+    return float(np.clip(draw_bust(person).volume_ml * volume_factor, LEAST_ML, MOST_ML))
 
 
 @lru_cache(maxsize=8)
 def breast_shape(person: Person, side: int) -> BreastShape:
-    """One breast of a woman with breasts `of_a_kind`, under its skin and of her volume for that
-    side."""
-    common_shape = _hanging_shape(person) if person.is_prone else _lying_shape(person)
+    """One breast of a woman with breasts of her own shape, under its skin and of her volume for that
+    side: 1 right, -1 left."""
+    common_shape = _common_shape(person)
     rng = person.generator(7304 + (side > 0))
-    (_, y, z) = common_shape.base
-    (half_width, half_height) = common_shape.half_size_mm
-    (lean_x, lean_z) = common_shape.lean_mm
+    _, y, z = common_shape.base
+    half_width, half_height = common_shape.half_size_mm
     length_factor, height_factor, outward_factor, lean_factor = (
         1 + 0.07 * rng.normal(size=4)
     ).tolist()
@@ -244,47 +263,53 @@ def breast_shape(person: Person, side: int) -> BreastShape:
         length_mm=common_shape.length_mm * length_factor,
         dent_phase=rng.uniform(0, 6.3),
     )
-    scaled_shape = scale_breast(varied_shape, volume_ml(person, side))
-    # a breast between plates leans to neither side
-    lean_share = 1.0 if common_shape.plate_shares[0] == NO_PLATE else 0.0
-    tip_shift = (
-        side * lean_x * outward_factor * lean_share * scaled_shape.half_size_mm[0],
-        lean_z * lean_factor * scaled_shape.half_size_mm[1],
-    )
-    beside_mm = person.generator(7306).uniform(78, 96)
-    foot_mm = scaled_shape.half_size_mm[0] * float(scaled_shape.squared_radii.max()) ** 0.5
-    beside_mm = (
-        min(beside_mm, BESIDE_MM + 0.6 * person.fat_mm - foot_mm)
-        if person.is_prone
-        else max(beside_mm, foot_mm - 10.0)
-    )
-    return replace(
-        scaled_shape,
-        base=(side * beside_mm, y, z),
-        lean_mm=tip_shift,
-        twist=side * scaled_shape.twist * scaled_shape.half_size_mm[0] * lean_share,
-    )
-
-
-def scale_breast(shape: BreastShape, millilitres: float) -> BreastShape:
-    """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
-    (half_width, half_height) = shape.half_size_mm
-    length_mm = shape.length_mm
-    radius_share = float(shape.squared_radii.max()) ** 0.5
-    widest_mm = WIDEST_MM / radius_share
-    tallest_mm = TALLEST_MM / radius_share
-    filled_share = shape.measure_ml() * 1000 / (half_width * half_height * length_mm)
-    volume_mm3 = millilitres * 1000 / filled_share
-    size_factor = (volume_mm3 / (half_width * half_height * length_mm)) ** (1 / 3)
-    half_width = min(half_width * size_factor, widest_mm)
-    half_height = min(half_height * size_factor, tallest_mm)
-    length_mm = min(volume_mm3 / (half_width * half_height), LONGEST_MM)
-    half_width = min(volume_mm3 / (half_height * length_mm), widest_mm)
+    shape = scale_breast(varied_shape, draw_volume_ml(person, side))
+    half_width_mm, half_height_mm = shape.half_size_mm
+    middle_mm = person.generator(7306).uniform(78, 96)
+    foot_mm = half_width_mm * float(shape.squared_radii.max()) ** 0.5
+    if person.is_prone:
+        middle_mm = min(middle_mm, WIDEST_CHEST_MM + 0.6 * person.fat_mm - foot_mm)
+    else:
+        middle_mm = max(middle_mm, foot_mm - 10.0)
+    lean_x, lean_z = common_shape.lean_mm
+    lean_x_mm = side * lean_x * outward_factor * half_width_mm
+    twist_mm = side * shape.twist * half_width_mm
+    if common_shape.plate_shares[0] != NO_PLATE:
+        # a breast between plates leans to neither side
+        lean_x_mm = 0.0
+        twist_mm = 0.0
     return replace(
         shape,
-        half_size_mm=(half_width, min(volume_mm3 / (half_width * length_mm), tallest_mm)),
-        length_mm=length_mm,
+        base=(side * middle_mm, y, z),
+        lean_mm=(lean_x_mm, lean_z * lean_factor * half_height_mm),
+        twist=twist_mm,
     )
+
+
+def _common_shape(person: Person) -> BreastShape:
+    """What both breasts of a woman have in common, before scaling: the right one, leans and twist in
+    shares of its half width."""
+    if person.is_prone:
+        return _hanging_shape(person)
+    return _lying_shape(person)
+
+
+def scale_breast(shape: BreastShape, volume_ml: float) -> BreastShape:
+    """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
+    half_width, half_height = shape.half_size_mm
+    length_mm = shape.length_mm
+    largest_radius = float(shape.squared_radii.max()) ** 0.5
+    widest_mm = WIDEST_MM / largest_radius
+    tallest_mm = TALLEST_MM / largest_radius
+    filled_share = shape.measure_ml() * 1000 / (half_width * half_height * length_mm)
+    product_mm3 = volume_ml * 1000 / filled_share  # of the three dimensions
+    size_factor = (product_mm3 / (half_width * half_height * length_mm)) ** (1 / 3)
+    half_width = min(half_width * size_factor, widest_mm)
+    half_height = min(half_height * size_factor, tallest_mm)
+    length_mm = min(product_mm3 / (half_width * half_height), LONGEST_MM)
+    half_width = min(product_mm3 / (half_height * length_mm), widest_mm)
+    half_height = min(product_mm3 / (half_width * length_mm), tallest_mm)
+    return replace(shape, half_size_mm=(half_width, half_height), length_mm=length_mm)
 
 
 def _hanging_shape(person: Person) -> BreastShape:
@@ -295,39 +320,47 @@ def _hanging_shape(person: Person) -> BreastShape:
     plates, as for a biopsy, one in twenty between cranial and caudal ones.
     """
     rng = person.generator(7307)
-    kind_name, _, *kind_values, bulge_size = HANGING_KINDS[
-        rng.choice(len(HANGING_KINDS), p=[kind_row[1] for kind_row in HANGING_KINDS])
-    ]
-    feature_dice = rng.random(3)
-    outline_power, outline_point, slenderness = (
-        np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * kind_values
+    kind_shares = [kind.share for kind in HANGING_KINDS]
+    kind = HANGING_KINDS[rng.choice(len(HANGING_KINDS), p=kind_shares)]
+    ring_dice, plate_dice, dent_dice = rng.random(3)
+    usual_values = (kind.taper_power, kind.tip_power, kind.length_over_half_width)
+    taper_power, tip_power, slenderness = (
+        np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * usual_values
     ).tolist()
     base_flare, height_ratio, squareness, dent_depth = rng.uniform(
         (0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)
     ).tolist()
-    ring_depth = rng.uniform(0.15, 0.5) if feature_dice[0] < 0.25 else 0.0
+    if kind.name == "drop":
+        base_flare = 0.2 - 0.4 * base_flare
+    ring_depth = 0.0
+    if ring_dice < 0.25:
+        ring_depth = rng.uniform(0.15, 0.5)
     plate_share = rng.uniform(0.35, 0.75)
-    plate_shares = (
-        plate_share if feature_dice[1] < 0.25 else NO_PLATE,
-        plate_share if 0.25 <= feature_dice[1] < 0.3 else NO_PLATE,
-    )
+    plate_shares = (NO_PLATE, NO_PLATE)
+    if plate_dice < 0.25:
+        plate_shares = (plate_share, NO_PLATE)
+    elif plate_dice < 0.3:
+        plate_shares = (NO_PLATE, plate_share)
     lean_out, lean_down, twist_share = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
     # small breasts hang less
-    slenderness *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
+    slenderness *= float(np.clip((draw_bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
+    bulge = kind.bulge * rng.uniform(0.5, 1.5)
+    if dent_dice >= 0.6:
+        dent_depth = 0.0
     return BreastShape(
-        (0.0, 84 + 0.5 * person.fat_mm, HANGING_HEIGHT_MM),
-        (100.0, 100.0 * height_ratio),
-        100.0 * slenderness,
-        (lean_out, lean_down - 0.05),
-        outline_power,
-        outline_point,
-        base_flare if kind_name != "drop" else 0.2 - 0.4 * base_flare,
-        squareness,
-        bulge_size * rng.uniform(0.5, 1.5),
-        ring_depth,
-        twist_share,
-        plate_shares,
-        dent_depth if feature_dice[2] < 0.6 else 0.0,
+        base=(0.0, 84 + 0.5 * person.fat_mm, HANGING_HEIGHT_MM),
+        half_size_mm=(100.0, 100.0 * height_ratio),
+        length_mm=100.0 * slenderness,
+        lean_mm=(lean_out, lean_down - 0.05),
+        taper_power=taper_power,
+        tip_power=tip_power,
+        base_flare=base_flare,
+        squareness=squareness,
+        bulge=bulge,
+        ring_depth=ring_depth,
+        twist=twist_share,
+        plate_shares=plate_shares,
+        dent_depth=dent_depth,
     )
 
 
@@ -335,19 +368,20 @@ def _lying_shape(person: Person) -> BreastShape:
     """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in
     young women and small breasts."""
     rng = person.generator(7308)
-    firmness = 1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15)
+    bust_ml = draw_bust(person).volume_ml
+    firmness = 1.3 - 0.012 * person.age - 0.0005 * bust_ml + rng.normal(0, 0.15)
     firmness = float(np.clip(firmness, 0.0, 1.0))
-    height_ratio, lean_out, lean_down, dent_depth, outline_point = rng.uniform(
+    height_ratio, lean_out, lean_down, dent_depth, tip_power = rng.uniform(
         (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
     ).tolist()
     return BreastShape(
-        (0.0, 84 + 0.5 * person.fat_mm, LYING_HEIGHT_MM),
-        (100.0, 100.0 * height_ratio),
-        100.0 * (0.35 + 0.4 * firmness),
-        (lean_out * (1.2 - firmness), lean_down * (1.2 - firmness)),
-        2.0,
-        outline_point,
-        0.2,
-        rng.uniform(0, 0.4),
+        base=(0.0, 84 + 0.5 * person.fat_mm, LYING_HEIGHT_MM),
+        half_size_mm=(100.0, 100.0 * height_ratio),
+        length_mm=100.0 * (0.35 + 0.4 * firmness),
+        lean_mm=(lean_out * (1.2 - firmness), lean_down * (1.2 - firmness)),
+        taper_power=2.0,
+        tip_power=tip_power,
+        base_flare=0.2,
+        squareness=rng.uniform(0, 0.4),
         dent_depth=dent_depth,
     )

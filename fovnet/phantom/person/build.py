@@ -41,12 +41,12 @@ class Build:
     hip_factor: float = 1.0
     waist_width_mm: float = 0.0
 
-    def added_width_mm(self, z: float) -> float:
+    def extra_width_mm(self, z: float) -> float:
         """How much wider either half of trunk and cavity is at a height than in a plain person, mm."""
         heights, width_shares = zip(*WAIST_BY_HEIGHT, strict=True)
         return self.waist_width_mm * float(np.interp(z, heights, width_shares))
 
-    def added_wall_mm(self, z: float) -> float:
+    def extra_wall_mm(self, z: float) -> float:
         """How much thicker the wall is at either side at a height than in a plain person, mm; the
         cavity stays as wide."""
         heights, thicknesses_mm = zip(*WALL_MM_BY_HEIGHT, strict=True)

@@ -72,35 +72,42 @@ class CrossSections:
         return max(self.width_factors), max(self.depth_factors)
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
-        heights, wide, deep, lens = self._table
-        depth_factors = np.stack(
-            [deep * (1 + lens * MIDDLE_SHARE), deep * (1 + lens * (MIDDLE_SHARE - 1))]
-        )
-        least_factors = np.stack([wide, depth_factors.min(axis=0)])
-        most_factors = np.stack([wide, depth_factors.max(axis=0)])
-        # Over the rows around each box: reduceat reduces from one index to the next, so every second result
-        # is a box's.
-        first_row = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
-        last_row = np.clip(
-            np.searchsorted(heights, boxes[:, 1, 2]) + 1, first_row + 1, len(heights) - 1
-        )
-        row_bounds = np.stack([first_row, last_row], axis=1).ravel()
-        smallest_factors = np.minimum.reduceat(least_factors, row_bounds, axis=1)
-        largest_factors = np.maximum.reduceat(most_factors, row_bounds, axis=1)
-        extreme_factors = np.stack([smallest_factors[:, ::2], largest_factors[:, ::2]])
+        """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy, lowest and highest
+        corner of each in mm."""
+        smallest_factors, largest_factors = self._factor_limits(boxes)
         fixed_point = np.array([0.0, BACK_MM])
-        # (n, least or most, low or high, 2)
-        scaled_corners = (
-            fixed_point
-            + (boxes[:, None, :, :2] - fixed_point) * extreme_factors.transpose(2, 0, 1)[:, :, None]
+        from_fixed = boxes[:, :, :2] - fixed_point
+        # (limits, n, corners, 2): each corner by the smallest and by the largest factors
+        scaled_corners = fixed_point + np.stack(
+            [from_fixed * smallest_factors[:, None], from_fixed * largest_factors[:, None]]
         )
         person_boxes = boxes.copy()
-        person_boxes[:, 0, :2], person_boxes[:, 1, :2] = (
-            scaled_corners.min(axis=(1, 2)),
-            scaled_corners.max(axis=(1, 2)),
-        )
+        person_boxes[:, 0, :2] = scaled_corners.min(axis=(0, 2))
+        person_boxes[:, 1, :2] = scaled_corners.max(axis=(0, 2))
         return person_boxes
+
+    def _factor_limits(
+        self, boxes: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The smallest and the largest factors (n, 2) of width and depth at the heights of boxes
+        (n, 2, 3)."""
+        heights, width_factors, depth_factors, lens_depths = self._table
+        depth_limits = np.stack(
+            [
+                depth_factors * (1 + lens_depths * MIDDLE_SHARE),
+                depth_factors * (1 + lens_depths * (MIDDLE_SHARE - 1)),
+            ]
+        )
+        least_factors = np.stack([width_factors, depth_limits.min(axis=0)])
+        most_factors = np.stack([width_factors, depth_limits.max(axis=0)])
+        last_index = len(heights) - 1
+        first_row = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, last_index - 1)
+        end_row = np.clip(np.searchsorted(heights, boxes[:, 1, 2]) + 1, first_row + 1, last_index)
+        # reduceat reduces from one index to the next, so every second result is a box's
+        row_bounds = np.stack([first_row, end_row], axis=1).ravel()
+        smallest_factors = np.minimum.reduceat(least_factors, row_bounds, axis=1)[:, ::2]
+        largest_factors = np.maximum.reduceat(most_factors, row_bounds, axis=1)[:, ::2]
+        return smallest_factors.T, largest_factors.T
 
 
 VARIED_SHARE = 0.85
@@ -125,7 +132,7 @@ def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
     if rng.random() > VARIED_SHARE:
         return None
     log_flatness, log_size, lens_values = (
-        np.clip(mean + sd * _correlated_levels(rng), least_value, most_value)
+        np.clip(mean + sd * _draw_correlated_levels(rng), least_value, most_value)
         for mean, sd, least_value, most_value in (LOG_FLATNESS, LOG_SIZE, LENS_DISTRIBUTION)
     )
     width_factors = np.exp(log_size + log_flatness / 2)
@@ -137,7 +144,7 @@ def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
     )
 
 
-def _correlated_levels(rng: np.random.Generator) -> NDArray[np.float64]:
+def _draw_correlated_levels(rng: np.random.Generator) -> NDArray[np.float64]:
     """Standard normal numbers for the levels between the first and the last, neighbours with
     correlation LEVEL_CORRELATION."""
     level_values = rng.normal(size=len(LEVELS_MM) - 2)

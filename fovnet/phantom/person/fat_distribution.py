@@ -8,8 +8,9 @@ type of Vague (1956), Am J Clin Nutr 4:20.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,9 @@ LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
 belly, waist, ribs, shoulders, neck."""
 
 MOST_WIDER_MM = 60.0  # limit of the total increase in width: a wider trunk does not fit a scanner
-PLAIN_SQUARE = 0.28  # of a trunk: an eighth more at the corners than an ellipse
+PLAIN_SQUARENESS = 0.28  # of a trunk: an eighth more at the corners than an ellipse
 # heights between which a round or square trunk changes to the neck, which is plain
-NECK_MM = (1395.0, 1465.0)
+NECK_RANGE_MM = (1395.0, 1465.0)
 
 Factors = tuple[float, ...]
 EVEN_LEVELS: Factors = (1.0,) * len(LEVELS_MM)
@@ -62,8 +63,8 @@ class Figure:
     calf_factors: Factors = EVEN_LEG
     buttock_factor: float = 1.0
     arm_factor: float = 1.0
-    squareness: float = PLAIN_SQUARE
-    outer_squareness: float = PLAIN_SQUARE
+    squareness: float = PLAIN_SQUARENESS
+    outer_squareness: float = PLAIN_SQUARENESS
     asymmetry_mm: float = 0.0
     sag_mm: float = 0.0
     hip_roll_mm: float = 0.0
@@ -91,28 +92,26 @@ class Figure:
 
     @property
     def neck_squareness_change(self) -> Point:
-        """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they
-        are equal."""
-        return (
-            ()
-            if self.squareness == self.outer_squareness == PLAIN_SQUARE
-            else (*NECK_MM, PLAIN_SQUARE)
-        )
+        """The change from the trunk's cross-section to the neck's, as `Loft.squareness_change`; () if
+        they are equal."""
+        if self.squareness == self.outer_squareness == PLAIN_SQUARENESS:
+            return ()
+        return (*NECK_RANGE_MM, PLAIN_SQUARENESS)
 
-    def added_width_mm(self, fat_mm: float) -> float:
-        """How much farther the trunk and hips extend to either side than in a plain person with
-        that much fat; not below 0."""
-        share_factor_pairs = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.side_factors, strict=False)
-        added_fat_mm = max(
-            fat_mm * max(width_share * (factor - 1) for width_share, factor in share_factor_pairs),
-            0.0,
+    def extra_width_mm(self, fat_mm: float) -> float:
+        """How much farther the trunk and hips extend to either side than in a plain person with that
+        much fat at the waist; not below 0, and not above MOST_WIDER_MM."""
+        # share of the fat at the waist that is at the side of each of the lower levels
+        side_shares = (0.6, 1.3, 1.25, 1.05, 0.7)
+        most_added_share = max(
+            share * (factor - 1)
+            for share, factor in zip(side_shares, self.side_factors, strict=False)
         )
-        return min(
-            added_fat_mm + abs(self.asymmetry_mm) + max(self.hip_roll_mm, self.loin_roll_mm),
-            MOST_WIDER_MM,
-        )
+        added_fat_mm = max(fat_mm * most_added_share, 0.0)
+        roll_mm = max(self.hip_roll_mm, self.loin_roll_mm)
+        return min(added_fat_mm + abs(self.asymmetry_mm) + roll_mm, MOST_WIDER_MM)
 
-    def added_depth_mm(self, fat_mm: float) -> float:
+    def extra_depth_mm(self, fat_mm: float) -> float:
         """How much farther the belly extends to the front than in a plain person; not below 0."""
         return max(1.2 * fat_mm * (max(self.front_factors[2:5]) - 1), 0.0) + 0.5 * self.apron_mm
 
@@ -130,6 +129,8 @@ FACTORS_BY_KIND: dict[str, tuple[float, float, float, float, float, float]] = {
 }
 """Factors on the fat of a figure of that kind, fully developed."""
 
+WOMEN_KIND_SHARES = (0.2, 0.12, 0.3, 0.22, 0.16)  # in the order of FACTORS_BY_KIND
+MEN_KIND_SHARES = (0.2, 0.3, 0.08, 0.24, 0.18)
 LARGEST_ADDITION_MM = 30.0  # largest addition of a factor at the waist
 
 
@@ -140,79 +141,147 @@ def draw_figure(
     who is plain."""
     if rng.random() > FIGURE_SHARE:
         return None
-    kind_odds = (0.2, 0.12, 0.3, 0.22, 0.16) if female else (0.2, 0.3, 0.08, 0.24, 0.18)
-    kind_factors = list(FACTORS_BY_KIND.values())[
-        int(rng.choice(len(FACTORS_BY_KIND), p=kind_odds))
-    ]
-    belly_factor, flank_factor, back_factor, hip_factor, buttock_factor, thigh_factor = np.asarray(
-        kind_factors
-    ) ** rng.uniform(0.4, 1.3)
-    chest_factor = rng.lognormal(0, 0.25)
-    # limited, as the base of the breast lies under this fat
-    front_chest_factor = float(np.clip(chest_factor, 0.6, 1.4))
-
-    def draw_factors(
-        *factors: float, spread: float = 0.2, most_mm: float = LARGEST_ADDITION_MM
-    ) -> Factors:
-        random_factors = factors * rng.lognormal(0, spread, len(factors))
-        most = min(2.6, 1 + most_mm / fat_mm)
-        return tuple(np.clip(random_factors, max(0.2, 2.5 / fat_mm), most).tolist())
-
+    regions = _draw_region_factors(female, rng)
     # a rounder trunk would not contain the lungs and the iliac wings
     squareness = rng.uniform(0.15, 0.65)
-    roll_draws = (
-        rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)),
-        rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14)),
-    )
-    roll_size = min(fat_mm / 20, 1.6)
-    roll_shares = _roll_shares(fat_mm, belly_mm)
-    handles_size, hang_size, apron_size, blades_size = (
-        float(drawn_size) if roll_dice < roll_share else 0.0
-        for roll_dice, drawn_size, roll_share in zip(*roll_draws, roll_shares, strict=True)
-    )
-    return Figure(
-        side_factors=draw_factors(
-            (1 + hip_factor) / 2,
-            hip_factor,
-            (hip_factor + flank_factor) / 2,
-            flank_factor,
-            (flank_factor + chest_factor) / 2,
-            chest_factor,
-            chest_factor,
-        ),
-        front_factors=draw_factors(
-            1.0,
-            (1 + belly_factor) / 2,
-            belly_factor,
-            belly_factor,
-            (belly_factor + chest_factor) / 2,
-            front_chest_factor,
-            chest_factor,
-            most_mm=min(LARGEST_ADDITION_MM, 500 / fat_mm),
-        ),
-        back_factors=draw_factors(
-            (1 + buttock_factor) / 2,
-            buttock_factor,
-            (buttock_factor + back_factor) / 2,
-            back_factor,
-            back_factor,
-            (back_factor + chest_factor) / 2,
-            chest_factor,
-        ),
-        thigh_factors=draw_factors(*[thigh_factor] * 4, spread=0.25),
-        calf_factors=draw_factors(*[np.sqrt(thigh_factor) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
-        buttock_factor=draw_factors(buttock_factor)[0],
-        arm_factor=draw_factors((1 + chest_factor) / 2, spread=0.3)[0],
+    rolls = _draw_rolls(fat_mm, belly_mm, prone, rng)
+    draw_factors = partial(_draw_factors, rng, fat_mm)
+    side_factors = draw_factors(regions.mean_side_factors)
+    front_most_mm = min(LARGEST_ADDITION_MM, 500 / fat_mm)
+    front_factors = draw_factors(regions.mean_front_factors, most_mm=front_most_mm)
+    back_factors = draw_factors(regions.mean_back_factors)
+    thigh_factors = draw_factors([regions.thigh] * 4, spread=0.25)
+    calf_factor = np.sqrt(regions.thigh) * rng.lognormal(0, 0.3)
+    figure = Figure(
+        side_factors=side_factors,
+        front_factors=front_factors,
+        back_factors=back_factors,
+        thigh_factors=thigh_factors,
+        calf_factors=draw_factors([calf_factor] * 4),
+        buttock_factor=draw_factors([regions.buttock])[0],
+        arm_factor=draw_factors([(1 + regions.chest) / 2], spread=0.3)[0],
         squareness=squareness,
-        outer_squareness=float(
-            np.clip(squareness + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)
-        ),
+        outer_squareness=_draw_outer_squareness(squareness, fat_mm, rng),
         asymmetry_mm=clip_normal(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
-        sag_mm=0.0 if prone else rng.uniform(0.0, 1.2) * min(fat_mm, 28.0),
-        hip_roll_mm=handles_size * roll_size,
-        loin_roll_mm=0.0 if prone else hang_size * min(fat_mm, 40.0),
-        apron_mm=apron_size * min(fat_mm, 35.0),
-        blade_roll_mm=blades_size * roll_size,
+        hip_roll_mm=rolls.hips_mm,
+        loin_roll_mm=rolls.loins_mm,
+        apron_mm=rolls.apron_mm,
+        blade_roll_mm=rolls.blades_mm,
+    )
+    if prone:
+        return figure
+    return replace(figure, sag_mm=rng.uniform(0.0, 1.2) * min(fat_mm, 28.0))
+
+
+class RegionFactors(NamedTuple):
+    """Factors of a person's fat in parts of the body, before each place varies at random."""
+
+    belly: float
+    flank: float
+    back: float
+    hip: float
+    buttock: float
+    thigh: float
+    chest: float
+
+    @property
+    def mean_side_factors(self) -> list[float]:
+        """Of the fat at the sides of the trunk, at LEVELS_MM."""
+        return [
+            (1 + self.hip) / 2,
+            self.hip,
+            (self.hip + self.flank) / 2,
+            self.flank,
+            (self.flank + self.chest) / 2,
+            self.chest,
+            self.chest,
+        ]
+
+    @property
+    def mean_front_factors(self) -> list[float]:
+        """Of the fat in front of the trunk, at LEVELS_MM; limited at the chest, as the base of the
+        breast lies under this fat."""
+        return [
+            1.0,
+            (1 + self.belly) / 2,
+            self.belly,
+            self.belly,
+            (self.belly + self.chest) / 2,
+            float(np.clip(self.chest, 0.6, 1.4)),
+            self.chest,
+        ]
+
+    @property
+    def mean_back_factors(self) -> list[float]:
+        """Of the fat behind the trunk, at LEVELS_MM."""
+        return [
+            (1 + self.buttock) / 2,
+            self.buttock,
+            (self.buttock + self.back) / 2,
+            self.back,
+            self.back,
+            (self.back + self.chest) / 2,
+            self.chest,
+        ]
+
+
+def _draw_region_factors(female: bool, rng: np.random.Generator) -> RegionFactors:
+    """The factors of one of FACTORS_BY_KIND, more or less developed, and that of the chest."""
+    kind_shares = MEN_KIND_SHARES
+    if female:
+        kind_shares = WOMEN_KIND_SHARES
+    kind_factors = list(FACTORS_BY_KIND.values())[rng.choice(len(FACTORS_BY_KIND), p=kind_shares)]
+    developed_factors = np.asarray(kind_factors) ** rng.uniform(0.4, 1.3)
+    chest_factor = rng.lognormal(0, 0.25)
+    return RegionFactors(*developed_factors.tolist(), chest_factor)
+
+
+def _draw_factors(
+    rng: np.random.Generator,
+    fat_mm: float,
+    mean_factors: list[float],
+    spread: float = 0.2,
+    most_mm: float = LARGEST_ADDITION_MM,
+) -> Factors:
+    """The factors, each varied at random, so that at the waist, where there are `fat_mm` of fat, at
+    least 2.5 mm would be left and at most `most_mm` added."""
+    random_factors = mean_factors * rng.lognormal(0, spread, len(mean_factors))
+    least_factor = max(0.2, 2.5 / fat_mm)
+    most_factor = min(2.6, 1 + most_mm / fat_mm)
+    return tuple(np.clip(random_factors, least_factor, most_factor).tolist())
+
+
+def _draw_outer_squareness(squareness: float, fat_mm: float, rng: np.random.Generator) -> float:
+    """The squareness of a trunk's cross-section with its fat; with much fat it differs more from
+    that under the fat."""
+    added_squareness = rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0)
+    return float(np.clip(squareness + added_squareness, 0.0, 0.9))
+
+
+class Rolls(NamedTuple):
+    """Protrusion in mm of rolls above the hips, beside the loins, at the lower belly and below the
+    shoulder blades; 0 where there is none."""
+
+    hips_mm: float
+    loins_mm: float
+    apron_mm: float
+    blades_mm: float
+
+
+def _draw_rolls(fat_mm: float, belly_mm: float, prone: bool, rng: np.random.Generator) -> Rolls:
+    """The rolls of a person with that much fat at the waist and that belly."""
+    roll_dice = rng.uniform((0, 0, 0, 0), (1, 1, 1, 1))
+    sizes = rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14))
+    sizes[roll_dice >= _roll_shares(fat_mm, belly_mm)] = 0.0
+    hip_size, loin_size, apron_size, blade_size = sizes.tolist()
+    if prone:
+        loin_size = 0.0
+    fat_factor = min(fat_mm / 20, 1.6)
+    return Rolls(
+        hip_size * fat_factor,
+        loin_size * min(fat_mm, 40.0),
+        apron_size * min(fat_mm, 35.0),
+        blade_size * fat_factor,
     )
 
 
@@ -221,9 +290,7 @@ def _roll_shares(fat_mm: float, belly_mm: float) -> tuple[float, float, float, f
     shoulder blades."""
     fat_share = float(np.clip((fat_mm - 5) / 10, 0, 1))
     much_fat_share = float(np.clip((fat_mm - 10) / 14, 0, 1))
-    return (
-        0.6 * fat_share,
-        0.75 * much_fat_share,
-        0.7 * much_fat_share if belly_mm > 0 else 0.0,
-        0.35 * much_fat_share,
-    )
+    apron_share = 0.0
+    if belly_mm > 0:
+        apron_share = 0.7 * much_fat_share
+    return 0.6 * fat_share, 0.75 * much_fat_share, apron_share, 0.35 * much_fat_share

@@ -67,11 +67,12 @@ class Morph:
 
     @property
     def largest_trunk_factors(self) -> tuple[float, float]:
-        """(2,) the largest widths of the trunk relative to the anatomy, x and y."""
-        largest_width, largest_depth = (
-            (1.0, 1.0) if self.cross_sections is None else self.cross_sections.largest_factors
-        )
-        return self.trunk_factors[0] * largest_width, self.trunk_factors[1] * largest_depth
+        """(2,) the largest widths of the trunk at any height relative to the anatomy, x and y."""
+        width_factor, depth_factor = self.trunk_factors
+        if self.cross_sections is None:
+            return width_factor, depth_factor
+        largest_width, largest_depth = self.cross_sections.largest_factors
+        return width_factor * largest_width, depth_factor * largest_depth
 
     @cached_property
     def _anatomy_by_height(self) -> PchipInterpolator:
@@ -114,11 +115,9 @@ class Morph:
             shift_y = shift_y - self.forward_lift_mm(anatomy_z)
         x = np.asarray(x + shift_x)
         y = np.asarray(y + shift_y)
-        return (
-            (x, y, anatomy_z)
-            if self.swelling is None
-            else (*self.swelling.to_anatomy(x, y, anatomy_z), anatomy_z)
-        )
+        if self.swelling is not None:
+            x, y = self.swelling.to_anatomy(x, y, anatomy_z)
+        return x, y, anatomy_z
 
     def forward_lift_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
         """How far bent legs are moved to the front at heights of the written anatomy, in mm of it:
@@ -156,8 +155,8 @@ class Morph:
         return shift_x, shift_y
 
     def _shift_on_lattice_mm(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """The shift of points on a grid, linear between knots LATTICE_MM apart; for fewer than a
-        thousand points, computed at each.
+        """The shift along x and y of points on a grid, linear between knots LATTICE_MM apart; for fewer
+        than a thousand points, computed at each.
 
         Ten waves over three million oblique points would take a second; the knots are a hundredth
         of them.
@@ -169,23 +168,13 @@ class Morph:
             _knot_indices(size, step_mm)
             for size, step_mm in zip(shape, _steps_mm(x, y, z), strict=True)
         ]
-        knot_coordinates = (
-            coordinates[
-                np.ix_(
-                    *(
-                        axis_knots if axis_size > 1 else [0]
-                        for axis_knots, axis_size in zip(
-                            knots_by_axis, coordinates.shape, strict=True
-                        )
-                    )
-                )
-            ]
-            for coordinates in (x, y, z)
+        knot_shift_x, knot_shift_y = self._shift_mm(
+            *(_at_knots(coordinates, knots_by_axis) for coordinates in (x, y, z))
         )
-        shift_x, shift_y = self._shift_mm(*knot_coordinates)
-        return _interpolate_between_knots(
-            shift_x, knots_by_axis, shape
-        ), _interpolate_between_knots(shift_y, knots_by_axis, shape)
+        return (
+            _interpolate_between_knots(knot_shift_x, knots_by_axis, shape),
+            _interpolate_between_knots(knot_shift_y, knots_by_axis, shape),
+        )
 
     @cached_property
     def _bend_limits(self) -> NDArray[np.float64]:
@@ -197,20 +186,18 @@ class Morph:
             grid_x.astype(np.float32), grid_y.astype(np.float32), LEVELS_MM.astype(np.float32)
         )
         grid_shape = (len(grid_x), len(grid_y), len(LEVELS_MM))
-        bend_limits = []
+        axis_limits = []
         for bend_mm in self._bend_mm(*grid_points):
             bend_at_levels = np.broadcast_to(bend_mm, grid_shape)
+            least_at_levels = bend_at_levels.min(axis=(0, 1))
+            most_at_levels = bend_at_levels.max(axis=(0, 1))
             # three levels: the one below, itself, the one above
-            least_bend = (
-                minimum_filter1d(bend_at_levels.min(axis=(0, 1)), 3, mode="wrap") - BEND_MARGIN_MM
-            )
-            most_bend = (
-                maximum_filter1d(bend_at_levels.max(axis=(0, 1)), 3, mode="wrap") + BEND_MARGIN_MM
-            )
-            bend_limits.append(
+            least_bend = minimum_filter1d(least_at_levels, 3, mode="wrap") - BEND_MARGIN_MM
+            most_bend = maximum_filter1d(most_at_levels, 3, mode="wrap") + BEND_MARGIN_MM
+            axis_limits.append(
                 [np.append(least_bend, least_bend.min()), np.append(most_bend, most_bend.max())]
             )
-        return np.array(bend_limits)
+        return np.array(axis_limits)
 
     def _bend_mm(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Displacements in mm along x and along y, a sum of standing waves.
@@ -220,74 +207,57 @@ class Morph:
         """
         bend_x = np.float32(0)
         bend_y = np.float32(0)
-        for (
-            amplitude_x,
-            amplitude_y,
-            wave_number_x,
-            wave_number_y,
-            wave_number_z,
-            phase_x,
-            phase_y,
-            phase_z,
-        ) in self.waves:
-            wave_xz = np.sin(np.float32(wave_number_x) * x + np.float32(phase_x)) * np.sin(
-                np.float32(wave_number_z) * z + np.float32(phase_z)
-            )
-            wave_y = np.sin(np.float32(wave_number_y) * y + np.float32(phase_y))
+        for bend_wave in self.waves:
+            amplitude_x, amplitude_y, *wave_values = (np.float32(value) for value in bend_wave)
+            number_x, number_y, number_z, phase_x, phase_y, phase_z = wave_values
+            wave_xz = np.sin(number_x * x + phase_x) * np.sin(number_z * z + phase_z)
+            wave_y = np.sin(number_y * y + phase_y)
             wave = wave_xz * wave_y
-            bend_x = bend_x + np.float32(amplitude_x) * wave
-            bend_y = bend_y + np.float32(amplitude_y) * wave
+            bend_x = bend_x + amplitude_x * wave
+            bend_y = bend_y + amplitude_y * wave
         return np.asarray(bend_x), np.asarray(bend_y)
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
+        """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy, lowest and highest
+        corner of each in mm."""
         if self.swelling is not None:
             boxes = self.swelling.enclose(boxes)
-        low_corner = boxes[:, 0].copy()
-        high_corner = boxes[:, 1].copy()
+        boxes = self._enclose_bend(boxes)
+        if self.cross_sections is not None:
+            boxes = self.cross_sections.enclose(boxes)
+        person_boxes = boxes.copy()
+        for axis in (0, 1):
+            factors = (self.trunk_factors[axis], self.head_factors[axis])
+            ends = np.stack([boxes[:, :, axis] * factor for factor in factors])
+            person_boxes[:, 0, axis] = ends.min(axis=(0, 2))
+            person_boxes[:, 1, axis] = ends.max(axis=(0, 2))
+        person_heights, anatomy_heights = self._height_table
+        person_boxes[:, 0, 2] = np.interp(boxes[:, 0, 2], anatomy_heights, person_heights) - 0.5
+        person_boxes[:, 1, 2] = np.interp(boxes[:, 1, 2], anatomy_heights, person_heights) + 0.5
+        return person_boxes
+
+    def _enclose_bend(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The boxes (n, 2, 3) enlarged by what the turn of the head, the bend and bent knees move."""
+        low_z = boxes[:, 0, 2]
+        high_z = boxes[:, 1, 2]
         farthest_mm = np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM)
         # a turned head: as far as the yaw can reach in any direction
-        yaw_reach = np.where(
-            high_corner[:, 2] > RISE_MM[0], abs(np.deg2rad(self.yaw_deg)) * farthest_mm, 0.0
-        )
+        yaw_mm = abs(np.deg2rad(self.yaw_deg)) * farthest_mm
+        yaw_reach = np.where(high_z > RISE_MM[0], yaw_mm, 0.0)
         level_index = np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM)
         level_index = level_index.clip(0, len(LEVELS_MM) - 1).astype(int)
         # a tall box: the largest bend at any height
-        level_index = np.where(high_corner[:, 2] - low_corner[:, 2] > LEVEL_MM, -1, level_index)
-        end_lifts_mm = self.forward_lift_mm(boxes[:, :, 2])
-        has_knee = (low_corner[:, 2] < LIFT_MM[2]) & (high_corner[:, 2] > LIFT_MM[1])
-        most_lift_mm = np.where(has_knee, self.knee_lift_mm, end_lifts_mm.max(axis=1))
+        level_index = np.where(high_z - low_z > LEVEL_MM, -1, level_index)
+        bent_boxes = boxes.copy()
         for axis, (least_bend, most_bend) in enumerate(self._bend_limits):
-            moved_low = low_corner[:, axis] - yaw_reach - most_bend[level_index]
-            moved_high = high_corner[:, axis] + yaw_reach - least_bend[level_index]
-            if axis == 1:
-                moved_low = moved_low + end_lifts_mm.min(axis=1)
-                moved_high = moved_high + most_lift_mm
-            low_corner[:, axis], high_corner[:, axis] = moved_low, moved_high
-        if self.cross_sections is not None:
-            low_corner, high_corner = self.cross_sections.enclose(
-                np.stack([low_corner, high_corner], axis=1)
-            ).transpose(1, 0, 2)
-        for axis in (0, 1):
-            axis_factors = (self.trunk_factors[axis], self.head_factors[axis])
-            end_candidates = np.stack(
-                [
-                    corner[:, axis] * axis_factor
-                    for corner in (low_corner, high_corner)
-                    for axis_factor in axis_factors
-                ]
-            )
-            low_corner[:, axis], high_corner[:, axis] = (
-                end_candidates.min(axis=0),
-                end_candidates.max(axis=0),
-            )
-        low_corner[:, 2] = (
-            np.interp(low_corner[:, 2], self._height_table[1], self._height_table[0]) - 0.5
-        )
-        high_corner[:, 2] = (
-            np.interp(high_corner[:, 2], self._height_table[1], self._height_table[0]) + 0.5
-        )
-        return np.stack([low_corner, high_corner], axis=1)
+            bent_boxes[:, 0, axis] = boxes[:, 0, axis] - yaw_reach - most_bend[level_index]
+            bent_boxes[:, 1, axis] = boxes[:, 1, axis] + yaw_reach - least_bend[level_index]
+        end_lifts_mm = self.forward_lift_mm(boxes[:, :, 2])
+        has_knee = (low_z < LIFT_MM[2]) & (high_z > LIFT_MM[1])
+        most_lift_mm = np.where(has_knee, self.knee_lift_mm, end_lifts_mm.max(axis=1))
+        bent_boxes[:, 0, 1] += end_lifts_mm.min(axis=1)
+        bent_boxes[:, 1, 1] += most_lift_mm
+        return bent_boxes
 
 
 def _head_share(z: Floats) -> Floats:
@@ -297,46 +267,53 @@ def _head_share(z: Floats) -> Floats:
 
 
 def _steps_mm(x: Floats, y: Floats, z: Floats) -> list[float]:
-    """(3,) mm between neighbouring points of a grid along each of its axes."""
+    """(3,) mm between neighbouring points of a grid along each of its axes; x, y, z may have size 1
+    along axes they do not depend on."""
     steps_mm = []
     for axis in range(3):
-        differences = [
-            np.diff(coordinates.take([0, 1], axis), axis=axis).ravel()[0]
-            if coordinates.shape[axis] > 1
-            else 0.0
-            for coordinates in (x, y, z)
-        ]
+        differences = [0.0, 0.0, 0.0]
+        for coordinate_index, coordinates in enumerate((x, y, z)):
+            if coordinates.shape[axis] > 1:
+                first_two = coordinates.take([0, 1], axis)
+                differences[coordinate_index] = np.diff(first_two, axis=axis).ravel()[0]
         steps_mm.append(float(np.linalg.norm(differences)))
     return steps_mm
 
 
 def _knot_indices(size: int, step_mm: float) -> NDArray[np.intp]:
-    """Indices along an axis, about LATTICE_MM apart, the first and the last among them."""
+    """Indices of an axis of `size` points `step_mm` apart: about every LATTICE_MM, the first and the
+    last among them."""
     knot_step = max(1, int(LATTICE_MM / max(step_mm, 1e-3)))
     return np.append(np.arange(0, size - 1, knot_step), size - 1)
 
 
+def _at_knots(coordinates: Floats, knots_by_axis: list[NDArray[np.intp]]) -> Floats:
+    """The coordinates of a grid at its knots; axes of size 1 stay."""
+    kept_indices = [[0], [0], [0]]
+    for axis, knots in enumerate(knots_by_axis):
+        if coordinates.shape[axis] > 1:
+            kept_indices[axis] = knots.tolist()
+    return coordinates[np.ix_(*kept_indices)]
+
+
 def _interpolate_between_knots(
-    knot_shifts: Floats, knots: list[NDArray[np.intp]], shape: tuple[int, ...]
+    knot_shifts: Floats, knots_by_axis: list[NDArray[np.intp]], shape: tuple[int, ...]
 ) -> Floats:
     """Values (a, b, c) at the knots of three axes, linearly interpolated to every index of `shape`."""
     weights_i, weights_j, weights_k = (
-        # (size, knots)
-        np.stack(
-            [
-                np.interp(np.arange(size), axis_knots, unit_row)
-                for unit_row in np.eye(len(axis_knots))
-            ],
-            axis=1,
-        ).astype(np.float32)
-        for size, axis_knots in zip(shape, knots, strict=True)
+        _interpolation_weights(size, knots)
+        for size, knots in zip(shape, knots_by_axis, strict=True)
     )
-    knot_lattice = np.broadcast_to(
-        knot_shifts, (weights_i.shape[1], weights_j.shape[1], weights_k.shape[1])
-    ).astype(np.float32)
-    along_i = (weights_i @ knot_lattice.reshape(weights_i.shape[1], -1)).reshape(
-        len(weights_i), weights_j.shape[1], weights_k.shape[1]
-    )
-    return (
-        weights_j @ along_i
-    ) @ weights_k.T  # contiguous, which speeds up all painting on the grid
+    knot_counts = (weights_i.shape[1], weights_j.shape[1], weights_k.shape[1])
+    knot_lattice = np.broadcast_to(knot_shifts, knot_counts).astype(np.float32)
+    along_i = weights_i @ knot_lattice.reshape(knot_counts[0], -1)
+    along_i = along_i.reshape(len(weights_i), *knot_counts[1:])
+    # contiguous, which speeds up all painting on the grid
+    return (weights_j @ along_i) @ weights_k.T
+
+
+def _interpolation_weights(size: int, knots: NDArray[np.intp]) -> NDArray[np.float32]:
+    """(size, knots) weight of each knot at each index of an axis."""
+    indices = np.arange(size)
+    weights = [np.interp(indices, knots, unit_row) for unit_row in np.eye(len(knots))]
+    return np.stack(weights, axis=1).astype(np.float32)

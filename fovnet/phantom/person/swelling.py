@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +27,33 @@ REACH_RADII = 4.0  # R from the axis beyond which nothing moves
 
 # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
 SWELLING_SHARE = 1 / 6
-SWELLING_PLACES: tuple[tuple[float, Point, Point, Point], ...] = (
-    (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),  # thigh
-    (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),  # groin and buttock
-    (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),  # behind the knee
-    (0.17, (97.0, -25.0, 300.0), (30.0, 30.0, 110.0), (12.0, 45.0)),  # calf
-)
-"""Share, middle in the right leg as written, largest offset from it, and the smallest and largest
-radius in mm.
+
+
+class SwellingPlace(NamedTuple):
+    """A part of the leg with a mass.
+
+    share            of the masses
+    middle_mm        (3,) in the right leg, as written
+    most_offset_mm   (3,) largest offset from it
+    radius_range_mm  least and most
+    """
+
+    share: float
+    middle_mm: Point
+    most_offset_mm: Point
+    radius_range_mm: tuple[float, float]
+
+
+THIGH = SwellingPlace(0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0))
+GROIN_AND_BUTTOCK = SwellingPlace(0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0))
+BEHIND_THE_KNEE = SwellingPlace(0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0))
+CALF = SwellingPlace(0.17, (97.0, -25.0, 300.0), (30.0, 30.0, 110.0), (12.0, 45.0))
+SWELLING_PLACES = (THIGH, GROIN_AND_BUTTOCK, BEHIND_THE_KNEE, CALF)
+"""Where masses lie.
 
 Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to
 10, above 10 cm all common)."""
-LENGTH_OVER_WIDTH = (1.0, 3.5)  # least and largest length over width
+LENGTH_OVER_WIDTH_RANGE = (1.0, 3.5)  # least and largest length over width
 
 
 @dataclass(frozen=True)
@@ -62,19 +78,15 @@ class Swelling:
         dx = x - np.float32(self.middle_mm[0])
         dy = y - np.float32(self.middle_mm[1])
         r = np.maximum(np.hypot(dx, dy), np.float32(1e-3))
-        outside_shift = r - np.sqrt(
-            np.maximum(r * r - np.float32(1 - CORE_SHARE**2) * mass_radius * mass_radius, 0)
-        )
-        taper = np.clip(
-            (REACH_RADII * mass_radius - r) / np.maximum((REACH_RADII - 1) * mass_radius, 1e-3),
-            0,
-            1,
-        )
-        inward_share = (
-            np.where(r <= mass_radius, np.float32(1 - CORE_SHARE) * r, outside_shift * taper) / r
-        )
-        return np.asarray(x - dx * inward_share, dtype=np.float32), np.asarray(
-            y - dy * inward_share, dtype=np.float32
+        squared_r_inwards = r * r - np.float32(1 - CORE_SHARE**2) * mass_radius * mass_radius
+        outside_shift = r - np.sqrt(np.maximum(squared_r_inwards, 0))
+        reach = REACH_RADII * mass_radius
+        taper = np.clip((reach - r) / np.maximum((REACH_RADII - 1) * mass_radius, 1e-3), 0, 1)
+        inside_shift = np.float32(1 - CORE_SHARE) * r
+        inward_share = np.where(r <= mass_radius, inside_shift, outside_shift * taper) / r
+        return (
+            np.asarray(x - dx * inward_share, dtype=np.float32),
+            np.asarray(y - dy * inward_share, dtype=np.float32),
         )
 
     def radius_at_height_mm(self, z: Floats) -> Floats:
@@ -101,22 +113,17 @@ class Swelling:
 
 
 def draw_swelling(
-    rng: np.random.Generator, turned_out_mm: Callable[[float], float]
+    rng: np.random.Generator, leg_offset_mm: Callable[[float], float]
 ) -> Swelling | None:
-    """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from
-    the written anatomy, by height in mm."""
+    """A mass in one leg, in one of six people; `leg_offset_mm` gives a leg's lateral offset from the
+    written anatomy, by height in mm."""
     if rng.random() > SWELLING_SHARE:
         return None
-    _, middle_mm, offsets_mm, radius_range_mm = SWELLING_PLACES[
-        int(
-            rng.choice(len(SWELLING_PLACES), p=[place_share for place_share, *_ in SWELLING_PLACES])
-        )
-    ]
+    shares = [swelling_place.share for swelling_place in SWELLING_PLACES]
+    swelling_place = SWELLING_PLACES[rng.choice(len(SWELLING_PLACES), p=shares)]
     side = int(rng.choice([-1, 1]))
-    x, y, z = (np.asarray(middle_mm) + np.asarray(offsets_mm) * rng.uniform(-1, 1, 3)).tolist()
-    radius_mm = float(np.exp(rng.uniform(*np.log(radius_range_mm))))
-    return Swelling(
-        (side * (x + turned_out_mm(z)), y, z),
-        radius_mm,
-        radius_mm * rng.uniform(*LENGTH_OVER_WIDTH),
-    )
+    offsets_mm = np.asarray(swelling_place.most_offset_mm) * rng.uniform(-1, 1, 3)
+    x, y, z = (np.asarray(swelling_place.middle_mm) + offsets_mm).tolist()
+    radius_mm = float(np.exp(rng.uniform(*np.log(swelling_place.radius_range_mm))))
+    half_length_mm = radius_mm * rng.uniform(*LENGTH_OVER_WIDTH_RANGE)
+    return Swelling((side * (x + leg_offset_mm(z)), y, z), radius_mm, half_length_mm)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -141,6 +142,26 @@ it is rare but changes the image much.
 """
 
 
+class Averages(NamedTuple):
+    """What people of one sex are on average; lengths in mm, factors relative to the written
+    anatomy."""
+
+    sex: str
+    stature_mm: float
+    stature_sd_mm: float
+    fat_mm: float
+    belly_mm: float
+    muscle_factor: float
+    trunk_width_factor: float
+    head_width_factor: float
+
+
+WOMEN_AVERAGES = Averages("female", 1630, 65, 15, 3, 0.94, 0.97, 0.98)
+MEN_AVERAGES = Averages("male", 1760, 70, 11, 9, 1.02, 1.0, 1.0)
+
+BACK_ON_TABLE_MM = 1060.0  # written height of the part of the back that rests on the table
+
+
 def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) -> Person:
     """The person of a seed (collection seed, subject number): the same person in a collection of
     any size.
@@ -148,60 +169,67 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     `without` names features of `features.ANATOMY` to leave out; everything else about the person
     stays the same.
     """
+    # in this order
+    change_by_feature: dict[str, Callable[[Person], Person]] = {
+        "varied bodies": _with_varied_body,
+        "masses in legs": _with_swelling,
+        "deformation": _with_deformation,
+        # lean trunks may be flat in people who vary in build, too
+        "fat in places": partial(_with_figure, may_be_flat="builds" not in without),
+        "builds": _with_build,
+        "cross-sections": _with_cross_sections,
+        "organs high and low": _with_organ_heights,
+        "kinds of breasts": _with_own_breasts,
+        "borders as measured": _with_borders,
+    }
+    person = _sample_plain_person(seed, without)
+    for feature, change_person in change_by_feature.items():
+        if feature not in without:
+            person = change_person(person)
+    return person
+
+
+def _sample_plain_person(seed: tuple[int, int], without: frozenset[str]) -> Person:
+    """The person of a seed before any feature changes the body."""
     rng = np.random.default_rng(seed)
-    is_female = bool(rng.random() < 0.5)
-    stature_mm = (
-        clip_normal(rng, 1630, 65, 1470, 1970)
-        if is_female
-        else clip_normal(rng, 1760, 70, 1470, 1970)
-    )
-    fat_mm = float(np.clip(rng.lognormal(np.log(15 if is_female else 11), 0.5), 4, 42))
-    belly_mm = float(np.clip(0.7 * (fat_mm - 10) + rng.normal(3 if is_female else 9, 7), -8, 45))
+    averages = MEN_AVERAGES
+    if rng.random() < 0.5:
+        averages = WOMEN_AVERAGES
+    stature_mm = clip_normal(rng, averages.stature_mm, averages.stature_sd_mm, 1470, 1970)
+    fat_mm = float(np.clip(rng.lognormal(np.log(averages.fat_mm), 0.5), 4, 42))
+    belly_mm = 0.7 * (fat_mm - 10) + rng.normal(averages.belly_mm, 7)
     arm_posture = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
-    person = Person(
-        sex="female" if is_female else "male",
+    return Person(
+        sex=averages.sex,
         seed=seed,
-        morph=_sample_morph(rng, is_female, stature_mm),
+        morph=_sample_morph(rng, averages, stature_mm),
         arm_posture=arm_posture,
         age=rng.uniform(18, 85),
         fat_mm=fat_mm,
-        belly_mm=belly_mm,
-        muscle_factor=clip_normal(rng, 0.94 if is_female else 1.02, 0.05, 0.82, 1.15),
+        belly_mm=float(np.clip(belly_mm, -8, 45)),
+        muscle_factor=clip_normal(rng, averages.muscle_factor, 0.05, 0.82, 1.15),
         breath_drop_mm=rng.uniform(-10, 18),
         ankle_offset_mm=rng.uniform(-6, 28),
         has_open_wall="open walls" not in without,
         is_placed_exactly="true places" not in without,
     )
-    may_be_flat = "builds" not in without  # lean trunks may then be so
-    change_by_feature: tuple[tuple[str, Callable[[Person], Person]], ...] = (
-        (
-            "varied bodies",
-            lambda person_before: _with_bent_knees(
-                _with_table(_with_bowel_filling(_with_uncommon_traits(person_before)))
-            ),
-        ),
-        ("masses in legs", _with_swelling),
-        ("deformation", _with_deformation),
-        ("fat in places", partial(_with_figure, may_be_flat=may_be_flat)),
-        (
-            "builds",
-            lambda person_before: replace(
-                person_before, build=draw_build(person_before.generator(970))
-            ),
-        ),
-        ("cross-sections", _with_cross_sections),
-        (
-            "organs high and low",
-            lambda person_before: replace(
-                person_before, organ_heights=draw_organ_heights(person_before.generator(972))
-            ),
-        ),
-        ("kinds of breasts", _with_own_breasts),
-        ("borders as measured", _with_borders),
-    )
-    for feature, apply_change in change_by_feature:
-        person = person if feature in without else apply_change(person)
-    return person
+
+
+def _with_varied_body(person: Person) -> Person:
+    """The person with uncommon traits, a natural filling of the bowel, flattened by the table, and
+    with bent knees."""
+    uncommon_person = _with_uncommon_traits(person)
+    return _with_bent_knees(_with_table(_with_bowel_filling(uncommon_person)))
+
+
+def _with_build(person: Person) -> Person:
+    """The person with more muscle in some places and less in others."""
+    return replace(person, build=draw_build(person.generator(970)))
+
+
+def _with_organ_heights(person: Person) -> Person:
+    """The person with kidneys, liver, colon and lowest ribs at heights of their own."""
+    return replace(person, organ_heights=draw_organ_heights(person.generator(972)))
 
 
 def _with_borders(person: Person) -> Person:
@@ -214,7 +242,9 @@ def _with_borders(person: Person) -> Person:
 def _with_cross_sections(person: Person) -> Person:
     """The person, if supine, with a trunk that is flat, round, a lens or a box at each height
     independently."""
-    cross_sections = None if person.is_prone else draw_cross_sections(person.generator(971))
+    if person.is_prone:
+        return person
+    cross_sections = draw_cross_sections(person.generator(971))
     return replace(person, morph=replace(person.morph, cross_sections=cross_sections))
 
 
@@ -233,28 +263,23 @@ def _with_uncommon_traits(person: Person) -> Person:
     organs missing or replaced."""
     rng = person.generator(91)
     kind_dice = rng.random()
-    (first_amount, second_amount) = rng.uniform(size=2).tolist()
-    missing_organs = {
-        trait for trait, probability in MISSING_PROBABILITIES.items() if rng.random() < probability
-    }
-    marbling = (
+    first_amount, second_amount = rng.uniform(size=2).tolist()
+    missing_parts = frozenset(
+        part for part, probability in MISSING_PROBABILITIES.items() if rng.random() < probability
+    )
+    marbled_share = (
         0.04
         + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6)
         + 0.002 * (person.fat_mm - 12)
     )
-    marbling = float(np.clip(marbling, 0.02, 0.3))
     if kind_dice < 0.05:
-        child_morph = _sample_morph(rng, person.is_female, 1150 + 330 * first_amount)
-        child_age = 6 + 8 * first_amount
-        person = replace(person, morph=child_morph, age=child_age, fat_mm=5 + 9 * second_amount)
-        return replace(person, belly_mm=0.0, muscle_factor=0.85, marbled_share=0.02)
+        return _to_child(person, first_amount, second_amount, rng)
     if kind_dice < 0.13:
-        spread_mm = max(person.ankle_offset_mm, 8.0)
         person = replace(
             person,
             fat_mm=30 + 26 * first_amount,
             belly_mm=20 + 45 * second_amount,
-            ankle_offset_mm=spread_mm,
+            ankle_offset_mm=max(person.ankle_offset_mm, 8.0),
         )
     elif kind_dice < 0.21:
         person = replace(
@@ -266,13 +291,34 @@ def _with_uncommon_traits(person: Person) -> Person:
         # visceral, not subcutaneous fat
         person = replace(person, belly_mm=25 + 25 * first_amount, fat_mm=7 + 8 * second_amount)
     is_prone = person.is_female and rng.random() < PRONE_SHARE
-    arm_posture = "raised" if is_prone and person.arm_posture == "folded" else person.arm_posture
+    arm_posture = person.arm_posture
+    if is_prone and arm_posture == "folded":
+        arm_posture = "raised"
     return replace(
         person,
-        marbled_share=marbling,
-        missing_parts=frozenset(missing_organs),
+        marbled_share=float(np.clip(marbled_share, 0.02, 0.3)),
+        missing_parts=missing_parts,
         is_prone=is_prone,
         arm_posture=arm_posture,
+    )
+
+
+def _to_child(
+    person: Person, size_amount: float, fat_amount: float, rng: np.random.Generator
+) -> Person:
+    """The person as a child, from 6 years and 115 cm, with a size amount of 0, to 14 years and 148
+    cm, with 1."""
+    averages = MEN_AVERAGES
+    if person.is_female:
+        averages = WOMEN_AVERAGES
+    return replace(
+        person,
+        morph=_sample_morph(rng, averages, 1150 + 330 * size_amount),
+        age=6 + 8 * size_amount,
+        fat_mm=5 + 9 * fat_amount,
+        belly_mm=0.0,
+        muscle_factor=0.85,
+        marbled_share=0.02,
     )
 
 
@@ -281,6 +327,7 @@ OWN_BREASTS_SHARE = 0.75
 
 
 def _with_own_breasts(person: Person) -> Person:
+    """The person, if a woman, mostly with breasts of her own shape."""
     has_own_breasts = person.is_female and person.generator(7300).random() < OWN_BREASTS_SHARE
     return replace(person, has_own_breasts=has_own_breasts)
 
@@ -341,26 +388,28 @@ def _with_figure(person: Person, may_be_flat: bool) -> Person:
     figure = draw_figure(person.is_female, person.fat_mm, person.belly_mm, person.is_prone, rng)
     if figure is None:
         return person
-    # A large belly spreads sideways in a supine person.
-    fat_and_belly_mm = person.fat_mm + person.belly_mm
-    stoutness_mm = person.fat_mm + max(person.belly_mm, 0.0)
-    mean_log_breadth = (
-        0.0 if person.is_prone else 0.04 * float(np.clip(fat_and_belly_mm / 40 - 1, 0, 1))
-    )
-    leanness = (
-        float(np.clip(1.5 - stoutness_mm / 30, 0, 1))
-        if may_be_flat and not person.is_prone
-        else 0.0
-    )
+    mean_log_breadth = 0.0
+    leanness = 0.0
+    if not person.is_prone:
+        # a large belly spreads sideways in a supine person
+        fat_and_belly_mm = person.fat_mm + person.belly_mm
+        mean_log_breadth = 0.04 * float(np.clip(fat_and_belly_mm / 40 - 1, 0, 1))
+        if may_be_flat:
+            stoutness_mm = person.fat_mm + max(person.belly_mm, 0.0)
+            leanness = float(np.clip(1.5 - stoutness_mm / 30, 0, 1))
     breadth_factor = rng.lognormal(mean_log_breadth + 0.03 * leanness, 0.05 + 0.04 * leanness)
-    compression_share = rng.uniform(0.3, 0.9)
+    compressed_share = rng.uniform(0.3, 0.9)
     breadth_factor = float(np.clip(breadth_factor, 0.9 - 0.05 * leanness, 1.1 + 0.1 * leanness))
     trunk_width, trunk_depth = person.morph.trunk_factors
-    higher_mm = person.fat_mm * max(figure.trunk_factors(1060.0)[2] - 1, 0.0) * compression_share
-    morph = replace(
-        person.morph, trunk_factors=(trunk_width * breadth_factor, trunk_depth / breadth_factor)
+    trunk_factors = (trunk_width * breadth_factor, trunk_depth / breadth_factor)
+    _, _, back_factor = figure.trunk_factors(BACK_ON_TABLE_MM)
+    higher_mm = person.fat_mm * max(back_factor - 1, 0.0) * compressed_share
+    return replace(
+        person,
+        figure=figure,
+        morph=replace(person.morph, trunk_factors=trunk_factors),
+        table_mm=person.table_mm + higher_mm,
     )
-    return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher_mm)
 
 
 def _with_deformation(person: Person) -> Person:
@@ -368,42 +417,48 @@ def _with_deformation(person: Person) -> Person:
     unchanged."""
     rng = person.generator(92)
     size_factor = person.morph.trunk_factors[0] ** 0.5
-    wave_rows = [row for row in DEFORMATION_MM for _ in range(3)]
-    bend_waves = [
-        _draw_wave(rng, wavelength_mm, size_factor * size_mm / np.sqrt(3))
-        for wavelength_mm, size_mm in wave_rows
+    added_waves = [
+        _draw_wave(rng, wavelength_mm, size_factor * amplitude_mm / np.sqrt(3))
+        for wavelength_mm, amplitude_mm in DEFORMATION_MM
+        for _ in range(3)
     ]
-    return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *bend_waves)))
+    return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *added_waves)))
 
 
-def _sample_morph(rng: np.random.Generator, is_female: bool, stature_mm: float) -> Morph:
-    """Proportions of a person of that stature: each segment between anchors varies by 3 %, and
-    heads vary less than bodies."""
+def _sample_morph(rng: np.random.Generator, averages: Averages, stature_mm: float) -> Morph:
+    """Proportions of a person of that sex's averages and that stature: each segment between anchors
+    varies by 3 %, and heads vary less than bodies."""
     segments_mm = np.diff(ANCHORS_MM)
     stature_factor = stature_mm / STATURE_MM
     stretch_factors = stature_factor * rng.normal(1.0, 0.03, len(segments_mm))
     stretch_factors[8] = stature_factor**0.35 * rng.normal(1.0, 0.025)  # chin to vertex
     body_segments_mm = stretch_factors[1:9] * segments_mm[1:9]
-    body_segments_mm[:7] *= (stature_mm - body_segments_mm[7]) / body_segments_mm[:7].sum()
+    head_mm = body_segments_mm[7]
+    body_segments_mm[:7] *= (stature_mm - head_mm) / body_segments_mm[:7].sum()
     person_segments_mm = np.concatenate(
         [[segments_mm[0]], body_segments_mm, [segments_mm[9] * stature_factor]]
     )
     heights_mm = np.concatenate([[0.0], np.cumsum(person_segments_mm)]) - segments_mm[0]
-    trunk_width = stature_factor**0.8 * rng.normal(0.97 if is_female else 1.0, 0.03)
-    head_width = stature_factor**0.3 * rng.normal(0.98 if is_female else 1.0, 0.025)
-    bend_waves = [_draw_wave(rng, wavelength_mm, size_mm) for wavelength_mm, size_mm in WAVES_MM]
+    trunk_width = stature_factor**0.8 * rng.normal(averages.trunk_width_factor, 0.03)
+    head_width = stature_factor**0.3 * rng.normal(averages.head_width_factor, 0.025)
+    waves = [
+        _draw_wave(rng, wavelength_mm, amplitude_mm) for wavelength_mm, amplitude_mm in WAVES_MM
+    ]
     return Morph(
         anchor_heights_mm=tuple(heights_mm.tolist()),
         trunk_factors=(trunk_width, trunk_width * rng.normal(1.0, 0.03)),
         head_factors=(head_width, head_width * rng.normal(1.0, 0.03)),
         yaw_deg=clip_normal(rng, 0, 6, -18, 18),
-        waves=tuple(bend_waves),
+        waves=tuple(waves),
     )
 
 
-def _draw_wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tuple[float, ...]:
-    """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm,
+def _draw_wave(
+    rng: np.random.Generator, wavelength_mm: float, most_amplitude_mm: float
+) -> tuple[float, ...]:
+    """A standing wave of displacement (8,): amplitudes x, y in mm, wave numbers x, y, z in 1 / mm,
     phases."""
-    amplitudes_mm = rng.uniform(-size_mm, size_mm, 2)
+    amplitudes_mm = rng.uniform(-most_amplitude_mm, most_amplitude_mm, 2)
     wave_numbers = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
-    return (*amplitudes_mm.tolist(), *wave_numbers.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist())
+    phases = rng.uniform(0, 2 * np.pi, 3)
+    return (*amplitudes_mm.tolist(), *wave_numbers.tolist(), *phases.tolist())

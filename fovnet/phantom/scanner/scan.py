@@ -180,7 +180,7 @@ def _receive_signal(
     image = block_means(label_signals, labels_per_voxel)
     affine = block_affine(body.vox_to_ras, labels_per_voxel)
     if flaws.unsuppressed_share and sequence.fat_mode == "suppressed":
-        suppressed_signals = _suppressed_signals(tissues, sequence, acquisition)
+        suppressed_signals = _signals_lost_to_suppression(tissues, sequence, acquisition)
         suppressed_image = suppressed_signals.astype(np.float32)[body.labels] * texture
         spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
         failure = draw_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed_share, rng)
@@ -196,7 +196,7 @@ def _receive_signal(
     return image, affine
 
 
-def _suppressed_signals(
+def _signals_lost_to_suppression(
     tissues: tuple[Tissue, ...], sequence: PulseSequence, acquisition: Acquisition
 ) -> NDArray[np.float64]:
     """The signal (t,) that the sequence's fat suppression takes from each tissue."""

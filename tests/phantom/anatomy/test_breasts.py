@@ -19,9 +19,9 @@ from fovnet.phantom.person.breast_shapes import (
     NO_PLATE,
     BreastShape,
     breast_shape,
-    bust,
+    draw_bust,
+    draw_volume_ml,
     has_shaped_breasts,
-    volume_ml,
 )
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -56,7 +56,7 @@ def test_three_women_of_four_have_breasts_of_a_kind_and_nobody_else() -> None:
 
 @pytest.mark.parametrize("prone", [True, False])
 def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
-    volumes = [volume_ml(woman, side) for woman in WOMEN for side in (1, -1)]
+    volumes = [draw_volume_ml(woman, side) for woman in WOMEN for side in (1, -1)]
     assert (
         min(volumes) < 150
         and max(volumes) > 1000
@@ -66,13 +66,15 @@ def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
         whole = breast_shape(replace(woman, is_prone=prone), -1)
         x, y, z = lattice(whole)
         held = (whole.contains(x, y, z) & (y >= whole.base[1])).sum() * MM**3 / 1000
-        assert held == pytest.approx(volume_ml(woman, -1), rel=0.15)
+        assert held == pytest.approx(draw_volume_ml(woman, -1), rel=0.15)
 
 
 def test_left_and_right_follow_one_law() -> None:
     """Half of the right breasts are the larger ones; nipples point outwards on both sides as often, and as
     far."""
-    more = np.array([np.log(volume_ml(woman, 1) / volume_ml(woman, -1)) for woman in WOMEN])
+    more = np.array(
+        [np.log(draw_volume_ml(woman, 1) / draw_volume_ml(woman, -1)) for woman in WOMEN]
+    )
     assert abs(more.mean()) < 3 * more.std() / np.sqrt(len(more)) and more.std() > 0.05
     out = np.array(
         [[side * breast_shape(woman, side).lean_mm[0] for side in (1, -1)] for woman in WOMEN]
@@ -102,7 +104,7 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
     third of it or more."""
     for woman in WOMEN[:8]:
         chest = draw_pectoral_front(woman, muscular_trunk(woman))
-        made, both = gland.draw_gland(woman, 1, chest), bust(woman)
+        made, both = gland.draw_gland(woman, 1, chest), draw_bust(woman)
         x, y, z = lattice(made.region)
         breast = (
             made.region.contains(x, y, z)
@@ -118,7 +120,7 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
 
 
 def test_gland_keeps_from_the_muscle_and_the_skin_unless_it_is_nearly_all_there_is() -> None:
-    for woman in [woman for woman in WOMEN if 0.1 < bust(woman).gland_share < 0.4][:6]:
+    for woman in [woman for woman in WOMEN if 0.1 < draw_bust(woman).gland_share < 0.4][:6]:
         chest = draw_pectoral_front(woman, muscular_trunk(woman))
         made = gland.draw_gland(woman, -1, chest)
         x, y, z = lattice(made.region)

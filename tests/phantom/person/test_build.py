@@ -56,9 +56,9 @@ def test_the_wall_of_the_abdomen_is_as_thick_as_specified_about_the_same_cavity(
 
 def test_a_wider_waist_widens_cavity_and_trunk_and_nothing_at_the_hips() -> None:
     assert (
-        Build(waist_width_mm=8.0).added_width_mm(1110.0) == 8.0
-        and Build(waist_width_mm=8.0).added_width_mm(985.0)
-        == Build(waist_width_mm=8.0).added_width_mm(1270.0)
+        Build(waist_width_mm=8.0).extra_width_mm(1110.0) == 8.0
+        and Build(waist_width_mm=8.0).extra_width_mm(985.0)
+        == Build(waist_width_mm=8.0).extra_width_mm(1270.0)
         == 0.0
     )
     narrow, broad = (
