@@ -84,8 +84,8 @@ FITTED_SHARE = 0.5  # of fields across the whole trunk
 ANY_SIZE_SHARE = 1 / 3  # of fields about one organ or part
 BREAST_FIELD_SHARE = 0.5
 HEART_FIELD_SHARE = 0.08
-"""Shares of the remaining volumes that become one breast, in prone women with breasts `of_a_kind`,
-or a heart, in other people."""
+"""Shares of the remaining volumes that become one breast, in prone women with breasts of their
+own shape, or a heart, in other people."""
 ONE_BREAST_FIELD = "breast, one"
 CLOSE_HEART_FIELD = "heart, close"
 # of fields other than of breasts, a heart along its axes or a mass, those replaced by an organ's

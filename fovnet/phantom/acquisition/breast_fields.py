@@ -1,5 +1,5 @@
-"""Fields of view of hanging breasts `of_a_kind`: of one, close or with its surroundings, and of
-both."""
+"""Fields of view of hanging breasts that are individually shaped: of one, close or with its
+surroundings, and of both."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PLANES_OF_BOTH = "aaaic"
 class BreastField(NamedTuple):
     """A box.
 
-    low_mm         its lowest corner (3,): x and y in mm of the written anatomy's trunk, z in mm of the
-             person
+    low_mm         its lowest corner (3,): x and y in mm of the written anatomy's trunk, z in mm of
+                   the person
     high_mm        its highest corner
     plane_letters  of the planes it may be acquired in, as in `FieldKind`
     """

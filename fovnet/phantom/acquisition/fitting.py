@@ -89,7 +89,7 @@ def fit_to_body(usual_plan: Plan, person: Person, rng: np.random.Generator) -> P
     """
     low_z, high_z = z_range_mm(usual_plan.grid)
     outline = trace_contour(person).cut_to_heights(low_z, high_z)
-    neck_z = person.morph.height_mm(trunk.TRUNK_OUTLINE[-1][0] - 60.0)
+    neck_z = person.morph.height_mm(trunk.TRUNK_OUTLINE[-1].z - 60.0)
     if not len(outline.heights_mm) or low_z > neck_z:
         return usual_plan
     low_xy = outline.low_xy_mm.min(axis=0)

@@ -1,4 +1,4 @@
-"""The shape of breasts: a cone or a dome on the chest."""
+"""The shape of breasts: a cone or half an ellipsoid on the chest."""
 
 from __future__ import annotations
 

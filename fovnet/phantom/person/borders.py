@@ -2,7 +2,7 @@
 them.
 
 Without this, people have the shoulders of someone who stands, below the tops of the lungs; an
-ischium 2 cm too far below the hip; and every apex, crest and dome at the same place along the
+ischium 2 cm too far below the hip; and every lung apex, iliac crest and liver dome at the same place along the
 spine.
 """
 

@@ -233,7 +233,8 @@ def _draw_region_factors(female: bool, rng: np.random.Generator) -> RegionFactor
     kind_factors = list(FACTORS_BY_KIND.values())[rng.choice(len(FACTORS_BY_KIND), p=kind_shares)]
     developed_factors = np.asarray(kind_factors) ** rng.uniform(0.4, 1.3)
     chest_factor = rng.lognormal(0, 0.25)
-    return RegionFactors(*developed_factors.tolist(), chest_factor)
+    belly, flank, back, hip, buttock, thigh = developed_factors.tolist()
+    return RegionFactors(belly, flank, back, hip, buttock, thigh, chest_factor)
 
 
 def _draw_factors(

@@ -21,7 +21,7 @@ KIDNEY_RISE_RANGE_MM = (-12.0, 62.0)
 LIVER_MM = 146.0
 LIVER_SD_MM = 20.0
 LIVER_RANGE_MM = (105.0, 200.0)
-"""The same for the height of the right lobe, from dome to tip."""
+"""The same for the height of the right lobe, from the liver's dome to the tip."""
 
 RIBS_MM = (0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 35.0, 70.0, 100.0, 125.0, 170.0, 190.0)
 """For each rib, first to twelfth: added descent if it reached the front; it ends before that.  The
@@ -33,7 +33,7 @@ class OrganHeights:
     """In mm of the written anatomy; a plain person has `OrganHeights()`.
 
     kidney_rise_mm     upward shift of both kidneys
-    liver_height_mm    from the dome to the tip of the right lobe; None: as `belly` draws it
+    liver_height_mm    from the liver's dome to the tip of the right lobe; None: as `belly` draws it
     colon_sag_mm       added sag of the middle of the transverse colon
     rib_descent_share  share of RIBS_MM by which the lower ribs descend further
     """
