@@ -12,6 +12,7 @@ sure is that.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fovnet._version import __version__
@@ -47,8 +48,6 @@ def open(config: str | PathLike[str]) -> OpenRun:
 
     Raises fovnet.errors.ConfigError for settings that cannot be.
     """
-    from pathlib import Path
-
     from fovnet.acts.opening import open_run  # scipy, nibabel
 
     return open_run(Path(config))

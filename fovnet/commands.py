@@ -29,6 +29,6 @@ def simulating(settings: Settings) -> str:
     command_words += ["--subjects", str(phantom.subjects)]
     command_words += ["--volumes", str(phantom.volumes_per_subject)]
     command_words += ["--seed", str(settings.seed)]
-    for left_out_region in phantom.without:
-        command_words += ["--without", left_out_region]
+    for feature in phantom.without:
+        command_words += ["--without", feature]
     return shlex.join(command_words)

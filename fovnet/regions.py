@@ -52,7 +52,9 @@ class Region:
     @property
     def term(self) -> Term | None:
         """Its concept; None without a SNOMED CT code."""
-        return Term(self.sct, self.meaning or self.name, self.body_part) if self.sct else None
+        if not self.sct:
+            return None
+        return Term(self.sct, self.meaning or self.name, self.body_part)
 
 
 def as_word(text: str) -> str:
@@ -76,7 +78,7 @@ PELVIS = "816092008"
 ABDOMEN = "818981001"
 CHEST = "816094009"
 HEAD = "69536005"
-TOGETHER = {
+TERM_BY_CODES = {
     frozenset({ABDOMEN, PELVIS}): Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS"),
     frozenset({CHEST, ABDOMEN}): Term("416550000", "Chest and Abdomen", "CHESTABDOMEN"),
     frozenset({CHEST, ABDOMEN, PELVIS}): Term(
@@ -130,9 +132,13 @@ class Vocabulary:
         regions = [region for region in self.regions if region.name in distinct_names]
         if len(distinct_names) == 1:
             region = next(iter(regions), None)
-            return region.term if region is not None and region.body_part else None
+            if region is None or not region.body_part:
+                return None
+            return region.term
         codes = frozenset(region.sct for region in regions)
-        return TOGETHER.get(codes) if len(codes) == len(distinct_names) else None
+        if len(codes) < len(distinct_names):
+            return None
+        return TERM_BY_CODES.get(codes)
 
     def concept(self, name: str) -> Term | None:
         """The concept of one region, for reports that need no Body Part Examined; None without a
@@ -143,7 +149,7 @@ class Vocabulary:
         """The regions of a SNOMED CT concept, of one region or of several together; empty for
         another."""
         codes = frozenset({code})
-        for codes_together, term in TOGETHER.items():
+        for codes_together, term in TERM_BY_CODES.items():
             if term.sct == code:
                 codes = codes_together
         return frozenset(

@@ -10,11 +10,16 @@ from difflib import get_close_matches
 SHORT_LETTERS = 8
 """Letters below which words that share 3 of 4 letters are often other words: hand and head, ear and
 heart."""
+# shares of letters in common, by `difflib`, from which two words are alike
+LEAST_SIMILARITY = 0.75
+LEAST_SIMILARITY_OF_SHORT = 0.8
 
 
 def several(count: int, singular: str, plural: str = "") -> str:
     """ "1 volume", "1,204 volumes"."""
-    noun = singular if count == 1 else plural or f"{singular}s"
+    noun = plural or f"{singular}s"
+    if count == 1:
+        noun = singular
     return f"{count:,} {noun}"
 
 
@@ -47,16 +52,22 @@ def near_spelling(word: str, names: Iterable[str]) -> str | None:
         if _numbers_in(name) == _numbers_in(word)
         and (not is_short or abs(len(name) - len(word)) <= 1)
     }
-    least_similarity = 0.8 if is_short else 0.75
+    least_similarity = LEAST_SIMILARITY
+    if is_short:
+        least_similarity = LEAST_SIMILARITY_OF_SHORT
     matches = get_close_matches(word.casefold(), name_by_spelling, 1, least_similarity)
-    return name_by_spelling[matches[0]] if matches else None
+    if not matches:
+        return None
+    return name_by_spelling[matches[0]]
 
 
 def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:
     """ "did you mean 'trials'?" for the known word of which another may be a misspelling; else
     `otherwise`, which should say what is wanted."""
     name = near_spelling(word, names)
-    return f"did you mean {name!r}?" if name else otherwise
+    if not name:
+        return otherwise
+    return f"did you mean {name!r}?"
 
 
 def _numbers_in(name: str) -> list[int]:

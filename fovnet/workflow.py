@@ -65,7 +65,7 @@ def fingerprint(sections: Mapping[str, Any], *names: str) -> str:
 def gpus(settings: Settings) -> int:
     """GPUs that a training requests of a cluster; 0 on the CPU, as a cluster without GPUs refuses a
     request."""
-    return 0 if settings.training.device == "cpu" else 1
+    return int(settings.training.device != "cpu")
 
 
 def calibration_files(settings: Settings) -> list[str]:
@@ -86,9 +86,13 @@ def warm_start_files(settings: Settings) -> list[str]:
     one."""
     if settings.training.begin is None:
         return []
-    folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
+    folder = settings.training.begin
+    if folder == "shipped":
+        folder = str(SHIPPED_NETWORKS)
     path = f"{folder}/ensemble.json"
-    return [path] if Path(path).exists() else []
+    if not Path(path).exists():
+        return []
+    return [path]
 
 
 def prior_files(settings: Settings) -> list[str]:
@@ -96,8 +100,9 @@ def prior_files(settings: Settings) -> list[str]:
     ConfigError "prior-missing" for a named one that is not there."""
     prior = settings.search.prior
     if not prior:
-        learned_prior = Results(Path(settings.results)).prior
-        return [str(learned_prior)] if settings.search.learn_from else []
+        if not settings.search.learn_from:
+            return []
+        return [str(Results(Path(settings.results)).prior)]
     if not Path(prior).exists():
         raise ConfigError(
             "prior-missing",

@@ -15,28 +15,40 @@ from typer.testing import CliRunner
 
 from fovnet import cli
 from fovnet.cli import app
+from fovnet.cli.bench import BENCH_VERBS
 from fovnet.cli.verbs import VERBS, Verb
 
 MODULES = sorted({module for module, _ in VERBS.values()})
+LISTS = [*((VERBS, name) for name in VERBS), *((BENCH_VERBS, name) for name in BENCH_VERBS)]
+MODULES_OF_LISTS = [
+    *((VERBS, module) for module in MODULES),
+    *((BENCH_VERBS, module) for module in sorted({module for module, _ in BENCH_VERBS.values()})),
+]
 
 
-@pytest.mark.parametrize("name", VERBS)
-def test_a_verb_is_listed_with_the_first_paragraph_of_its_help(name: str) -> None:
-    _, first_paragraph = VERBS[name]
-    assert inspect.cleandoc(Verb(name).load().help).split("\n\n")[0] == first_paragraph
+@pytest.mark.parametrize(("listed", "name"), LISTS, ids=[name for _, name in LISTS])
+def test_a_verb_is_listed_with_the_first_paragraph_of_its_help(
+    listed: dict[str, tuple[str, str]], name: str
+) -> None:
+    module, first_paragraph = listed[name]
+    command = Verb(name, module, first_paragraph).load()
+    assert inspect.cleandoc(command.help).split("\n\n")[0] == first_paragraph
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_verbs_of_a_module_are_those_listed_for_it(module: str) -> None:
+@pytest.mark.parametrize(
+    ("listed", "module"), MODULES_OF_LISTS, ids=[module for _, module in MODULES_OF_LISTS]
+)
+def test_the_verbs_of_a_module_are_those_listed_for_it(
+    listed: dict[str, tuple[str, str]], module: str
+) -> None:
     verbs = get_group(import_module(f"fovnet.cli.{module}").verbs)
-    assert verbs.commands.keys() == {name for name, (stem, _) in VERBS.items() if stem == module}
+    assert verbs.commands.keys() == {name for name, (stem, _) in listed.items() if stem == module}
 
 
 def test_no_module_with_verbs_is_forgotten() -> None:
-    """Those of `bench` are in its own group."""
     files = Path(cli.__file__).parent.glob("*.py")
     with_verbs = {path.stem for path in files if "\nverbs = typer.Typer(" in path.read_text()}
-    assert {stem for stem in with_verbs if not stem.startswith("bench_")} == set(MODULES)
+    assert with_verbs == {module for _, module in MODULES_OF_LISTS}
 
 
 def test_the_list_of_verbs_imports_none_of_them() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.replay import ReplayedSearch, Slot, in_succession, is_best
+from fovnet.bench.replay import ReplayedSearch, Slot, replay_in_succession, trains_best_row
 from fovnet.bench.tables import RecordedTable
 from fovnet.bench.together import run_alone
 from fovnet.errors import SearchError
@@ -32,7 +32,7 @@ def replay_nomad(table: RecordedTable, *, first_row: int, seed: int, cap: int) -
     that could be told from its own.  Raises SearchError "peer-crashed" if its process ends without
     an answer."""
     try:
-        drawn_rows = run_alone(rows_of, table, first_row, seed, cap // table.epochs)
+        drawn_rows = run_alone(draw_rows, table, first_row, seed, cap // table.full_epochs)
     except BrokenProcessPool as broken_pool:
         raise SearchError(
             "peer-crashed",
@@ -41,13 +41,13 @@ def replay_nomad(table: RecordedTable, *, first_row: int, seed: int, cap: int) -
         ) from broken_pool
     slots: list[Slot] = []
     for row in drawn_rows:
-        slots.append(Slot(row, 0, table.epochs))
-        if is_best(table, slots[-1]):
+        slots.append(Slot(row, 0, table.full_epochs))
+        if trains_best_row(table, slots[-1]):
             break
-    return in_succession(table, slots, [0.0] * len(slots))
+    return replay_in_succession(table, slots, [0.0] * len(slots))
 
 
-def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list[int]:
+def draw_rows(table: RecordedTable, first_row: int, seed: int, draws: int) -> list[int]:
     """The rows that NOMAD trains, at most `draws`, in a process without an earlier run of it.
 
     What it prints there goes nowhere: it cannot be told to keep quiet about its limits.
@@ -62,6 +62,8 @@ def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list
     drawn_rows: list[int] = []
 
     def train_nearest_row(point: Any) -> int:
+        """NOMAD's callback: tells it the loss of the free row nearest to its point; returns whether
+        that was evaluated, 1 or 0."""
         if len(drawn_rows) == min(draws, len(is_row_free)):
             return 0
         levels = table.space.rows[first_row].copy()
@@ -69,15 +71,15 @@ def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list
             round(point.get_coord(axis_index)) for axis_index in range(point.size())
         ]
         point_places = places_of(Space(table.space.axes, levels[None]))[0]
-        free_row = (
-            nearest_free(table.space, row_places, point_places, is_row_free, rng)
-            if drawn_rows
-            else first_row
-        )
+        free_row = first_row
+        if drawn_rows:
+            free_row = nearest_free(table.space, row_places, point_places, is_row_free, rng)
         is_row_free[free_row] = False
         drawn_rows.append(free_row)
         loss = float(table.loss[free_row])
-        point.setBBO(repr(loss if np.isfinite(loss) else DIVERGED_LOSS).encode())
+        if not np.isfinite(loss):
+            loss = DIVERGED_LOSS
+        point.setBBO(repr(loss).encode())
         return 1
 
     highest_levels = [len(table.space.axes[axis_index].levels) - 1 for axis_index in free_axes]

@@ -12,8 +12,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.bench.landscape import smooth_loss
 from fovnet.bench.together import Progress, run_alone
@@ -22,6 +24,9 @@ from fovnet.search.look.hyperparameters import milestone
 from fovnet.search.search import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 FEWEST_TIMED_PROPOSALS = 40
 """Fewest proposals that are timed; more where needed for whole periods."""
@@ -60,30 +65,68 @@ class ProposalPace:
 COLUMNS = tuple(field.name for field in fields(ProposalPace))
 
 
-def paces(
-    method: str, counts: Sequence[int], seed: int, diverged: float, progress: Progress
+def measure_paces(
+    method: str, trial_counts: Sequence[int], seed: int, diverged: float, progress: Progress
 ) -> Iterator[ProposalPace]:
     """The pace over the paper's space for each number of known trials, each in a fresh process of
-    its own, one after the other."""
-    for done_count, trials in enumerate(counts, start=1):
+    its own, one after the other.
+
+    diverged  share of the trials that have diverged
+    """
+    for done_count, trials in enumerate(trial_counts, start=1):
         pace = run_alone(measure, method, trials, seed, diverged)
-        progress(done_count, len(counts))
+        progress(done_count, len(trial_counts))
         yield pace
+
+
+class KnownTrials:
+    """The trials of a simulated search so far.
+
+    loss_by_row  (M,) simulated
+    has_failed   (M,) whether a row's training diverges
+    """
+
+    def __init__(self, loss_by_row: Floats, has_failed: Mask) -> None:
+        self.loss_by_row = loss_by_row
+        self.has_failed = has_failed
+        self.trial_by_slot: dict[int, Trial] = {}
+        self.proposals: list[Proposal] = []
+
+    def add(self, proposal: Proposal) -> None:
+        """Trains a proposal, in no time."""
+        outcome = Outcome("completed", score=float(self.loss_by_row[proposal.row]))
+        if self.has_failed[proposal.row]:
+            outcome = Outcome("diverged")
+        self.trial_by_slot[proposal.slot] = Trial(proposal, outcome)
+        self.proposals.append(proposal)
+
+    @property
+    def refit_milestone(self) -> int:
+        """The number of scores at which the hyper-parameters were last refitted."""
+        return milestone(sum(trial.score is not None for trial in self.trial_by_slot.values()))
+
+
+class TimedProposals(NamedTuple):
+    """Proposals in a row, the first with empty caches: seconds by the clock, seconds of the
+    processor, and the number of scores at the last refit, one of each for every proposal."""
+
+    seconds: list[float]
+    cpu_seconds: list[float]
+    refit_milestones: list[int]
 
 
 def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> ProposalPace:
     """The pace in this process: trials of random rows first, then the timed proposals, each of
     which knows the trial of the one before.
 
+    diverged  share of the rows whose trainings diverge
     With fewer than FEWEST_TIMED_PROPOSALS trials all but the first are timed.
     """
     space = paper_space()
     row_count = len(space)
-    loss_by_row = smooth_loss(space, seed)
     generator = np.random.default_rng([seed, trials])
-    is_failing_row = generator.random(row_count) < diverged
-    # computed once in a search, so before the timing
-    space.unit_cube, space.axis_of_column  # noqa: B018
+    has_failed = generator.random(row_count) < diverged
+    known_trials = KnownTrials(smooth_loss(space, seed), has_failed)
     timed_count = proposals_to_time(trials)
     known_rows = generator.choice(row_count, trials - timed_count, replace=False)
     search = Search(
@@ -96,59 +139,54 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Propo
         predicted_seconds=np.ones(row_count),
         feasible=np.ones(row_count, dtype=bool),
     )
-    trial_by_slot: dict[int, Trial] = {}
-    earlier_proposals: list[Proposal] = []
-
-    def learn(proposal: Proposal) -> None:
-        row = proposal.row
-        outcome = Outcome("completed", score=float(loss_by_row[row]))
-        if is_failing_row[row]:
-            outcome = Outcome("diverged")
-        trial_by_slot[proposal.slot] = Trial(proposal, outcome)
-        earlier_proposals.append(proposal)
-
-    slots = tuple(range(len(known_rows)))
-    for slot, row in zip(slots, known_rows.tolist(), strict=True):
-        learn(
-            Proposal(
-                slot,
-                row,
-                space.configuration(row),
-                training_seed(seed, slot),
-                slots[:slot],
-                (),
-                1.0,
-            )
-        )
+    for slot, row in enumerate(known_rows.tolist()):
+        known_trials.add(_proposal_of_row(search, slot, row))
+    # computed once in a search, so before the timing
+    space.unit_cube, space.axis_of_column  # noqa: B018
     idle_bytes = peak_bytes()
-    seconds = []
-    cpu_seconds = []
-    refit_milestones = []
-    for _ in range(1 + timed_count):
-        start_s = time.perf_counter()
-        cpu_start_s = time.process_time()
-        proposal = propose_slot(search, earlier_proposals, trial_by_slot)
-        seconds.append(time.perf_counter() - start_s)
-        cpu_seconds.append(time.process_time() - cpu_start_s)
-        refit_milestones.append(
-            milestone(sum(trial.score is not None for trial in trial_by_slot.values()))
-        )
-        learn(proposal)
+    timed = _time_proposals(search, known_trials, 1 + timed_count)
     return ProposalPace(
         method,
         row_count,
         trials,
         diverged,
         proposals=timed_count,
-        refits=int((np.diff(refit_milestones) > 0).sum()),
-        median=float(np.median(seconds[1:])),
-        mean=float(np.mean(seconds[1:])),
-        worst=max(seconds[1:]),
-        cpu=float(np.mean(cpu_seconds[1:])),
-        resumed=seconds[0],
+        refits=int((np.diff(timed.refit_milestones) > 0).sum()),
+        median=float(np.median(timed.seconds[1:])),
+        mean=float(np.mean(timed.seconds[1:])),
+        worst=max(timed.seconds[1:]),
+        cpu=float(np.mean(timed.cpu_seconds[1:])),
+        resumed=timed.seconds[0],
         idle_mb=idle_bytes / MEGABYTE,
         peak_mb=peak_bytes() / MEGABYTE,
     )
+
+
+def _proposal_of_row(search: Search, slot: int, row: int) -> Proposal:
+    """The proposal of a given row for a slot, which has seen all slots before."""
+    return Proposal(
+        slot,
+        row,
+        search.space.configuration(row),
+        training_seed(search.seed, slot),
+        tuple(range(slot)),
+        (),
+        1.0,
+    )
+
+
+def _time_proposals(search: Search, known_trials: KnownTrials, count: int) -> TimedProposals:
+    """Makes so many proposals in a row, and adds the trial of each to those known."""
+    timed = TimedProposals([], [], [])
+    for _ in range(count):
+        start_s = time.perf_counter()
+        cpu_start_s = time.process_time()
+        proposal = propose_slot(search, known_trials.proposals, known_trials.trial_by_slot)
+        timed.seconds.append(time.perf_counter() - start_s)
+        timed.cpu_seconds.append(time.process_time() - cpu_start_s)
+        timed.refit_milestones.append(known_trials.refit_milestone)
+        known_trials.add(proposal)
+    return timed
 
 
 def proposals_to_time(trials: int) -> int:

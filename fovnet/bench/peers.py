@@ -13,7 +13,7 @@ none.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -36,22 +36,26 @@ from fovnet.search.space import Space, places_of
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
+FEWEST_ROWS_TO_MODEL = 2
+LEAST_DEVIATION = 1e-12  # of a prediction, which is divided by it
+CANDIDATES_AT_ONCE = 1024  # rows whose acquisition BoTorch computes together, to bound its memory
 
 
 @dataclass(frozen=True)
 class PeerLibrary:
     """A contestant.
 
-    distribution  its name on PyPI
-    modules       that it needs, its own first
-    make          make(space, seed, initial) gives the Searcher, which uses `initial` only where the
-                  library has no such number of its own; of THAWING make(space, seed, R) gives the
-                  Thawing for full trainings of R epochs; None: it owns its loop
+    distribution   its name on PyPI
+    modules        that it needs, its own first
+    make_searcher  make_searcher(space, seed, initial) gives the Searcher, which uses `initial` only
+                   where the library has no such number of its own; of THAWING
+                   make_searcher(space, seed, R) gives the Thawing for full trainings of R epochs;
+                   None: it owns its loop
     """
 
     distribution: str
     modules: tuple[str, ...]
-    make: Callable[[Space, int, int], Any] | None
+    make_searcher: Callable[[Space, int, int], Any] | None
 
     @property
     def version(self) -> str:
@@ -74,12 +78,18 @@ def refuse_absent(*contestants: str) -> None:
                 for library in _missing_distributions(PEERS[contestant])
             )
         )
-        pronoun_of_methods = "it" if len(lacking_names) == 1 else "these"
         raise SearchError(
             "peer-missing",
             f"--method {', '.join(lacking_names)}: needs {' and '.join(libraries)}, not installed here; "
-            f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun_of_methods} out.",
+            f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun_for(lacking_names)} out.",
         )
+
+
+def pronoun_for(names: Sequence[str]) -> str:
+    """ "it" for one name, "these" for several."""
+    if len(names) == 1:
+        return "it"
+    return "these"
 
 
 def is_installed(contestant: str) -> bool:
@@ -88,9 +98,11 @@ def is_installed(contestant: str) -> bool:
 
 
 def _missing_distributions(peer: PeerLibrary) -> list[str]:
-    """The distributions that a contestant needs and that are not installed."""
+    """The distributions that a contestant needs and that are not installed; those of all modules
+    but its own are called as the module."""
+    distribution_by_module = {peer.modules[0]: peer.distribution}
     return [
-        peer.distribution if module == peer.modules[0] else module
+        distribution_by_module.get(module, module)
         for module in peer.modules
         if find_spec(module) is None
     ]
@@ -108,14 +120,14 @@ def replay_peer(
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its
     library is not installed."""
     refuse_absent(contestant)
-    make_searcher = PEERS[contestant].make
+    make_searcher = PEERS[contestant].make_searcher
     if make_searcher is None:
         return replay_nomad(table, first_row=first_row, seed=seed, cap=cap)
     with one_thread(), warnings.catch_warnings():
         # of experimental features and fits that stopped early: their defaults
         warnings.simplefilter("ignore")
         if contestant in THAWING:
-            thawing = make_searcher(table.space, seed, table.epochs)
+            thawing = make_searcher(table.space, seed, table.full_epochs)
             return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
         searcher = make_searcher(table.space, seed, initial)
         return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
@@ -135,10 +147,11 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def place_values(space: Space, row_places: Floats) -> list[float]:
-    """The places of a row, those on [0, 1] as floats, and the numbers of levels as integers."""
+    """The places (d,) of a row as a list: those on [0, 1] as floats, and the numbers of levels as
+    integers."""
+    type_by_kind = {"ordinal": float, "categorical": int}
     return [
-        float(value) if axis.kind == "ordinal" else int(value)
-        for axis, value in zip(space.axes, row_places, strict=True)
+        type_by_kind[axis.kind](place) for axis, place in zip(space.axes, row_places, strict=True)
     ]
 
 
@@ -159,38 +172,43 @@ class Optuna:
         )
         distributions = self.optuna.distributions
         self.states = self.optuna.trial.TrialState
-        self.axes = {}
+        self.distribution_by_axis = {}
         for axis in space.axes:
-            if axis.kind == "ordinal":
-                self.axes[axis.name] = distributions.FloatDistribution(0.0, 1.0)
-            else:
-                level_numbers = range(len(axis.levels))
-                self.axes[axis.name] = distributions.CategoricalDistribution(level_numbers)
+            distribution = distributions.FloatDistribution(0.0, 1.0)
+            if axis.kind == "categorical":
+                distribution = distributions.CategoricalDistribution(range(len(axis.levels)))
+            self.distribution_by_axis[axis.name] = distribution
         self.space = space
-        self.places = places_of(space)
+        self.row_places = places_of(space)
 
-    def ask(self, free: Mask) -> Floats:
-        trial = self.study.ask(self.axes)
+    def ask(self, is_free: Mask) -> Floats:
+        trial = self.study.ask(self.distribution_by_axis)
         self.study.tell(trial, state=self.states.FAIL)
         return self.point(trial)
 
     def tell(self, row: int, loss: float) -> None:
-        is_scored = bool(np.isfinite(loss))
+        state = self.states.FAIL
+        value = None
+        if np.isfinite(loss):
+            state = self.states.COMPLETE
+            value = loss
         trial = self.optuna.trial.create_trial(
-            state=self.states.COMPLETE if is_scored else self.states.FAIL,
-            value=loss if is_scored else None,
+            state=state,
+            value=value,
             params=self.params(row),
-            distributions=self.axes,
+            distributions=self.distribution_by_axis,
         )
         self.study.add_trial(trial)
 
     def point(self, trial: Any) -> Floats:
         """Where a trial is, (d,)."""
-        return np.array([trial.params[name] for name in self.axes], dtype=np.float64)
+        values = [trial.params[name] for name in self.distribution_by_axis]
+        return np.array(values, dtype=np.float64)
 
     def params(self, row: int) -> dict[str, float]:
-        """A row as Optuna's values."""
-        return dict(zip(self.axes, place_values(self.space, self.places[row]), strict=True))
+        """{axis: value} of a row, as Optuna has them."""
+        values = place_values(self.space, self.row_places[row])
+        return dict(zip(self.distribution_by_axis, values, strict=True))
 
 
 class PrunedOptuna:
@@ -203,14 +221,15 @@ class PrunedOptuna:
     ) -> None:
         self.searcher = Optuna(space, sampler, seed, pruner, **settings)
         self.states = self.searcher.states
-        self.trial: Any = None
-        self.epochs = epochs
+        self.trial: Any = None  # the one that is being trained, and its row
         self.row = -1
+        self.full_epochs = epochs
 
-    def ask(self, epochs: Integers) -> tuple[Floats, int]:
+    def ask(self, epochs_by_row: Integers) -> tuple[Floats, int]:
         if self.trial is not None:
-            return np.asarray(self.searcher.places[self.row]), int(epochs[self.row]) + 1
-        self.trial = self.searcher.study.ask(self.searcher.axes)
+            next_epoch = int(epochs_by_row[self.row]) + 1
+            return np.asarray(self.searcher.row_places[self.row]), next_epoch
+        self.trial = self.searcher.study.ask(self.searcher.distribution_by_axis)
         return self.searcher.point(self.trial), 1
 
     def tell(self, row: int, epochs: int, score: float) -> None:
@@ -220,20 +239,22 @@ class PrunedOptuna:
             self._close(self.states.FAIL)
             return
         self.trial.report(score, epochs)
-        if epochs == self.epochs:
+        if epochs == self.full_epochs:
             self._close(self.states.COMPLETE, score)
         elif self.trial.should_prune():
             self._close(self.states.PRUNED)
 
     def _move_to(self, row: int) -> None:
+        """Makes the values of the trial those of the row that was trained in its place."""
         self.row = row
         for name, value in self.searcher.params(row).items():
-            distribution = self.searcher.axes[name]
+            distribution = self.searcher.distribution_by_axis[name]
             self.trial.storage.set_trial_param(
                 self.trial._trial_id, name, distribution.to_internal_repr(value), distribution
             )
 
     def _close(self, state: Any, value: float | None = None) -> None:
+        """Ends the trial."""
         self.searcher.study.tell(self.trial, value, state=state)
         self.trial = None
 
@@ -248,10 +269,9 @@ class Dehb:
     """
 
     def __init__(self, space: Space, seed: int, epochs: int) -> None:
-        self.categories = np.array(
-            [len(axis.levels) if axis.kind == "categorical" else 0 for axis in space.axes]
-        )
-        self.places = places_of(space)
+        self.is_category = np.array([axis.kind == "categorical" for axis in space.axes])
+        self.level_counts = np.array([len(axis.levels) for axis in space.axes])
+        self.row_places = places_of(space)
         with TemporaryDirectory() as folder:  # for a log that nobody reads
             self.dehb = import_module("dehb").DEHB(
                 f=None,
@@ -264,26 +284,27 @@ class Dehb:
                 output_path=folder,
             )
 
-    def ask(self, epochs: Integers) -> tuple[Floats, int]:
+    def ask(self, epochs_by_row: Integers) -> tuple[Floats, int]:
         self.job = self.dehb.ask()
         vector = self.job["config"]
-        level_counts = self.categories
-        point = np.where(
-            level_counts > 0, np.minimum(vector * level_counts, level_counts - 1) // 1, vector
-        )
+        level_numbers = np.floor(np.minimum(vector * self.level_counts, self.level_counts - 1))
+        point = np.where(self.is_category, level_numbers, vector)
         return point, max(1, int(self.job["fidelity"] + 0.5))
 
     def tell(self, row: int, epochs: int, score: float) -> None:
-        level_counts = self.categories
-        middle_of_category = (self.places[row] + 0.5) / np.maximum(level_counts, 1)
-        self.job["config"] = np.where(level_counts > 0, middle_of_category, self.places[row])
+        places = self.row_places[row]
+        middles_of_categories = (places + 0.5) / self.level_counts
+        self.job["config"] = np.where(self.is_category, middles_of_categories, places)
         self.dehb.tell(self.job, {"fitness": self._fitness(score), "cost": float(epochs)})
 
     def _fitness(self, score: float) -> float:
+        """The score; for a failure infinity, or the largest number where its rung has no other."""
         if np.isfinite(score):
             return score
         is_rung_begun = np.isfinite(self.dehb.de[self.job["fidelity"]].fitness).any()
-        return np.inf if is_rung_begun else np.finfo(np.float64).max
+        if is_rung_begun:
+            return np.inf
+        return float(np.finfo(np.float64).max)
 
 
 class Hyperopt:
@@ -293,20 +314,20 @@ class Hyperopt:
         self.hyperopt = import_module("hyperopt")
         self.tpe = import_module("hyperopt.tpe")
         self.space = space
-        self.places = places_of(space)
+        self.row_places = places_of(space)
         self.rng = np.random.default_rng(seed)
         self.labels = [f"axis-{number}" for number in range(len(space.axes))]
-        hyperopt_space = self.hyperopt.hp
         prior_by_label = {}
         for label, axis in zip(self.labels, space.axes, strict=True):
             if axis.kind == "ordinal":
-                prior_by_label[label] = hyperopt_space.uniform(label, 0.0, 1.0)
+                prior_by_label[label] = self.hyperopt.hp.uniform(label, 0.0, 1.0)
             else:
-                prior_by_label[label] = hyperopt_space.choice(label, list(range(len(axis.levels))))
+                level_numbers = list(range(len(axis.levels)))
+                prior_by_label[label] = self.hyperopt.hp.choice(label, level_numbers)
         self.domain = self.hyperopt.Domain(None, prior_by_label, pass_expr_memo_ctrl=False)
         self.trials = self.hyperopt.Trials()
 
-    def ask(self, free: Mask) -> Floats:
+    def ask(self, is_free: Mask) -> Floats:
         seed = int(self.rng.integers(2**31 - 1))
         (trial,) = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)
         return np.array(
@@ -315,15 +336,17 @@ class Hyperopt:
 
     def tell(self, row: int, loss: float) -> None:
         trial_id = self.trials.new_trial_ids(1)[0]
-        labelled_values = zip(self.labels, place_values(self.space, self.places[row]), strict=True)
+        values = place_values(self.space, self.row_places[row])
         trial_facts = {
             "tid": trial_id,
             "cmd": self.domain.cmd,
             "workdir": None,
             "idxs": {label: [trial_id] for label in self.labels},
-            "vals": {label: [value] for label, value in labelled_values},
+            "vals": {label: [value] for label, value in zip(self.labels, values, strict=True)},
         }
-        result = {"status": "ok", "loss": loss} if np.isfinite(loss) else {"status": "fail"}
+        result: dict[str, str | float] = {"status": "fail"}
+        if np.isfinite(loss):
+            result = {"status": "ok", "loss": loss}
         trial = self.trials.new_trial_docs([trial_id], [None], [result], [trial_facts])[0]
         trial["state"] = self.hyperopt.JOB_STATE_DONE
         self.trials.insert_trial_docs([trial])
@@ -334,7 +357,8 @@ class Surrogate:
     """Another library's Gaussian process and expected improvement, maximised over the free rows
     after `initial` random rows.
 
-    improvement  given X (n, D), y (n,) and x (m, D), the acquisition (m,); higher is better
+    acquisition  acquisition(X, y, x): given rows X (n, D) with losses y (n,), values (m,) of the
+                 rows x (m, D); higher is better
     """
 
     def __init__(
@@ -342,50 +366,51 @@ class Surrogate:
         space: Space,
         seed: int,
         initial: int,
-        improvement: Callable[[Floats, Floats, Floats], Floats],
+        acquisition: Callable[[Floats, Floats, Floats], Floats],
     ) -> None:
         self.cube = space.unit_cube
-        self.places = places_of(space)
+        self.row_places = places_of(space)
         self.rng = np.random.default_rng(seed)
         self.initial = initial
-        self.improvement = improvement
-        self.trainings = 0
+        self.acquisition = acquisition
+        self.training_count = 0
         self.rows: list[int] = []
         self.losses: list[float] = []
 
-    def ask(self, free: Mask) -> Floats:
-        free_rows = np.flatnonzero(free)
-        if self.trainings < self.initial or len(self.rows) < 2:
-            return np.asarray(self.places[self.rng.choice(free_rows)])
-        acquisitions = self.improvement(
+    def ask(self, is_free: Mask) -> Floats:
+        free_rows = np.flatnonzero(is_free)
+        if self.training_count < self.initial or len(self.rows) < FEWEST_ROWS_TO_MODEL:
+            return np.asarray(self.row_places[self.rng.choice(free_rows)])
+        acquisition_values = self.acquisition(
             self.cube[self.rows], np.array(self.losses), self.cube[free_rows]
         )
-        return np.asarray(self.places[free_rows[int(np.argmax(acquisitions))]])
+        best_row = free_rows[int(np.argmax(acquisition_values))]
+        return np.asarray(self.row_places[best_row])
 
     def tell(self, row: int, loss: float) -> None:
-        self.trainings += 1
+        self.training_count += 1
         if np.isfinite(loss):
             self.rows.append(row)
             self.losses.append(loss)
 
 
 def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
-    """Expected improvement (m,) under scikit-learn's process: Matérn 5/2, a lengthscale a column, a
-    scale and a noise."""
+    """Expected improvement (m,) of rows x (m, D) under scikit-learn's process of rows X (n, D) with
+    losses y (n,): Matérn 5/2, a lengthscale a column, a scale and a noise."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
     kernel = ConstantKernel() * Matern(np.ones(X.shape[1]), nu=2.5) + WhiteKernel()
     process = GaussianProcessRegressor(kernel, normalize_y=True, random_state=0).fit(X, y)
     mean, deviation = process.predict(x, return_std=True)
-    deviation = np.maximum(deviation, 1e-12)
+    deviation = np.maximum(deviation, LEAST_DEVIATION)
     z = (y.min() - mean) / deviation
     return np.asarray(deviation * (z * ndtr(z) + np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)))
 
 
 def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
-    """Log expected improvement (m,) under BoTorch's process, fitted as its SingleTaskGP fits
-    itself."""
+    """Log expected improvement (m,) of rows x (m, D) under BoTorch's process of rows X (n, D) with
+    losses y (n,), fitted as its SingleTaskGP fits itself."""
     import torch
 
     models = import_module("botorch.models")
@@ -401,7 +426,7 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
             model, best_f=float(y.min()), maximize=False
         )
         with torch.no_grad():
-            candidate_parts = torch.split(torch.tensor(x), 1024)
+            candidate_parts = torch.split(torch.tensor(x), CANDIDATES_AT_ONCE)
             return np.concatenate(
                 [log_improvement(candidates[:, None]).numpy() for candidates in candidate_parts]
             )

@@ -43,6 +43,7 @@ from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.machine.cores import cores
 from fovnet.machine.memory import forget_peak, peak_bytes
+from fovnet.net.inference.engines import list_installed_engines
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.collection import nifti_bytes
@@ -57,22 +58,36 @@ from fovnet.volume.sources.readers import find_reader, volume_name
 from fovnet.volume.sources.source import read, source_of
 
 STAGES = ("read", "slice", "networks", "decide", "write")
-FIELD_MM = (420.0, 330.0, 380.0)  # of the simulated volume, from the hips to the lungs
-MIDDLE_MM = (0.0, 0.0, 1100.0)  # above the soles
-VOLUMES_IN_A_ROW = 6  # that are answered one after another
+FIELD_MM = (420.0, 330.0, 380.0)  # sides of the simulated volume, from the hips to the lungs
+MIDDLE_MM = (0.0, 0.0, 1100.0)  # its middle, above the soles
+SIMULATED_SNR = 25.0
+VOLUMES_IN_A_ROW = 6  # volumes that are answered one after another
+BYTES_PER_MB = 1e6
+KIB = 1024.0
 
 
 class Turn(NamedTuple):
     """One prediction.
 
-    figures  seconds, or MB, by stage
-    voxels   the shape, in words
-    slices   their number
+    figure_by_stage  {stage: seconds, or MB}, as its gauge measures them
+    shape_in_words   of the voxels, "320 × 250 × 72"
     """
 
-    figures: dict[str, float]
-    voxels: str
-    slices: int
+    figure_by_stage: dict[str, float]
+    shape_in_words: str
+    slice_count: int
+
+
+class TurnPair(NamedTuple):
+    """A prediction without busy neighbours, and one with them."""
+
+    quiet_turn: Turn
+    busy_turn: Turn
+
+
+Gauge = Callable[[dict[str, float], str], AbstractContextManager[None]]
+"""gauge(figure_by_stage, stage): while its block runs it measures something, and then enters it into
+the mapping under the name of the stage."""
 
 
 @dataclass(frozen=True)
@@ -123,19 +138,19 @@ COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 def predicting_times(
     paths: Sequence[Path],
-    folder: Path,
+    model_folder: Path,
     repeats: int,
     progress: Progress,
-    names: Sequence[str],
+    engine_names: Sequence[str],
     neighbour_count: int,
 ) -> Iterator[PredictingTime]:
-    """The times of every file with every engine installed (or those named), on the CPU, also
-    `beside` so many busy processes; a refused file has a note instead."""
-    from fovnet.net.inference.engines import list_installed_engines
+    """The times of every file with every engine on the CPU; a refused file has a note instead.
 
-    paths_with_engines = [
-        (path, engine) for path in paths for engine in (names or list_installed_engines())
-    ]
+    engine_names     without any: all that are installed
+    neighbour_count  busy processes beside which everything is measured once more; 0: none
+    """
+    engines = engine_names or list_installed_engines()
+    paths_with_engines = [(path, engine) for path in paths for engine in engines]
     for done_count, (path, engine) in enumerate(paths_with_engines):
         progress(done_count, len(paths_with_engines))
         try:
@@ -145,28 +160,21 @@ def predicting_times(
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        yield run_alone(measure, path, folder, engine, repeats, neighbour_count)
+        yield run_alone(measure, path, model_folder, engine, repeats, neighbour_count)
     progress(len(paths_with_engines), len(paths_with_engines))
 
 
 def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a
     scanner would store it."""
-    vox_to_ras = np.diag(
-        [
-            *(
-                field_mm / voxel_count
-                for field_mm, voxel_count in zip(FIELD_MM, shape, strict=True)
-            ),
-            1.0,
-        ]
-    )
-    vox_to_ras[:3, 3] = np.array(MIDDLE_MM) - np.diag(vox_to_ras)[:3] * (np.array(shape) - 1) / 2
+    spacing_mm = np.array(FIELD_MM) / np.array(shape)
+    vox_to_ras = np.diag([*spacing_mm, 1.0])
+    vox_to_ras[:3, 3] = np.array(MIDDLE_MM) - spacing_mm * (np.array(shape) - 1) / 2
     labels_of_body = label_volume(sample_person((seed, 0)), Grid(shape, vox_to_ras))
     image = scan(
         LabelVolume(labels_of_body.labels, labels_of_body.vox_to_ras),
         SEQUENCES[0],
-        Acquisition(snr=25.0),
+        Acquisition(snr=SIMULATED_SNR),
         np.random.default_rng(seed),
     )
     orientation = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
@@ -175,69 +183,70 @@ def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
 
 
 def measure(
-    path: Path, folder: Path, engine: str, repeats: int, neighbour_count: int = 0
+    path: Path, model_folder: Path, engine: str, repeats: int, neighbour_count: int = 0
 ) -> PredictingTime:
-    """The figures of one file and one engine, in this process."""
+    """The figures of one file and one engine, in this process; its `note` says why there are none
+    of a file that is refused."""
     try:
-        ensemble = load_ensemble(folder, "cpu", engine=engine)
+        ensemble = load_ensemble(model_folder, "cpu", engine=engine)
         with TemporaryDirectory() as folder_name:
-            answer_path = Path(folder_name) / "answer.json"
-            _run_turn(path, ensemble, answer_path)  # fills caches
+            run_turn = partial(_run_turn, path, ensemble, Path(folder_name) / "answer.json")
+            run_turn()  # fills caches
             peak_mb_by_stage: dict[str, float] = {}
             if forget_peak():
-                peak_mb_by_stage = _run_turn(path, ensemble, answer_path, peak).figures
+                peak_mb_by_stage = run_turn(measure_peak_mb).figure_by_stage
             # from here on as the command does it: faster, but without peaks
             keep_freed_memory()
-            run_one_turn = partial(_run_turn, path, ensemble, answer_path)
-            turns_with_and_without = list(
-                _turns_without_and_with_neighbours(run_one_turn, repeats, neighbour_count)
-            )
+            turn_pairs = list(_run_turn_pairs(run_turn, repeats, neighbour_count))
             volume_rates = [_volumes_per_second(path, ensemble) for _ in range(repeats)]
     except FovnetError as fault:
         return PredictingTime(str(path), engine, note=str(fault))
-    quiet_turns = [quiet_turn for quiet_turn, _ in turns_with_and_without]
+    quiet_turns = [turn_pair.quiet_turn for turn_pair in turn_pairs]
     median_ms_by_stage = {
-        timed_stage: 1e3 * median(turn.figures[timed_stage] for turn in quiet_turns)
-        for timed_stage in quiet_turns[0].figures
+        stage: 1e3 * median(turn.figure_by_stage[stage] for turn in quiet_turns)
+        for stage in quiet_turns[0].figure_by_stage
     }
     figure_by_column: dict[str, Any] = {
         f"{stage}_ms": median_ms_by_stage.get(stage) for stage in (*STAGES, "unpack")
     }
     figure_by_column |= {f"{stage}_peak_mb": peak_mb_by_stage.get(stage) for stage in STAGES}
+    peak_mb_of_all = peak_mb()
+    if neighbour_count:
+        peak_mb_of_all = peak_bytes() / BYTES_PER_MB  # neighbours are children: without them
+        figure_by_column |= _neighbour_figures(turn_pairs, neighbour_count)
     return PredictingTime(
         str(path),
         engine,
-        quiet_turns[0].voxels,
-        quiet_turns[0].slices,
+        quiet_turns[0].shape_in_words,
+        quiet_turns[0].slice_count,
         len(ensemble.members),
         total_ms=sum(median_ms_by_stage[stage] for stage in STAGES),
         volumes_per_second=median(volume_rates),
-        # neighbours are children
-        peak_mb=peak_bytes() / 1e6 if neighbour_count else peak_mb(),
-        **figure_by_column,
+        peak_mb=peak_mb_of_all,
         threads=cores(),
-        **(_neighbour_figures(turns_with_and_without, neighbour_count) if neighbour_count else {}),
+        **figure_by_column,
     )
 
 
-def _turns_without_and_with_neighbours(
+def _run_turn_pairs(
     run_turn: Callable[[], Turn], repeats: int, neighbour_count: int
-) -> Iterator[tuple[Turn, Turn]]:
-    """(turn without neighbours, turn with them) for each repeat, after one turn that fills what
-    `keep_freed_memory` keeps; the same turn twice where there are no neighbours."""
+) -> Iterator[TurnPair]:
+    """A pair for each repeat, after one turn that fills what `keep_freed_memory` keeps; the same
+    turn twice where there are no neighbours."""
     run_turn()
     for _ in range(repeats):
         quiet_turn = run_turn()
-        with neighbours(neighbour_count):
-            yield quiet_turn, run_turn() if neighbour_count else quiet_turn
+        busy_turn = quiet_turn
+        if neighbour_count:
+            with neighbours(neighbour_count):
+                busy_turn = run_turn()
+        yield TurnPair(quiet_turn, busy_turn)
 
 
-def _neighbour_figures(
-    turn_pairs: Sequence[tuple[Turn, Turn]], neighbour_count: int
-) -> dict[str, Any]:
-    """The fields of `PredictingTime` that compare turns with and without neighbours, by name."""
-    quiet_ms = [_total_ms(quiet_turn) for quiet_turn, _ in turn_pairs]
-    beside_ms = [_total_ms(turn_beside_neighbours) for _, turn_beside_neighbours in turn_pairs]
+def _neighbour_figures(turn_pairs: Sequence[TurnPair], neighbour_count: int) -> dict[str, Any]:
+    """{field of `PredictingTime`: value} that compare turns with and without neighbours."""
+    quiet_ms = [_total_ms(turn_pair.quiet_turn) for turn_pair in turn_pairs]
+    beside_ms = [_total_ms(turn_pair.busy_turn) for turn_pair in turn_pairs]
     return {
         "beside": neighbour_count,
         "whole_ms": median(quiet_ms),
@@ -249,34 +258,31 @@ def _neighbour_figures(
 
 
 def _total_ms(turn: Turn) -> float:
-    return 1e3 * sum(turn.figures[stage] for stage in STAGES)
+    return 1e3 * sum(turn.figure_by_stage[stage] for stage in STAGES)
 
 
 @contextmanager
-def clock(figures: dict[str, float], stage: str) -> Iterator[None]:
-    """Measures the seconds of its block, a figure of that name."""
+def measure_seconds(figure_by_stage: dict[str, float], stage: str) -> Iterator[None]:
+    """The gauge of the seconds of its block."""
     start_s = time.perf_counter()
     yield
-    figures[stage] = time.perf_counter() - start_s
+    figure_by_stage[stage] = time.perf_counter() - start_s
 
 
 @contextmanager
-def peak(figures: dict[str, float], stage: str) -> Iterator[None]:
-    """Measures the peak memory in MB during its block, including children and what was allocated
-    before."""
+def measure_peak_mb(figure_by_stage: dict[str, float], stage: str) -> Iterator[None]:
+    """The gauge of the peak memory in MB during its block, including children and what was
+    allocated before."""
     give_back_freed_memory()
     forget_peak()
     yield
-    figures[stage] = peak_mb()
+    figure_by_stage[stage] = peak_mb()
 
 
 def _run_turn(
-    path: Path,
-    ensemble: Ensemble,
-    answer_path: Path,
-    gauge: Callable[[dict[str, float], str], AbstractContextManager[None]] = clock,
+    path: Path, ensemble: Ensemble, answer_path: Path, gauge: Gauge = measure_seconds
 ) -> Turn:
-    """One prediction, with the gauge's figure by stage."""
+    """Predicts a volume once, and measures each of STAGES, and "unpack" of a gzipped file."""
     slicing = Slicing(**ensemble.slicing_settings)
     judge = ensemble.judge
     figure_by_stage: dict[str, float] = {}
@@ -300,7 +306,8 @@ def _run_turn(
     if path.name.endswith(".gz"):
         with gauge(figure_by_stage, "unpack"):
             np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
-    return Turn(figure_by_stage, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels))
+    shape_in_words = " × ".join(map(str, volume.voxels.shape))
+    return Turn(figure_by_stage, shape_in_words, len(stack.pixels))
 
 
 def _volumes_per_second(path: Path, ensemble: Ensemble) -> float:
@@ -314,7 +321,7 @@ def _volumes_per_second(path: Path, ensemble: Ensemble) -> float:
 
 def peak_mb() -> float:
     """Peak memory in MB of this process, plus that of its children that have ended."""
-    children_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (
-        1.0 if sys.platform == "darwin" else 1024.0
-    )
-    return (peak_bytes() + children_bytes) / 1e6
+    children_bytes = float(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+    if sys.platform != "darwin":  # macOS counts bytes, other systems kibibytes
+        children_bytes *= KIB
+    return (peak_bytes() + children_bytes) / BYTES_PER_MB

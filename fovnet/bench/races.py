@@ -21,9 +21,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
+from fovnet.bench.peers import PEERS, THAWING, pronoun_for, refuse_absent, replay_peer
 from fovnet.bench.replay import ReplayedSearch, replay
-from fovnet.bench.spending import ITS_OWN, WAYS, ReplaySpending
+from fovnet.bench.spending import METHODS_OWN_SPENDING, WAYS_TO_SPEND, ReplaySpending
 from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.bench.together import Progress, run_each
 from fovnet.config.files import parse
@@ -42,17 +42,22 @@ from fovnet.search.space import Axis
 
 Floats = NDArray[np.float64]
 
+SPREAD_RESAMPLES = 2000
 GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %", "top 10 %")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One run to be made: a method on the table in a file, from the first row given, or drawn by
-    the seed.
+    """One run to be made: a method on the table in a file.
 
-    A method of PEERS is another library's, which models in its own way and trains one row at a
-    time.
-    priors  of them a method that learns from earlier searches takes one, by its seed in turn
+    method   one of METHODS, or of PEERS: another library's, which models in its own way and trains
+             one row at a time
+    draws    trainings at most
+    initial  draws before a model is used; None: the method's own number
+    first    the row to begin with; None: drawn by the seed
+    lead     how far workers may run ahead of the results, a share
+    epochs   at most, where there are learning curves; None: those of `draws` full trainings
+    priors   of them a method that learns from earlier searches takes one, by its seed in turn
     """
 
     table: Path
@@ -64,7 +69,7 @@ class Entry:
     modelling: Modelling = RECOMMENDED
     first: int | None = None
     lead: float = Search.lead
-    spending: ReplaySpending = ITS_OWN
+    spending: ReplaySpending = METHODS_OWN_SPENDING
     epochs: int | None = None
     ranking: Ranking = RANKING
     priors: tuple[Path, ...] = ()
@@ -72,16 +77,18 @@ class Entry:
     @property
     def contestant(self) -> str:
         """The method and, unless it is its own, how it spends: "gp-ei+asha"."""
-        if self.method in PEERS or self.spends == METHODS[self.method].spend:
+        if self.method in PEERS or self.way_to_spend == METHODS[self.method].spend:
             return self.method
-        return f"{self.method}+{self.spends}"
+        return f"{self.method}+{self.way_to_spend}"
 
     @property
-    def spends(self) -> str:
-        """One of WAYS, or "thaws" of another library that spends by the epoch."""
+    def way_to_spend(self) -> str:
+        """One of WAYS_TO_SPEND, or "thaws" of another library that spends by the epoch."""
+        if self.method in THAWING:
+            return "thaws"
         if self.method in PEERS:
-            return "thaws" if self.method in THAWING else "full"
-        return self.spending.of(self.method)
+            return "full"
+        return self.spending.way_of(self.method)
 
     @property
     def prior(self) -> Path | None:
@@ -98,7 +105,7 @@ class Entry:
             return PEERS[self.method].version
         usual_value_by_key: dict[str, object] = {
             **asdict(RECOMMENDED),
-            **asdict(ITS_OWN),
+            **asdict(METHODS_OWN_SPENDING),
             **RANKING.facts,
             "initial": None,
             "lead": Search.lead,
@@ -110,11 +117,11 @@ class Entry:
             value_by_key |= asdict(self.modelling)
         if self.method == "ranking":
             value_by_key |= self.ranking.facts
-        if self.spends in ("asha", "hyperband"):
+        if self.way_to_spend in ("asha", "hyperband"):
             value_by_key |= {"eta": self.spending.eta, "least": self.spending.least}
         else:
             value_by_key.pop("fidelity", None)
-        if self.spends == "hyperband":
+        if self.way_to_spend == "hyperband":
             value_by_key["reuse"] = self.spending.reuse
         unusual_value_by_key = {
             key: value for key, value in value_by_key.items() if value != usual_value_by_key[key]
@@ -127,10 +134,12 @@ class Entry:
         }
         return " ".join(f"{key}={value_text}" for key, value_text in text_by_key.items())
 
-    def cap(self, table: RecordedTable) -> int:
+    def epoch_cap(self, table: RecordedTable) -> int:
         """The epochs that a run may spend: those of `draws` full trainings, unless there are curves
         and another number is given."""
-        return self.epochs if self.epochs and table.epochs > 1 else self.draws * table.epochs
+        if self.epochs and table.full_epochs > 1:
+            return self.epochs
+        return self.draws * table.full_epochs
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,27 +157,28 @@ class Contest:
         return contestant_label(self.entry.contestant, self.entry.setting)
 
     @property
-    def stops(self) -> bool:
+    def stops_early(self) -> bool:
         """Whether it may stop trainings early."""
-        return self.entry.spends != "full"
+        return self.entry.way_to_spend != "full"
 
-    def found_share(self, loss: float, most: int, unit: str) -> Floats:
-        """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
-        "epochs"."""
-        counts_needed = [
-            replay.draws_until(loss) if unit == "draws" else replay.epochs_until(loss)
-            for replay in self.replays
-        ]
-        found_counts = np.bincount(
-            [count_needed for count_needed in counts_needed if count_needed is not None],
-            minlength=most + 1,
+    def shares_of_runs(self, loss: float, largest_count: int, unit: str) -> Floats:
+        """(largest_count + 1,) the share of its runs that have found a loss this low by 0, 1, ...
+        `largest_count` "draws" or "epochs"."""
+        if unit == "draws":
+            counts_to_goal = [replay.draws_until(loss) for replay in self.replays]
+        else:
+            counts_to_goal = [replay.epochs_until(loss) for replay in self.replays]
+        run_counts = np.bincount(
+            [count for count in counts_to_goal if count is not None], minlength=largest_count + 1
         )
-        return np.asarray(np.cumsum(found_counts)[: most + 1] / len(counts_needed))
+        return np.asarray(np.cumsum(run_counts)[: largest_count + 1] / len(counts_to_goal))
 
 
 def contestant_label(contestant: str, setting: str) -> str:
     """A contestant and, in parentheses, its setting, of another library its version."""
-    return f"{contestant} ({setting})" if setting else contestant
+    if not setting:
+        return contestant
+    return f"{contestant} ({setting})"
 
 
 def contests_of(results: Iterable[tuple[Entry, ReplayedSearch]]) -> list[Contest]:
@@ -254,12 +264,13 @@ def goal_losses(table: RecordedTable) -> dict[str, float]:
         last_good_rank = max(0, int(np.ceil(share * len(table.loss))) - 1)
         return float(ranked_losses[min(last_good_rank, len(ranked_losses) - 1)])
 
-    best_magnitude = abs(table.best)
+    best_magnitude = abs(table.best_loss)
     loss_by_percentage_goal = {
-        f"within {percent} %": table.best + best_magnitude * percent / 100 for percent in (1, 5, 10)
+        f"within {percent} %": table.best_loss + best_magnitude * percent / 100
+        for percent in (1, 5, 10)
     }
     return {
-        "best": table.best,
+        "best": table.best_loss,
         **loss_by_percentage_goal,
         "top 1 %": loss_at_top_share(0.01),
         "top 5 %": loss_at_top_share(0.05),
@@ -301,9 +312,11 @@ def ranking_of(settings: Sequence[str]) -> Ranking:
     """
     value_by_key = {}
     for setting in settings:
-        key, equals_sign, value = setting.partition("=")
+        key, equals_sign, value_text = setting.partition("=")
         try:
-            value_by_key[key] = read_value(value if equals_sign else "[")
+            if not equals_sign:
+                raise ValueError(setting)
+            value_by_key[key] = read_value(value_text)
         except (yaml.YAMLError, ValueError, RecursionError):
             advice = "give a setting and its value, such as epochs=1000"
             raise ConfigError("bench-modelling", f"--ranking {setting}: {advice}") from None
@@ -311,8 +324,10 @@ def ranking_of(settings: Sequence[str]) -> Ranking:
         "phantom": {"subjects": 8},
         "search": {"method": "ranking", "ranking": value_by_key},
     }
-    ranking = parse(document, "--ranking").search.ranking
-    return Ranking.from_facts(ranking.model_dump()) if ranking else RANKING
+    ranking_settings = parse(document, "--ranking").search.ranking
+    if ranking_settings is None:
+        return RANKING
+    return Ranking.from_facts(ranking_settings.model_dump())
 
 
 def refuse_unknown(methods: Sequence[str], choices: Iterable[str] = METHODS) -> None:
@@ -328,20 +343,19 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
     """Raise ConfigError "bench-method", "bench-spend" or "bench-workers", or SearchError
     "peer-missing", unless all methods can be run."""
     methods = []
-    for contestant_text in contestants:
-        method, spending = parse_contestant(contestant_text)
+    for contestant in contestants:
+        method, spending = parse_contestant(contestant)
         refuse_unknown([method], [*METHODS, *PEERS])
-        if spending.way not in (None, *WAYS):
+        if spending.way not in (None, *WAYS_TO_SPEND):
             raise ConfigError(
-                "bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}"
+                "bench-spend",
+                f"--spend {spending.way}: unknown; choose among {', '.join(WAYS_TO_SPEND)}",
             )
         methods.append(method)
-    peer_names = [
-        contestant_text for contestant_text in dict.fromkeys(methods) if contestant_text in PEERS
-    ]
+    peer_names = [method for method in dict.fromkeys(methods) if method in PEERS]
     refuse_absent(*peer_names)
     if peer_names and workers > 1:
-        pronoun = "it" if len(peer_names) == 1 else "these"
+        pronoun = pronoun_for(peer_names)
         raise ConfigError(
             "bench-workers",
             f"--workers {workers}: {', '.join(peer_names)}: asked for one row at a time; leave "
@@ -357,16 +371,15 @@ def refuse_priors(
 
     Of METHODS_WITH_PRIOR all but the first need one.
     """
-    taught_methods = [
-        name for name, _ in map(parse_contestant, contestants) if name in METHODS_WITH_PRIOR
-    ]
-    if not priors and (
-        methods_without_prior := [name for name in taught_methods if name != METHODS_WITH_PRIOR[0]]
-    ):
+    method_names = [method for method, _ in map(parse_contestant, contestants)]
+    learning_methods = [method for method in method_names if method in METHODS_WITH_PRIOR]
+    optional_method = METHODS_WITH_PRIOR[0]
+    needing_methods = [method for method in learning_methods if method != optional_method]
+    if needing_methods and not priors:
         advice = "learns from other searches; give --prior, a file of `fovnet search learn`"
-        raise ConfigError("bench-prior", f"--method {methods_without_prior[0]}: {advice}")
-    if priors and not taught_methods:
-        advice = f"no method here learns from other searches; add --method {METHODS_WITH_PRIOR[0]}"
+        raise ConfigError("bench-prior", f"--method {needing_methods[0]}: {advice}")
+    if priors and not learning_methods:
+        advice = f"no method here learns from other searches; add --method {optional_method}"
         raise ConfigError("bench-prior", f"--prior {priors[0]}: {advice}")
     for path in priors:
         for table in tables.values():
@@ -374,33 +387,35 @@ def refuse_priors(
 
 
 def parse_contestant(
-    contestant: str, spending: ReplaySpending = ITS_OWN
+    contestant: str, spending: ReplaySpending = METHODS_OWN_SPENDING
 ) -> tuple[str, ReplaySpending]:
     """(method, spending) that a contestant names: "gp-ei+asha" says itself how it spends, others
     spend as `spending` says."""
     if contestant in PEERS:
         return contestant, spending
     method, _, way = contestant.partition("+")
-    return method, replace(spending, way=way) if way else spending
+    if way:
+        return method, replace(spending, way=way)
+    return method, spending
 
 
 def refuse_spending(table: RecordedTable, entry: Entry) -> None:
     """Raise ConfigError "bench-spend" unless the table has what an entry spends by, or SearchError
     "search-schedule" for rungs that cannot be."""
-    if entry.spends != "full" and table.epochs == 1:
+    if entry.way_to_spend != "full" and table.full_epochs == 1:
         missing_curves = (
             f"the table has no learning curves, and {entry.contestant} stops trainings early"
         )
         advice = f"give curves in {table.name}.npz or {table.name}.curves.npy, or use --spend full"
         raise ConfigError("bench-spend", f"{entry.table}: {missing_curves}; {advice}.")
-    if entry.cap(table) < table.epochs:
+    if entry.epoch_cap(table) < table.full_epochs:
         raise ConfigError(
             "bench-spend",
-            f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; "
+            f"--epochs {entry.epoch_cap(table)}: a full training of {entry.table} has {table.full_epochs}; "
             "give more.",
         )
     if entry.method not in PEERS:
-        entry.spending.schedule(entry.method, table.epochs)
+        entry.spending.make_schedule(entry.method, table.full_epochs)
 
 
 def entries_of(
@@ -430,11 +445,11 @@ def entries_of(
                 table=path,
                 method=method,
                 seed=seed,
-                first=first_row_or_none,
+                first=row,
                 spending=spending,
             )
             for method, spending in contestants
-            for seed, first_row_or_none in enumerate(first_rows)
+            for seed, row in enumerate(first_rows)
         ]
     for entry in entries:
         refuse_spending(tables[entry.table], entry)
@@ -442,18 +457,23 @@ def entries_of(
 
 
 def run_entry(entry: Entry) -> ReplayedSearch:
-    """One run, in this process."""
+    """The run of an entry, made in this process."""
     table = load_table(entry.table)
-    start_row = first_row(table, entry.seed) if entry.first is None else entry.first
+    start_row = entry.first
+    if start_row is None:
+        start_row = first_row(table, entry.seed)
     if entry.method in PEERS:
         return replay_peer(
             table,
             entry.method,
             first_row=start_row,
             seed=entry.seed,
-            cap=entry.cap(table),
+            cap=entry.epoch_cap(table),
             initial=entry.initial or few(table.space),
         )
+    prior = None
+    if entry.prior:
+        prior = load_prior(entry.prior, table.space.axes)
     return replay(
         table,
         entry.method,
@@ -466,8 +486,8 @@ def run_entry(entry: Entry) -> ReplayedSearch:
         ranking=entry.ranking,
         lead=entry.lead,
         spending=entry.spending,
-        cap=entry.cap(table),
-        prior=load_prior(entry.prior, table.space.axes) if entry.prior else None,
+        cap=entry.epoch_cap(table),
+        prior=prior,
     )
 
 
@@ -484,36 +504,26 @@ def race(
     yield from zip(entries, run_each(run_entry, entries, processes, progress), strict=True)
 
 
-def standings(
+def compute_standings(
     table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]
 ) -> list[Standing]:
     """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any
     of them."""
     return [
-        _standing(table, entry, replays, goal, loss) for goal, loss in goal_losses(table).items()
+        _compute_standing(table, entry, replays, goal, loss)
+        for goal, loss in goal_losses(table).items()
     ]
 
 
-def _standing(
+def _compute_standing(
     table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch], goal: str, loss: float
 ) -> Standing:
     """The standing for one goal, met by a loss this low."""
-    draws_to_goal = [replayed_run.draws_until(loss) for replayed_run in replays]
-    most_draws_by_run = [
-        entry.draws if table.epochs == 1 else int(replayed_run.drawn[-1])
-        for replayed_run in replays
-    ]
-    draws_spread = spread_of(
-        [
-            most_draws if draws_needed is None else draws_needed
-            for draws_needed, most_draws in zip(draws_to_goal, most_draws_by_run, strict=True)
-        ]
-    )
-    epochs_spread = spread_of(
-        [replayed_run.epochs_until(loss) or entry.cap(table) for replayed_run in replays]
-    )
-    times_to_goal = [replayed_run.time_until(loss) for replayed_run in replays]
-    end_times = [float(replayed_run.ends.max()) for replayed_run in replays]
+    draw_counts = [_draws_to_goal(table, entry, run, loss) for run in replays]
+    epoch_counts = [run.epochs_until(loss) or entry.epoch_cap(table) for run in replays]
+    draws_spread = spread_of(draw_counts)
+    epochs_spread = spread_of(epoch_counts)
+    proposal_seconds = np.concatenate([run.proposal_seconds for run in replays])
     return Standing(
         table=table.name,
         method=entry.contestant,
@@ -527,40 +537,51 @@ def _standing(
         chance=expected_draws(len(table.space), good_rows(table, loss), entry.draws),
         sd=draws_spread.sd,
         worst=draws_spread.worst,
-        misses=draws_to_goal.count(None),
-        seconds_per_draw=float(
-            np.median(np.concatenate([replayed_run.seconds for replayed_run in replays]))
-        ),
-        time=float(
-            np.mean(
-                [
-                    end_time if time_to_goal is None else time_to_goal
-                    for time_to_goal, end_time in zip(times_to_goal, end_times, strict=True)
-                ]
-            )
-        ),
+        misses=sum(run.draws_until(loss) is None for run in replays),
+        seconds_per_draw=float(np.median(proposal_seconds)),
+        time=float(np.mean([_time_to_goal(run, loss) for run in replays])),
         epochs=epochs_spread.mean,
         epochs_low=epochs_spread.low,
         epochs_high=epochs_spread.high,
         epochs_sd=epochs_spread.sd,
         epochs_worst=epochs_spread.worst,
-        full_trainings=epochs_spread.mean / table.epochs,
-        idle=float(np.mean([replayed_run.idle for replayed_run in replays])),
+        full_trainings=epochs_spread.mean / table.full_epochs,
+        idle=float(np.mean([run.idle_share for run in replays])),
     )
 
 
-def curve(table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]) -> SuccessCurve:
+def _draws_to_goal(table: RecordedTable, entry: Entry, run: ReplayedSearch, loss: float) -> int:
+    """The draws until a loss this low; of a run that missed it `entry.draws`, or with learning
+    curves all rows that it has begun."""
+    draws = run.draws_until(loss)
+    if draws is not None:
+        return draws
+    if table.full_epochs == 1:
+        return entry.draws
+    return int(run.rows_begun[-1])
+
+
+def _time_to_goal(run: ReplayedSearch, loss: float) -> float:
+    """The virtual time until a loss this low; of a run that missed it until its end."""
+    time_to_goal = run.time_until(loss)
+    if time_to_goal is None:
+        return float(run.end_times.max())
+    return time_to_goal
+
+
+def success_curve(
+    table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]
+) -> SuccessCurve:
     """The curve of a method on a table for its best row, from its runs; `entry` is that of any."""
     run_count = len(replays)
-    found_count_by_epoch = np.zeros(entry.cap(table), dtype=np.int64)
+    found_count_by_epoch = np.zeros(entry.epoch_cap(table), dtype=np.int64)
     for replayed_run in replays:
-        epochs_to_best = replayed_run.epochs_until(table.best)
+        epochs_to_best = replayed_run.epochs_until(table.best_loss)
         if epochs_to_best is not None:
             found_count_by_epoch[epochs_to_best - 1 :] += 1
     distinct_counts, index_of_distinct = np.unique(found_count_by_epoch, return_inverse=True)
-    interval_ends = np.array(
-        [wilson_interval(distinct_count, run_count) for distinct_count in distinct_counts.tolist()]
-    )[index_of_distinct]
+    distinct_intervals = [wilson_interval(count, run_count) for count in distinct_counts.tolist()]
+    interval_ends = np.array(distinct_intervals)[index_of_distinct]
     return SuccessCurve(
         entry.contestant,
         entry.setting,
@@ -573,7 +594,7 @@ def curve(table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch])
 
 def chance_curve(table: RecordedTable, draws: int) -> Floats:
     """(draws,) the exact probability that random search has found the best row by each draw."""
-    return chance_found(len(table.space), good_rows(table, table.best), draws)
+    return chance_found(len(table.space), good_rows(table, table.best_loss), draws)
 
 
 def good_rows(table: RecordedTable, loss: float) -> int:
@@ -599,16 +620,19 @@ class Spread(NamedTuple):
 def spread_of(counts: Sequence[int]) -> Spread:
     """Mean, interval, standard deviation and highest of these counts."""
     count_array = np.array(counts)
+    deviation = 0.0
+    if len(count_array) > 1:
+        deviation = float(count_array.std(ddof=1))
     sums_with_ones = np.column_stack([count_array, np.ones(len(count_array))])
     lower_end, upper_end = cluster_bootstrap(
         sums_with_ones,
         lambda resampled_sums: np.asarray(resampled_sums[:, 0] / resampled_sums[:, 1]),
-        repeats=2000,
+        repeats=SPREAD_RESAMPLES,
     )
     return Spread(
         float(count_array.mean()),
         float(lower_end.item()),
         float(upper_end.item()),
-        float(count_array.std(ddof=1)) if len(count_array) > 1 else 0.0,
+        deviation,
         int(count_array.max()),
     )

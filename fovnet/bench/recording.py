@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from fovnet.acts.search_plan import SearchPlan
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.jobs.training_data import training_fingerprint
+from fovnet.net.jobs.trials import forget_recorded
+from fovnet.net.jobs.workers import TrainingJob, TrainingPool, file_stamp
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
 from fovnet.search.run import Progress, run_search
@@ -35,37 +37,35 @@ from fovnet.search.trial import Trial
 if TYPE_CHECKING:
     from fovnet.config.models import Settings
     from fovnet.net.cost.prices import Prices
-    from fovnet.net.jobs.workers import TrainingJob
     from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
-ROWS_SEED = 0  # of the draw of rows
+ROWS_SEED = 0  # seed of the draw of rows
+KIND_CODES = {"ordinal": "ord", "categorical": "cat"}  # kinds of axes, as tables name them
 
 
 @dataclass(frozen=True)
 class Recording:
     """The trainings of a table.
 
-    plan     with the pack of slices
-    side     to which the slices are averaged
-    search   whose slots the trainings are
-    count    of the trainings
-    journal  where they are recorded
-    weights  (M,) of each row's network
+    plan             with the pack of slices
+    side_pixels      to which the slices are averaged
+    search           the trainings are its slots
+    training_count   how many trainings the table is to have
+    journal          the folder in which they are recorded
+    weight_counts    (M,) weights of each row's network
     """
 
     plan: SearchPlan
-    side: int
+    side_pixels: int
     search: Search
-    count: int
+    training_count: int
     journal: Path
-    weights: Floats
+    weight_counts: Floats
 
     def train(self, progress: Progress | None = None) -> list[Trial]:
         """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes
         on.  Raises SearchError as `run_search`."""
-        from fovnet.net.jobs.trials import forget_recorded
-        from fovnet.net.jobs.workers import TrainingPool
 
         def report_and_forget(done_count: float, total: int) -> None:
             forget_recorded(self.journal)
@@ -77,28 +77,26 @@ class Recording:
         with TrainingPool(self._training_job(), self.plan.settings.search.workers) as pool:
             return run_search(
                 self.search,
-                trials=self.count,
+                trials=self.training_count,
                 folder=self.journal,
                 submit=pool.submit,
                 progress=report_and_forget,
             )
 
-    def finished_trials(self) -> list[Trial]:
+    def read_finished_trials(self) -> list[Trial]:
         """The trials that have ended so far, by slot."""
         return read_trials(self.journal)
 
     @property
-    def guess(self) -> float:
+    def guessing_loss(self) -> float:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
         return self.plan.labelled_slices.guessing_loss(self.plan.row_frequencies)
 
     def _training_job(self) -> TrainingJob:
         """What the training processes are given: slices averaged to the side, time by the
         processor."""
-        from fovnet.net.jobs.workers import file_stamp
-
-        averages_path = averages_file(
-            self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side
+        averages_path = write_averages(
+            self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side_pixels
         )
         training_job = self.plan.training_job(self.journal)
         return replace(
@@ -109,15 +107,15 @@ class Recording:
         )
 
     def repeat(self, count: int, seed: int) -> Recording:
-        """The recording in which the first rows of this one are trained again: with its own seed to
-        the same bits, with another to another end.
+        """The recording in which the first `count` rows of this one are trained again: with its own
+        seed to the same weights, with another seed to others.
 
         Raises SearchError "table-again" if they are not trained yet.
         """
         journal = self.journal.with_name(f"again-{count}-seed-{seed}")
         search = self.search
         if seed != search.seed:
-            trials = [trial for trial in self.finished_trials() if trial.proposal.slot < count]
+            trials = [trial for trial in self.read_finished_trials() if trial.proposal.slot < count]
             trained_rows = {trial.proposal.row for trial in trials}
             if len(trained_rows) < count:
                 advice = "first train them once, without --again"
@@ -128,12 +126,14 @@ class Recording:
                 )
             is_trained = np.isin(np.arange(len(search.space)), list(trained_rows))
             search = replace(search, seed=seed, feasible=is_trained)
-        return replace(self, search=search, count=count, journal=journal)
+        return replace(self, search=search, training_count=count, journal=journal)
 
 
 def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
-    """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer
-    if these are fewer.
+    """The recording, not trained yet, of as many rows as `search.trials`, drawn among those within
+    the limits, or of all these where they are fewer.
+
+    side  pixels to which the slices are averaged
 
     Raises ConfigError "table-side", "table-inputs", and as `SearchPlan.price_space` does.
     """
@@ -159,7 +159,12 @@ def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
     )
     journal = Path(settings.results) / f"table-{sha256[:12]}" / "rows"
     return Recording(
-        plan, side, search, len(drawn_rows), journal, prices.cost.weight_count[drawn_rows]
+        plan,
+        side_pixels=side,
+        search=search,
+        training_count=len(drawn_rows),
+        journal=journal,
+        weight_counts=prices.cost.weight_count[drawn_rows],
     )
 
 
@@ -190,15 +195,15 @@ def draw_rows(prices: Prices, count: int) -> NDArray[np.int64]:
     return np.random.default_rng(ROWS_SEED).choice(affordable_rows, drawn_count, replace=False)
 
 
-def averages_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
+def write_averages(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
     """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings
     compare its date."""
     if not path.exists():
-        replace_with(path, lambda file: np.save(file, square_means(pixels, side)))
+        replace_with(path, lambda file: np.save(file, average_squares(pixels, side)))
     return path
 
 
-def square_means(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+def average_squares(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     """(n, side, side) the means of the squares of (n, h, h), rounded; h is a multiple of the
     side."""
     square_width = pixels.shape[-1] // side
@@ -234,17 +239,17 @@ def write_table(path: Path, trials: Sequence[Trial], recording: Recording) -> Pa
             f"{recording.journal}: no training has finished in it yet; train some before making a "
             "table",
         )
-    return write_npz(path, **arrays_of(trials, recording))
+    return write_npz(path, **table_arrays(trials, recording))
 
 
-def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArray[Any]]:
+def table_arrays(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArray[Any]]:
     """The arrays that `write_table` stores, by name."""
     space = recording.search.space
     full_epochs = recording.plan.settings.training.epochs
     trial_rows = np.array([trial.proposal.row for trial in trials])
     outcomes = [trial.outcome for trial in trials]
     validation_curves = np.stack(
-        [curve(outcome.validation_loss, full_epochs) for outcome in outcomes]
+        [pad_curve(outcome.validation_loss, full_epochs) for outcome in outcomes]
     )
     epoch_seconds = np.array([_mean_epoch_seconds(trial, full_epochs) for trial in trials])
     return {
@@ -254,21 +259,21 @@ def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArra
                 for axis, levels in zip(space.axes, space.rows[trial_rows].T, strict=True)
             ]
         ),
-        "kinds": np.array(["cat" if axis.kind == "categorical" else "ord" for axis in space.axes]),
+        "kinds": np.array([KIND_CODES[axis.kind] for axis in space.axes]),
         "levels": np.array([len(axis.levels) for axis in space.axes]),
         "values": np.array([json.dumps(axis.levels) for axis in space.axes]),
         "names": np.array([axis.name for axis in space.axes]),
-        "y": np.array([np.nan if trial.score is None else trial.score for trial in trials]),
+        "y": np.array([trial.score for trial in trials], dtype=np.float64),  # None becomes nan
         "cost": epoch_seconds * full_epochs,
         "curves": validation_curves,
         "training_curves": np.stack(
-            [curve(outcome.training_loss, full_epochs) for outcome in outcomes]
+            [pad_curve(outcome.training_loss, full_epochs) for outcome in outcomes]
         ),
         "epoch_seconds": epoch_seconds,
         "rule": np.array("lowest"),
-        "guess": np.array(recording.guess),
+        "guess": np.array(recording.guessing_loss),
         "status": np.array([outcome.status for outcome in outcomes]),
-        "weights": recording.weights[trial_rows],
+        "weights": recording.weight_counts[trial_rows],
         "memory": np.asarray(recording.search.memory)[trial_rows],
         "seeds": np.array([trial.proposal.seed for trial in trials], dtype=np.int64),
         "message": np.array([outcome.message for outcome in outcomes]),
@@ -279,30 +284,31 @@ def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArra
 
 def _places_of_levels(axis: Axis, levels: NDArray[np.int64]) -> Floats:
     """(m,) places of these levels on [0, 1], or the codes of categories."""
-    return levels.astype(np.float64) if axis.kind == "categorical" else axis.columns[levels, 0]
+    if axis.kind == "categorical":
+        return levels.astype(np.float64)
+    return np.asarray(axis.columns[levels, 0])
 
 
 def _mean_epoch_seconds(trial: Trial, epochs: int) -> float:
     """Mean seconds of an epoch; of a training without any, as one that lacked memory, those
     predicted."""
     measured_seconds = trial.outcome.epoch_seconds
-    return (
-        float(np.mean(measured_seconds))
-        if measured_seconds
-        else trial.proposal.predicted_seconds / epochs
-    )
+    if not measured_seconds:
+        return trial.proposal.predicted_seconds / epochs
+    return float(np.mean(measured_seconds))
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a file is such a table."""
+    """Whether a file is a table that `write_table` wrote."""
     try:
         return {"X", "training_curves", "seeds"} <= read_npz(path).keys()
     except (OSError, EOFError, ValueError, BadZipFile):
         return False
 
 
-def curve(losses: Sequence[float], epochs: int) -> Floats:
-    """(epochs + 1,) the losses after each epoch, nan before the first and after the last."""
+def pad_curve(losses: Sequence[float], epochs: int) -> Floats:
+    """(epochs + 1,) the losses after each epoch, nan before the first and after the last one that
+    was trained."""
     padded_losses = np.full(epochs + 1, np.nan)
     padded_losses[1 : len(losses) + 1] = losses
     return padded_losses

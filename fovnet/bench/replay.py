@@ -18,13 +18,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.spending import ITS_OWN, ReplaySpending
+from fovnet.bench.spending import METHODS_OWN_SPENDING, ReplaySpending
 from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.prior import Prior
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import nearest_free, places_of
+from fovnet.search.spend.ledger import Spend
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 Floats = NDArray[np.float64]
@@ -32,126 +33,134 @@ Integers = NDArray[np.int64]
 
 
 class Slot(NamedTuple):
-    """What a slot of a run trains: a row, from the epochs `begun` before to `epochs`."""
+    """What a slot of a run trains: a row, from `epochs_before` epochs on to `epochs_after`."""
 
     row: int
-    begun: int
-    epochs: int
+    epochs_before: int
+    epochs_after: int
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayedSearch:
-    """One run, slot by slot, (n,) each.
+    """One run, slot by slot, (n,) each but the last.
 
-    rows     trained
-    loss     their losses at the end of a full training
-    epochs   of the row's training at the end of the slot
-    whole    whether these are all, and the training has not diverged
-    drawn    rows begun by then
-    spent    epochs spent by then in all
-    ends     when it ended in virtual time
-    seconds  the real seconds that its proposal took
-    idle     share of the workers' virtual time that was spent waiting
+    rows              trained
+    loss              their losses at the end of a full training
+    epochs            of the row's training at the end of the slot
+    is_complete       whether these are all, and the training has not diverged
+    rows_begun        by the end of the slot, in all
+    epochs_spent      by the end of the slot, in all
+    end_times         when it ended in virtual time
+    proposal_seconds  the real seconds that its proposal took
+    idle_share        of the workers' virtual time, spent waiting: one number
     """
 
     rows: Integers
     loss: Floats
     epochs: Integers
-    whole: NDArray[np.bool_]
-    drawn: Integers
-    spent: Integers
-    ends: Floats
-    seconds: Floats
-    idle: float = 0.0
+    is_complete: NDArray[np.bool_]
+    rows_begun: Integers
+    epochs_spent: Integers
+    end_times: Floats
+    proposal_seconds: Floats
+    idle_share: float = 0.0
 
     def draws_until(self, loss: float) -> int | None:
         """The number of rows begun until one with a loss this low was trained to the end, None
         where the run ended before."""
-        return self._count_until_goal(self.drawn, loss)
+        return self._count_until_goal(self.rows_begun, loss)
 
     def epochs_until(self, loss: float) -> int | None:
-        """The number of epochs spent until then."""
-        return self._count_until_goal(self.spent, loss)
+        """The number of epochs spent until a row with a loss this low was trained to the end, None
+        where the run ended before."""
+        return self._count_until_goal(self.epochs_spent, loss)
 
     def time_until(self, loss: float) -> float | None:
-        """The virtual time at which such a training had ended first, None where the run ended
-        before."""
-        goal_times = self.ends[self.meets(loss)]
-        return float(goal_times.min()) if len(goal_times) else None
+        """The virtual time at which a row with a loss this low was first trained to the end, None
+        where the run ended before."""
+        goal_times = self.end_times[self._meets_goal(loss)]
+        if not len(goal_times):
+            return None
+        return float(goal_times.min())
 
-    def meets(self, loss: float) -> NDArray[np.bool_]:
-        """The slots that have trained a row with a loss this low to the end."""
-        return self.whole & (self.loss <= loss)
+    def _meets_goal(self, loss: float) -> NDArray[np.bool_]:
+        """(n,) whether a slot has trained a row with a loss this low to the end."""
+        return self.is_complete & (self.loss <= loss)
 
     def _count_until_goal(self, counts_by_slot: Integers, loss: float) -> int | None:
-        slots_at_goal = np.flatnonzero(self.meets(loss))
-        return int(counts_by_slot[slots_at_goal[0]]) if len(slots_at_goal) else None
+        """The count at the first slot that meets the goal; None if none does."""
+        slots_at_goal = np.flatnonzero(self._meets_goal(loss))
+        if not len(slots_at_goal):
+            return None
+        return int(counts_by_slot[slots_at_goal[0]])
 
 
-def replay_of(
+def replay_from_slots(
     table: RecordedTable,
     slots: Sequence[Slot],
-    slot_ends: Floats,
+    end_times: Floats,
     proposal_seconds: Sequence[float],
     idle_share: float = 0.0,
 ) -> ReplayedSearch:
-    """The run of these slots; a training costs fewer epochs where it diverges before."""
+    """The run of these slots; a training costs fewer epochs where it diverges before.
+
+    end_times         (n,) of the slots, in virtual time
+    proposal_seconds  (n,) real seconds
+    """
     rows, epochs_before, epochs_after = np.array(slots, dtype=np.int64).reshape(-1, 3).T
-    last_epochs = np.minimum(epochs_after, table.lasts[rows])
+    last_epochs = np.minimum(epochs_after, table.last_epochs[rows])
     return ReplayedSearch(
         rows=rows,
         loss=table.loss[rows],
         epochs=last_epochs,
-        whole=np.isfinite(table.scores[rows, epochs_after]) & (epochs_after == table.epochs),
-        drawn=np.cumsum(epochs_before == 0),
-        spent=np.cumsum(last_epochs - epochs_before),
-        ends=slot_ends,
-        seconds=np.array(proposal_seconds),
-        idle=idle_share,
+        is_complete=np.isfinite(table.scores[rows, epochs_after])
+        & (epochs_after == table.full_epochs),
+        rows_begun=np.cumsum(epochs_before == 0),
+        epochs_spent=np.cumsum(last_epochs - epochs_before),
+        end_times=end_times,
+        proposal_seconds=np.array(proposal_seconds),
+        idle_share=idle_share,
     )
 
 
-def in_succession(
+def replay_in_succession(
     table: RecordedTable, slots: Sequence[Slot], proposal_seconds: Sequence[float]
 ) -> ReplayedSearch:
     """The run of these slots by one worker, which each cost their epochs' share of the row's full
     cost."""
-    run_without_ends = replay_of(table, slots, np.zeros(len(slots)), proposal_seconds)
-    epochs_by_slot = np.diff(run_without_ends.spent, prepend=0)
+    run_without_ends = replay_from_slots(table, slots, np.zeros(len(slots)), proposal_seconds)
+    epochs_by_slot = np.diff(run_without_ends.epochs_spent, prepend=0)
     return replace(
         run_without_ends,
-        ends=np.cumsum(epochs_by_slot * table.cost[run_without_ends.rows] / table.epochs),
+        end_times=np.cumsum(epochs_by_slot * table.cost[run_without_ends.rows] / table.full_epochs),
     )
 
 
-def spent_in(table: RecordedTable, slot: Slot) -> int:
+def epochs_of_slot(table: RecordedTable, slot: Slot) -> int:
     """The epochs that a slot costs: fewer where its training diverges before."""
-    return min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
+    return min(slot.epochs_after, int(table.last_epochs[slot.row])) - slot.epochs_before
 
 
 class Searcher(Protocol):
-    """A searcher with a state of its own, under the ask-and-tell interface.
+    """A searcher with a state of its own, under the ask-and-tell interface."""
 
-    ask   the point (d,) to train next, as in `places_of`; free (M,) are the rows not trained yet
-    tell  records the row that was trained and its loss, which need not be finite
-    """
+    def ask(self, is_free: NDArray[np.bool_]) -> Floats:
+        """The point (d,) to train next, in the places of `places_of`; `is_free` (M,) are the rows
+        not trained yet."""
 
-    def ask(self, free: NDArray[np.bool_]) -> Floats: ...
-
-    def tell(self, row: int, loss: float) -> None: ...
+    def tell(self, row: int, loss: float) -> None:
+        """Records the row that was trained and its loss, which need not be finite."""
 
 
 class Thawing(Protocol):
-    """A searcher that spends by the epoch: it may go on with any training that has not ended.
+    """A searcher that spends by the epoch: it may go on with any training that has not ended."""
 
-    ask   a point (d,), and up to how many epochs to train the row there, given the epochs (M,) that
-          each row has
-    tell  records the score that the row has after so many epochs, nan where it has diverged
-    """
+    def ask(self, epochs_by_row: Integers) -> tuple[Floats, int]:
+        """(point (d,), epochs up to which the row there is to be trained), given the epochs (M,)
+        that each row has."""
 
-    def ask(self, epochs: Integers) -> tuple[Floats, int]: ...
-
-    def tell(self, row: int, epochs: int, score: float) -> None: ...
+    def tell(self, row: int, epochs: int, score: float) -> None:
+        """Records the score that the row has after so many epochs, nan where it has diverged."""
 
 
 def replay(
@@ -166,16 +175,17 @@ def replay(
     modelling: Modelling = RECOMMENDED,
     ranking: Ranking = RANKING,
     lead: float = Search.lead,
-    spending: ReplaySpending = ITS_OWN,
+    spending: ReplaySpending = METHODS_OWN_SPENDING,
     cap: int | None = None,
     prior: Prior | None = None,
     ends_at_best: bool = True,
 ) -> ReplayedSearch:
-    """The run of a method from a first row, ended when the best row of the table is trained to the
-    end, with `ends_at_best`, or before more than `cap` epochs are spent, without it those of so
-    many full trainings."""
-    cap = cap or draws * table.epochs
-    spend_of_search = spending.spend(method, cap)
+    """The run of a method from a first row.
+
+    cap           epochs that may be spent in all; None: those of `draws` full trainings
+    ends_at_best  whether the run ends once the best row of the table is trained to the end
+    """
+    cap = cap or draws * table.full_epochs
     search = Search(
         table.space,
         method,
@@ -187,10 +197,23 @@ def replay(
         feasible=np.ones(len(table.space), dtype=bool),
         modelling=modelling,
         lead=lead,
-        schedule=spending.schedule(method, table.epochs),
+        schedule=spending.make_schedule(method, table.full_epochs),
         ranking=ranking,
         prior=prior,
     )
+    return replay_search(
+        table, search, spending.make_spend(method, cap), cap=cap, ends_at_best=ends_at_best
+    )
+
+
+def replay_search(
+    table: RecordedTable, search: Search, spending_policy: Spend, *, cap: int, ends_at_best: bool
+) -> ReplayedSearch:
+    """The run of a search over the rows of a table, whose proposals are answered from it.
+
+    cap           epochs that may be spent in all
+    ends_at_best  whether the run ends once the best row of the table is trained to the end
+    """
     proposals: list[Proposal] = []
     trial_by_slot: dict[int, Trial] = {}
     slots: list[Slot] = []
@@ -199,36 +222,36 @@ def replay(
     while True:
         start_s = time.perf_counter()
         try:
-            proposal = propose_slot(search, proposals, trial_by_slot, spend_of_search)
+            proposal = propose_slot(search, proposals, trial_by_slot, spending_policy)
         except SearchError as error:
             if error.code != "space-exhausted":
                 raise
             break
-        slot = Slot(proposal.row, proposal.begun, proposal.epochs or table.epochs)
-        if spent_epochs + slot.epochs - slot.begun > cap:
+        slot = Slot(proposal.row, proposal.begun, proposal.epochs or table.full_epochs)
+        if spent_epochs + slot.epochs_after - slot.epochs_before > cap:
             break
         proposal_seconds.append(time.perf_counter() - start_s)
         proposals.append(proposal)
         slots.append(slot)
         trial_by_slot[proposal.slot] = Trial(proposal, outcome_of(table, slot))
-        spent_epochs += spent_in(table, slot)
-        if ends_at_best and is_best(table, slot):
+        spent_epochs += epochs_of_slot(table, slot)
+        if ends_at_best and trains_best_row(table, slot):
             break
     predicted_seconds = [proposal.predicted_seconds for proposal in proposals]
-    slot_ends = np.array(search.clock.ends(predicted_seconds))
-    busy_share = sum(predicted_seconds) / (workers * float(slot_ends.max()))
-    return replay_of(table, slots, slot_ends, proposal_seconds, max(0.0, 1.0 - busy_share))
+    end_times = np.array(search.clock.ends(predicted_seconds))
+    busy_share = sum(predicted_seconds) / (search.workers * float(end_times.max()))
+    return replay_from_slots(table, slots, end_times, proposal_seconds, max(0.0, 1.0 - busy_share))
 
 
-def is_best(table: RecordedTable, slot: Slot) -> bool:
+def trains_best_row(table: RecordedTable, slot: Slot) -> bool:
     """Whether a slot trains the best row of the table to the end."""
-    return slot.epochs == table.epochs and float(table.loss[slot.row]) == table.best
+    return slot.epochs_after == table.full_epochs and float(table.loss[slot.row]) == table.best_loss
 
 
 def outcome_of(table: RecordedTable, slot: Slot) -> Outcome:
     """The recorded outcome of a slot's training, by the score of its last epoch."""
-    score_at_end = float(table.scores[slot.row, slot.epochs])
-    seconds = float(table.cost[slot.row]) * spent_in(table, slot) / table.epochs
+    score_at_end = float(table.scores[slot.row, slot.epochs_after])
+    seconds = float(table.cost[slot.row]) * epochs_of_slot(table, slot) / table.full_epochs
     if np.isfinite(score_at_end):
         return Outcome("completed", score=score_at_end, seconds=seconds)
     return Outcome("diverged", seconds=seconds, message="recorded without a finite loss")
@@ -252,13 +275,17 @@ class _SearcherOfWholeTrainings:
 
     def __init__(self, table: RecordedTable, searcher: Searcher) -> None:
         self.searcher = searcher
-        self.epochs = table.epochs
-        self.first_point = np.zeros(len(table.space.axes))
+        self.full_epochs = table.full_epochs
+        self.axis_count = len(table.space.axes)
         self.is_begun = False
 
-    def ask(self, epochs: Integers) -> tuple[Floats, int]:
-        point = self.searcher.ask(epochs == 0) if self.is_begun else self.first_point
-        return point, self.epochs
+    def ask(self, epochs_by_row: Integers) -> tuple[Floats, int]:
+        """A point, and the epochs of a full training; before the first row, which is given, any
+        point."""
+        point = np.zeros(self.axis_count)
+        if self.is_begun:
+            point = self.searcher.ask(epochs_by_row == 0)
+        return point, self.full_epochs
 
     def tell(self, row: int, epochs: int, score: float) -> None:
         self.is_begun = True
@@ -283,27 +310,25 @@ def replay_thawing(
     while True:
         start_s = time.perf_counter()
         point, epochs = searcher.ask(epochs_by_row)
-        is_free_row = epochs_by_row < np.minimum(epochs, table.lasts)
+        is_free_row = epochs_by_row < np.minimum(epochs, table.last_epochs)
         if not is_free_row.any():
             break
-        row = (
-            nearest_free(table.space, row_places, point, is_free_row, generator)
-            if slots
-            else first_row
-        )
+        row = first_row
+        if slots:
+            row = nearest_free(table.space, row_places, point, is_free_row, generator)
         slot = Slot(row, int(epochs_by_row[row]), epochs)
-        if spent_epochs + epochs - slot.begun > cap:
+        if spent_epochs + epochs - slot.epochs_before > cap:
             break
         searcher.tell(row, epochs, float(table.scores[row, epochs]))
-        epochs_by_row[row] = min(epochs, int(table.lasts[row]))
-        spent_epochs += int(epochs_by_row[row]) - slot.begun
+        epochs_by_row[row] = min(epochs, int(table.last_epochs[row]))
+        spent_epochs += int(epochs_by_row[row]) - slot.epochs_before
         # the same training, one epoch later
-        if slots and slots[-1].row == row and slots[-1].epochs == slot.begun:
-            slots[-1] = Slot(row, slots[-1].begun, epochs)
+        if slots and slots[-1].row == row and slots[-1].epochs_after == slot.epochs_before:
+            slots[-1] = Slot(row, slots[-1].epochs_before, epochs)
             seconds_by_slot[-1] += time.perf_counter() - start_s
         else:
             slots.append(slot)
             seconds_by_slot.append(time.perf_counter() - start_s)
-        if is_best(table, slot):
+        if trains_best_row(table, slot):
             break
-    return in_succession(table, slots, seconds_by_slot)
+    return replay_in_succession(table, slots, seconds_by_slot)

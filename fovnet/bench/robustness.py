@@ -49,23 +49,33 @@ COLUMNS = ("change", *shares.COLUMNS)
 NEVER_TRAINED = "things of kinds never trained on"
 """The row of all of `bodiless.kinds.HELD_OUT`: of how many nothing is doubted, and how many surely
 show a region."""
-SURE = "nothing doubted"
-WRONG = "nothing doubted and wrong"
-SLICES = "slices named rightly"
-BORDERS = "borders within 10 mm"
-DECIDED = "regions decided"
-DECIDED_WRONGLY = "regions decided and wrong"
-SHOWN = "a region surely shown"
-COUNTED = (DECIDED, DECIDED_WRONGLY, SHOWN, SURE, WRONG, SLICES, BORDERS)
-SEED_OF_STRANGERS = (
-    1_000_003  # seed of people whom no collection holds; collections have small ones
+NOTHING_DOUBTED = "nothing doubted"
+NOTHING_DOUBTED_AND_WRONG = "nothing doubted and wrong"
+SLICES_NAMED_RIGHTLY = "slices named rightly"
+BORDERS_FOUND = "borders within 10 mm"
+REGIONS_DECIDED = "regions decided"
+REGIONS_DECIDED_WRONGLY = "regions decided and wrong"
+REGION_SURELY_SHOWN = "a region surely shown"
+COUNTED_THINGS = (
+    REGIONS_DECIDED,
+    REGIONS_DECIDED_WRONGLY,
+    REGION_SURELY_SHOWN,
+    NOTHING_DOUBTED,
+    NOTHING_DOUBTED_AND_WRONG,
+    SLICES_NAMED_RIGHTLY,
+    BORDERS_FOUND,
 )
-FOUND_BORDER_MM = 10.0  # a border this near is found
+SEED_OF_STRANGERS = 1_000_003  # of people whom no collection holds; collections have small ones
+LARGEST_BORDER_ERROR_MM = 10.0  # a border this near is found
 MARGIN_MM = 30.0  # of picture on either side of a border that is sought
-LEAST_SHOWN_MM = 10.0  # of a region must be in the picture for it to be missed
+LEAST_SHOWN_MM = 10.0  # of a region that must be in the picture for it to be missed
 COIL_GAIN_EXPONENT = 2.0
 """Logarithm of a coil's gain: from e^-4 of the brightness at one side to all of it at the other."""
 DARKENING_FACTOR = 20.0
+TURNED_AXES = (
+    (0, 2, 1),
+    (2, 1, 0),
+)  # orders of axes: head to feet becomes front-back, or left-right
 AIR_LEVEL = 0.07  # of the window: what is darker is noise in a map of the body
 LEAST_KEPT_SHARE = 0.4  # share of the slices that stay when a part is cut away
 
@@ -85,12 +95,12 @@ class LabelledScan:
 Change = Callable[[LabelledScan, np.random.Generator], LabelledScan]
 
 
-def people(count: int, seed: int) -> list[Callable[[], LabelledScan]]:
-    """Makers of so many simulated people of no collection, a volume each."""
-    return [partial(stranger, seed, person_number) for person_number in range(count)]
+def simulate_people(count: int, seed: int) -> list[Callable[[], LabelledScan]]:
+    """A function for each of so many simulated people of no collection, which makes one volume."""
+    return [partial(simulate_stranger, seed, person_number) for person_number in range(count)]
 
 
-def stranger(seed: int, person_number: int) -> LabelledScan:
+def simulate_stranger(seed: int, person_number: int) -> LabelledScan:
     """One volume of a simulated person of no collection."""
     generator = np.random.default_rng([SEED_OF_STRANGERS + seed, person_number, 1])
     person = sample_person((SEED_OF_STRANGERS + seed, person_number))
@@ -101,31 +111,29 @@ def stranger(seed: int, person_number: int) -> LabelledScan:
     regions = []
     for label_row in label_rows:
         in_mm = "from_mm" in label_row
-        first_key, last_key = ("from_mm", "to_mm") if in_mm else ("first_slice", "last_slice")
-        regions.append(
-            RegionRow(
-                "",
-                label_row["region"],
-                float(label_row[first_key]),
-                float(label_row[last_key]),
-                in_mm,
-            )
-        )
+        if in_mm:
+            first = float(label_row["from_mm"])
+            last = float(label_row["to_mm"])
+        else:
+            first = float(label_row["first_slice"])
+            last = float(label_row["last_slice"])
+        regions.append(RegionRow("", label_row["region"], first, last, in_mm))
     return _scan_with_regions_in_mm(f"person {person_number}", volume, regions)
 
 
-def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], LabelledScan]]:
-    """Readers of the labelled volumes of a collection; one raises VolumeError for a file that
-    cannot be read, and CollectionError "collection-slices" for labels beyond its slices.
+def read_scans(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], LabelledScan]]:
+    """A function for each labelled volume of a collection, which reads it; that raises VolumeError
+    for a file that cannot be read, and CollectionError "collection-slices" for labels beyond its
+    slices.
 
     Raises CollectionError as `read_collection`, and "bench-unlabelled" where no volume has labels.
     """
     collection = read_collection(tables, vocabulary)
-    readers: list[Callable[[], LabelledScan]] = [
-        partial(_labelled_scan, volume_row, regions)
-        for volume_row in collection.volumes
-        if (regions := collection.regions.get(volume_row.volume_id))
-    ]
+    readers: list[Callable[[], LabelledScan]] = []
+    for volume_row in collection.volumes:
+        regions = collection.regions.get(volume_row.volume_id)
+        if regions:
+            readers.append(partial(_read_scan, volume_row, regions))
     if not readers:
         raise CollectionError(
             "bench-unlabelled",
@@ -135,7 +143,7 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
     return readers
 
 
-def _labelled_scan(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledScan:
+def _read_scan(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledScan:
     return _scan_with_regions_in_mm(row.subject_id, source.read(row.path), regions)
 
 
@@ -144,8 +152,12 @@ def _scan_with_regions_in_mm(
 ) -> LabelledScan:
     """The volume with axes RAS+, its regions in millimetres."""
     volume = to_ras(stored)
-    z_mm = volume.slice_heights_mm() if volume.label_slice_z_mm is None else volume.label_slice_z_mm
-    half_step_mm = abs(float(np.median(np.diff(z_mm)))) / 2 if len(z_mm) > 1 else 0.0
+    z_mm = volume.label_slice_z_mm
+    if z_mm is None:
+        z_mm = volume.slice_heights_mm()
+    half_step_mm = 0.0
+    if len(z_mm) > 1:
+        half_step_mm = abs(float(np.median(np.diff(z_mm)))) / 2
     rows_in_mm = []
     for region_row in regions:
         refuse_row_beyond_volume(region_row, len(z_mm))
@@ -182,9 +194,9 @@ def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> Labelle
     exp(COIL_GAIN_EXPONENT · position), which runs from -1 to 1 along a direction across the
     body."""
     direction_angle = rng.uniform(0, 2 * np.pi)
-    right_positions, front_positions = (
-        np.linspace(-1.0, 1.0, side_voxels) for side_voxels in labelled.volume.voxels.shape[:2]
-    )
+    right_count, front_count, _ = labelled.volume.voxels.shape
+    right_positions = np.linspace(-1.0, 1.0, right_count)
+    front_positions = np.linspace(-1.0, 1.0, front_count)
     position_across = (
         np.cos(direction_angle) * right_positions[:, None]
         + np.sin(direction_angle) * front_positions
@@ -235,7 +247,7 @@ def turn_upside_down(labelled: LabelledScan, rng: np.random.Generator) -> Labell
 def swap_axes(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The body lying along the left-right or the front-back axis, as by a header that is wrong by a
     quarter turn."""
-    axis_order = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
+    axis_order = TURNED_AXES[int(rng.integers(2))]
     volume = labelled.volume
     voxels = volume.voxels.transpose(axis_order)[:, ::-1]  # a swap of two axes is a mirror image
     vox_to_ras = np.diag([*volume.spacing_mm[list(axis_order)], 1.0])
@@ -269,23 +281,26 @@ CHANGES: Mapping[str, Change] = {
 }
 
 
-def robustness(
+def measure_robustness(
     ensemble: Ensemble,
     volumes: Sequence[Callable[[], LabelledScan]],
     *,
     seed: int,
-    bodiless: int = 0,
+    bodiless_count: int = 0,
     progress: Callable[[int, int], Any] | None = None,
     log: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
-    """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of
-    these `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.
-    The same seed gives the same changes.
+    """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED_THINGS.
+
+    volumes         functions that make or read one volume each
+    seed            of the changes, and of the volumes without a body
+    bodiless_count  of each kind without a body; NEVER_TRAINED counts those of kinds held out again
 
     An answer of which nothing is doubted is wrong if it misses a region of which LEAST_SHOWN_MM are
     in the picture, or names one that is not in it; a region decided, if it is not as that has it.
-    Volumes whose regions are not known count in SURE, WRONG and SHOWN alone.  `log` gets a sentence
-    on each volume that cannot be read, which is left out.
+    Volumes whose regions are not known count in NOTHING_DOUBTED, NOTHING_DOUBTED_AND_WRONG and
+    REGION_SURELY_SHOWN alone.  `log` gets a sentence on each volume that cannot be read, which is
+    left out.
     """
     tally = PersonTally()
     for volume_number, make_volume in enumerate(volumes):
@@ -299,12 +314,15 @@ def robustness(
             _tally_answer(tally, (change_name,), change(labelled, generator), ensemble)
         if progress:
             progress(volume_number + 1, len(volumes))
-    for kind, volume_number, volume in without_a_body(bodiless, seed):
-        counted_kinds = (kind, NEVER_TRAINED) if kind in HELD_OUT else (kind,)
-        _tally_answer(
-            tally, counted_kinds, LabelledScan(f"{kind} {volume_number}", volume, ()), ensemble
-        )
-    bodiless_kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
+    for kind, volume_number, volume in simulate_bodiless(bodiless_count, seed):
+        row_names: tuple[str, ...] = (kind,)
+        if kind in HELD_OUT:
+            row_names = (kind, NEVER_TRAINED)
+        scan_without_regions = LabelledScan(f"{kind} {volume_number}", volume, ())
+        _tally_answer(tally, row_names, scan_without_regions, ensemble)
+    bodiless_kinds: tuple[str, ...] = ()
+    if bodiless_count:
+        bodiless_kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED)
     return [
         {
             "change": change_name,
@@ -312,34 +330,28 @@ def robustness(
             "what": counted_name,
         }
         for change_name in (*CHANGES, *bodiless_kinds)
-        for counted_name in COUNTED
+        for counted_name in COUNTED_THINGS
     ]
 
 
-def without_a_body(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
+def simulate_bodiless(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
     """(kind, number, volume): `count` of every one of ODDITIES and of the kinds of things held
     out."""
     for kind_number, kind in enumerate(ODDITIES):
         for copy_number in range(count):
-            yield (
-                kind,
-                copy_number,
-                make_oddity(kind, np.random.default_rng([seed, kind_number, copy_number])),
-            )
+            generator = np.random.default_rng([seed, kind_number, copy_number])
+            yield kind, copy_number, make_oddity(kind, generator)
     for kind_number, kind in enumerate(HELD_OUT):
         for copy_number in range(count):
             generator = np.random.default_rng([SEED_OF_STRANGERS + seed, kind_number, copy_number])
-            yield (
-                kind,
-                copy_number,
-                thing_volume(kind, PLANES[copy_number % len(PLANES)], generator),
-            )
+            plane = PLANES[copy_number % len(PLANES)]
+            yield kind, copy_number, thing_volume(kind, plane, generator)
 
 
 def _tally_answer(
     tally: PersonTally, row_names: tuple[str, ...], labelled: LabelledScan, ensemble: Ensemble
 ) -> None:
-    """Adds the counts of COUNTED for the answer on one volume to rows with these names; one that
+    """Adds the counts of COUNTED_THINGS for the answer on one volume to rows with these names; one that
     cannot be cut counts as not answered surely."""
 
     def add_to_all_rows(counted_name: str, count: int, total: int = 1) -> None:
@@ -350,7 +362,7 @@ def _tally_answer(
     try:
         stack = cut_slices(labelled.volume, target_spacing_mm=spacing_mm)
     except VolumeError:
-        for counted_name in (SHOWN, SURE, WRONG):
+        for counted_name in (REGION_SURELY_SHOWN, NOTHING_DOUBTED, NOTHING_DOUBTED_AND_WRONG):
             add_to_all_rows(counted_name, count=False)
         return
     answer = ensemble.judge.answer(row_names[0], "", ensemble.compute_volume_outputs(stack), stack)
@@ -358,43 +370,53 @@ def _tally_answer(
     assert decision is not None  # only a refused volume has none
     is_sure = answer.are_extents_sure
     named_regions = {span.region for span in decision.spans}
-    add_to_all_rows(SHOWN, any(statement.answer == YES for statement in answer.statements))
-    add_to_all_rows(SURE, is_sure)
-    add_to_all_rows(WRONG, is_sure and not is_right(named_regions, labelled.regions, stack))
+    add_to_all_rows(
+        REGION_SURELY_SHOWN, any(statement.answer == YES for statement in answer.statements)
+    )
+    add_to_all_rows(NOTHING_DOUBTED, is_sure)
+    add_to_all_rows(
+        NOTHING_DOUBTED_AND_WRONG,
+        is_sure and not names_right_regions(named_regions, labelled.regions, stack),
+    )
     if labelled.regions is None:
         return
     true_classes = find_classes_at_heights(
         stack.z_mm,
         stack.middle_slices,
         len(stack.z_mm),
-        inside(labelled.regions, stack),
+        regions_in_picture(labelled.regions, stack),
         ensemble.vocabulary,
     )
     add_to_all_rows(
-        DECIDED, sum(statement.is_sure for statement in answer.statements), len(answer.statements)
+        REGIONS_DECIDED,
+        sum(statement.is_sure for statement in answer.statements),
+        len(answer.statements),
     )
-    add_to_all_rows(DECIDED_WRONGLY, *_wrong_statements(answer.statements, labelled.regions, stack))
+    add_to_all_rows(
+        REGIONS_DECIDED_WRONGLY, *_wrong_statements(answer.statements, labelled.regions, stack)
+    )
     is_slice_right = np.any(decision.decided_labels & true_classes, axis=1)
-    add_to_all_rows(SLICES, int(is_slice_right.sum()), len(true_classes))
-    for below, above, border_mm in borders(labelled.regions, stack, ensemble.vocabulary):
+    add_to_all_rows(SLICES_NAMED_RIGHTLY, int(is_slice_right.sum()), len(true_classes))
+    for below, above, border_mm in borders_in_picture(labelled.regions, stack, ensemble.vocabulary):
         distances_mm = [
             abs(boundary.mm - border_mm)
             for boundary in decision.boundaries
             if (boundary.below, boundary.above) == (below, above)
         ]
         add_to_all_rows(
-            BORDERS, any(distance_mm <= FOUND_BORDER_MM for distance_mm in distances_mm)
+            BORDERS_FOUND,
+            any(distance_mm <= LARGEST_BORDER_ERROR_MM for distance_mm in distances_mm),
         )
 
 
 def _wrong_statements(
     statements: Sequence[Statement], regions: Sequence[RegionRow], stack: SliceStack
 ) -> tuple[int, int]:
-    """(wrong, all) sure statements about regions of which LEAST_SHOWN_MM or nothing is in the
-    picture."""
+    """(number of wrong ones, number of all) of the sure statements about regions of which
+    LEAST_SHOWN_MM or more, or nothing, is in the picture."""
     extents_mm = {
         region_row.region: region_row.last - region_row.first
-        for region_row in inside(regions, stack)
+        for region_row in regions_in_picture(regions, stack)
     }
     clear_statements = [
         statement
@@ -408,7 +430,7 @@ def _wrong_statements(
     return wrong_count, len(clear_statements)
 
 
-def inside(regions: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
+def regions_in_picture(regions: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
     """The regions of which a part is in the picture, cut off where it ends."""
     lowest_mm = stack.edges_mm[0]
     highest_mm = stack.edges_mm[-1]
@@ -423,25 +445,24 @@ def inside(regions: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
     return [region_row for region_row in cut_rows if region_row.first < region_row.last]
 
 
-def is_right(
+def names_right_regions(
     named_regions: set[str], regions: Sequence[RegionRow] | None, stack: SliceStack
 ) -> bool:
-    """Whether these regions, and no others, are said to be in the picture; either is right of one
-    that hardly is."""
+    """Whether the named regions are those in the picture; of one that hardly is there, with less
+    than LEAST_SHOWN_MM, either is right."""
     if regions is None:
         return False
     extents_mm = {
         region_row.region: region_row.last - region_row.first
-        for region_row in inside(regions, stack)
+        for region_row in regions_in_picture(regions, stack)
     }
-    return (
-        {region for region, extent_mm in extents_mm.items() if extent_mm >= LEAST_SHOWN_MM}
-        <= named_regions
-        <= extents_mm.keys()
-    )
+    well_shown_regions = {
+        region for region, extent_mm in extents_mm.items() if extent_mm >= LEAST_SHOWN_MM
+    }
+    return well_shown_regions <= named_regions <= extents_mm.keys()
 
 
-def borders(
+def borders_in_picture(
     regions: Sequence[RegionRow], stack: SliceStack, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, str, float]]:
     """(region below, region above, height in mm) of each border that has MARGIN_MM of picture on
@@ -454,8 +475,6 @@ def borders(
     )
     for below, above in pairwise(rows_of_chain):
         border_mm = (below.last + above.first) / 2
-        if (
-            lowest_mm <= border_mm <= highest_mm
-            and abs(above.first - below.last) <= FOUND_BORDER_MM
-        ):
+        has_margins = lowest_mm <= border_mm <= highest_mm
+        if has_margins and abs(above.first - below.last) <= LARGEST_BORDER_ERROR_MM:
             yield below.region, above.region, border_mm

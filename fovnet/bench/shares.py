@@ -12,27 +12,26 @@ from fovnet.maths.intervals import cluster_weights, ratio_interval, wilson_inter
 
 COLUMNS = ("what", "count", "of", "share", "low", "high")
 RESAMPLES = 1000
-SEED = 0
+SEED_OF_RESAMPLES = 0
 
 
-def share_of(what: str, people: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """Values of COLUMNS of a count out of the volumes, slices or borders of each person: {subject:
-    (count, total)}.
+def share_of(what: str, counts_by_subject: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """{column of COLUMNS: value} of a count out of the volumes, slices or borders of each person.
 
+    counts_by_subject  {subject: (count, total)}
     The 95 % interval resamples people, or is Wilson's with as many trials as people where that has
     no ends.
     """
     counts_by_person = np.array(
-        [count_and_total for count_and_total in people.values() if count_and_total[1]],
-        dtype=np.int64,
+        [(count, total) for count, total in counts_by_subject.values() if total], dtype=np.int64
     ).reshape(-1, 2)
     count, total = counts_by_person.sum(axis=0).tolist()
-    share = count / total if total else None
-    lower_end, upper_end = (
-        (None, None)
-        if share is None
-        else _share_interval(counts_by_person.astype(np.float64), share)
-    )
+    share = None
+    lower_end = None
+    upper_end = None
+    if total:
+        share = count / total
+        lower_end, upper_end = _share_interval(counts_by_person.astype(np.float64), share)
     return {
         "what": what,
         "count": count,
@@ -46,7 +45,7 @@ def share_of(what: str, people: Mapping[str, tuple[int, int]]) -> dict[str, Any]
 def _share_interval(counts_by_person: NDArray[np.float64], share: float) -> tuple[float, float]:
     """The ends of the 95 % interval of a share, from (count, total) of each person (n, 2)."""
     if len(counts_by_person) > 1:
-        resampling_weights = cluster_weights(len(counts_by_person), RESAMPLES, SEED)
+        resampling_weights = cluster_weights(len(counts_by_person), RESAMPLES, SEED_OF_RESAMPLES)
         with np.errstate(invalid="ignore", divide="ignore"):
             lower_ends, upper_ends = ratio_interval(
                 counts_by_person[:, :1], counts_by_person[:, 1:], resampling_weights

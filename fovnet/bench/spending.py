@@ -17,47 +17,56 @@ from fovnet.search.spend.schedule import Kind, Schedule
 from fovnet.search.spend.spends import SPENDS
 
 ONE_EPOCH = "one-epoch"
-WAYS = (*SPENDS, ONE_EPOCH)
+WAYS_TO_SPEND = (*SPENDS, ONE_EPOCH)
 
 
 @dataclass(frozen=True)
 class ReplaySpending:
-    """One of WAYS, or None for the method's own, and the numbers of a Schedule."""
+    """How a replay spends epochs.
+
+    way    one of WAYS_TO_SPEND; None: the method's own
+    eta    one of this many trainings on a rung continues
+    least  epochs of the first rung
+    reuse  whether hyperband may continue trainings that an earlier bracket stopped
+    """
 
     way: str | None = None
     eta: int = 3
     least: int = 1
     reuse: bool = True
 
-    def of(self, method: str) -> str:
-        """The way in which a method spends."""
+    def way_of(self, method: str) -> str:
+        """The way in which a method spends, one of WAYS_TO_SPEND."""
         return self.way or METHODS[method].spend
 
-    def schedule(self, method: str, epochs: int) -> Schedule:
+    def make_schedule(self, method: str, epochs: int) -> Schedule:
         """The rungs for trainings of so many epochs; of one-epoch 1 and R.  Raises SearchError
         "search-schedule"."""
-        way_of_method = self.of(method)
+        way_of_method = self.way_of(method)
         if way_of_method == ONE_EPOCH:
             return Schedule("asha", epochs, max(2, epochs))
         return Schedule(cast(Kind, way_of_method), epochs, self.eta, self.least, self.reuse)
 
-    def spend(self, method: str, budget: int) -> Spend:
-        """The Spend for so many epochs in all."""
-        way_of_method = self.of(method)
-        return (
-            one_epoch(budget) if way_of_method == ONE_EPOCH else SPENDS[cast(Kind, way_of_method)]
-        )
+    def make_spend(self, method: str, budget: int) -> Spend:
+        """The policy that spends so many epochs in all."""
+        way_of_method = self.way_of(method)
+        if way_of_method == ONE_EPOCH:
+            return spend_one_epoch(budget)
+        return SPENDS[cast(Kind, way_of_method)]
 
 
-ITS_OWN = ReplaySpending()
+METHODS_OWN_SPENDING = ReplaySpending()
 
 
-def one_epoch(budget: int) -> Spend:
-    """Begins B/2 rows, or as many as there are, and goes on with the (B - n) // (R - 1) best of
-    these n, the best first; None once they are trained.  The schedule must have the rungs 1 and
-    R."""
+def spend_one_epoch(budget: int) -> Spend:
+    """The policy that begins B/2 rows, or as many as there are, for one epoch each, and goes on with
+    the (B - n) // (R - 1) best of these n, the best first.
 
-    def spend_one_epoch_first(ledger: Ledger) -> Move | None:
+    budget  B, epochs in all; R are those of a full training
+    The schedule must have the rungs 1 and R.
+    """
+
+    def choose_move(ledger: Ledger) -> Move | None:
         """The next slot to begin or to go on with; None where nothing is left to do."""
         one_epoch_entries = ledger.rungs.get((0, 0), ())
         if ledger.any_free and len(one_epoch_entries) < budget / 2:
@@ -68,6 +77,8 @@ def one_epoch(budget: int) -> Spend:
             for entry in best_of(one_epoch_entries)[:continued_count]
             if entry.slot not in ledger.continued_slots
         ]
-        return GoOn(best_to_continue[0].slot, 0, ledger.schedule.last) if best_to_continue else None
+        if not best_to_continue:
+            return None
+        return GoOn(best_to_continue[0].slot, 0, ledger.schedule.last)
 
-    return spend_one_epoch_first
+    return choose_move

@@ -40,9 +40,9 @@ class RecordedTable:
     """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not
     finite stands for a training that diverged.
 
-    curves  losses (M, E+1) epoch by epoch; None: only the last is known
-    rule    which of them is a training's score
-    guess   the loss of a network that has learned nothing; None: unknown
+    curves         losses (M, E+1) epoch by epoch; None: only the last is known
+    rule           which of them is a training's score
+    guessing_loss  of a network that has learned nothing; None: unknown
     """
 
     name: str
@@ -51,17 +51,19 @@ class RecordedTable:
     cost: Floats
     curves: Floats | None = None
     rule: str = "last"
-    guess: float | None = None
+    guessing_loss: float | None = None
 
     @property
-    def best(self) -> float:
+    def best_loss(self) -> float:
         """The lowest loss of the table."""
         return float(self.loss[np.isfinite(self.loss)].min())
 
     @property
-    def epochs(self) -> int:
+    def full_epochs(self) -> int:
         """R, the epochs of a full training: 1 where only its end is known."""
-        return 1 if self.curves is None else self.curves.shape[1] - 1
+        if self.curves is None:
+            return 1
+        return int(self.curves.shape[1]) - 1
 
     @cached_property
     def scores(self) -> Floats:
@@ -77,23 +79,25 @@ class RecordedTable:
         return scores
 
     @cached_property
-    def lasts(self) -> NDArray[np.int64]:
+    def last_epochs(self) -> NDArray[np.int64]:
         """(M,) epochs after which a training ends: R, or fewer where it has diverged by then."""
         is_finite = np.isfinite(self.scores[:, 1:])
-        return np.where(is_finite.all(axis=1), self.epochs, is_finite.argmin(axis=1) + 1)
+        return np.where(is_finite.all(axis=1), self.full_epochs, is_finite.argmin(axis=1) + 1)
 
 
 def scores_of(curves: Floats, rule: str) -> Floats:
-    """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the
-    last; nan before the first epoch, and from the first on that is not finite."""
+    """(M, E+1) the scores of trainings after each epoch, nan before the first, and from the first
+    loss on that is not finite.
+
+    curves  (M, E+1) losses
+    rule    "lowest": the score is the lowest loss so far; "last": the last
+    """
     losses_until_divergence = np.where(
         np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan
     )
-    scores = (
-        np.minimum.accumulate(losses_until_divergence, axis=1)
-        if rule == "lowest"
-        else losses_until_divergence
-    )
+    scores = losses_until_divergence
+    if rule == "lowest":
+        scores = np.minimum.accumulate(losses_until_divergence, axis=1)
     return np.column_stack([np.full(len(curves), np.nan), scores])
 
 
@@ -103,30 +107,71 @@ def load_table(path: Path) -> RecordedTable:
     Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value",
     "table-repeats", "table-curves".
     """
-    arrays = _named_arrays(path)
+    arrays = _read_arrays(path)
+    loss = _float_array(path, "y", arrays["y"])
+    cost = _float_array(path, "cost", arrays["cost"])
     X = arrays["X"]
     kinds = arrays["kinds"].astype(str)
     names = arrays["names"].astype(str)
-    raw_cost = arrays["cost"]
-    loss = _float_array(path, "y", arrays["y"])
-    shape_by_name = {
-        "X": X.shape,
-        "kinds": kinds.shape,
-        "names": names.shape,
-        "cost": raw_cost.shape,
-    }
+    _refuse_shapes(path, X, kinds, names, loss, cost)
+    _refuse_columns(path, X, kinds, names)
+    _refuse_losses_and_costs(path, loss, cost)
+    curves = _curves_or_none(path, arrays)
+    rule = "last"
+    if curves is not None:
+        possible_rules = ["last", "lowest"]
+        if "rule" in arrays:
+            possible_rules = [str(arrays["rule"])]
+        rule = _rule_of_losses(path, loss, curves, possible_rules)
+        loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
+        cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
+    if not np.isfinite(loss).any():
+        raise SearchError(
+            "table-value",
+            f"{path}: no loss in y is a finite number; there is nothing to search for.",
+        )
+    guessing_loss = None
+    if "guess" in arrays:
+        guessing_loss = float(_float_array(path, "guess", arrays["guess"]))
+    space = _space_of_columns(path, X, kinds, names)
+    return RecordedTable(path.stem, space, loss, cost, curves, rule, guessing_loss)
+
+
+def _refuse_shapes(
+    path: Path,
+    X: NDArray[np.generic],
+    kinds: NDArray[np.str_],
+    names: NDArray[np.str_],
+    loss: Floats,
+    cost: Floats,
+) -> None:
+    """Raise SearchError "table-shape" unless X is (M, d), loss and cost (M,), kinds and names
+    (d,)."""
     are_shapes_consistent = (
         X.ndim == 2
         and loss.ndim == 1
-        and len(X) == len(loss) == len(raw_cost)
+        and len(X) == len(loss) == len(cost)
         and len(kinds) == len(names) == X.shape[1]
     )
     if not are_shapes_consistent:
+        shape_by_name = {
+            "X": X.shape,
+            "kinds": kinds.shape,
+            "names": names.shape,
+            "cost": cost.shape,
+        }
         raise SearchError(
             "table-shape",
             f"{path}: X (M, d), y and cost (M,), kinds and names (d,) are needed; found {shape_by_name}, "
             f"y {loss.shape}.",
         )
+
+
+def _refuse_columns(
+    path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: NDArray[np.str_]
+) -> None:
+    """Raise SearchError "table-value" unless every column of X (M, d) is of a known kind and holds
+    numbers."""
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         if kind not in ("ord", "cat"):
             raise SearchError(
@@ -138,7 +183,11 @@ def load_table(path: Path) -> RecordedTable:
                 f"{path}: column {name!r} holds a value that is not a number; drop that row or "
                 "fill it.",
             )
-    cost = _float_array(path, "cost", raw_cost)
+
+
+def _refuse_losses_and_costs(path: Path, loss: Floats, cost: Floats) -> None:
+    """Raise SearchError "table-value" unless the costs (M,) are positive and no loss (M,) is minus
+    infinity."""
     is_positive = np.isfinite(cost) & (cost > 0)
     if not is_positive.all():
         raise SearchError(
@@ -151,27 +200,9 @@ def load_table(path: Path) -> RecordedTable:
             f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or "
             "nan.",
         )
-    curves = _curves_or_none(path, arrays)
-    rule = "last"
-    if curves is not None:
-        possible_rules = [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"]
-        rule = _rule_of_losses(path, loss, curves, possible_rules)
-        loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
-        cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
-    if not np.isfinite(loss).any():
-        raise SearchError(
-            "table-value",
-            f"{path}: no loss in y is a finite number; there is nothing to search for.",
-        )
-    guessing_loss = (
-        float(_float_array(path, "guess", arrays["guess"])) if "guess" in arrays else None
-    )
-    return RecordedTable(
-        path.stem, _space_of_columns(path, X, kinds, names), loss, cost, curves, rule, guessing_loss
-    )
 
 
-def own_table(path: Path = OWN_TABLE) -> Path:
+def own_table_path(path: Path = OWN_TABLE) -> Path:
     """The table of trainings that comes with this installation.  Raises SearchError "table-absent"
     if it has none."""
     if not path.is_file():
@@ -184,7 +215,7 @@ def own_table(path: Path = OWN_TABLE) -> Path:
     return path
 
 
-def _named_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+def _read_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     """The arrays of an npz file by name.  Raises SearchError "table-missing", "table-damaged", or
     "table-shape" where one of NEEDED_NAMES is lacking."""
     try:
@@ -299,11 +330,9 @@ def _space_of_columns(
         else:
             lowest = float(distinct_values[0])
             highest = float(distinct_values[-1])
-            unit_places = (
-                (distinct_values - lowest) / (highest - lowest)
-                if highest > lowest
-                else distinct_values * 0.0
-            )
+            unit_places = np.zeros(len(distinct_values))
+            if highest > lowest:
+                unit_places = (distinct_values - lowest) / (highest - lowest)
             axes.append(
                 Axis(axis_name, tuple(distinct_values.tolist()), places=tuple(unit_places.tolist()))
             )

@@ -56,22 +56,28 @@ the lowest loss; then pairs of axes."""
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """The model's effects, and of every row of the table (M,) its levels (M, d) and whether it
-    diverged or learned nothing."""
+    """What a table teaches.
 
-    matter: Matter
+    importance            the model's effects of axes and of pairs of axes
+    levels                (M, d) the level numbers of every row
+    loss                  (M,), infinite where the training diverged
+    has_diverged          (M,)
+    has_learned_nothing   (M,)
+    """
+
+    importance: Matter
     levels: Integers
     loss: NDArray[np.float64]
-    diverged: Mask
-    nothing: Mask
+    has_diverged: Mask
+    has_learned_nothing: Mask
 
     @property
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The lines of COLUMNS."""
-        for axis, levels in zip(self.matter.axes, self.levels.T, strict=True):
+        """{column of COLUMNS: value} of each line of effects.tsv."""
+        for axis, levels in zip(self.importance.axes, self.levels.T, strict=True):
             yield {"axis": axis.name, "share": axis.share}
             yield from self._level_lines(axis, levels)
-        for pair in self.matter.pairs:
+        for pair in self.importance.pairs:
             yield {"axis": pair.axes[0], "other": pair.axes[1], "share": pair.share}
 
     def _level_lines(self, axis: AxisEffect, levels: Integers) -> Iterator[dict[str, Any]]:
@@ -79,8 +85,14 @@ class Lesson:
         for level_index, level_effect in enumerate(axis.levels):
             is_at_level = levels == level_index
             row_count = int(is_at_level.sum())
-            diverged_count = int(self.diverged[is_at_level].sum())
-            nothing_count = int(self.nothing[is_at_level].sum())
+            diverged_count = int(self.has_diverged[is_at_level].sum())
+            nothing_count = int(self.has_learned_nothing[is_at_level].sum())
+            learned_share = None
+            lowest_loss = None
+            if row_count:
+                learned_share = (row_count - diverged_count - nothing_count) / row_count
+            if row_count > diverged_count:
+                lowest_loss = float(self.loss[is_at_level].min())
             yield {
                 "axis": axis.name,
                 "level": f"{level_effect.level}",
@@ -90,15 +102,13 @@ class Lesson:
                 "rows": row_count,
                 "diverged": diverged_count,
                 "nothing_learned": nothing_count,
-                "learned": (row_count - diverged_count - nothing_count) / row_count
-                if row_count
-                else None,
-                "best": float(self.loss[is_at_level].min()) if row_count > diverged_count else None,
+                "learned": learned_share,
+                "best": lowest_loss,
             }
 
 
-def lesson(path: Path, table: RecordedTable) -> Lesson:
-    """What the table in this file teaches."""
+def learn_lesson(path: Path, table: RecordedTable) -> Lesson:
+    """What the table in this file teaches; `table` is what was read from it."""
     space, levels = _space_of_levels(path, table)
     row_count = len(space)
     space_rows = np.arange(row_count)
@@ -116,7 +126,9 @@ def lesson(path: Path, table: RecordedTable) -> Lesson:
         predicted_seconds=np.ones(row_count),
         feasible=np.ones(row_count, dtype=bool),
     )
-    outcomes = [outcome_of(table, Slot(slot, 0, table.epochs)) for slot in range(len(space_rows))]
+    outcomes = [
+        outcome_of(table, Slot(slot, 0, table.full_epochs)) for slot in range(len(space_rows))
+    ]
     trials = [
         Trial(Proposal(slot, row, space.configuration(row), 0, (), (), 1.0), outcome)
         for slot, (row, outcome) in enumerate(zip(space_rows.tolist(), outcomes, strict=True))
@@ -125,14 +137,15 @@ def lesson(path: Path, table: RecordedTable) -> Lesson:
     loss_or_infinity = np.where(is_diverged, np.inf, table.loss)
     with one_thread():
         importance = what_matters(search, trials)
-    return Lesson(importance, levels, loss_or_infinity, is_diverged, nothing_learned(table))
+    return Lesson(importance, levels, loss_or_infinity, is_diverged, has_learned_nothing(table))
 
 
-def nothing_learned(table: RecordedTable) -> Mask:
-    """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that
-    is unknown."""
-    guessing_loss = np.inf if table.guess is None else table.guess
-    return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guessing_loss)
+def has_learned_nothing(table: RecordedTable) -> Mask:
+    """(M,) whether a row did not diverge, and is at the loss of guessing or above; False where that
+    loss is unknown."""
+    if table.guessing_loss is None:
+        return np.zeros(len(table.loss), dtype=bool)
+    return np.isfinite(table.loss) & (table.loss > AT_GUESSING * table.guessing_loss)
 
 
 def _space_of_levels(path: Path, table: RecordedTable) -> tuple[Space, Integers]:
@@ -151,8 +164,10 @@ def _space_of_levels(path: Path, table: RecordedTable) -> tuple[Space, Integers]
         levels = np.column_stack(
             [_nearest_level(axis, column) for axis, column in axes_with_columns]
         )
-    is_small = math.prod(len(axis.levels) for axis in axes) <= MOST_COMBINATIONS
-    return Space(axes, None if is_small else levels), levels
+    combination_count = math.prod(len(axis.levels) for axis in axes)
+    if combination_count > MOST_COMBINATIONS:
+        return Space(axes, levels), levels
+    return Space(axes, None), levels
 
 
 def _nearest_level(axis: Axis, column: NDArray[np.float64]) -> Integers:

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
     from fovnet.net.family.architecture import Architecture
 
+HIDDEN_FEATURES = (4096, 1024)  # of the fully connected layers
+
 
 def textbook_network(net: Architecture, source: nn.Module) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores, with the weights of `source`, one of
-    net/family/model.py.
+    """A network from (n, 1, side, side) float slices to (n, k) scores.
+
+    source  the network of net/family/model.py whose weights it has
 
     Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row
     filter and a column filter.
@@ -31,11 +34,9 @@ def textbook_network(net: Architecture, source: nn.Module) -> nn.Sequential:
     filter_count = net.first_filters
     for _ in range(net.blocks):
         for _ in range(net.convolutions):
-            kernel_shapes = (
-                [(1, kernel_side), (kernel_side, 1)]
-                if net.separable
-                else [(kernel_side, kernel_side)]
-            )
+            kernel_shapes = [(kernel_side, kernel_side)]
+            if net.separable:
+                kernel_shapes = [(1, kernel_side), (kernel_side, 1)]
             for shape in kernel_shapes:
                 layers.append(nn.Conv2d(channels, filter_count, shape, padding="same"))
                 channels = filter_count
@@ -43,7 +44,7 @@ def textbook_network(net: Architecture, source: nn.Module) -> nn.Sequential:
         layers.append(nn.MaxPool2d(2))
     layers.append(nn.Flatten())
     for input_count, output_count in pairwise(
-        [net.pooled_side**2 * filter_count, 4096, 1024, net.classes]
+        [net.pooled_side**2 * filter_count, *HIDDEN_FEATURES, net.classes]
     ):
         layers += [nn.Linear(input_count, output_count), nn.ReLU()]
     layers.pop()  # the last layer gives scores

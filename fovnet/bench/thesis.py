@@ -22,13 +22,13 @@ from fovnet.bench.races import (
     GOALS,
     Contest,
     Entry,
+    compute_standings,
     contests_of,
     entries_of,
     goal_losses,
     good_rows,
     parse_contestant,
     run_entry,
-    standings,
 )
 from fovnet.bench.replay import ReplayedSearch
 from fovnet.bench.tables import RecordedTable
@@ -38,11 +38,12 @@ from fovnet.records import checksum, digest, read_npz, write_npz
 from fovnet.search.look.view import Modelling
 from fovnet.search.methods import METHODS
 
+DEFAULT_RUNS = 100
 SOURCE = "Bertrand (2019)"
 """The table of published lines."""
 THESIS = "thesis"
 """The contestant with the thesis's setting: raw targets, and a model from the second draw on."""
-STOPPING_CONTESTANTS = (
+STOPPING_CONTESTANTS: tuple[str, ...] = (
     "random+one-epoch",
     "random+asha",
     "tpe+asha",
@@ -75,6 +76,18 @@ or might have spent.
 *_low, *_high: the 95 % interval of the mean."""
 PACE_COLUMNS = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
+STORED_NAME_BY_FIELD = {
+    "rows": "rows",
+    "loss": "loss",
+    "epochs": "epochs",
+    "is_complete": "whole",
+    "rows_begun": "drawn",
+    "epochs_spent": "spent",
+    "end_times": "ends",
+    "proposal_seconds": "seconds",
+    "idle_share": "idle",
+}
+"""{field of ReplayedSearch: name of its array in the file of a run}"""
 # fmt: off
 PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
     "random": ((297, 171, 599), (146, 114, 554), (87, 75, 397), (54, 52, 296), (87, 75, 397),
@@ -86,18 +99,21 @@ PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
 """Mean, standard deviation and worst of 600 runs, of each of GOALS, in the thesis."""
 
 
-def contestants(table: RecordedTable) -> list[str]:
+def comparable_contestants(table: RecordedTable) -> list[str]:
     """The names of all that can be compared on a table: with learning curves also what stops
     trainings early."""
-    has_curves = table.epochs > 1
+    has_curves = table.full_epochs > 1
     own_methods = [name for name, method in METHODS.items() if has_curves or method.spend == "full"]
     installed_peers = [
         name for name in PEERS if is_installed(name) and (has_curves or name not in THAWING)
     ]
-    return [THESIS, *own_methods, *(STOPPING_CONTESTANTS if has_curves else ()), *installed_peers]
+    stopping_contestants = STOPPING_CONTESTANTS
+    if not has_curves:
+        stopping_contestants = ()
+    return [THESIS, *own_methods, *stopping_contestants, *installed_peers]
 
 
-def entries(
+def make_entries(
     path: Path, table: RecordedTable, names: Sequence[str], runs: int | None, draws: int | None
 ) -> list[Entry]:
     """The runs of these contestants; without numbers 100 of each, or one from every row if these
@@ -105,60 +121,68 @@ def entries(
     `refuse_spending`."""
     row_count = len(table.space)
     usual_entry = Entry(path, "", 0, draws or row_count)
-    of_thesis = replace(usual_entry, initial=1, modelling=Modelling(targets="raw"))
-    return [
-        entry
-        for name in names
-        for entry in entries_of(
-            of_thesis if name == THESIS else usual_entry,
-            {path: table},
-            [parse_contestant("gp-ei" if name == THESIS else name)],
-            runs or min(100, row_count),
-            every_row_first=True,
+    thesis_entry = replace(usual_entry, initial=1, modelling=Modelling(targets="raw"))
+    run_count = runs or min(DEFAULT_RUNS, row_count)
+    entries = []
+    for name in names:
+        template = usual_entry
+        contestant = parse_contestant(name)
+        if name == THESIS:
+            template = thesis_entry
+            contestant = parse_contestant("gp-ei")
+        entries += entries_of(
+            template, {path: table}, [contestant], run_count, every_row_first=True
         )
-    ]
+    return entries
 
 
-def contests(
+def run_contests(
     entries: Sequence[Entry], folder: Path, processes: int = 1, progress: Progress | None = None
 ) -> list[Contest]:
     """The runs, grouped by contestant; `folder` holds those made so far, and only the others are
     made."""
-    run_and_keep = partial(run_once, folder, checksum(entries[0].table))
+    run_and_keep = partial(run_or_read, folder, checksum(entries[0].table))
     replays = run_each(run_and_keep, entries, processes, progress)
     return contests_of(zip(entries, replays, strict=True))
 
 
-def run_once(folder: Path, stamp: str, entry: Entry) -> ReplayedSearch:
+def run_or_read(folder: Path, table_checksum: str, entry: Entry) -> ReplayedSearch:
     """The run of an entry on the table with this checksum, read from `folder`, or made and left
     there."""
-    entry_json = asdict(entry) | {"table": stamp, "setting": entry.setting}
+    entry_json = asdict(entry) | {"table": table_checksum, "setting": entry.setting}
     replay_path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(entry_json)[:12]}.npz"
     if replay_path.exists():
-        return ReplayedSearch(**read_npz(replay_path))  # type: ignore[arg-type]
+        stored_arrays: dict[str, Any] = read_npz(replay_path)
+        return ReplayedSearch(
+            **{field: stored_arrays[name] for field, name in STORED_NAME_BY_FIELD.items()}
+        )
     replay = run_entry(entry)
-    write_npz(replay_path, **vars(replay))
+    write_npz(
+        replay_path,
+        **{name: getattr(replay, field) for field, name in STORED_NAME_BY_FIELD.items()},
+    )
     return replay
 
 
-def comparison(table: RecordedTable, contests: Sequence[Contest]) -> list[dict[str, Any]]:
-    """The lines of COLUMNS: the thesis's numbers, what is known exactly, and the contests."""
-    comparison_lines = [*_published_lines(), *_chance_lines(table), *_grid_lines(table)]
+def compare_contests(table: RecordedTable, contests: Sequence[Contest]) -> list[dict[str, Any]]:
+    """{column of COLUMNS: value} of each line of comparison.tsv: the thesis's numbers, what is known
+    exactly, and the contests."""
+    comparison_lines = [*_thesis_lines(), *_chance_lines(table), *_grid_lines(table)]
     for contest in contests:
-        for standing in standings(table, contest.entry, contest.replays):
+        for standing in compute_standings(table, contest.entry, contest.replays):
             comparison_line = asdict(standing)
             comparison_line["good"] = good_rows(table, goal_losses(table)[standing.goal])
             comparison_line["draws"] = standing.mean
             for statistic in ("low", "high", "sd", "worst"):
                 comparison_line[f"draws_{statistic}"] = comparison_line[statistic]
                 comparison_line[f"full_{statistic}"] = (
-                    comparison_line[f"epochs_{statistic}"] / table.epochs
+                    comparison_line[f"epochs_{statistic}"] / table.full_epochs
                 )
             comparison_lines.append(comparison_line)
     return comparison_lines
 
 
-def _published_lines() -> Iterator[dict[str, Any]]:
+def _thesis_lines() -> Iterator[dict[str, Any]]:
     """A line of COLUMNS for each method and goal of the thesis."""
     for method, published_by_goal in PUBLISHED.items():
         for goal, (mean_draws, draws_deviation, worst_draws) in zip(
@@ -184,13 +208,15 @@ def _chance_lines(table: RecordedTable) -> Iterator[dict[str, Any]]:
         is_bad = ~(table.loss <= loss)
         good_count = good_rows(table, loss)
         expected_draw_count = expected_draws(row_count, good_count)
-        epochs_of_bad_row = float(table.lasts[is_bad].mean()) if is_bad.any() else 0.0
+        epochs_of_bad_row = 0.0
+        if is_bad.any():
+            epochs_of_bad_row = float(table.last_epochs[is_bad].mean())
         yield {
             **_line_of_goal(table, "random, exact", goal, good_count),
             "draws": expected_draw_count,
             "draws_worst": row_count - good_count + 1,
             "draws_sd": deviation_of_draws(row_count, good_count),
-            "full_trainings": (expected_draw_count - 1) * epochs_of_bad_row / table.epochs + 1,
+            "full_trainings": (expected_draw_count - 1) * epochs_of_bad_row / table.full_epochs + 1,
         }
 
 
@@ -214,12 +240,12 @@ def _line_of_goal(table: RecordedTable, method: str, goal: str, good_count: int)
     return {"table": table.name, "method": method, "goal": goal, "good": good_count, "misses": 0}
 
 
-def paces(contests: Sequence[Contest]) -> list[dict[str, Any]]:
+def measure_paces(contests: Sequence[Contest]) -> list[dict[str, Any]]:
     """The median and the mean real seconds of a proposal, and those of a run, of each contest: by
     this computer's clock."""
     lines = []
     for contest in contests:
-        seconds_by_run = [replay.seconds for replay in contest.replays]
+        seconds_by_run = [replay.proposal_seconds for replay in contest.replays]
         proposal_seconds = np.concatenate(seconds_by_run)
         lines.append(
             {

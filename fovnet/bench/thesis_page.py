@@ -24,20 +24,20 @@ PICTURES = {
 }
 
 
-def page(table: RecordedTable, lines: Sequence[Line], lesson: Lesson) -> str:
+def page_text(table: RecordedTable, lines: Sequence[Line], lesson: Lesson) -> str:
     """The page: draws, full trainings, both as shares of chance's, pictures, and what the table
     teaches."""
-    diverged_count = int(lesson.diverged.sum())
-    nothing_count = int(lesson.nothing.sum())
+    diverged_count = int(lesson.has_diverged.sum())
+    nothing_count = int(lesson.has_learned_nothing.sum())
     chance_lines = [goal_line for goal_line in lines if goal_line["method"] == "random, exact"]
     good_rows_text = ", ".join(
         f"{goal_line['good']} {goal_line['goal']}" for goal_line in chance_lines
     )
     page_parts = [
         f"# Search methods on {table.name}",
-        f"{len(table.space)} trainings of {table.epochs} epochs: {diverged_count} diverged, {nothing_count} "
+        f"{len(table.space)} trainings of {table.full_epochs} epochs: {diverged_count} diverged, {nothing_count} "
         f"learned nothing (above {AT_GUESSING:g} of the loss of guessing), the lowest loss is "
-        f"{table.best:.4f}. Good rows: {good_rows_text}. Every run begins with a row of its own. "
+        f"{table.best_loss:.4f}. Good rows: {good_rows_text}. Every run begins with a row of its own. "
         "Mean ± standard "
         "deviation (worst); a miss counts with all that the run has drawn, or might have spent.",
         "## Draws: networks begun until a good one is trained to the end",
@@ -59,7 +59,7 @@ def page(table: RecordedTable, lines: Sequence[Line], lesson: Lesson) -> str:
     return "\n\n".join(page_part for page_part in page_parts if page_part) + "\n"
 
 
-def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; all columns but the first are aligned to the right."""
     rows_with_rule = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows_with_rule)
@@ -74,7 +74,7 @@ def _table_of_goals(
         for method_name, method_lines in _lines_by_method(lines)
         if method_lines[0].get(needed_column) is not None
     ]
-    return markdown(["method", *GOALS], method_rows)
+    return markdown_table(["method", *GOALS], method_rows)
 
 
 def _lines_by_method(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
@@ -89,21 +89,26 @@ def _lines_by_method(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 
 def _method_name(line: Line) -> str:
-    """`gp-ei` (its setting); of what the thesis has published, so."""
+    """ "`gp-ei` (its setting)"; of a number of the thesis "Bertrand (2019), gp-ei"."""
     if line["table"] == SOURCE:
         return f"{SOURCE}, {line['method']}"
-    setting_text = f" ({line['setting']})" if line.get("setting") else ""
-    return f"`{line['method']}`{setting_text}"
+    name = f"`{line['method']}`"
+    if line.get("setting"):
+        name += f" ({line['setting']})"
+    return name
 
 
 def _mean_and_spread_cell(mean_column: str, column_prefix: str, line: Line) -> str:
-    """A mean, its standard deviation and the worst where these are known, and how often it was
-    missed."""
+    """ "12.3 ± 4 (21), 2 missed": a mean, its standard deviation and the worst where these are known,
+    and how many runs missed the goal, if any did."""
     deviation = line.get(f"{column_prefix}_sd")
     worst_count = line.get(f"{column_prefix}_worst")
-    spread_text = "" if deviation is None else f" ± {deviation:.0f} ({worst_count:.0f})"
-    misses_text = f", {line['misses']} missed" if line["misses"] else ""
-    return f"{line[mean_column]:.1f}{spread_text}{misses_text}"
+    cell = f"{line[mean_column]:.1f}"
+    if deviation is not None:
+        cell += f" ± {deviation:.0f} ({worst_count:.0f})"
+    if line["misses"]:
+        cell += f", {line['misses']} missed"
+    return cell
 
 
 def _shares_table(lines: Sequence[Line]) -> str:
@@ -111,14 +116,15 @@ def _shares_table(lines: Sequence[Line]) -> str:
     chance_line_by_goal = {
         line["goal"]: line for line in lines if line["method"] == "random, exact"
     }
-    published_mean_by_goal = dict(
-        zip(GOALS, (means_and_more[0] for means_and_more in PUBLISHED["random"]), strict=True)
-    )
+    published_means = [mean for mean, _, _ in PUBLISHED["random"]]
+    published_mean_by_goal = dict(zip(GOALS, published_means, strict=True))
 
     def share_of_chance(line: Line) -> str:
         if line["table"] == SOURCE:
             return f"{line['draws'] / published_mean_by_goal[line['goal']]:.2f}"
-        unit = "full_trainings" if line.get("full_trainings") is not None else "draws"
+        unit = "draws"
+        if line.get("full_trainings") is not None:
+            unit = "full_trainings"
         return f"{line[unit] / chance_line_by_goal[line['goal']][unit]:.2f}"
 
     compared_lines = [line for line in lines if line["method"] not in ("random", "random, exact")]
@@ -127,29 +133,29 @@ def _shares_table(lines: Sequence[Line]) -> str:
 
 def _introduction(lesson: Lesson) -> str:
     """How much of the losses the model explains, in a sentence."""
-    importance = lesson.matter
-    left_out_phrase = "of the variance of the losses left out, and "
-    explained_clause = (
-        ""
-        if importance.explained is None
-        else f"explains {importance.explained:.0%} {left_out_phrase}"
-    )
-    matters_clause = "says what each axis and each pair matters (share of variance)."
-    return f"A Gaussian process of all losses {explained_clause}{matters_clause}"
+    importance = lesson.importance
+    clauses = ["says what each axis and each pair matters (share of variance)."]
+    if importance.explained is not None:
+        clauses.insert(
+            0, f"explains {importance.explained:.0%} of the variance of the losses left out,"
+        )
+    return f"A Gaussian process of all losses {' and '.join(clauses)}"
 
 
 def _axes_table(lesson: Lesson) -> str:
-    axes_by_share = sorted(lesson.matter.axes, key=lambda axis: -(axis.share or 0.0))
-    return markdown(
+    axes_by_share = sorted(lesson.importance.axes, key=lambda axis: -(axis.share or 0.0))
+    return markdown_table(
         ["axis by itself", "share"],
         [(axis.name, _percent_text(axis.share)) for axis in axes_by_share],
     )
 
 
 def _pairs_table(lesson: Lesson) -> str:
-    pairs = [pair for pair in lesson.matter.pairs[:MOST_PAIRS] if pair.share is not None]
+    pairs = [pair for pair in lesson.importance.pairs[:MOST_PAIRS] if pair.share is not None]
     rows = [(" and ".join(pair.axes), _percent_text(pair.share)) for pair in pairs]
-    return markdown(["together, beyond each by itself", "share"], rows) if rows else ""
+    if not rows:
+        return ""
+    return markdown_table(["together, beyond each by itself", "share"], rows)
 
 
 def _levels_table(lesson: Lesson) -> str:
@@ -176,12 +182,16 @@ def _levels_table(lesson: Lesson) -> str:
         "expected loss",
         "lowest",
     ]
-    return markdown(headings, level_rows)
+    return markdown_table(headings, level_rows)
 
 
 def _percent_text(share: float | None) -> str:
-    return "" if share is None else f"{share:.0%}"
+    if share is None:
+        return ""
+    return f"{share:.0%}"
 
 
 def _loss_text(loss: float | None) -> str:
-    return "" if loss is None or not np.isfinite(loss) else f"{loss:.3f}"
+    if loss is None or not np.isfinite(loss):
+        return ""
+    return f"{loss:.3f}"

@@ -18,9 +18,12 @@ def seconds_of(work: Callable[..., Any], *arguments: Any) -> float:
     return time.perf_counter() - start_s
 
 
-def in_turn(
-    clocks: Mapping[str, Callable[[], float]], repeats: int
+def time_in_turn(
+    clock_by_name: Mapping[str, Callable[[], float]], repeats: int
 ) -> dict[str, NDArray[np.float64]]:
-    """What each clock says (repeats,), one after another and again."""
-    seconds_by_turn = [[clock() for clock in clocks.values()] for _ in range(repeats)]
-    return dict(zip(clocks, np.array(seconds_by_turn).T, strict=True))
+    """{name: seconds (repeats,)}: all clocks are called one after another, `repeats` times.
+
+    A clock does something, and returns the seconds that this took.
+    """
+    seconds_by_turn = [[clock() for clock in clock_by_name.values()] for _ in range(repeats)]
+    return dict(zip(clock_by_name, np.array(seconds_by_turn).T, strict=True))

@@ -21,10 +21,10 @@ def run_each(
     """The result of every task, in their order whatever the number of processes; `work` is a
     module-level function."""
     if processes <= 1:
-        yield from _reported_results(map(work, tasks), len(tasks), progress)
+        yield from _report_results(map(work, tasks), len(tasks), progress)
         return
     with process_pool(processes) as pool:
-        yield from _reported_results(pool.map(work, tasks), len(tasks), progress)
+        yield from _report_results(pool.map(work, tasks), len(tasks), progress)
 
 
 def run_alone(work: Callable[..., Result], *arguments: Any) -> Result:
@@ -33,7 +33,7 @@ def run_alone(work: Callable[..., Result], *arguments: Any) -> Result:
         return pool.submit(work, *arguments).result()
 
 
-def _reported_results(
+def _report_results(
     results: Iterator[Result], task_count: int, progress: Progress | None
 ) -> Iterator[Result]:
     """The results, each reported to `progress` as (done, total)."""

@@ -24,6 +24,8 @@ from fovnet.bench.textbook import textbook_network
 from fovnet.bench.timing import seconds_of
 from fovnet.machine.parallel import process_pool
 from fovnet.net.device import choose_device
+from fovnet.net.family.model import build_network
+from fovnet.net.training.train import inverse_class_weights
 
 if TYPE_CHECKING:
     from torch import device
@@ -39,23 +41,28 @@ def is_monai_installed() -> bool:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What is trained, and how: slices (n, h, w) uint8, targets (n, k), and the workers of the
-    loader."""
+    """What MONAI's pipeline trains, and how.
+
+    slices          (n, h, w)
+    targets         (n, k), one-hot
+    ranges          of the augmentation
+    loader_workers  processes that make the batches
+    """
 
     net: Architecture
     slices: NDArray[np.uint8]
     targets: NDArray[np.float32]
     batch: int
-    rate: float
+    learning_rate: float
     ranges: Ranges
-    workers: int
+    loader_workers: int
     device: str
 
 
 @contextmanager
 def epochs_of(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
-    """While the block runs, what trains an epoch, in which every slice is seen once, and gives its
-    seconds.
+    """While the block runs, a function that trains an epoch, in which every slice is seen once, and
+    returns its seconds.
 
     It runs in a process of its own, with one thread, and unaffected by fovnet's other settings of
     torch and the C library.
@@ -65,20 +72,18 @@ def epochs_of(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
         yield lambda: pool.submit(_train_prepared_epoch).result()
 
 
-_PREPARED_EPOCHS: list[Callable[[], float]] = []
-"""In the process of a pipeline: what trains an epoch, and gives its seconds."""
+_TRAIN_EPOCH: list[Callable[[], float]] = []
+"""In the process of a pipeline: the function that trains an epoch and returns its seconds."""
 
 
 def _train_prepared_epoch() -> float:
-    return _PREPARED_EPOCHS[-1]()
+    return _TRAIN_EPOCH[-1]()
 
 
 def _prepare_training(pipeline: Pipeline) -> None:
-    """Makes the network, and the loader that feeds it."""
+    """Makes the network and the loader that feeds it, and leaves in _TRAIN_EPOCH what trains
+    them."""
     import torch
-
-    from fovnet.net.family.model import build_network
-    from fovnet.net.training.train import inverse_class_weights
 
     torch.set_num_threads(1)
     device = choose_device(pipeline.device)
@@ -87,7 +92,9 @@ def _prepare_training(pipeline: Pipeline) -> None:
         pipeline.net, build_network(pipeline.net, torch.Generator().manual_seed(0))
     ).to(device)
     loader = _monai_loader(pipeline, device)
-    optimiser = torch.optim.SGD(model.parameters(), pipeline.rate, momentum=0.9, nesterov=True)
+    optimiser = torch.optim.SGD(
+        model.parameters(), pipeline.learning_rate, momentum=0.9, nesterov=True
+    )
 
     def train_epoch() -> None:
         """One pass over all slices, a step for each batch."""
@@ -102,7 +109,7 @@ def _prepare_training(pipeline: Pipeline) -> None:
             optimiser.step()
             total_loss += loss.item()
 
-    _PREPARED_EPOCHS.append(partial(seconds_of, train_epoch))
+    _TRAIN_EPOCH.append(partial(seconds_of, train_epoch))
 
 
 def _monai_loader(pipeline: Pipeline, device: device) -> Any:
@@ -143,7 +150,7 @@ def _monai_loader(pipeline: Pipeline, device: device) -> Any:
             CacheDataset(labelled_samples, transforms, progress=False),
             batch_size=pipeline.batch,
             shuffle=True,
-            num_workers=pipeline.workers,
-            persistent_workers=pipeline.workers > 0,
+            num_workers=pipeline.loader_workers,
+            persistent_workers=pipeline.loader_workers > 0,
             pin_memory=device.type == "cuda",
         )

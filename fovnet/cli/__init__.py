@@ -53,9 +53,11 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.")
+    ] = False,
 ) -> None:
-    if show:
+    if show_version:
         out.print(f"fovnet {__version__}")
         raise typer.Exit
 
@@ -76,13 +78,16 @@ def main(command: typer.Typer = app) -> None:
         _run_and_exit(command)
     except (BrokenPipeError, SystemExit) as fault:
         # of typer or rich
-        if not isinstance(fault, BrokenPipeError) and not isinstance(
-            fault.__context__, BrokenPipeError
-        ):
+        is_broken_pipe = isinstance(fault, BrokenPipeError)
+        if not is_broken_pipe and not isinstance(fault.__context__, BrokenPipeError):
             raise
         # a pipe of fovnet's own, to a worker
-        if not any(event & select.POLLERR for _, event in polled_outputs.poll(0)):
-            _apologise_and_exit(fault if isinstance(fault, Exception) else RuntimeError(fault))
+        has_reader_ended = any(event & select.POLLERR for _, event in polled_outputs.poll(0))
+        if not has_reader_ended:
+            unexpected_fault: Exception = RuntimeError(fault)
+            if isinstance(fault, Exception):
+                unexpected_fault = fault
+            _apologise_and_exit(unexpected_fault)
         for descriptor in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
         sys.exit(EXIT_UNREAD)
@@ -127,7 +132,9 @@ def _run_and_exit(command: typer.Typer) -> None:
     if status == EXIT_STOPPED:
         err.print("stopped; the same command resumes from here")
         _ensure_end()
-    sys.exit(status if isinstance(status, int) else 0)
+    if not isinstance(status, int):
+        status = 0
+    sys.exit(status)
 
 
 @contextmanager
@@ -172,14 +179,17 @@ def _show_wrong_usage(fault: Exception) -> None:
     """Prints what is wrong with the command line, or the help of a command group given without a
     command."""
     context = getattr(fault, "ctx", None)
-    command = context.command_path if context else "fovnet"
+    command = "fovnet"
+    if context:
+        command = context.command_path
     if type(fault).__name__ == "NoArgsIsHelpError":
         # empty where rich has printed the help already
         if message := getattr(fault, "message", ""):
             err.print(message)
         return
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")
-    message += "" if message.endswith("?") else ";"
+    if not message.endswith("?"):
+        message += ";"
     _show_error(f"{command}: {message} `{command} --help` lists the options [usage]")
 
 

@@ -8,6 +8,12 @@ from typing import Annotated
 
 import typer
 
+from fovnet.acts.adapt import (
+    SIMULATED_IN_WORDS,
+    USERS_IN_WORDS,
+    adapt_ensemble,
+    settings_of_adaptation,
+)
 from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
 from fovnet.cli.options import ModelFolder, PathOption, Workers, folder_out, model_folder, table_of
@@ -25,7 +31,7 @@ from fovnet.own_files import is_our_json
 from fovnet.words import several
 
 verbs = typer.Typer()
-IS_OWN_BY_FILE = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
+RECOGNISER_BY_FILE = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
 
 
 @verbs.command()
@@ -40,7 +46,7 @@ def adapt(
     ] = None,
     out_folder: Annotated[
         Path | None,
-        folder_out(IS_OWN_BY_FILE, "Where the ensemble and what it gained are written."),
+        folder_out(RECOGNISER_BY_FILE, "Where the ensemble and what it gained are written."),
     ] = None,
     model: ModelFolder = None,
     config: Annotated[
@@ -61,8 +67,6 @@ def adapt(
     nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
     where it was; with more labels and the same --out, the simulated people are used again.
     """
-    from fovnet.acts.adapt import SIMULATED_IN_WORDS, USERS_IN_WORDS, adapt_ensemble  # torch
-
     run = _run_to_adapt(config, labels, out_folder, model, seed)
     # of a configuration the workflow holds the results
     outcome = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
@@ -91,8 +95,6 @@ def _run_to_adapt(
 ) -> Run:
     """The run that is configured, or made of labels, results and networks.  Raises ConfigError if
     both or neither are given."""
-    from fovnet.acts.adapt import settings_of_adaptation  # torch
-
     if config is not None:
         if labels or out_folder or model:
             raise ConfigError(

@@ -7,8 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from fovnet.bench.robustness import COLUMNS as ROBUSTNESS_COLUMNS
+from fovnet.bench.robustness import measure_robustness, read_scans, simulate_people
 from fovnet.cli.options import Device, ModelFolder, PathOption, file_out, model_folder, table_of
 from fovnet.cli.screen import empty_table, err, out, progress_bar, show_table
+from fovnet.decision.ensemble import load_ensemble
 from fovnet.records import write_tsv
 from fovnet.words import several
 
@@ -42,21 +45,23 @@ def bench_robustness(
 ) -> None:
     """Measure robustness: predict volumes again with changed brightness, cropped, half dark, noisy,
     turned or shuffled, and volumes without a body."""
-    from fovnet.bench.robustness import COLUMNS, of_collection, people, robustness
-    from fovnet.decision.ensemble import load_ensemble
-
     ensemble = load_ensemble(model_folder(model), device)
-    volumes = of_collection(collection, ensemble.vocabulary) if collection else people(count, seed)
+    if collection:
+        volumes = read_scans(collection, ensemble.vocabulary)
+        bodiless_count = 0
+    else:
+        volumes = simulate_people(count, seed)
+        bodiless_count = count
     with progress_bar("judging") as advance:
-        rows = robustness(
+        rows = measure_robustness(
             ensemble,
             volumes,
             seed=seed,
-            bodiless=0 if collection else count,
+            bodiless_count=bodiless_count,
             progress=advance,
             log=err.print,
         )
-    write_tsv(out_file, COLUMNS, rows)
+    write_tsv(out_file, ROBUSTNESS_COLUMNS, rows)
     counted_names = list(dict.fromkeys(row["what"] for row in rows))
     table = empty_table(
         f"{several(len(volumes), 'volume')}, changed (95 % over subjects)", "change", *counted_names
@@ -68,7 +73,9 @@ def bench_robustness(
 
 
 def _share_text(counted_row: dict[str, Any]) -> str:
-    """A count of a row, and its share with the interval; "" if there was nothing to count."""
+    """ "3 of 20 (5% to 36%)": a count of a row with the interval of its share; "" if there was
+    nothing to count."""
     if not counted_row["of"]:
         return ""
-    return f"{counted_row['count']:,} of {counted_row['of']:,} ({counted_row['low']:.0%} to {counted_row['high']:.0%})"
+    interval_text = f"{counted_row['low']:.0%} to {counted_row['high']:.0%}"
+    return f"{counted_row['count']:,} of {counted_row['of']:,} ({interval_text})"

@@ -6,11 +6,15 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from fovnet.bench import predicting, throughput
+from fovnet.bench.figures.throughput import throughput_figure
+from fovnet.bench.predicting import PredictingTime, predicting_times, simulate
+from fovnet.bench.throughput import Bounds, Throughput, throughputs
 from fovnet.cli.options import (
     Device,
     ModelFolder,
@@ -22,74 +26,124 @@ from fovnet.cli.options import (
     table_of,
 )
 from fovnet.cli.screen import empty_table, first_notes, number_cells, out, progress_bar, show_table
+from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, VolumeError
+from fovnet.net.inference.engines import refuse_unknown_engine
 from fovnet.own_files import is_our_picture
 from fovnet.records import write_tsv
+from fovnet.volume.collection.pack import load_pack
 from fovnet.words import several
 
 verbs = typer.Typer()
+MOST_LOADER_WORKERS = 8
+SIMULATED_SHAPE = (320, 250, 72)  # voxels of the volume that is measured where none is given
+
+ThroughputFolder = Annotated[
+    Path,
+    folder_out(
+        {
+            "throughput.tsv": table_of("fovnet.bench.throughput"),
+            "throughput.png": is_our_picture,
+        },
+        "Where throughput.tsv and throughput.png are written.",
+    ),
+]
+EpochRepeats = Annotated[
+    int, typer.Option(min=1, help="Epochs of each pipeline, alternating; medians are reported.")
+]
+BudgetSeconds = Annotated[
+    float,
+    typer.Option(
+        min=1.0, help="Time limit per configuration; those predicted to need more are left out."
+    ),
+]
+MemoryGb = Annotated[
+    float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")
+]
+LoaderWorkers = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Loader workers of MONAI; default: one fewer than the cores, at most 8."
+    ),
+]
+PackFolder = Annotated[
+    Path | None,
+    PathOption(help="A folder of slices made by `fovnet slice`; default: random slices."),
+]
+TimesFile = Annotated[
+    Path,
+    file_out(
+        table_of("fovnet.bench.predicting"), "A TSV file for the times of every file and engine."
+    ),
+]
+VolumePaths = Annotated[
+    list[Path] | None,
+    PathArgument(help="Volumes; default: one simulated volume.", show_default=False),
+]
+SimulatedShape = Annotated[
+    tuple[int, int, int] | None,
+    typer.Option(
+        min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]"
+    ),
+]
+PredictionRepeats = Annotated[int, typer.Option(min=1, help="Repeats; medians are reported.")]
+EngineNames = Annotated[
+    list[str] | None,
+    typer.Option(help="Engine; may be repeated. Default: all.", show_default=False),
+]
+NeighbourCount = Annotated[
+    int,
+    typer.Option(
+        "--beside",
+        min=0,
+        help="Number of busy processes beside which everything is measured again.",
+    ),
+]
 
 
 @verbs.command("train")
 def bench_train(
-    out_folder: Annotated[
-        Path,
-        folder_out(
-            {
-                "throughput.tsv": table_of("fovnet.bench.throughput"),
-                "throughput.png": is_our_picture,
-            },
-            "Where throughput.tsv and throughput.png are written.",
-        ),
-    ],
+    out_folder: ThroughputFolder,
     device: Device = "auto",
-    repeats: Annotated[
-        int, typer.Option(min=1, help="Epochs of each pipeline, alternating; medians are reported.")
-    ] = 5,
-    budget_seconds: Annotated[
-        float,
-        typer.Option(
-            min=1.0, help="Time limit per configuration; those predicted to need more are left out."
-        ),
-    ] = 12.0,
-    memory_gb: Annotated[
-        float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")
-    ] = 4.0,
-    loader_workers: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Loader workers of MONAI; default: one fewer than the cores, at most 8."
-        ),
-    ] = None,
-    pack: Annotated[
-        Path | None,
-        PathOption(help="A folder of slices made by `fovnet slice`; default: random slices."),
-    ] = None,
+    repeats: EpochRepeats = 5,
+    budget_seconds: BudgetSeconds = 12.0,
+    memory_gb: MemoryGb = 4.0,
+    loader_workers: LoaderWorkers = None,
+    pack: PackFolder = None,
 ) -> None:
     """Measure training: images per second compared with a pipeline from the MONAI tutorials,
     memory, and the time spent in each part of a step."""
-    from fovnet.bench.figures.throughput import throughput_figure
-    from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
-    from fovnet.drawing.canvas import save_png
-    from fovnet.volume.collection.pack import load_pack
-
+    pixels_file = None
     if pack:
         load_pack(pack)  # any fault in it raises here, before a process is started
+        pixels_file = pack / "pixels.npy"
     if loader_workers is None:
-        loader_workers = max(1, min(8, (os.cpu_count() or 1) - 1))
+        spare_cores = (os.cpu_count() or 1) - 1
+        loader_workers = max(1, min(MOST_LOADER_WORKERS, spare_cores))
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, loader_workers)
-    pixels = pack / "pixels.npy" if pack else None
     with progress_bar("training") as advance:
-        throughput_rows = list(throughputs(device, bounds, pixels, SPREAD, advance))
-    write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in throughput_rows])
+        rows = list(
+            throughputs(device, bounds, pixels_file, throughput.TIMED_CONFIGURATIONS, advance)
+        )
+    write_tsv(out_folder / "throughput.tsv", throughput.COLUMNS, [vars(row) for row in rows])
+    show_table(_throughput_table(rows, bounds))
+    measured_rows = [row for row in rows if row.images_per_second is not None]
+    for note in sorted({row.note for row in measured_rows if row.note}):
+        out.print(note)
+    save_png(throughput_figure(rows), out_folder / "throughput.png")
+    out.print(f"{out_folder / 'throughput.tsv'}")
+
+
+def _throughput_table(rows: Sequence[Throughput], bounds: Bounds) -> Table:
+    """A row for each configuration: its figures, or why it was left out."""
     table = empty_table(
-        f"training, median of {repeats}; MONAI with {loader_workers} loader workers",
+        f"training, median of {bounds.repeats}; MONAI with {bounds.loader_workers} loader workers",
         *("configuration", "images/s", "ms/step", "matrix rate", "data"),
         *("MB (predicted)", "MONAI", "ratio (range)"),
     )
-    for row in throughput_rows:
+    for row in rows:
         if row.images_per_second is None:
-            table.add_row(row.label, *[""] * 3, row.note)
+            table.add_row(row.label, "", "", "", row.note)
             continue
         ratio_in_words = ""
         if row.ratio is not None:
@@ -104,56 +158,24 @@ def bench_train(
             f"{row.monai_images_per_second or 0:,.0f}",
             ratio_in_words,
         )
-    show_table(table)
-    for note in sorted(
-        {row.note for row in throughput_rows if row.note and row.images_per_second is not None}
-    ):
-        out.print(note)
-    save_png(throughput_figure(throughput_rows), out_folder / "throughput.png")
-    out.print(f"{out_folder / 'throughput.tsv'}")
+    return table
 
 
 @verbs.command("predict")
 def bench_predict(
-    out_file: Annotated[
-        Path,
-        file_out(
-            table_of("fovnet.bench.predicting"),
-            "A TSV file for the times of every file and engine.",
-        ),
-    ],
-    paths: Annotated[
-        list[Path] | None,
-        PathArgument(help="Volumes; default: one simulated volume.", show_default=False),
-    ] = None,
-    shape: Annotated[
-        tuple[int, int, int] | None,
-        typer.Option(
-            min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]"
-        ),
-    ] = None,
+    out_file: TimesFile,
+    paths: VolumePaths = None,
+    shape: SimulatedShape = None,
     model: ModelFolder = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats; medians are reported.")] = 5,
-    engine: Annotated[
-        list[str] | None,
-        typer.Option(help="Engine; may be repeated. Default: all.", show_default=False),
-    ] = None,
-    neighbours: Annotated[
-        int,
-        typer.Option(
-            "--beside",
-            min=0,
-            help="Number of busy processes beside which everything is measured again.",
-        ),
-    ] = 0,
+    repeats: PredictionRepeats = 5,
+    engine: EngineNames = None,
+    neighbours: NeighbourCount = 0,
 ) -> None:
     """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every
     installed engine."""
-    from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulate
-    from fovnet.net.inference.engines import refuse_unknown_engine
-
-    for name in engine or ():
-        refuse_unknown_engine(name)
+    engine_names = engine or []
+    for engine_name in engine_names:
+        refuse_unknown_engine(engine_name)
     if paths and shape:
         raise ConfigError(
             "bench-shape",
@@ -161,61 +183,63 @@ def bench_predict(
             "is measured instead; leave out one of the two",
         )
     with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
-        files_measured = paths or [
-            simulate(Path(folder) / "simulated.nii.gz", shape or (320, 250, 72))
-        ]
-        time_rows = list(
-            predicting_times(
-                files_measured, model_folder(model), repeats, advance, engine or (), neighbours
-            )
+        if not paths:
+            paths = [simulate(Path(folder) / "simulated.nii.gz", shape or SIMULATED_SHAPE)]
+        times = list(
+            predicting_times(paths, model_folder(model), repeats, advance, engine_names, neighbours)
         )
-    measured_rows = [row for row in time_rows if row.total_ms is not None]
-    if not measured_rows:
+    measured_times = [time for time in times if time.total_ms is not None]
+    if not measured_times:
         raise VolumeError(
             "bench-nothing",
-            f"none of {len(files_measured)} could be answered: {first_notes(time_rows)}",
+            f"none of {len(paths)} could be answered: {first_notes(times)}",
         )
-    write_tsv(out_file, COLUMNS, [vars(row) for row in time_rows])
-    table = empty_table(
-        f"milliseconds per volume on the CPU, median of {repeats}",
-        *("file", "voxels", "engine", *STAGES),
-        *("all", "gzip and numpy", "volumes / s", "peak MB"),
-    )
-    for row in measured_rows:
-        stages_ms = (getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack"))
-        table.add_row(
-            Path(row.path).name,
-            row.voxels,
-            row.engine,
-            *number_cells(",.0f", *stages_ms),
-            f"{row.volumes_per_second:.2f}",
-            f"{row.peak_mb:,.0f}",
-        )
-        peaks_mb = (getattr(row, f"{stage}_peak_mb") for stage in STAGES)
-        table.add_row("", "", "peak MB", *number_cells(",.0f", *peaks_mb))
-    show_table(table)
+    write_tsv(out_file, predicting.COLUMNS, [vars(time) for time in times])
+    show_table(_times_table(measured_times, repeats))
     if neighbours:
-        show_table(_neighbours_table(measured_rows, neighbours, repeats))
-    for note in dict.fromkeys(row.note for row in time_rows if row.note):
+        show_table(_neighbours_table(measured_times, neighbours, repeats))
+    for note in dict.fromkeys(time.note for time in times if time.note):
         out.print(note)
     out.print(f"{out_file}")
-    if len(measured_rows) < len(time_rows):
+    if len(measured_times) < len(times):
         raise typer.Exit(3)
 
 
-def _neighbours_table(rows: Sequence[Any], neighbours: int, repeats: int) -> Table:
-    """The table of times with and without neighbours."""
-    processes_in_words = several(neighbours, "busy process", "busy processes")
+def _times_table(times: Sequence[PredictingTime], repeats: int) -> Table:
+    """Two rows for each file and engine: the milliseconds of each stage, and its peak memory."""
+    stages = predicting.STAGES
+    table = empty_table(
+        f"milliseconds per volume on the CPU, median of {repeats}",
+        *("file", "voxels", "engine", *stages),
+        *("all", "gzip and numpy", "volumes / s", "peak MB"),
+    )
+    for time in times:
+        stages_ms = (getattr(time, f"{stage}_ms") for stage in (*stages, "total", "unpack"))
+        table.add_row(
+            Path(time.path).name,
+            time.voxels,
+            time.engine,
+            *number_cells(",.0f", *stages_ms),
+            f"{time.volumes_per_second:.2f}",
+            f"{time.peak_mb:,.0f}",
+        )
+        peaks_mb = (getattr(time, f"{stage}_peak_mb") for stage in stages)
+        table.add_row("", "", "peak MB", *number_cells(",.0f", *peaks_mb))
+    return table
+
+
+def _neighbours_table(times: Sequence[PredictingTime], neighbour_count: int, repeats: int) -> Table:
+    """A row for each file and engine: times without and with so many busy processes beside it."""
+    processes_in_words = several(neighbour_count, "busy process", "busy processes")
     table = empty_table(
         f"milliseconds per volume, alone and beside {processes_in_words}, alternating, {repeats} times",
         *("file", "engine", "threads", "alone: median", "least"),
         *("beside: median", "least", "ratio of medians"),
     )
-    for row in rows:
+    for time in times:
+        file_name = Path(time.path).name
         time_cells = number_cells(
-            ",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms
+            ",.0f", time.whole_ms, time.least_ms, time.beside_ms, time.beside_least_ms
         )
-        table.add_row(
-            Path(row.path).name, row.engine, str(row.threads), *time_cells, f"{row.ratio:.2f}"
-        )
+        table.add_row(file_name, time.engine, str(time.threads), *time_cells, f"{time.ratio:.2f}")
     return table

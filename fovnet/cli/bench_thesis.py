@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from fovnet.bench import teaching, thesis
+from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
+from fovnet.bench.races import Contest, refuse_methods
+from fovnet.bench.tables import RecordedTable, load_table, own_table_path
+from fovnet.bench.thesis_page import page_text
 from fovnet.cli.options import PathArgument, Workers, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar
+from fovnet.drawing.canvas import save_png
 from fovnet.own_files import begins_with_columns, is_our_picture
 from fovnet.records import write_text, write_tsv
-
-if TYPE_CHECKING:
-    from fovnet.bench.races import Contest
-    from fovnet.bench.tables import RecordedTable
 
 
 def is_our_page(path: Path) -> bool:
@@ -26,7 +28,7 @@ def is_our_page(path: Path) -> bool:
 
 
 verbs = typer.Typer()
-IS_OWN_BY_FILE = {
+RECOGNISER_BY_FILE = {
     "thesis.md": is_our_page,
     "comparison.tsv": table_of("fovnet.bench.thesis"),
     "effects.tsv": table_of("fovnet.bench.teaching"),
@@ -40,7 +42,8 @@ IS_OWN_BY_FILE = {
 @verbs.command("thesis")
 def bench_thesis(
     out_folder: Annotated[
-        Path, folder_out(IS_OWN_BY_FILE, "Where thesis.md, tables, pictures and runs are written.")
+        Path,
+        folder_out(RECOGNISER_BY_FILE, "Where thesis.md, tables, pictures and runs are written."),
     ],
     table: Annotated[
         Path | None,
@@ -67,37 +70,29 @@ def bench_thesis(
 
     If killed, the same command resumes: finished runs are kept in OUT/runs.
     """
-    from fovnet.bench import teaching, thesis
-    from fovnet.bench.races import refuse_methods
-    from fovnet.bench.tables import load_table, own_table
-    from fovnet.bench.thesis_page import page
-
-    table_path = table or own_table()
+    table_path = table or own_table_path()
     recorded_table = load_table(table_path)
-    method_names = list(dict.fromkeys(method or thesis.contestants(recorded_table)))
+    method_names = list(dict.fromkeys(method or thesis.comparable_contestants(recorded_table)))
     refuse_methods([name for name in method_names if name != thesis.THESIS], 1)
-    entries = thesis.entries(table_path, recorded_table, method_names, runs, draws)
+    entries = thesis.make_entries(table_path, recorded_table, method_names, runs, draws)
     with progress_bar("racing") as advance:
-        contests = thesis.contests(entries, out_folder / "runs", jobs, advance)
-    comparison_lines = thesis.comparison(recorded_table, contests)
-    lesson = teaching.lesson(table_path, recorded_table)
+        contests = thesis.run_contests(entries, out_folder / "runs", jobs, advance)
+    comparison_lines = thesis.compare_contests(recorded_table, contests)
+    lesson = teaching.learn_lesson(table_path, recorded_table)
     write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, comparison_lines)
     write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, lesson.lines)
-    write_tsv(out_folder / "seconds.tsv", thesis.PACE_COLUMNS, thesis.paces(contests))
+    write_tsv(out_folder / "seconds.tsv", thesis.PACE_COLUMNS, thesis.measure_paces(contests))
     _draw_figures(out_folder, recorded_table, contests)
-    write_text(out_folder / "thesis.md", page(recorded_table, comparison_lines, lesson))
+    write_text(out_folder / "thesis.md", page_text(recorded_table, comparison_lines, lesson))
     out.print(
-        f"{out_folder}: {', '.join(IS_OWN_BY_FILE)}; {len(entries)} runs in {out_folder / 'runs'}"
+        f"{out_folder}: {', '.join(RECOGNISER_BY_FILE)}; {len(entries)} runs in {out_folder / 'runs'}"
     )
 
 
 def _draw_figures(folder: Path, table: RecordedTable, contests: list[Contest]) -> None:
     """Writes the four pictures: losses of the table, draws of the usual methods, and the shares of
     runs by draws and by epochs."""
-    from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
-    from fovnet.drawing.canvas import save_png
-
-    full_length_contests = [contest for contest in contests if not contest.stops]
+    full_length_contests = [contest for contest in contests if not contest.stops_early]
     usual_contests = [
         contest for name in ("random", "gp-ei") for contest in contests if contest.name == name
     ]
@@ -107,7 +102,7 @@ def _draw_figures(folder: Path, table: RecordedTable, contests: list[Contest]) -
         shares_figure(table, full_length_contests or contests, "draws"), folder / "share-draws.png"
     )
     stopping_contests = [
-        contest for contest in contests if contest.stops or contest in usual_contests
+        contest for contest in contests if contest.stops_early or contest in usual_contests
     ]
     save_png(
         shares_figure(table, stopping_contests or contests, "epochs"), folder / "share-epochs.png"

@@ -52,26 +52,28 @@ def check(config: ConfigFile) -> None:
     fitting_count = count_fitting(settings)
     prior_sentence = _prior_in_words(settings, space)
     folder_by_collection = {name: Path(folder) for name, folder in settings.collections.items()}
-    tables_by_collection = {
-        name: _tables_if_written(config, name, folder, vocabulary)
-        for name, folder in folder_by_collection.items()
-    }
-    collection_by_name = {name: table for name, table in tables_by_collection.items() if table}
+    collection_by_name: dict[str, Collection] = {}
+    fault_sentences: list[str] = []
+    for name, folder in folder_by_collection.items():
+        collection = _collection_if_written(config, name, folder, vocabulary)
+        if collection is None:
+            fault_sentences.append(
+                f"collection {name}: {folder / 'volumes.tsv'} does not exist yet"
+            )
+        else:
+            collection_by_name[name] = collection
     refuse_shared_names(collection_by_name)
-    fault_sentences = [
-        f"collection {name}: {folder_by_collection[name] / 'volumes.tsv'} does not exist yet"
-        for name, table in tables_by_collection.items()
-        if table is None
-    ]
     fault_sentences += _collection_faults(settings, collection_by_name, vocabulary)
     fault_sentences += _simulation_faults(settings, vocabulary)
-    validity = "valid, but see below" if fault_sentences else "valid"
-    exhaustive_in_words = (
-        ", all of which will be tried" if fitting_count <= settings.search.trials else ""
-    )
+    validity = "valid"
+    if fault_sentences:
+        validity = "valid, but see below"
+    limits_in_words = f"{fitting_count:,} within the limits"
+    if fitting_count <= settings.search.trials:
+        limits_in_words += ", all of which will be tried"
     out.print(
         f"{config}: {validity}.  {len(space):,} configurations, "
-        f"{fitting_count:,} within the limits{exhaustive_in_words}, starting at row {start_row:,}; classes "
+        f"{limits_in_words}, starting at row {start_row:,}; classes "
         f"{', '.join(vocabulary.classes)}; results in {settings.results}"
     )
     if warm_start := warm_start_ensemble(settings):
@@ -81,7 +83,7 @@ def check(config: ConfigFile) -> None:
     for name, collection in collection_by_name.items():
         out.print(f"collection {name}: {_collection_counts_in_words(collection)}")
     if settings.phantom.subjects:
-        out.print(_simulation_in_words(settings, beside_collections=bool(tables_by_collection)))
+        out.print(_simulation_in_words(settings, beside_collections=bool(folder_by_collection)))
     for sentence in _sentences_on_label_gaps(settings, collection_by_name, vocabulary):
         out.print(sentence)
     _show_too_few_subjects(settings, collection_by_name)
@@ -138,10 +140,10 @@ def _sentences_on_label_gaps(
         for region in find_unlabelled_regions(collections, vocabulary):
             if region in find_skipped_regions(collections, vocabulary):
                 continue
-            regions_of_kind = (
-                inner_regions if is_inner(collections, vocabulary, region) else outer_regions
-            )
-            regions_of_kind.append(region)
+            if is_inner(collections, vocabulary, region):
+                inner_regions.append(region)
+            else:
+                outer_regions.append(region)
         if outer_regions:
             yield (
                 f"no volume is labelled with {', '.join(outer_regions)}: it is never learned and never predicted"
@@ -201,11 +203,9 @@ def _prior_in_words(settings: Settings, space: Space) -> str:
     ConfigError as `prior_files` and `lesson_files`, SearchError as `read_prior`."""
     source_files = prior_files(settings)
     files_to_learn_from = lesson_files(settings)
-    trained_prior = (
-        read_search_prior(settings, space)
-        if source_files and Path(source_files[0]).exists()
-        else None
-    )
+    trained_prior = None
+    if source_files and Path(source_files[0]).exists():
+        trained_prior = read_search_prior(settings, space)
     if trained_prior is not None:
         sources_in_words = ", ".join(
             f"{source.name} ({several(source.scored, 'configuration')})"
@@ -218,7 +218,7 @@ def _prior_in_words(settings: Settings, space: Space) -> str:
     return ""
 
 
-def _tables_if_written(
+def _collection_if_written(
     config: Path, name: str, folder: Path, vocabulary: Vocabulary
 ) -> Collection | None:
     """A collection's tables; None if there are none yet.  Raises CollectionError with every fault
@@ -246,6 +246,7 @@ def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str
 
 
 def _collection_counts_in_words(collection: Collection) -> str:
+    """ "12 volumes of 4 subjects, 10 labelled" of a collection."""
     subject_ids = {row.subject_id for row in collection.volumes}
     return (
         f"{several(len(collection.volumes), 'volume')} of {several(len(subject_ids), 'subject')}, "

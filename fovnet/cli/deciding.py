@@ -65,8 +65,12 @@ def tune(config: ConfigFile) -> None:
     )
     for sentence in _bars_in_words(tuning.statements):
         out.print(sentence)
-    with_heights = "with" if rule.heights else "without"
-    rule_in_words = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {with_heights} usual heights"
+    heights_in_words = "without usual heights"
+    if rule.heights:
+        heights_in_words = "with usual heights"
+    rule_in_words = (
+        f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {heights_in_words}"
+    )
     out.print(
         f"{rule_in_words}; {tuning.slice_error:.1%} slice error on the validation split: {tuning.path}"
     )

@@ -28,11 +28,15 @@ from fovnet.evaluate.ablation import (
     Ablation,
     current_ablation,
     input_checksums,
+    measure_ablation,
     write_ablation,
 )
-from fovnet.evaluate.ablation import measure_ablation as measured_ablation
-from fovnet.evaluate.comparison import Comparison, find_better_run, write_comparison
-from fovnet.evaluate.comparison import compare_evaluations as compared_runs
+from fovnet.evaluate.comparison import (
+    Comparison,
+    compare_evaluations,
+    find_better_run,
+    write_comparison,
+)
 from fovnet.evaluate.networks import score_networks
 from fovnet.words import several
 
@@ -54,7 +58,7 @@ def ablate(config: ConfigFile) -> None:
     pack = run.pack  # raises, where there are no slices, before the ensemble is looked at
     run.refuse_other_rule()
     finished_run.evaluate_results(run.settings, run.results, pack)  # raises as `evaluate` does
-    ablation = _measure_ablation(run)
+    ablation = _ablate_run(run)
     written_files = write_ablation(
         run.results.evaluation,
         ablation,
@@ -67,7 +71,7 @@ def ablate(config: ConfigFile) -> None:
     out.print(f"{written_files[0]}  {written_files[1]}")
 
 
-def _measure_ablation(run: Run) -> Ablation:
+def _ablate_run(run: Run) -> Ablation:
     """What each step of a run contributes, measured."""
     settings = run.settings
     search_folder, trials = read_finished_search(run.results)
@@ -84,7 +88,7 @@ def _measure_ablation(run: Run) -> Ablation:
             progress=advance,
         )
     with progress_bar("deciding") as advance:
-        return measured_ablation(
+        return measure_ablation(
             run.pack,
             networks,
             ensemble_probabilities["rows"],
@@ -105,27 +109,20 @@ def _show_ablation(ablation: Ablation) -> None:
         *(name.removeprefix("border_").replace("_", " ") for name, _ in MEASURES_SHOWN),
     )
     for step in ablation.steps:
-        value_by_measure = {
+        value_by_name_and_stage = {
             (measure.name, measure.stage): measure.value for measure in step.measures
         }
-        table.add_row(
-            step.ladder,
-            step.arm,
-            *(
-                value_text(measure_and_stage[0], value_by_measure[measure_and_stage])
-                for measure_and_stage in MEASURES_SHOWN
-            ),
-        )
-        gain_by_measure = {(gain.measure, gain.stage): gain for gain in step.gains}
-        if gain_by_measure:
-            table.add_row(
-                "",
-                "",
-                *(
-                    difference_text(gain_by_measure.get(measure_and_stage))
-                    for measure_and_stage in MEASURES_SHOWN
-                ),
-            )
+        value_cells = [
+            value_text(name, value_by_name_and_stage[name, stage]) for name, stage in MEASURES_SHOWN
+        ]
+        table.add_row(step.ladder, step.arm, *value_cells)
+        if step.gains:
+            gain_by_name_and_stage = {(gain.measure, gain.stage): gain for gain in step.gains}
+            gain_cells = [
+                difference_text(gain_by_name_and_stage.get((name, stage)))
+                for name, stage in MEASURES_SHOWN
+            ]
+            table.add_row("", "", *gain_cells)
     show_table(table)
 
 
@@ -148,9 +145,11 @@ def compare(
 ) -> None:
     """Compare two runs on the same volumes: second minus first, with intervals from resampling the subjects
     of both together."""
-    comparison = compared_runs(first, second, bootstrap=bootstrap, seed=seed)
+    comparison = compare_evaluations(first, second, bootstrap=bootstrap, seed=seed)
     # written before anything is printed, since a closed pipe ends the command
-    written_files = [] if out_folder is None else write_comparison(out_folder, comparison)
+    written_files = []
+    if out_folder is not None:
+        written_files = write_comparison(out_folder, comparison)
     _show_differences(comparison)
     out.print(
         f"fewer wrong slices in the second: {comparison.better} volumes, more: {comparison.worse}"

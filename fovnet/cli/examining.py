@@ -120,7 +120,9 @@ def examine(
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
     """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be
     written among the answers."""
-    labels_folder = truth.parent if truth.suffix == ".tsv" else truth
+    labels_folder = truth
+    if truth.suffix == ".tsv":
+        labels_folder = truth.parent
     for contents, folder in (("labels", labels_folder), ("answers", answers)):
         if out_folder.resolve() == folder.resolve():
             raise ConfigError(
@@ -170,12 +172,15 @@ def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
         "wrong, but empty",
     )
     for row in volume_outcomes(cases, region_vocabulary):
+        slices_text = ""
+        if row["slices"]:
+            slices_text = f"{row['right']}/{row['slices']}"
         table.add_row(
             row["volume_id"],
             row["status"],
             row["truth"],
             row["predicted"],
-            f"{row['right']}/{row['slices']}" if row["slices"] else "",
+            slices_text,
             str(row["wrong_empty"] or ""),
         )
     show_table(table)
@@ -187,12 +192,16 @@ def _show_rates(evaluation: Evaluation) -> None:
         "with 95 % intervals over subjects", "measure", "all read", "without a doubt"
     )
     for name, stage in MEASURES_PRINTED:
-        border_region = "regions" if name.startswith("border") else ""
-        measure_by_group = [
-            group.find(name, stage, border_region) if group else None
-            for group in (evaluation.everything, evaluation.answered)
-        ]
-        if stage or measure_by_group[0] is not None:
+        region = ""
+        if name.startswith("border"):
+            region = "regions"
+        measure_of_all = evaluation.everything.find(name, stage, region)
+        measure_of_answered = None
+        if evaluation.answered:
+            measure_of_answered = evaluation.answered.find(name, stage, region)
+        if stage or measure_of_all is not None:
             measure_in_words = " ".join(filter(None, [name.replace("_", " "), stage]))
-            table.add_row(measure_in_words, *map(measure_text, measure_by_group))
+            table.add_row(
+                measure_in_words, measure_text(measure_of_all), measure_text(measure_of_answered)
+            )
     show_table(table)

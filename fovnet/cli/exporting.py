@@ -21,6 +21,7 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import err, out
 from fovnet.config.regions import vocabulary
+from fovnet.decision.bundle import write_bundle
 from fovnet.decision.shipped import export_run
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.regions import Vocabulary
@@ -28,6 +29,7 @@ from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 from fovnet.report.exports.headers import VERDICTS, compare_headers, write_headers
+from fovnet.report.exports.structured import write_report
 from fovnet.results import Results
 from fovnet.words import several
 
@@ -64,8 +66,6 @@ def export_sr(
     series description tells what is not sure: (partly), (uncertain), (extents unsure). Reports name the
     patient, as their sources do; what is not valid in a source's header is left out, and named.
     """
-    from fovnet.report.exports.structured import write_report  # imports highdicom
-
     refuse_beside_sources(answers, folder)
     _export_answers(answers, "SR", write_report, folder, regions)
 
@@ -166,8 +166,6 @@ def export_bundle(
 
     MONAI's bundle commands need `pip install fire` too.
     """
-    from fovnet.decision.bundle import write_bundle  # imports torch
-
     out.print(f"MONAI Bundle: {write_bundle(model_folder(model), folder)}")
 
 
@@ -211,7 +209,9 @@ def _export_answers(
     for note, count in count_by_note.most_common():
         err.print(f"{several(count, 'volume')} {note}")
     export_count = len(stored_answers) - count_by_reason.total()
-    result_in_words = str(folder) if export_count else "nothing written"
+    result_in_words = "nothing written"
+    if export_count:
+        result_in_words = str(folder)
     if count_by_reason:
         reasons_in_words = ", ".join(
             f"{count} {reason}" for reason, count in count_by_reason.most_common()

@@ -127,7 +127,9 @@ def _reading_mode(reader: str, order: str, *, blind: bool, third: bool) -> str:
         )
     if blind:
         return BLIND_MODE
-    return THIRD_MODE if third else OPEN_MODE
+    if third:
+        return THIRD_MODE
+    return OPEN_MODE
 
 
 def _show_notes(desk: Desk, refused_volumes: int) -> None:

@@ -23,11 +23,16 @@ from fovnet.cli.screen import err
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.errors import ConfigError
 from fovnet.machine.allocation import keep_freed_memory
+from fovnet.node.answering import Answering
+from fovnet.node.outbox import Pauses
 from fovnet.node.peers import all_callers, caller_of, peer_of, title_of
-from fovnet.node.places import lock_places
+from fovnet.node.places import Places, lock_places
+from fovnet.node.settings import DoorLimits, NodeSettings
 from fovnet.node.tls import client_context, server_context
 
 verbs = typer.Typer()
+BYTES_PER_GIB = 2**30
+SECONDS_PER_HOUR = 3600
 
 DURABILITY_HELP = (
     "Stopped by Ctrl-C, SIGTERM or SIGKILL, the same command goes on where it was: an instance that was "
@@ -119,41 +124,61 @@ def node(
 ) -> None:
     """A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the structured
     reports are sent on."""
-    if find_spec("pynetdicom") is None:
-        raise ConfigError(
-            "node-library",
-            "pynetdicom, which speaks DICOM, is not installed; pip install 'fovnet[node]' gets it",
-        )
-    # import torch, or pynetdicom
-    from fovnet.node.answering import Answering
-    from fovnet.node.door import DoorLimits
-    from fovnet.node.node import Node, NodeSettings
-    from fovnet.node.outbox import Pauses
-
-    peer = peer_of(to) if to else None
+    _refuse_without_pynetdicom()
+    peer = None
+    tls_to_peer = None
+    if to:
+        peer = peer_of(to)
+    if to_tls:
+        tls_to_peer = client_context(tls_cert, tls_key, tls_ca)
+    page_port = None
+    if page >= 0:
+        page_port = page
+    door_limits = DoorLimits(
+        instance_bytes=round(largest * BYTES_PER_GIB),
+        associations=associations,
+        idle_s=idle,
+        reserve_bytes=round(reserve * BYTES_PER_GIB),
+    )
     settings = NodeSettings(
         title_of(aet),
         port,
         all_callers([caller_of(caller) for caller in callers or ()], peer),
         peer,
         host=bind,
-        page=None if page < 0 else page,
+        page=page_port,
         rest_s=rest,
         longest_s=longest,
         keep_h=keep,
-        limits=DoorLimits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
+        limits=door_limits,
         tls_in=server_context(tls_cert, tls_key, tls_ca),
-        tls_out=client_context(tls_cert, tls_key, tls_ca) if to_tls else None,
-        pauses=Pauses(give_up_s=3600 * give_up),
+        tls_out=tls_to_peer,
+        pauses=Pauses(give_up_s=SECONDS_PER_HOUR * give_up),
     )
     keep_freed_memory()
     with lock_places(out_folder) as places:
         networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
-        dicom_node = Node(places, answering, settings, _log)
-        for signal_number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(signal_number, lambda *_: dicom_node.stopped.set())
-        dicom_node.run()
+        _run_until_signal(places, answering, settings)
+
+
+def _refuse_without_pynetdicom() -> None:
+    """Raises ConfigError "node-library" unless the library is installed, which is an extra."""
+    if find_spec("pynetdicom") is None:
+        raise ConfigError(
+            "node-library",
+            "pynetdicom, which speaks DICOM, is not installed; pip install 'fovnet[node]' gets it",
+        )
+
+
+def _run_until_signal(places: Places, answering: Answering, settings: NodeSettings) -> None:
+    """Runs a node until SIGTERM or Ctrl-C."""
+    from fovnet.node.node import Node  # imports pynetdicom, which is an extra
+
+    dicom_node = Node(places, answering, settings, _log)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: dicom_node.stopped.set())
+    dicom_node.run()
 
 
 def _log(line: str) -> None:

@@ -45,13 +45,13 @@ def _refuse_unwritable(path: Path | None, kind: str, option: str = "--out ") -> 
 
 
 def _writable_folder(path: Path | None) -> Path | None:
-    """The folder that is an option.  Raises as `_refuse_unwritable`."""
+    """The folder of an option.  Raises ConfigError "out-unwritable" if it cannot be written."""
     _refuse_unwritable(path, "folder")
     return path
 
 
 def folder_to_fill(path: Path) -> Path:
-    """The folder that is an argument.  Raises as `_refuse_unwritable`."""
+    """The folder of an argument.  Raises ConfigError "out-unwritable" if it cannot be written."""
     _refuse_unwritable(path, "folder", option="")
     return path
 
@@ -61,9 +61,9 @@ def file_out(
     help_text: str,
     own_kind: str = "a table of this command's own columns",
 ) -> Any:
-    """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the
-    kind that the verb writes.
+    """The option `--out` for a file.
 
+    is_own    whether an existing file is of the kind that the verb writes: then it is overwritten
     own_kind  that kind in words
     The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a
     configuration, another table.
@@ -84,9 +84,10 @@ def file_out(
     )
 
 
-def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> Any:
-    """The option `--out` for a folder in which the verb writes `files`, each with a function that
-    recognises those of its kind.
+def folder_out(recogniser_by_file: Mapping[str, Callable[[Path], bool]], help_text: str) -> Any:
+    """The option `--out` for a folder of several files.
+
+    recogniser_by_file  {name of a file that the verb writes: whether a file is of its kind}
 
     The option raises ConfigError "out-foreign" if a file of one of these names is of another kind.
     """
@@ -94,7 +95,7 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
     def check(path: Path | None) -> Path | None:
         _refuse_unwritable(path, "folder")
         if path is not None:
-            for name, is_own in files.items():
+            for name, is_own in recogniser_by_file.items():
                 refuse_foreign(path / name, is_own)
         return path
 
@@ -190,7 +191,9 @@ def kinds_included(kinds: str) -> list[str]:
     for name in kind_names:
         if name not in INCLUDABLE_KINDS:
             hint = did_you_mean(name, INCLUDABLE_KINDS)
-            hint_and_article = f"{hint} The" if hint else "the"
+            hint_and_article = "the"
+            if hint:
+                hint_and_article = f"{hint} The"
             raise ConfigError(
                 "include-unknown",
                 f"--include {name}: no such kind of series; {hint_and_article} kinds are "

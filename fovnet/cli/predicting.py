@@ -33,6 +33,7 @@ from fovnet.decision.answers_table import TableRows
 from fovnet.decision.checks.check import Check
 from fovnet.decision.earlier_answers import read_earlier_rows
 from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.predict import predict_volumes
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.own_files import find_path_answered_before
 from fovnet.records import BLANK_BY_CHARACTER, write_tsv
@@ -46,9 +47,11 @@ from fovnet.volume.sources.discovery import (
     name_volumes,
 )
 from fovnet.volume.sources.source import Source
-from fovnet.words import several
+from fovnet.words import first_few, several
 
 verbs = typer.Typer()
+MOST_ROWS_PRINTED = 200
+MOST_MESSAGE_CHARACTERS = 90  # of a message in a printed row
 
 PREDICT_HELP = (
     "Give volumes as files, folders, trees or zip archives. If one of these holds several volumes, "
@@ -140,10 +143,9 @@ def answer_volumes(
     """The rows of these volumes, {volume_id: source}, in their order: of earlier answers that are
     still valid, and of those computed now, which are written; prints how many there are of each.
 
-    all_ids  as `run_ids` of `answers_folder.remove_earlier_files`
+    all_ids  of all volumes of the run, where these are all: pictures and pages of others are then
+             withdrawn as well; None where other runs write to the folder too
     """
-    from fovnet.decision.predict import predict_volumes as predicted  # imports torch
-
     rows_by_id = _rows_still_valid(
         folder, sources, networks.identity, pictures=pictures, pages=pages, faces=faces
     )
@@ -167,7 +169,7 @@ def answer_volumes(
         )
     with progress_bar("predicting", "volumes") as advance:
         advance(len(rows_by_id), len(sources))
-        for prediction in predicted(list(unanswered_sources.items()), networks, workers):
+        for prediction in predict_volumes(list(unanswered_sources.items()), networks, workers):
             rows_by_id[prediction.answer.volume_id] = predictions.write_prediction(
                 folder,
                 prediction,
@@ -203,10 +205,9 @@ def codes() -> None:
 def _source_by_id(sources: list[Source]) -> dict[str, Source]:
     """{volume_id: source}, sorted by path: equal names are numbered in this order, whatever that of
     the arguments is."""
-    sources_by_path = sorted(sources, key=lambda source: source.path)
-    return dict(
-        zip(name_volumes([source.path for source in sources_by_path]), sources_by_path, strict=True)
-    )
+    sorted_sources = sorted(sources, key=lambda source: source.path)
+    volume_ids = name_volumes([source.path for source in sorted_sources])
+    return dict(zip(volume_ids, sorted_sources, strict=True))
 
 
 def _rows_still_valid(
@@ -237,8 +238,8 @@ def _rows_still_valid(
 
 
 def decide_faces(folder: Path, volume_ids: Collection[str], option: bool | None) -> bool:
-    """As `covering.shows_faces`; prints where faces stay covered, as a run that goes on without its
-    option would uncover them."""
+    """Whether faces are shown in the pictures and pages of a folder: as the option says, or without
+    one (None) as in earlier runs, which is printed where faces stay covered."""
     shows_faces = covering.shows_faces(folder, volume_ids, option)
     if option is None and not shows_faces:
         covered_in_words = (
@@ -256,9 +257,9 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
         if answered_path not in ("", str(source.path)):
             replaced_ids.append(volume_id)
     if replaced_ids:
-        names_in_words = ", ".join([*replaced_ids[:3], *(["..."] if replaced_ids[3:] else [])])
+        ids_in_words = f"{len(replaced_ids):,}: {first_few(replaced_ids)}"
         err.print(
-            f"earlier answers on other files of the same names are replaced ({len(replaced_ids):,}: {names_in_words}); "
+            f"earlier answers on other files of the same names are replaced ({ids_in_words}); "
             "to keep them, give each batch its own folder"
         )
 
@@ -286,52 +287,52 @@ def show_skipped(paths: Iterable[Path]) -> None:
             len(skipped.hidden_paths), "hidden file or folder", "hidden files or folders"
         )
         err.print(
-            f"{number} skipped ({_first_in_words(skipped.hidden_paths)}) that may be or hold "
-            "volumes: name them themselves"
+            f"{number} skipped ({first_few(skipped.hidden_paths, 1)}) that may be or hold volumes: name them themselves"
         )
     if skipped.folder_links:
         number = several(len(skipped.folder_links), "linked folder")
         err.print(
-            f"{number} skipped ({_first_in_words(skipped.folder_links)}): name the folders themselves"
+            f"{number} skipped ({first_few(skipped.folder_links, 1)}): name the folders themselves"
         )
     skipped_files = skipped.files
     if skipped_files:
-        example = f"the first {skipped_files[0]}" if skipped_files[1:] else str(skipped_files[0])
+        example = str(skipped_files[0])
+        if len(skipped_files) > 1:
+            example = f"the first {skipped_files[0]}"
         number, endings = count_file_endings(skipped_files).split(": ", 1)
         err.print(f"{number} skipped, not volumes by name or content: {endings}; {example}")
     for (kind, kind_remedy), images in skipped.unread_images.items():
         err.print(f"of these {len(images):,}: {kind}. {kind_remedy}")
 
 
-def _first_in_words(paths: Sequence[Path]) -> str:
-    return f"{paths[0]}, ..." if paths[1:] else str(paths[0])
-
-
 def conclude(
-    folder: Path, volumes: int, refused: int, unread: int, by_region: bool, pages: bool
+    folder: Path,
+    volume_count: int,
+    refused_count: int,
+    unread_count: int,
+    has_answers_by_region: bool,
+    has_pages: bool,
 ) -> None:
     """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the
-    paths of the answers; status 3 unless all were read.
-
-    by_region  whether there are answers region by region, and so answers.tsv
-    """
-    counts_in_words = f"{several(volumes, 'volume')}, {refused} refused"
-    if unread:
-        counts_in_words += f", {several(unread, 'object')} in archives could not be read"
+    paths of the answers; status 3 unless all were read."""
+    counts_in_words = f"{several(volume_count, 'volume')}, {refused_count} refused"
+    if unread_count:
+        counts_in_words += f", {several(unread_count, 'object')} in archives could not be read"
     answer_files = [folder / SPANS_TABLE_NAME]
-    if by_region:
+    if has_answers_by_region:
         answer_files.insert(0, folder / answers_table.ANSWERS_TABLE_NAME)
-    if pages:
+    if has_pages:
         answer_files.append(folder / answers_folder.INDEX_NAME)
     out.print(f"{counts_in_words}: {', '.join(map(str, answer_files))}")
-    if refused or unread:
+    if refused_count or unread_count:
         raise typer.Exit(3)
 
 
 def show_failures(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int]:
-    """The numbers of `answers_folder.find_failures`; prints the reason of each."""
+    """(number of refused volumes, number of unreadable objects in archives); prints the reason of
+    each."""
     refused_rows, unread_objects = answers_folder.find_failures(span_rows, series)
     for row in refused_rows:
         refusal_in_words = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
@@ -364,25 +365,25 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: lis
 
 
 def _write_answers(folder: Path, rows_of_volumes: list[TableRows], networks: Ensemble) -> bool:
-    """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region,
-    prints so instead."""
-    if networks.rule.states_regions:
-        answers_table.write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
-    else:
+    """Writes answers.tsv, of an ensemble that gives answers by region, or prints that this one does
+    not; whether it was written."""
+    if not networks.rule.states_regions:
         err.print(
             "these networks were tuned by an earlier fovnet and give no answers by region; run `fovnet "
             "tune` in their run to get them"
         )
-    return networks.rule.states_regions
+        return False
+    answers_table.write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
+    return True
 
 
 def _write_spans(folder: Path, span_rows: list[dict[str, Any]]) -> None:
-    """Writes spans.tsv; prints the rows too, up to 200, if stdout is a terminal."""
+    """Writes spans.tsv; prints the first rows too, if stdout is a terminal."""
     write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
     if not os.isatty(1):
         return
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
-    for row in span_rows[:200]:
+    for row in span_rows[:MOST_ROWS_PRINTED]:
         table.add_row(
             row["volume_id"],
             row["status"],
@@ -390,10 +391,13 @@ def _write_spans(folder: Path, span_rows: list[dict[str, Any]]) -> None:
             _number_text(row.get("from_mm"), ".0f"),
             _number_text(row.get("to_mm"), ".0f"),
             _number_text(row.get("confidence"), ".2f"),
-            row["message"][:90],
+            row["message"][:MOST_MESSAGE_CHARACTERS],
         )
     out.print(table)
 
 
-def _number_text(value: float | None, digits: str) -> str:
-    return "" if value is None else format(value, digits)
+def _number_text(number: float | None, number_format: str) -> str:
+    """A number in a format such as ".0f"; "" for None."""
+    if number is None:
+        return ""
+    return format(number, number_format)

@@ -27,6 +27,9 @@ from fovnet.volume.collection.table_rows import find_region, is_valid_file_name
 from fovnet.words import several
 
 verbs = typer.Typer()
+DEFAULT_SUBJECTS = 8
+DEFAULT_VOLUMES_PER_SUBJECT = 3
+DEFAULT_VOLUMES_OF_LABELS = 20
 CollectionFolder = Annotated[
     Path,
     typer.Argument(
@@ -102,28 +105,38 @@ def phantom(
             tissues,
             regions,
             subject,
-            count=count or 20,
+            count=count or DEFAULT_VOLUMES_OF_LABELS,
             seed=seed,
             without=without or [],
         )
         return
-    if tissues is not None or regions is not None or subject or count:
-        option_in_words = f"--subject {subject}" if subject else f"--count {count}"
-        stray_option = tissues or regions or option_in_words
-        raise ConfigError(
-            "phantom-from",
-            f"{stray_option}: describes a segmentation, but none is given; name it with --from, or leave out "
-            f"{stray_option}",
-        )
+    _refuse_options_of_labels(tissues, regions, subject, count)
     _simulate_people(
         folder,
-        subjects or 8,
-        volumes or 3,
+        subjects or DEFAULT_SUBJECTS,
+        volumes or DEFAULT_VOLUMES_PER_SUBJECT,
         seed=seed,
         workers=workers,
         without=without or [],
         scanner=scanner,
     )
+
+
+def _refuse_options_of_labels(
+    tissues: Path | None, regions: Path | None, subject: str, count: int | None
+) -> None:
+    """Raises ConfigError "phantom-from" for an option of a segmentation, where none is given."""
+    stray_options: list[object] = [path for path in (tissues, regions) if path is not None]
+    if subject:
+        stray_options.append(f"--subject {subject}")
+    if count:
+        stray_options.append(f"--count {count}")
+    if stray_options:
+        raise ConfigError(
+            "phantom-from",
+            f"{stray_options[0]}: describes a segmentation, but none is given; name it with --from, or leave out "
+            f"{stray_options[0]}",
+        )
 
 
 def _simulate_people(

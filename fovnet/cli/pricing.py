@@ -1,33 +1,18 @@
-"""What networks cost before any is trained: the prediction, and the measurement of the device
-behind it."""
+"""`fovnet cost`: what networks cost before any is trained."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fovnet.acts.finished_search import journal_of_same_training
 from fovnet.acts.opening import open_run
-from fovnet.acts.pricing import make_probe_bench, price_search, timings_of_same_training
-from fovnet.acts.search_space import search_space, start_configuration
-from fovnet.cli.options import ConfigFile, PathOption, file_out
-from fovnet.cli.screen import empty_table, out, progress_bar, show_table
+from fovnet.acts.pricing import price_search
+from fovnet.acts.search_space import start_configuration
+from fovnet.cli.options import ConfigFile, file_out
+from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.config.models import Settings
-from fovnet.config.regions import vocabulary
-from fovnet.maths.intervals import wilson_interval
-from fovnet.net.cost.calibration import (
-    LARGEST_PROBE_BYTES,
-    Calibration,
-    probe_candidates,
-    read_calibration,
-    refit_with_trials,
-    write_calibration,
-)
-from fovnet.net.cost.calibration import calibrate as measured_calibration
-from fovnet.net.cost.columns import Columns, columns_of_space
 from fovnet.net.cost.prices import (
     Prices,
     cost_quantiles,
@@ -35,13 +20,11 @@ from fovnet.net.cost.prices import (
     predict_search_seconds,
     price_table,
 )
-from fovnet.net.device import device_name
 from fovnet.records import read_columns, write_tsv
 from fovnet.report.content.wording import duration
-from fovnet.results import Results
 
 verbs = typer.Typer()
-SIDE_PIXELS = 128  # of the slices, in pixels
+MOST_WITH_THREE_DIGITS = 1000  # smaller numbers are shown with three digits, others whole
 
 
 def _is_table_of_prices(path: Path) -> bool:
@@ -103,7 +86,9 @@ def _show_quantiles(prices: Prices) -> None:
 
 
 def _number_text(value: float) -> str:
-    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    if value < MOST_WITH_THREE_DIGITS:
+        return f"{value:,.3g}"
+    return f"{value:,.0f}"
 
 
 def _show_start(prices: Prices, settings: Settings) -> None:
@@ -114,143 +99,7 @@ def _show_start(prices: Prices, settings: Settings) -> None:
         f"operations per slice, {prices.memory_bytes[start_row] / 1e6:,.0f} MB, "
         f"{duration(float(prices.trial_seconds[start_row]))}"
     )
-    verdict_in_words = "" if prices.fits_limits[start_row] else "; it does not fit"
+    verdict_in_words = ""
+    if not prices.fits_limits[start_row]:
+        verdict_in_words = "; it does not fit"
     out.print(f"The start, row {start_row:,}: {costs_in_words}{verdict_in_words}.")
-
-
-@verbs.command()
-def calibrate(
-    config: ConfigFile,
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure again, even if there is a calibration.")
-    ] = False,
-    trials_of: Annotated[
-        Path | None,
-        PathOption(
-            "--from",
-            help="A results folder whose finished trials, with the same training, are used in the fit.",
-        ),
-    ] = None,
-    check: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Train this many other networks briefly, and compare with the predictions."
-        ),
-    ] = 0,
-    side: Annotated[
-        int,
-        typer.Option(min=1, help="Side of the slices in pixels; 32 if only for `bench table`."),
-    ] = SIDE_PIXELS,
-) -> None:
-    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
-    existing one is kept."""
-    settings = open_run(config).settings
-    calibration_file = Results(Path(settings.results)).calibration
-    if trials_of is not None:
-        # raises, before a minute of measuring, if there is no such search
-        journal_of_same_training(settings, trials_of)
-    settings_and_seed: dict[str, Any] = {
-        "settings": settings.training.model_dump(),
-        "seed": settings.seed,
-    }
-    if again or not calibration_file.exists():
-        write_calibration(
-            calibration_file, _measure_calibration(settings, side), **settings_and_seed
-        )
-    elif trials_of is None:
-        out.print(
-            "existing calibration kept, because its predictions order the clock of a search; --again "
-            "measures again"
-        )
-    if settings.search.speed != "measure":
-        out.print(
-            "the search uses the numbers given in search.speed; set `speed: measure` to use these "
-            "measurements"
-        )
-    calibration = read_calibration(calibration_file)
-    if trials_of is not None:
-        timings = timings_of_same_training(settings, trials_of, calibration.device_name)
-        calibration = refit_with_trials(calibration, timings)
-        write_calibration(calibration_file, calibration, **settings_and_seed)
-    out.print(f"{_calibration_in_words(calibration)}: {calibration_file}")
-    if check:
-        _check_predictions(
-            settings, calibration, check, calibration_file.with_name("calibration-check.tsv")
-        )
-
-
-def _calibration_in_words(calibration: Calibration) -> str:
-    """The device's numbers, and how well they fit what was measured."""
-    device_in_words = ", ".join(
-        f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(calibration.speed).items()
-    )
-    count_within = (abs(calibration.misfits - 1) <= 0.25).sum()
-    return (
-        f"{calibration.device_name}: {device_in_words}; {len(calibration.probes)} networks and "
-        f"{calibration.trial_count} trials fitted, {count_within} of the networks within 25 %"
-    )
-
-
-def _networks_to_time(settings: Settings, side: int) -> Columns:
-    """The networks of the configured space that may be timed."""
-    columns = columns_of_space(
-        search_space(settings),
-        classes=len(vocabulary(settings.regions).classes),
-        head=settings.training.head,
-        inputs=settings.training.inputs,
-        side=side,
-    )
-    return probe_candidates(columns)
-
-
-def _measure_calibration(settings: Settings, side: int) -> Calibration:
-    """The calibration of the device, from short trainings of networks of the configured space."""
-
-    networks = _networks_to_time(settings, side)
-    bench = make_probe_bench(settings, side)
-    with progress_bar("timing") as advance:
-        return measured_calibration(
-            networks,
-            bench.time_network,
-            device_name(bench.device),
-            clock=bench.clock,
-            progress=advance,
-            largest_bytes=min(LARGEST_PROBE_BYTES, settings.search.memory_limit_gb * 1e9),
-        )
-
-
-def _check_predictions(
-    settings: Settings, calibration: Calibration, network_count: int, table_file: Path
-) -> None:
-    """Briefly trains held-out networks; prints how many predictions were within tolerance, and
-    writes a TSV of all."""
-    from fovnet.net.cost.calibration_check import (
-        TOLERANCE_BY_QUANTITY,
-        HeldOutNetwork,
-        choose_held_out,
-        measure_held_out,
-    )
-
-    networks = choose_held_out(
-        _networks_to_time(settings, SIDE_PIXELS), calibration, network_count, settings.seed
-    )
-    bench = make_probe_bench(settings)
-    comparisons: list[HeldOutNetwork] = []
-    with progress_bar("checking") as advance:
-        for comparison in measure_held_out(networks, calibration, bench, bench.measure_peak_bytes):
-            comparisons.append(comparison)
-            # after each: one takes minutes
-            write_tsv(table_file, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))
-            advance(len(comparisons), len(networks))
-    for quantity, tolerance in TOLERANCE_BY_QUANTITY.items():
-        verdict_by_comparison = [comparison.is_within(quantity) for comparison in comparisons]
-        is_within = [verdict for verdict in verdict_by_comparison if verdict is not None]
-        if not is_within:
-            out.print(f"{quantity}: cannot be measured here")
-            continue
-        low, high = wilson_interval(sum(is_within), len(is_within))
-        out.print(
-            f"{quantity}: {sum(is_within)}/{len(is_within)} within {tolerance:.0%} of the measurement "
-            f"({low:.0%}-{high:.0%})"
-        )
-    out.print(f"{table_file}")

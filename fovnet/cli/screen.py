@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from fovnet.evaluate.paired import Difference
     from fovnet.net.training.progress import Progress as TrainingProgress
 
-MANY_HEADERS = 1000  # of DICOM: a thousand are read in three seconds
+MANY_HEADERS = 1000  # DICOM headers, which are read in three seconds
+LOG_COLUMNS = 120  # width of a table that is not printed on a terminal
 # fmt: off
 CONTROL_CODES = (
     *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F),
@@ -93,30 +94,44 @@ def empty_table(title: str, *headings: str) -> Table:
 
 
 def show_table(table: Table) -> None:
-    """Prints a table in the width of the terminal, or in 120 characters elsewhere."""
-    (out if out.is_terminal else Console(width=120)).print(table)
+    """Prints a table in the width of the terminal, or in LOG_COLUMNS elsewhere."""
+    console = out
+    if not out.is_terminal:
+        console = Console(width=LOG_COLUMNS)
+    console.print(table)
 
 
-def number_cells(form: str, *numbers: float | None) -> list[str]:
-    """The numbers in this format, "" where one was not measured."""
-    return ["" if number is None else format(number, form) for number in numbers]
+def number_cells(number_format: str, *numbers: float | None) -> list[str]:
+    """The numbers in a format such as ",.0f"; "" for None, which was not measured."""
+    cells = []
+    for number in numbers:
+        cell = ""
+        if number is not None:
+            cell = format(number, number_format)
+        cells.append(cell)
+    return cells
 
 
 def first_notes(rows: Iterable[Any]) -> str:
     """The first three distinct reasons, the `note` of rows, why these could not be measured."""
-    return "; ".join(list(dict.fromkeys(row.note for row in rows if row.note))[:3])
+    distinct_notes = list(dict.fromkeys(row.note for row in rows if row.note))
+    return "; ".join(distinct_notes[:3])
 
 
 def score_text(score: float | None) -> str:
     """A loss with four decimals; "" if a trial has none."""
-    return "" if score is None else f"{score:.4f}"
+    if score is None:
+        return ""
+    return f"{score:.4f}"
 
 
 def value_text(measure: str, value: float | None) -> str:
     """A measure as text, in millimetres or per cent."""
     if value is None:
         return ""
-    return f"{value:.1f} mm" if _is_length(measure) else f"{value:.1%}"
+    if _is_length(measure):
+        return f"{value:.1f} mm"
+    return f"{value:.1%}"
 
 
 def measure_text(measure: Measure | None) -> str:
@@ -138,9 +153,13 @@ def difference_text(difference: Difference | None) -> str:
     high = difference.high
     if low is None or high is None:
         return difference.interval
-    scale, unit = (1.0, " mm") if _is_length(difference.measure) else (100.0, "")
-    shown_difference = difference.difference
-    return f"{shown_difference * scale:+.1f} ({low * scale:+.1f} to {high * scale:+.1f}){unit}"
+    scale = 100.0
+    unit = ""
+    if _is_length(difference.measure):
+        scale = 1.0
+        unit = " mm"
+    interval_text = f"({low * scale:+.1f} to {high * scale:+.1f})"
+    return f"{difference.difference * scale:+.1f} {interval_text}{unit}"
 
 
 def _is_length(measure: str) -> bool:
@@ -177,14 +196,14 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
 
 
 @contextmanager
-def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], None]]:
-    """As `progress_bar`, which appears once the total is no less than this: most folders are read
-    at once."""
+def progress_of_many(what: str, least_total: int) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar without a unit that appears only once the total is `least_total` or more: most
+    folders are read at once.  Yields the callback (done, total)."""
     with ExitStack() as open_contexts:
         open_bars: list[Callable[[int, int], None]] = []
 
         def advance(done: int, total: int) -> None:
-            if total < least:
+            if total < least_total:
                 return
             if not open_bars:
                 open_bars.append(open_contexts.enter_context(progress_bar(what)))
@@ -196,7 +215,7 @@ def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], Non
 @contextmanager
 def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
     """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line
-    per epoch."""
+    per epoch.  Yields the callback (training so far, epochs in all)."""
 
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
         epochs_done = len(training.validation_losses)
@@ -240,6 +259,7 @@ def _log_of_tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
         pace_text = pace.progress_text(done, total)
         if tenth > last_tenth or pace.minute_passed():
             last_tenth = tenth
-            err.print(f"{what}: {done} of {total}{pace_text and ', '}{pace_text}")
+            line_parts = [f"{what}: {done} of {total}", pace_text]
+            err.print(", ".join(filter(None, line_parts)))
 
     return advance

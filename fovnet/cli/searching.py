@@ -121,8 +121,9 @@ def compare(
         "lowest score",
         "journal",
     )
-    for journal, finished_trials in map(_journal_and_trials, dict.fromkeys(runs)):
-        trials = read_trials(journal) if finished_trials is None else finished_trials
+    for journal, trials in map(_journal_and_trials, dict.fromkeys(runs)):
+        if trials is None:
+            trials = read_trials(journal)
         search_course = course_of(read_search(journal), trials)
         search_courses.append(search_course)
         trainings_in_words = ""
@@ -217,8 +218,8 @@ def _sources_table(prior: Prior) -> Table:
 
 
 def _journal_and_trials(run: Path) -> tuple[Path, list[Trial] | None]:
-    """The journal that a path names; of a results folder that of its finished search, and its
-    trials.
+    """(journal, trials) of a search that a path names: of a results folder those of its finished
+    search; of a journal itself the trials are not read yet, and None.
 
     Raises SearchError "explain-run", or as `read_finished_search`.
     """

@@ -81,7 +81,9 @@ def survey(
     """List the volumes of an archive, and cut the list into shards of about equal work.  Given again, new
     volumes make new shards, no other list changes but of what was changed or removed, and options that are
     not given stay as they were."""
-    told_kinds = None if include is None else tuple(sorted(kinds_included(include)))
+    told_kinds = None
+    if include is not None:
+        told_kinds = tuple(sorted(kinds_included(include)))
     told_settings = ShardSettings(
         _model_as_kept(model), told_kinds, show_ids, pictures, pages, faces
     )

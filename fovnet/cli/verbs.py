@@ -6,6 +6,7 @@ read when the verb is called or its own help is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +21,7 @@ VERBS = {
     "cost": ("pricing",
         "Predict the cost of every configuration of the space before any is trained: weights, "
         "operations,\nmemory, seconds."),
-    "calibrate": ("pricing",
+    "calibrate": ("calibrating",
         "Measure the device for the cost model, in about a minute: calibration.json in the results "
         "folder; an\nexisting one is kept."),
     "phantom": ("preparing",
@@ -94,16 +95,18 @@ A line break is one of the verb's docstring: the terminal shows it."""
 
 
 class Verb(TyperCommand):
-    """A verb, or a group of verbs, of which only the line in `fovnet --help` is known until it is
-    called."""
+    """A verb, or a group of verbs, of which only its name and the first paragraph of its help are
+    known until it is called.
 
-    def __init__(self, name: str) -> None:
-        module, first_paragraph = VERBS[name]
+    module_stem  the module of fovnet.cli whose `verbs` has the command itself
+    """
+
+    def __init__(self, name: str, module_stem: str, first_paragraph: str) -> None:
         super().__init__(name, help=first_paragraph)
-        self.module = f"fovnet.cli.{module}"
+        self.module = f"fovnet.cli.{module_stem}"
 
     def load(self) -> Any:
-        """The command itself, with its options, from the module's `verbs`."""
+        """The command itself, with its options; imports the module."""
         return get_group(import_module(self.module).verbs).commands[str(self.name)]
 
     def make_context(self, *args: Any, **options: Any) -> Any:
@@ -111,9 +114,23 @@ class Verb(TyperCommand):
         return self.load().make_context(*args, **options)
 
 
-class CommandLine(TyperGroup):
-    """`fovnet`: the group of all verbs in VERBS, and of those that a script adds to it."""
+class VerbGroup(TyperGroup):
+    """A group whose verbs are imported one by one, each when it is called.
+
+    VERBS  {verb: (module of fovnet.cli, first paragraph of its help)}, in the order of `--help`
+    """
+
+    VERBS: Mapping[str, tuple[str, str]] = {}
 
     def __init__(self, **attributes: Any) -> None:
-        commands = {name: Verb(name) for name in VERBS}
-        super().__init__(**{**attributes, "commands": commands | attributes["commands"]})
+        command_by_name = {
+            name: Verb(name, module_stem, first_paragraph)
+            for name, (module_stem, first_paragraph) in self.VERBS.items()
+        }
+        super().__init__(**{**attributes, "commands": command_by_name | attributes["commands"]})
+
+
+class CommandLine(VerbGroup):
+    """`fovnet`: the group of all verbs in VERBS, and of those that a script adds to it."""
+
+    VERBS = VERBS

@@ -20,7 +20,9 @@ _SHORT_REPR.maxother = 190
 def show_value(value: Any) -> str:
     """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
     text = _SHORT_REPR.repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+    if len(text) > LONGEST_SHOWN:
+        return f"{text[: LONGEST_SHOWN - 1]}…"
+    return text
 
 
 def key_path(fault: Any) -> str:
@@ -28,9 +30,9 @@ def key_path(fault: Any) -> str:
     return ".".join(str(step) for step in fault["loc"])
 
 
-def wanted_instead(fault: Any) -> str:
-    """What is wanted instead of the value, and how to write it if pydantic's message does not say
-    so."""
+def describe_wanted(fault: Any) -> str:
+    """What is wanted instead of the value of a pydantic fault, and how to write it if pydantic's
+    message does not say so."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(
         fault["input"], str | int | float
     ):
@@ -40,6 +42,6 @@ def wanted_instead(fault: Any) -> str:
     return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 
-def suggest_key(word: str, known: tuple[str, ...]) -> str:
-    """ "did you mean 'trials'?", or all that is known where nothing is near."""
-    return did_you_mean(word, known, f"known are {', '.join(known)}")
+def suggest_key(word: str, known_keys: tuple[str, ...]) -> str:
+    """ "did you mean 'trials'?", or all known keys where none is near."""
+    return did_you_mean(word, known_keys, f"known are {', '.join(known_keys)}")

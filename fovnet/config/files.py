@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import ValidationError
 
-from fovnet.config.faults import key_path, show_value, suggest_key, wanted_instead
+from fovnet.config.faults import describe_wanted, key_path, show_value, suggest_key
 from fovnet.config.models import Settings
 from fovnet.config.search import SPEED_FORMS
 from fovnet.config.section import Section
@@ -44,8 +44,12 @@ def parse_as(
     source: str,
     overrides: Mapping[str, Any] | None = None,
 ) -> AnySection:
-    """As `parse`, the settings of another kind of file; `overrides` are those of `raw` that
-    `--config` gave, and faults in them are told of it."""
+    """The settings in a mapping, as those of a kind of file.
+
+    source     names the mapping in errors
+    overrides  those of `raw` that Snakemake's `--config` gave; faults in them name `--config`
+    Raises ConfigError "config-invalid", as `parse`.
+    """
     try:
         return kind.model_validate(dict(raw))
     except ValidationError as error:
@@ -96,7 +100,9 @@ def source_of(
             return source
         override_value = override_value[key]
         merged_value = merged_value[key]
-    return "--config" if override_value == merged_value else f"{source} and --config"
+    if override_value == merged_value:
+        return "--config"
+    return f"{source} and --config"
 
 
 def load_settings(path: Path) -> Settings:
@@ -141,10 +147,8 @@ def _fault_in_words(fault: Any, kind: type[Section]) -> str:
             f"{suggest_key(str(fault['loc'][-1]), tuple(section.model_fields))}"
         )
     if fault["type"] == "value_error":
-        return (
-            f"{dotted_path}: {fault['ctx']['error']}" if dotted_path else str(fault["ctx"]["error"])
-        )
-    return f"{dotted_path}: {show_value(fault['input'])}: {wanted_instead(fault)}"
+        return ": ".join(filter(None, (dotted_path, str(fault["ctx"]["error"]))))
+    return f"{dotted_path}: {show_value(fault['input'])}: {describe_wanted(fault)}"
 
 
 def _section_of_annotation(annotation: Any) -> Any:
@@ -181,7 +185,9 @@ def read_yaml(
         fault_sentence = _fault_of_reading(fault, hint)
         if not fault_sentence:
             raise
-        code = "config-missing" if isinstance(fault, FileNotFoundError) else "config-unreadable"
+        code = "config-unreadable"
+        if isinstance(fault, FileNotFoundError):
+            code = "config-missing"
         raise ConfigError(code, f"{path}: {fault_sentence}") from None
     if doubled_keys:
         _refuse_lines(path, "config-doubled", "duplicate keys; remove one of each", doubled_keys)
@@ -190,7 +196,9 @@ def read_yaml(
             path, "config-misread", "YAML reads these otherwise than they look", misread_numbers
         )
     if not isinstance(content, dict):
-        content_in_words = "is empty" if content is None else f"holds a {type(content).__name__}"
+        content_in_words = f"holds a {type(content).__name__}"
+        if content is None:
+            content_in_words = "is empty"
         raise ConfigError(
             "config-unreadable",
             f"{path}: {content_in_words}; it must have 'key: value' lines; {hint}",

@@ -22,14 +22,17 @@ def parse_number(level: Any) -> Any:
     """1e-4, 12 and 0.5 as numbers if they are words; anything else as it is."""
     if not isinstance(level, str) or not NUMBER.fullmatch(level):
         return level
-    return int(level) if WHOLE_NUMBER.fullmatch(level) else float(level)
+    if WHOLE_NUMBER.fullmatch(level):
+        return int(level)
+    return float(level)
 
 
 def parse_level(level: Any) -> Any:
-    """As `parse_number`, and true and false as a switch."""
-    return (
-        BOOLEAN_BY_WORD.get(level.lower(), parse_number(level)) if isinstance(level, str) else level
-    )
+    """1e-4, 12, 0.5, true and false as numbers and booleans if they are words; anything else as it
+    is."""
+    if not isinstance(level, str):
+        return level
+    return BOOLEAN_BY_WORD.get(level.lower(), parse_number(level))
 
 
 Level = Annotated[int | float | bool | str, BeforeValidator(parse_level)]
@@ -38,7 +41,8 @@ Level = Annotated[int | float | bool | str, BeforeValidator(parse_level)]
 def scalar_kinds(annotation: Any) -> frozenset[type]:
     """The types of the single values that an annotation admits, alone or in a list: {int, NoneType}
     of `list[PositiveInt] | None`.  What is in a mapping has an annotation of its own."""
-    generic_origin, type_arguments = get_origin(annotation), get_args(annotation)
+    generic_origin = get_origin(annotation)
+    type_arguments = get_args(annotation)
     if generic_origin is Literal:
         return frozenset(map(type, type_arguments))
     if generic_origin is Annotated:
@@ -47,7 +51,9 @@ def scalar_kinds(annotation: Any) -> frozenset[type]:
         return frozenset()
     if type_arguments:
         return frozenset().union(*map(scalar_kinds, type_arguments))
-    return frozenset({annotation}) if isinstance(annotation, type) else frozenset()
+    if isinstance(annotation, type):
+        return frozenset({annotation})
+    return frozenset()
 
 
 def read_numbers(value: Any, kinds: frozenset[type]) -> Any:
@@ -62,4 +68,6 @@ def read_numbers(value: Any, kinds: frozenset[type]) -> Any:
         raise ValueError(f"{boolean_word} is no number; write {int(value)} if that is meant")
     number = parse_number(value)
     is_fraction = isinstance(number, float) and not number.is_integer()
-    return value if is_fraction and float not in kinds else number
+    if is_fraction and float not in kinds:
+        return value
+    return number

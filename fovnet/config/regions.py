@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from fovnet.config.faults import show_value, suggest_key, wanted_instead
+from fovnet.config.faults import describe_wanted, show_value, suggest_key
 from fovnet.config.files import read_yaml
 from fovnet.config.section import Section
 from fovnet.errors import ConfigError
@@ -42,18 +42,12 @@ def vocabulary(name: str) -> Vocabulary:
             "regions-invalid",
             f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each",
         )
-    return Vocabulary(
-        tuple(
-            _add_colours(
-                _refuse_contradictions(
-                    name, [_read_region(name, entry) for entry in region_entries]
-                )
-            )
-        )
-    )
+    regions = [_read_region(name, entry) for entry in region_entries]
+    _refuse_contradictions(name, regions)
+    return Vocabulary(tuple(_add_colours(regions)))
 
 
-def _normalised_text(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """Text in Unicode NFC without surrounding blanks, as tables, pages and DICOM can hold it.
     Raises ValueError for other characters."""
     text = unicodedata.normalize("NFC", text).strip()
@@ -68,7 +62,7 @@ class RegionEntry(Section):
     name: Annotated[
         str,
         Field(strict=True),
-        AfterValidator(_normalised_text),
+        AfterValidator(_normalise_text),
         Field(pattern=r"\w", max_length=64),
     ]
     rung: Annotated[int, Field(strict=True)] | None
@@ -78,7 +72,7 @@ class RegionEntry(Section):
     body_part: str = Field("", pattern="^[A-Z0-9 _]{0,16}$")
     synonyms: tuple[Annotated[str, BeforeValidator(lambda word: str(word).upper())], ...] = ()
     level: str = ""
-    meaning: Annotated[str, AfterValidator(_normalised_text)] = Field("", max_length=64)
+    meaning: Annotated[str, AfterValidator(_normalise_text)] = Field("", max_length=64)
 
 
 WANTED_BY_FIELD = {
@@ -112,38 +106,45 @@ def _read_region(source: str, region_entry: Any) -> Region:
         return Region(**RegionEntry(**region_entry).model_dump())
     except ValidationError as error:
         first_fault = error.errors()[0]
-        wanted = WANTED_BY_FIELD.get(str(first_fault["loc"][0]), wanted_instead(first_fault))
+        field_name = str(first_fault["loc"][0])
+        wanted_text = WANTED_BY_FIELD.get(field_name, describe_wanted(first_fault))
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {region_entry['name']}.{first_fault['loc'][0]}: {show_value(first_fault['input'])}: {wanted}",
+            f"{source}: {region_entry['name']}.{field_name}: {show_value(first_fault['input'])}: {wanted_text}",
         ) from None
 
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
 """Okabe & Ito's colours (2008), for regions without a colour; then hues in golden-ratio steps, dark
 and light in turn."""
+GOLDEN_RATIO_STEP = 0.618034  # of the circle of hues
+DARK_AND_LIGHT = (0.35, 0.6)  # lightness
+GENERATED_SATURATION = 0.65
 
 
 def _add_colours(regions: Sequence[Region]) -> list[Region]:
     """The regions; those without a colour are given one that no other has."""
     used_colours = {region.colour.lower() for region in regions}
-    rgb_colours = (
-        colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count()
-    )
-    generated_colours = (
-        "#" + "".join(f"{round(255 * channel):02x}" for channel in rgb) for rgb in rgb_colours
-    )
-    free_colours = (
-        colour for colour in chain(PALETTE, generated_colours) if colour not in used_colours
-    )
-    return [
-        region if region.colour else replace(region, colour=next(free_colours))
-        for region in regions
-    ]
+    all_colours = chain(PALETTE, map(_generate_colour, count()))
+    free_colours = (colour for colour in all_colours if colour not in used_colours)
+    coloured_regions = []
+    for region in regions:
+        if not region.colour:
+            region = replace(region, colour=next(free_colours))
+        coloured_regions.append(region)
+    return coloured_regions
 
 
-def _refuse_contradictions(source: str, regions: list[Region]) -> list[Region]:
-    """The regions.  Raises ConfigError "regions-invalid" for words of two of them, or rungs other
+def _generate_colour(number: int) -> str:
+    """The nth generated colour, "#rrggbb"."""
+    hue = GOLDEN_RATIO_STEP * number % 1
+    lightness = DARK_AND_LIGHT[number % 2]
+    rgb = colorsys.hls_to_rgb(hue, lightness, GENERATED_SATURATION)
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in rgb)
+
+
+def _refuse_contradictions(source: str, regions: Sequence[Region]) -> None:
+    """Raises ConfigError "regions-invalid" for a name or word that two regions share, or rungs other
     than 0, 1, 2, ..."""
     region_names = [region.name for region in regions]
     sorted_rungs = sorted(region.rung for region in regions if region.rung is not None)
@@ -164,4 +165,3 @@ def _refuse_contradictions(source: str, regions: list[Region]) -> list[Region]:
             "regions-invalid",
             f"{source}: the rungs are {sorted_rungs}; wanted 0, 1, 2, ... from feet to head",
         )
-    return regions

@@ -75,7 +75,9 @@ class Speed(Section):
 
 def _form_of_speed(speed: Any) -> str:
     """Which of its two forms `speed` has: "word" or "numbers"."""
-    return "word" if isinstance(speed, str) else "numbers"
+    if isinstance(speed, str):
+        return "word"
+    return "numbers"
 
 
 class Neighbours(Section):
@@ -114,7 +116,9 @@ class Ranking(Section):
 
     @model_validator(mode="after")
     def _check_rates(self) -> Ranking:
-        """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
+        """Raises ValueError for a rate that stays high: on another machine, where a last bit may
+        differ, another row would then be proposed (`fovnet.maths.scorers.train`).  Also for a
+        weight that the loss does not use."""
         if self.rate_end > self.rate / LEAST_RATE_RATIO:
             raise ValueError(
                 f"rate_end: {self.rate_end:g} is more than a {LEAST_RATE_RATIO}th of rate "
@@ -215,23 +219,29 @@ class Search(Section):
         """The way to spend, named or the method's own."""
         if self.spend:
             return self.spend
-        return "hyperband" if self.method in ("hyperband", "gp-hyperband") else "full"
+        if self.method in ("hyperband", "gp-hyperband"):
+            return "hyperband"
+        return "full"
 
     @model_validator(mode="after")
     def _refuse_keys_of_a_process(self) -> Search:
-        """Random search took such keys without a word from the first, so that its configurations
-        still do."""
+        """Raises ValueError for settings of a Gaussian process where the method has none.
+
+        Not of random search: it has taken such keys from the first, and configurations have them.
+        """
         if self.method in METHODS_WITHOUT_PROCESS:
             process_keys = [key for key in PROCESS_KEYS if self._is_set(key)]
             if self.method == "ensemble-ei":
                 process_keys = [key for key in process_keys if key not in ("targets", "per_second")]
             if process_keys:
-                pronoun = "it" if len(process_keys) == 1 else "them"
+                pronoun = "them"
+                if len(process_keys) == 1:
+                    pronoun = "it"
                 raise ValueError(
                     f"{', '.join(process_keys)}: for a Gaussian process, but method {self.method} uses "
                     f"none; leave {pronoun} out, or set method to gp-ei"
                 )
-        if self.candidates != 24 and self.method != "tpe":
+        if self._is_set("candidates") and self.method != "tpe":
             raise ValueError(
                 f"candidates: method {self.method} compares no candidates; leave it out, or set "
                 "method to tpe"

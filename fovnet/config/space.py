@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from fovnet.config.faults import key_path, show_value, wanted_instead
+from fovnet.config.faults import describe_wanted, key_path, show_value
 from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.levels import even_ratios
@@ -71,15 +71,15 @@ def _check_axis(levels_or_mapping: Any) -> Any:
         )
     ((kind, levels_of_kind),) = levels_or_mapping.items()
     checked_levels = AXIS_KINDS[kind].validate_python(levels_of_kind)
-    return {
-        kind: checked_levels.model_dump() if isinstance(checked_levels, Range) else checked_levels
-    }
+    if isinstance(checked_levels, Range):
+        checked_levels = checked_levels.model_dump()
+    return {kind: checked_levels}
 
 
 def _axis_fault(name: str, fault: Any) -> str:
     if fault["type"] == "value_error":
         return f"{name}: {fault['ctx']['error']}"
-    return f"{name}.{key_path(fault)}: {show_value(fault['input'])}: {wanted_instead(fault)}"
+    return f"{name}.{key_path(fault)}: {show_value(fault['input'])}: {describe_wanted(fault)}"
 
 
 def check_space(space: Any) -> Any:

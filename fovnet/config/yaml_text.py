@@ -26,21 +26,22 @@ def count_expanded_characters(text: str) -> float:
     of lists of aliases can stand for terabytes."""
     size_by_node_id: dict[int, float] = {}
 
-    def expanded_size(node: yaml.Node | None) -> float:
-        if node is None or isinstance(node, yaml.ScalarNode):
-            return 0.0 if node is None else len(node.value) + 1
+    def count_in_node(node: yaml.Node | None) -> float:
+        """Characters of a node and of all below it, with a separator for each."""
+        if node is None:
+            return 0.0
+        if isinstance(node, yaml.ScalarNode):
+            return len(node.value) + 1
         if id(node) not in size_by_node_id:
             # while its entries are counted: an alias of itself has no end
             size_by_node_id[id(node)] = math.inf
-            child_nodes = (
-                chain.from_iterable(node.value)
-                if isinstance(node, yaml.MappingNode)
-                else node.value
-            )
-            size_by_node_id[id(node)] = 1 + sum(map(expanded_size, child_nodes))
+            child_nodes = node.value
+            if isinstance(node, yaml.MappingNode):
+                child_nodes = chain.from_iterable(node.value)  # keys and values
+            size_by_node_id[id(node)] = 1 + sum(map(count_in_node, child_nodes))
         return size_by_node_id[id(node)]
 
-    return expanded_size(yaml.compose(text, Loader=yaml.SafeLoader))
+    return count_in_node(yaml.compose(text, Loader=yaml.SafeLoader))
 
 
 def find_doubled_keys(text: str) -> list[str]:
@@ -52,15 +53,13 @@ def find_doubled_keys(text: str) -> list[str]:
             continue
         first_line_by_key: dict[tuple[str, str], int] = {}
         for key, _ in node.value:
-            line, tag_and_key = key.start_mark.line + 1, (key.tag, str(key.value))
+            line = key.start_mark.line + 1
+            tag_and_key = (key.tag, str(key.value))
             if isinstance(key, yaml.ScalarNode) and tag_and_key in first_line_by_key:
                 path = ".".join((*keys, key.value))
-                sentences_by_line.append(
-                    (
-                        line,
-                        f"line {line}: {path} is in line {first_line_by_key[tag_and_key]} already",
-                    )
-                )
+                first_line = first_line_by_key[tag_and_key]
+                sentence = f"line {line}: {path} is in line {first_line} already"
+                sentences_by_line.append((line, sentence))
             first_line_by_key.setdefault(tag_and_key, line)
     return [sentence for _, sentence in sorted(sentences_by_line)]
 
@@ -77,8 +76,9 @@ def find_misread_numbers(text: str) -> list[str]:
             continue
         if sentence := _misreading_in_words(node.value, node.tag):
             line = node.start_mark.line + 1
-            place_in_text = f"line {line}: {'.'.join(keys)}: " if keys else ""
-            sentences_by_line.append((line, place_in_text + sentence))
+            if keys:
+                sentence = f"line {line}: {'.'.join(keys)}: {sentence}"
+            sentences_by_line.append((line, sentence))
     return [sentence for _, sentence in sorted(sentences_by_line)]
 
 
@@ -112,7 +112,9 @@ def _nodes_with_keys(yaml_text: str) -> Iterator[tuple[tuple[str, ...], yaml.Nod
     """Every key and value of a YAML text with the keys that lead to it, each once: an alias refers
     to the same node, and may form a cycle."""
     root = yaml.compose(yaml_text, Loader=yaml.SafeLoader)
-    pending_nodes: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
+    pending_nodes: list[tuple[tuple[str, ...], yaml.Node]] = []
+    if root is not None:
+        pending_nodes.append(((), root))
     seen_ids: set[int] = set()
     while pending_nodes:
         keys, node = pending_nodes.pop()
@@ -126,5 +128,7 @@ def _nodes_with_keys(yaml_text: str) -> Iterator[tuple[tuple[str, ...], yaml.Nod
             ]
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                key_name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+                key_name = "?"
+                if isinstance(key, yaml.ScalarNode):
+                    key_name = key.value
                 pending_nodes += [((*keys, key_name), key), ((*keys, key_name), value)]

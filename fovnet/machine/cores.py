@@ -17,12 +17,12 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         affinity_cores = len(os.sched_getaffinity(0))
     # OMP_NUM_THREADS may be a list, one number per level
-    variable_values = (
+    first_values = (
         os.environ.get(name, "").partition(",")[0].strip() for name in CORE_COUNT_VARIABLES
     )
-    variable_limits = [int(value) for value in variable_values if value.isdecimal() and int(value)]
-    processor_cores = math.floor(min(affinity_cores, processor_share()))
-    return max(1, min(affinity_cores, processor_cores, *variable_limits))
+    limits_of_variables = [int(value) for value in first_values if value.isdecimal() and int(value)]
+    whole_cores_of_share = math.floor(min(affinity_cores, processor_share()))
+    return max(1, min(affinity_cores, whole_cores_of_share, *limits_of_variables))
 
 
 def processor_share(
@@ -56,7 +56,9 @@ def _groups_around(mount: Path, controller_names: str, group_path: str) -> Itera
     """
     if controller_names and "cpu" not in controller_names.split(","):
         return
-    controller_folder = mount / "cpu" if controller_names else mount
+    controller_folder = mount
+    if controller_names:
+        controller_folder = mount / "cpu"
     group_folder = controller_folder / group_path.strip("/")
     yield from (
         folder
@@ -66,7 +68,10 @@ def _groups_around(mount: Path, controller_names: str, group_path: str) -> Itera
 
 
 def _core_limit(group_folder: Path) -> float:
-    """A group's own limit: a quota and a period, in one file of version 2, in two of version 1."""
+    """The processor time that a group itself may use, in cores; infinite without a limit.
+
+    It is a quota over a period: in one file of version 2, in two of version 1.
+    """
     try:
         if (group_folder / "cpu.max").exists():
             quota_and_period = (group_folder / "cpu.max").read_text().split()
@@ -76,4 +81,6 @@ def _core_limit(group_folder: Path) -> float:
         quota, period = map(int, quota_and_period)
     except (OSError, ValueError):  # no such files, or the quota is "max"
         return math.inf
-    return quota / period if quota > 0 and period > 0 else math.inf
+    if quota <= 0 or period <= 0:
+        return math.inf
+    return quota / period

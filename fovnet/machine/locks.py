@@ -21,7 +21,9 @@ def take_lock(file: IO[str] | int, *, shared: bool = False, wait: bool = False) 
 
     wait  until it is free; otherwise raises BlockingIOError if another process holds it
     """
-    operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    operation = fcntl.LOCK_EX
+    if shared:
+        operation = fcntl.LOCK_SH
     if not wait:
         operation |= fcntl.LOCK_NB
     try:

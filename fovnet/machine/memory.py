@@ -6,16 +6,21 @@ import resource
 import sys
 from pathlib import Path
 
+BYTES_PER_KIB = 1024.0
+
 
 def peak_bytes() -> float:
     """This process's peak memory so far, bytes.
 
     On Linux getrusage includes the parent from which a process was forked; /proc does not.
     """
-    if peak := _status_bytes("VmHWM:"):
-        return peak
-    unit_bytes = 1.0 if sys.platform == "darwin" else 1024.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes
+    peak_from_proc = _status_bytes("VmHWM:")
+    if peak_from_proc:
+        return peak_from_proc
+    peak = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    if sys.platform == "darwin":
+        return peak  # in bytes there, in KiB elsewhere
+    return peak * BYTES_PER_KIB
 
 
 def resident_bytes() -> float:
@@ -24,12 +29,13 @@ def resident_bytes() -> float:
 
 
 def _status_bytes(name: str) -> float:
-    """A line of /proc in bytes; 0 where there is none."""
+    """The figure of this name in the status of this process in /proc, which has KiB, in bytes; 0
+    where there is none."""
     status_file = Path("/proc/self/status")
     if status_file.exists():
         for line in status_file.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith(name):
-                return 1024.0 * int(line.split()[1])
+                return BYTES_PER_KIB * int(line.split()[1])
     return 0.0
 
 

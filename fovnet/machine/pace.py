@@ -25,7 +25,7 @@ class Pace:
     def __init__(self, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._unit = unit
         self._clock = clock
-        self._line_s = clock()  # when the last line was due
+        self._last_line_s = clock()  # when a line was due last
         self._counts: deque[tuple[float, int]] = deque()  # (second, items done)
 
     def progress_text(self, done: int, total: int) -> str:
@@ -43,10 +43,12 @@ class Pace:
 
     def minute_passed(self) -> bool:
         """Whether a minute has passed since this was last true."""
-        now_s = self._counts[-1][0] if self._counts else self._line_s
-        if not self._unit or now_s - self._line_s < SECONDS_BETWEEN_LINES:
+        if not self._unit or not self._counts:
             return False
-        self._line_s = now_s
+        now_s, _ = self._counts[-1]
+        if now_s - self._last_line_s < SECONDS_BETWEEN_LINES:
+            return False
+        self._last_line_s = now_s
         return True
 
 
@@ -54,7 +56,9 @@ def _rate_text(rate: float) -> str:
     """Two digits or more."""
     if rate >= 10:
         return f"{rate:.0f}"
-    return f"{rate:.1f}" if rate >= 1 else f"{rate:.2f}"
+    if rate >= 1:
+        return f"{rate:.1f}"
+    return f"{rate:.2f}"
 
 
 def _time_text(seconds: float) -> str:

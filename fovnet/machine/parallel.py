@@ -78,7 +78,7 @@ def run_in_order(
 class Admission(Generic[Job]):
     """Admits jobs in their order, within the limits of number and size.
 
-    >>> door = Admission(iter([3, 4, 9, 1]), most=3, size=lambda job: job, budget=8)
+    >>> door = Admission(iter([3, 4, 9, 1]), most_jobs=3, size_of=lambda job: job, size_budget=8)
     >>> list(door.admit())                   # 3 + 4 fit, 9 more would not
     [3, 4]
     >>> door.leave(), list(door.admit())     # 4 + 9 do not fit
@@ -90,35 +90,35 @@ class Admission(Generic[Job]):
     def __init__(
         self,
         jobs: Iterator[Job],
-        most: int,
-        size: Callable[[Job], int] | None,
-        budget: int,
+        most_jobs: int,
+        size_of: Callable[[Job], int] | None,
+        size_budget: int,
     ) -> None:
         self._jobs = jobs
-        self._most = most
-        self._size = size
-        self._budget = budget
-        self._inside: deque[int] = deque()  # the sizes of the jobs under way
-        self._next: tuple[Job, int] | None = None
+        self._most_jobs = most_jobs
+        self._size_of = size_of or (lambda job: 0)
+        self._size_budget = size_budget
+        self._admitted_sizes: deque[int] = deque()  # of the jobs under way
+        self._waiting: tuple[Job, int] | None = None  # a job that found no room yet, and its size
 
     def admit(self) -> Iterator[Job]:
         """The jobs that may be started now."""
-        while len(self._inside) < self._most:
-            if self._next is None:
-                job = next(self._jobs, None)
-                if job is None:
+        while len(self._admitted_sizes) < self._most_jobs:
+            if self._waiting is None:
+                next_job = next(self._jobs, None)
+                if next_job is None:
                     return
-                self._next = job, self._size(job) if self._size else 0
-            job, job_size = self._next
-            if self._inside and sum(self._inside) + job_size > self._budget:
+                self._waiting = next_job, self._size_of(next_job)
+            job, job_size = self._waiting
+            if self._admitted_sizes and sum(self._admitted_sizes) + job_size > self._size_budget:
                 return
-            self._next = None
-            self._inside.append(job_size)
+            self._waiting = None
+            self._admitted_sizes.append(job_size)
             yield job
 
     def leave(self) -> None:
         """Removes the earliest admitted job: its result has been taken."""
-        self._inside.popleft()
+        self._admitted_sizes.popleft()
 
 
 def _refuse_to_begin_without_processes() -> None:

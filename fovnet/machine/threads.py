@@ -25,11 +25,10 @@ def one_thread() -> Iterator[None]:
     """A context in which numpy's and scipy's BLAS use one thread; the former number is restored
     when the last such context, in any thread, is left."""
     with _lock:
-        _limits_in_use.append(
-            _limits_in_use[0]
-            if _limits_in_use
-            else _loaded_libraries().limit(limits=1, user_api="blas")
-        )
+        if _limits_in_use:
+            _limits_in_use.append(_limits_in_use[0])
+        else:
+            _limits_in_use.append(_find_libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
@@ -40,7 +39,7 @@ def one_thread() -> Iterator[None]:
 
 
 @cache
-def _loaded_libraries() -> ThreadpoolController:
+def _find_libraries() -> ThreadpoolController:
     """The loaded libraries, looked up once: the search takes some milliseconds."""
     import scipy.linalg  # noqa: F401  (it has its own BLAS, which is found only once loaded)
 

@@ -4,7 +4,8 @@ what lies between.
     node     `Node`: door, answers and delivery over one folder, until it is stopped
     places   the folders, and the moves between them
     peers    who may call, and whom reports go to, as words of the command line
-    door     what calls, and limits of what is taken
+    settings  what a node is told, and the limits of its door
+    door     what calls, and what is taken of it
     outbox   reports until the peer has them, and the pauses between attempts
     tls      the certificates of both
     answering  the same answer as `fovnet predict`, and its report

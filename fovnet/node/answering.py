@@ -37,8 +37,8 @@ MOST_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class VolumeAnswer:
-    """What was answered of one volume of a series: its status and codes, and the code of the reason
-    if it has no report."""
+    """What was answered of one volume of a series: its status and code, and the code of the reason
+    why it has no report, "" if it has one."""
 
     volume_id: str
     status: str
@@ -50,21 +50,23 @@ class VolumeAnswer:
 class Answering:
     """The networks, loaded once for the whole life of a node.
 
-    included  kinds of DICOM series that are read although they are set aside otherwise
+    included_kinds  kinds of DICOM series that are read although they are set aside otherwise
     """
 
     places: Places
     ensemble: Ensemble
-    included: tuple[str, ...] = ()
+    included_kinds: tuple[str, ...] = ()
 
     @cached_property
     def table(self) -> AnswersTable:
         """The rows of all answers."""
-        by_region = self.ensemble.rule.states_regions
-        return AnswersTable(self.places, self.ensemble.vocabulary.classes[:-1] if by_region else ())
+        regions: tuple[str, ...] = ()
+        if self.ensemble.rule.states_regions:
+            regions = self.ensemble.vocabulary.classes[:-1]
+        return AnswersTable(self.places, regions)
 
     def answer(self, series_folder: Path) -> list[VolumeAnswer]:
-        """What is said of the volumes in `series/KEY-N`, all of it on disk.
+        """The answers on the volumes in `series/KEY-N`, which are then on disk with their reports.
 
         Raises OSError if the disk is full, and then nothing is answered: to be called again.
         """
@@ -72,13 +74,13 @@ class Answering:
         attempts_path = self.places.begun / series_folder.name
         write_text(attempts_path, str(attempt_count + 1))
         try:
-            sources_by_name = (
-                self._name_volumes(series_folder) if attempt_count < MOST_ATTEMPTS else []
-            )
-            if sources_by_name:
-                for prediction in self._predict_unanswered(sources_by_name):
+            ids_and_sources: list[tuple[str, Source]] = []
+            if attempt_count < MOST_ATTEMPTS:
+                ids_and_sources = self._name_volumes(series_folder)
+            if ids_and_sources:
+                for prediction in self._predict_unanswered(ids_and_sources):
                     self._write_answer(prediction)
-                answers = [self._write_report(volume_id) for volume_id, _ in sources_by_name]
+                answers = [self._write_report(volume_id) for volume_id, _ in ids_and_sources]
             else:
                 self._write_answer(_refusal_after_crashes(series_folder, attempt_count))
                 answers = [self._write_report(series_folder.name)]
@@ -89,29 +91,26 @@ class Answering:
         return answers
 
     def _name_volumes(self, series_folder: Path) -> list[tuple[str, Source]]:
-        """The volumes of a series, called as `fovnet predict` calls them: one, or of several echoes
-        or phases one each.  What is set aside, or cannot be looked at, is refused when it is
-        read."""
+        """(volume_id, source) of the volumes of a series, called as `fovnet predict` calls them:
+        one, or of several echoes or phases one each.  What is set aside, or cannot be looked at, is
+        refused when it is read."""
         try:
-            sources = sorted(
-                find_volumes([series_folder], self.included).sources,
-                key=lambda found_source: found_source.path,
-            )
+            sources = list(find_volumes([series_folder], self.included_kinds).sources)
         except Exception:
             sources = [source_of(series_folder)]
-        return list(
-            zip(name_volumes([found_source.path for found_source in sources]), sources, strict=True)
-        )
+        sources.sort(key=lambda source: source.path)
+        volume_ids = name_volumes([source.path for source in sources])
+        return list(zip(volume_ids, sources, strict=True))
 
     def _predict_unanswered(
-        self, sources_by_name: list[tuple[str, Source]]
+        self, ids_and_sources: list[tuple[str, Source]]
     ) -> Iterator[AnsweredVolume]:
-        """The answers that are not there yet."""
+        """The answers on those of these volumes that have none yet on disk."""
         answers_folder = self.places.answers
         identity = self.ensemble.identity
         unanswered_sources = [
             (volume_id, source)
-            for volume_id, source in sources_by_name
+            for volume_id, source in ids_and_sources
             if read_earlier_rows(answers_folder, volume_id, source, identity) is None
         ]
         yield from predict_volumes(unanswered_sources, self.ensemble)
@@ -132,15 +131,13 @@ class Answering:
         )
 
     def _write_report(self, volume_id: str) -> VolumeAnswer:
-        """What is said of a volume, and its report on the way to the peer, unless it was
-        refused."""
+        """The answer on a volume, as it is on disk; writes its report, to be sent, unless the volume
+        was refused or the report is there."""
         answer_facts = read_json(self.places.answers / f"{volume_id}.json")
-        no_report_code = ""
-        report_folders = map(self.places.reports, STATES)
-        is_report_made = any(
-            (report_folder / f"{volume_id}.dcm").exists() for report_folder in report_folders
-        )
-        if answer_facts["status"] != "refused" and not is_report_made:
+        unreported = ""
+        possible_paths = [self.places.reports(state) / f"{volume_id}.dcm" for state in STATES]
+        has_report = any(path.exists() for path in possible_paths)
+        if answer_facts["status"] != "refused" and not has_report:
             try:
                 write_report(
                     answer_from_facts(answer_facts),
@@ -148,8 +145,8 @@ class Answering:
                     self.places.reports(UNSENT),
                 )
             except ModelError as fault:
-                no_report_code = fault.code
-        return VolumeAnswer(volume_id, answer_facts["status"], answer_facts["code"], no_report_code)
+                unreported = fault.code
+        return VolumeAnswer(volume_id, answer_facts["status"], answer_facts["code"], unreported)
 
     def _record_instances(self, series_folder: Path, answers: list[VolumeAnswer]) -> None:
         """Records what the answer of a series was made from: each instance with its checksum, the
@@ -176,12 +173,9 @@ class Answering:
 
 def _refusal_after_crashes(series_folder: Path, attempt_count: int) -> AnsweredVolume:
     """The refusal of a series that ended so many processes."""
-    refusal_sentence = (
+    error = VolumeError(
+        "volume-crash",
         f"{series_folder}: {attempt_count} processes ended while they read it (by a crash, for want of memory, "
-        "or killed). Read it with `fovnet predict`, which tells more."
+        "or killed). Read it with `fovnet predict`, which tells more.",
     )
-    return AnsweredVolume(
-        make_refusal(
-            series_folder.name, str(series_folder), VolumeError("volume-crash", refusal_sentence)
-        )
-    )
+    return AnsweredVolume(make_refusal(series_folder.name, str(series_folder), error))

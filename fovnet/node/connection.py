@@ -18,28 +18,29 @@ s."""
 
 
 class AllowanceExceeded(OSError):
-    """More came than is taken."""
+    """A caller sent more bytes than were allowed."""
 
 
 class BoundedSocket(socket.socket):
-    """A socket that gives `allowance` bytes and no more.
+    """A socket from which at most `allowed_bytes` more are read.
 
     first_byte  what the caller began with; -1 before
     fault       the error that ended its reading
     """
 
-    allowance: int = 0
+    allowed_bytes: int = 0
     first_byte: int = -1
     fault: OSError | None = None
 
     def recv(self, count: int, flags: int = 0) -> bytes:
-        """Up to `count` bytes.  Raises TooMuch beyond the allowance; the library then closes it."""
+        """Up to `count` bytes.  Raises AllowanceExceeded beyond the allowance; the library then closes the
+        connection."""
         try:
             received = super().recv(count, flags)
             if QUICK_ACK is not None:
                 self.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
-            self.allowance -= len(received)
-            if self.allowance < 0:
+            self.allowed_bytes -= len(received)
+            if self.allowed_bytes < 0:
                 raise AllowanceExceeded
         except OSError as fault:
             self.fault = fault
@@ -79,8 +80,11 @@ def connection_of(
 
 
 def reason_of_end(connection: BoundedSocket, largest_bytes: int) -> tuple[str, str]:
-    """The figure and the words for why a connection ended that was not closed in order; two empty
-    words where it was, or the caller went away."""
+    """(name of the figure of `Figures` that counts it, reason in words) of a connection that was not
+    closed in order; ("", "") where it was, or the caller went away.
+
+    largest_bytes  of one instance, as the limit that may have been exceeded
+    """
     fault = connection.fault
     if isinstance(fault, AllowanceExceeded):
         limit_in_words = f"{largest_bytes / 2**30:g} GiB"

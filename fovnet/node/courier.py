@@ -27,7 +27,7 @@ from fovnet.node.peers import ReportPeer
 from fovnet.node.places import STORED, UNSENT
 from fovnet.words import several
 
-REPORTS_IN_ONE_ASSOCIATION = 50  # reports in one association
+REPORTS_IN_ONE_ASSOCIATION = 50
 REQUEST_COMMITMENT = 1  # action type of PS3.4, table J.3-1: request storage commitment
 STATUS_DIGIT_WARNING = 0xB  # first digit of a status: stored, with changes (PS3.4, B.2.3)
 TRANSFER_SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
@@ -38,41 +38,40 @@ REFUSES_REPORTS = (
 
 @dataclass
 class Courier:
-    """Between an outbox and a peer.
+    """Takes the reports of an outbox to a peer.
 
-    title  our AE title
-    tls    the context to speak TLS with it; None to speak plainly
-    say    takes a line for the log, without patient data
+    own_title    our AE title
+    tls_context  to speak TLS with the peer; None to speak plainly
+    log          takes a line for the log, without patient data
     """
 
     outbox: Outbox
     peer: ReportPeer
-    title: str
-    tls: ssl.SSLContext | None
+    own_title: str
+    tls_context: ssl.SSLContext | None
     timeout_s: float
-    say: Callable[[str], None]
+    log: Callable[[str], None]
     figures: Figures = field(default_factory=Figures)
-    _peer_trouble: str = ""
-    _failures: int = 0
-    _due_s: float = float("-inf")
+    _peer_trouble: str = ""  # why the peer cannot be reached, in words
+    _failure_count: int = 0  # of attempts in a row
+    _next_attempt_s: float = float("-inf")  # on the clock of the outbox
 
     @property
     def trouble(self) -> str:
         """Why reports are not delivered; "" if they are, or none waits."""
         return "; ".join(filter(None, (self._peer_trouble, self.outbox.trouble)))
 
-    def round(self) -> bool:
-        """Sends what is due and asks for the commitments that are due; whether there was anything
-        to do."""
-        if self.outbox.clock() < self._due_s:
+    def deliver_due_reports(self) -> bool:
+        """Sends the reports and asks for the commitments that are due; whether there were any."""
+        if self.outbox.clock() < self._next_attempt_s:
             return False
-        give_up(self.outbox, self._peer_trouble, self.say, self.figures)
+        give_up_old_reports(self.outbox, self._peer_trouble, self.log, self.figures)
         unsent_paths = self.outbox.due_reports(UNSENT, REPORTS_IN_ONE_ASSOCIATION)
         uncommitted_paths = self.outbox.due_reports(STORED, REPORTS_IN_ONE_ASSOCIATION)
         if not unsent_paths and not uncommitted_paths:
             if self._peer_trouble and self.outbox.is_empty:
                 self._peer_trouble = ""
-                self._failures = 0
+                self._failure_count = 0
             return False
         started_s = time.monotonic()
         association, is_connected = self._open_association()
@@ -95,11 +94,9 @@ class Courier:
         accepted_classes = {context.abstract_syntax for context in association.accepted_contexts}
         peer_offers_commitment = StorageCommitmentPushModel in accepted_classes
         peer_takes_reports = Comprehensive3DSRStorage in accepted_classes
-        sent_paths = (
-            self._send_reports(association, unsent_paths, peer_offers_commitment)
-            if peer_takes_reports
-            else []
-        )
+        sent_paths: list[Path] = []
+        if peer_takes_reports:
+            sent_paths = self._send_reports(association, unsent_paths, peer_offers_commitment)
         if peer_offers_commitment:
             newly_stored_paths = [
                 self.outbox.places.reports(STORED) / path.name for path in sent_paths
@@ -117,17 +114,19 @@ class Courier:
         return ""
 
     def _note_peer_trouble(self, trouble: str, unsent_count: int) -> None:
-        """Tells what is wrong with the peer, and when it is called again."""
-        self._failures = self._failures + 1 if trouble else 0
+        """Logs what is wrong with the peer, "" for nothing, and sets when it is called again."""
         if trouble:
-            pause_s = self.outbox.pauses.after_s(self._failures)
-            self._due_s = self.outbox.clock() + pause_s
-            unsent_in_words = (
-                f"{several(unsent_count, 'report')} to be sent, " if unsent_count else ""
-            )
-            self.say(f"{trouble}; {unsent_in_words}tried again in {pause_s:g} s")
-        elif self._peer_trouble:
-            self.say(f"{self._peer_name} takes reports again")
+            self._failure_count += 1
+            pause_s = self.outbox.pauses.after_s(self._failure_count)
+            self._next_attempt_s = self.outbox.clock() + pause_s
+            unsent_in_words = ""
+            if unsent_count:
+                unsent_in_words = f"{several(unsent_count, 'report')} to be sent, "
+            self.log(f"{trouble}; {unsent_in_words}tried again in {pause_s:g} s")
+        else:
+            self._failure_count = 0
+            if self._peer_trouble:
+                self.log(f"{self._peer_name} takes reports again")
         self._peer_trouble = trouble
 
     @property
@@ -140,34 +139,40 @@ class Courier:
         """Why there is no association with the peer."""
         if association.is_rejected:
             rejection: Any = association.acceptor.primitive
-            return f"{self._peer_name} rejects {self.title}: {rejection.reason_str}"
+            return f"{self._peer_name} rejects {self.own_title}: {rejection.reason_str}"
         if association.rejected_contexts:  # the library aborts where nothing was accepted
             return f"{self._peer_name} {REFUSES_REPORTS}"
         if not is_connected:
-            return f"{self._peer_name} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
+            no_answer = f"{self._peer_name} does not answer"
+            if self.tls_context:
+                no_answer += " by TLS (--to-tls)"
+            return no_answer
         if waited_until_timeout:
             timeout_in_words = f"{self.timeout_s:g} s"
-            return f"{self._peer_name} lets {self.title} connect, and says nothing for {timeout_in_words}"
-        return f"{self._peer_name} breaks off when {self.title} asks for an association"
+            return f"{self._peer_name} lets {self.own_title} connect, and says nothing for {timeout_in_words}"
+        return f"{self._peer_name} breaks off when {self.own_title} asks for an association"
 
     def _open_association(self) -> tuple[Association, bool]:
         """An association with the peer, or what has become of it; and whether the peer let us
         connect."""
-        application_entity = AE(self.title)
+        application_entity = AE(self.own_title)
         application_entity.acse_timeout = self.timeout_s
         application_entity.dimse_timeout = self.timeout_s
         application_entity.network_timeout = self.timeout_s
         application_entity.connection_timeout = self.timeout_s
         application_entity.add_requested_context(Comprehensive3DSRStorage, TRANSFER_SYNTAXES)
         application_entity.add_requested_context(StorageCommitmentPushModel, TRANSFER_SYNTAXES)
+        tls_args = None
+        if self.tls_context:
+            tls_args = (self.tls_context, self.peer.host)
         connection_events: list[evt.Event] = []
         association = application_entity.associate(
             self.peer.host,
             self.peer.port,
             ae_title=self.peer.title,
-            tls_args=(self.tls, self.peer.host) if self.tls else None,
+            tls_args=tls_args,
             evt_handlers=[
-                (evt.EVT_N_EVENT_REPORT, self.event),
+                (evt.EVT_N_EVENT_REPORT, self.on_commitment),
                 (evt.EVT_CONN_OPEN, connection_events.append),
             ],
         )
@@ -176,7 +181,7 @@ class Courier:
     def _send_reports(
         self, association: Association, report_paths: list[Path], peer_offers_commitment: bool
     ) -> list[Path]:
-        """The reports that the peer has stored, of these; they are moved."""
+        """Sends these reports; those that the peer has stored, which are then moved."""
         sent_paths: list[Path] = []
         failed_paths_by_cause: dict[str, list[Path]] = {}
         for report_path in report_paths:
@@ -184,20 +189,16 @@ class Courier:
                 break
             report = dcmread(report_path)
             store_status = association.send_c_store(report).get("Status")
-            if store_status == 0 or (
-                store_status is not None and store_status >> 12 == STATUS_DIGIT_WARNING
-            ):
+            if _is_stored(store_status):
                 self.outbox.mark_sent(
                     report_path, str(report.SOPInstanceUID), peer_offers_commitment
                 )
-                self.say(f"report {report_path.stem}: stored by {self.peer.title}")
+                self.log(f"report {report_path.stem}: stored by {self.peer.title}")
                 sent_paths.append(report_path)
                 continue
-            failure_cause = (
-                "gave no answer"
-                if store_status is None
-                else f"refused it, status {store_status:04X}"
-            )
+            failure_cause = "gave no answer"
+            if store_status is not None:
+                failure_cause = f"refused it, status {store_status:04X}"
             failed_paths_by_cause.setdefault(failure_cause, []).append(report_path)
             if store_status is None:
                 association.abort()
@@ -206,11 +207,13 @@ class Courier:
         return sent_paths
 
     def _put_off_reports(self, report_paths: list[Path], cause: str) -> None:
-        """Tells of reports that failed at one cause, in a line, and puts them off."""
+        """Puts off reports that failed at one cause, and logs that in a line."""
         for report_path in report_paths:
             self.outbox.mark_failed(report_path, f"{self.peer.title} {cause}")
-        others_in_words = f" and {len(report_paths) - 1} more" if len(report_paths) > 1 else ""
-        self.say(
+        others_in_words = ""
+        if len(report_paths) > 1:
+            others_in_words = f" and {len(report_paths) - 1} more"
+        self.log(
             f"report {report_paths[0].stem}{others_in_words}: {self.peer.title} {cause}; tried again later"
         )
 
@@ -221,7 +224,7 @@ class Courier:
             return
         commitment_request = Dataset()
         commitment_request.TransactionUID = generate_uid(prefix=None)
-        commitment_request.ReferencedSOPSequence = [_referenced_report(path) for path in paths]
+        commitment_request.ReferencedSOPSequence = [_reference_to(path) for path in paths]
         response, _ = association.send_n_action(
             commitment_request,
             REQUEST_COMMITMENT,
@@ -249,12 +252,12 @@ class Courier:
             self.outbox.give_up(path, STORED)
         if uncommitted_paths:
             reports_in_words = several(len(uncommitted_paths), "report")
-            self.say(
+            self.log(
                 f"{self._peer_name} offers no storage commitment any more: {reports_in_words} it stored are "
                 "delivered"
             )
 
-    def event(self, event: evt.Event) -> tuple[int, None]:
+    def on_commitment(self, event: evt.Event) -> tuple[int, None]:
         """What the peer says of its commitment; the status of our answer.
 
         It goes by the UIDs of the reports and not by the transaction's, which a restart forgets.
@@ -269,11 +272,13 @@ class Courier:
             if self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), cause):
                 report_count_by_cause[cause] = report_count_by_cause.get(cause, 0) + 1
         for cause, report_count in report_count_by_cause.items():
-            self.say(f"{cause}: {several(report_count, 'report')} sent again later")
+            self.log(f"{cause}: {several(report_count, 'report')} sent again later")
         return 0x0000, None
 
 
-def give_up(outbox: Outbox, trouble: str, say: Callable[[str], None], figures: Figures) -> None:
+def give_up_old_reports(
+    outbox: Outbox, trouble: str, say: Callable[[str], None], figures: Figures
+) -> None:
     """Ends the attempts at reports that are too old.
 
     trouble  why those are not delivered that have no trouble of their own; "" ends no attempt at
@@ -294,7 +299,16 @@ def give_up(outbox: Outbox, trouble: str, say: Callable[[str], None], figures: F
         )
 
 
-def _referenced_report(report_path: Path) -> Dataset:
+def _is_stored(store_status: int | None) -> bool:
+    """Whether a status of C-STORE says that the report was stored, with or without a warning; None
+    is no answer."""
+    if store_status is None:
+        return False
+    return store_status == 0 or store_status >> 12 == STATUS_DIGIT_WARNING
+
+
+def _reference_to(report_path: Path) -> Dataset:
+    """An item of Referenced SOP Sequence that names a report by its UIDs."""
     report = dcmread(report_path, specific_tags=["SOPClassUID", "SOPInstanceUID"])
     reference = Dataset()
     reference.ReferencedSOPClassUID = report.SOPClassUID

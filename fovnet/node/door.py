@@ -38,6 +38,7 @@ from fovnet.node.inbox import Inbox, hash_uids
 from fovnet.node.lobby import Lobby
 from fovnet.node.peers import Caller
 from fovnet.node.refusals import Refusals
+from fovnet.node.settings import DoorLimits
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from fovnet.words import join_names
 
@@ -49,35 +50,19 @@ STATUS_SUCCESS = 0x0000
 STATUS_OUT_OF_RESOURCES = 0xA700
 STATUS_MISMATCH = 0xA900
 STATUS_NOT_UNDERSTOOD = 0xC000
-REJECT_UNKNOWN_CALLER = 1, 1, 3  # result, source and reason of PS3.8, table 9-21
+# (result, source, reason) of PS3.8, table 9-21
+REJECT_UNKNOWN_CALLER = 1, 1, 3
 REJECT_LIMIT_EXCEEDED = 2, 3, 2
-SYNTAX_NOT_TAKEN = 4  # PS3.8, table 9-18: the class is, none of the transfer syntaxes
+# of a presentation context whose class is taken, but none of its transfer syntaxes: table 9-18
+RESULT_SYNTAX_NOT_TAKEN = 4
 MOST_CLASSES_NAMED = 3  # classes that a line of the log names
 LONGEST_PDU = 2**20  # bytes of a request to associate, at most
 LARGEST_PDU_RECEIVED = 2**17  # bytes of a PDU that senders are told to keep to
 IDENTIFYING_TAGS = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
 
 
-@dataclass(frozen=True)
-class DoorLimits:
-    """What is taken at most.
-
-    instance_bytes  of one instance, whose connection is closed beyond
-    associations    at once
-    idle_s          seconds that a caller may be silent
-    reserve_bytes   left free on the disk
-    request_s       seconds until a connection asks for an association
-    """
-
-    instance_bytes: int = 2**30
-    associations: int = 16
-    idle_s: float = 60.0
-    reserve_bytes: int = 2**30
-    request_s: float = 10.0
-
-
 class InstanceMismatch(ValueError):
-    """A data set that lacks a UID, or is another than was announced."""
+    """A data set that lacks a UID, or has another SOP Instance UID than was announced."""
 
 
 class DoorServer(ThreadedAssociationServer):
@@ -113,24 +98,28 @@ class DoorServer(ThreadedAssociationServer):
 
 @dataclass
 class Door:
-    """A listening socket and what happens behind it."""
+    """A listening socket and what happens behind it.
+
+    log            takes a line for the log, without patient data
+    on_commitment  told of what a peer says of its commitment; None: there is no peer
+    """
 
     inbox: Inbox
     figures: Figures
     limits: DoorLimits
     callers: Sequence[Caller]
-    say: Callable[[str], None]
+    log: Callable[[str], None]
     on_commitment: Callable[[evt.Event], tuple[int, None]] | None = None
     lobby: Lobby = field(init=False)
     refusals: Refusals = field(init=False)
     _server: DoorServer | None = field(default=None, init=False)
     _is_full: bool = field(default=False, init=False)
-    _not_taken: dict[Any, str] = field(default_factory=dict, init=False)
-    """By association that has sent no instance: what of its offer is not taken, in words."""
+    _refused_offers: dict[Any, str] = field(default_factory=dict, init=False)
+    """{association that has sent no instance: what of its offer is not taken, in words}"""
 
     def __post_init__(self) -> None:
         self.lobby = Lobby(self.limits.associations)
-        self.refusals = Refusals(self.figures, self.say)
+        self.refusals = Refusals(self.figures, self.log)
 
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
@@ -174,20 +163,22 @@ class Door:
     @property
     def port(self) -> int:
         """Where it listens; 0 before."""
-        return int(self._server.server_address[1]) if self._server else 0
+        if self._server is None:
+            return 0
+        return int(self._server.server_address[1])
 
     @property
-    def associations(self) -> int:
-        """How many there are now."""
+    def association_count(self) -> int:
+        """How many associations there are now."""
         self._forget_ended_connections()
-        return self.lobby.associations
+        return self.lobby.association_count
 
     @property
     def trouble(self) -> str:
         """What is wrong at the door; "" if nothing is."""
-        if self.associations and self.lobby.turned_away:
+        if self.association_count and self.lobby.has_turned_away:
             return (
-                f"all {self.lobby.most} associations are in use, and callers are rejected "
+                f"all {self.lobby.most_associations} associations are in use, and callers are rejected "
                 "(--associations)"
             )
         return ""
@@ -199,14 +190,15 @@ class Door:
 
     def abort(self) -> None:
         """Ends the associations that are left."""
-        for association in self._server.active_associations if self._server else ():
-            association.abort()
+        if self._server is not None:
+            for association in self._server.active_associations:
+                association.abort()
 
     def _on_open(self, event: evt.Event) -> None:
-        """Lets a connection wait for its request."""
+        """Lets a new connection wait for its request of an association."""
         self._forget_ended_connections()
         connection: Any = event.assoc.dul.socket
-        connection.socket.allowance = LONGEST_PDU
+        connection.socket.allowed_bytes = LONGEST_PDU
         self.lobby.enter(event.assoc, connection.socket)
 
     def _on_request(self, event: evt.Event) -> None:
@@ -234,7 +226,7 @@ class Door:
                 f"calls {called_title!a}, and this node is {own_title}",
             )
         elif not self.lobby.associate(association):
-            most_associations = self.lobby.most
+            most_associations = self.lobby.most_associations
             self.refusals.tell(
                 "limit_reached",
                 caller_in_words,
@@ -249,19 +241,20 @@ class Door:
         """Bounds what an association may send until its next message is whole."""
         connection: Any = event.assoc.dul.socket
         if connection.socket is not None:
-            connection.socket.allowance = self.limits.instance_bytes + LONGEST_PDU
+            connection.socket.allowed_bytes = self.limits.instance_bytes + LONGEST_PDU
 
     def _on_message(self, event: evt.Event) -> None:
-        """Told of each message that is whole, before the connection can have ended."""
+        """Renews the allowance of the caller after each message that has come whole; an instance
+        makes what else it offered unimportant."""
         self._renew_byte_allowance(event)
         if isinstance(event.message, C_STORE_RQ):
-            self._not_taken.pop(event.assoc, None)
+            self._refused_offers.pop(event.assoc, None)
 
     def _on_accept(self, event: evt.Event) -> None:
         """Notes what a caller offers and may not send, until it sends something: DCMTK's storescu
         offers all classes, whatever it has."""
         if event.assoc.rejected_contexts:
-            self._not_taken[event.assoc] = _refused_offer_in_words(event.assoc)
+            self._refused_offers[event.assoc] = _describe_refused_offer(event.assoc)
 
     def _on_abort(self, event: evt.Event) -> None:
         if event.assoc.dul.idle_timer_expired():
@@ -277,7 +270,7 @@ class Door:
             association.dul.to_user_queue.put(None)
 
     def _forget_ended_connections(self) -> None:
-        for association in self.lobby.ended_associations():
+        for association in self.lobby.find_ended_associations():
             self._settle_ended_connection(association)
 
     def _settle_ended_connection(self, association: Any) -> None:
@@ -286,7 +279,7 @@ class Door:
         if connection is None:
             return
         counter_name, cause = reason_of_end(connection, self.limits.instance_bytes)
-        refused_offer = self._not_taken.pop(association, "")
+        refused_offer = self._refused_offers.pop(association, "")
         if counter_name:
             self.refusals.tell(counter_name, _caller_in_words(association), cause)
         elif refused_offer:
@@ -339,7 +332,7 @@ class Door:
         self.figures.count("disk_full")
         self.inbox.wait_for_room(lambda: self._has_room(byte_count))
         if not self._is_full:
-            self.say("the disk is nearly full: instances are refused (A700) until there is room")
+            self.log("the disk is nearly full: instances are refused (A700) until there is room")
         self._is_full = True
         return STATUS_OUT_OF_RESOURCES
 
@@ -348,33 +341,29 @@ def _caller_in_words(association: Any) -> str:
     """A caller in words: its title, where it has told it, and its address."""
     association_request = association.requestor.primitive
     address: str = association.requestor.address
-    return (
-        address
-        if association_request is None
-        else f"{association_request.calling_ae_title!a} at {address}"
-    )
+    if association_request is None:
+        return address
+    return f"{association_request.calling_ae_title!a} at {address}"
 
 
-def _refused_offer_in_words(association: Any) -> str:
-    """What of a caller's offer is not taken, said of one that sent nothing: by name where it is
+def _describe_refused_offer(association: Any) -> str:
+    """What of the offer of a caller that sent nothing is not taken, in words: by name where it is
     little, or where it is images in a transfer syntax."""
     refused_classes: dict[str, None] = {}
     refused_syntaxes: dict[str, None] = {}
     for context in association.rejected_contexts:
         sop_class = str(getattr(context.abstract_syntax, "name", context.abstract_syntax))
-        if context.result == SYNTAX_NOT_TAKEN:
+        if context.result == RESULT_SYNTAX_NOT_TAKEN:
             refused_syntaxes[f"{sop_class} as {context.transfer_syntax[0].name}"] = None
         else:
             refused_classes[sop_class] = None
     refused_names = [*refused_syntaxes, *refused_classes]
     hint = "MR images are taken, in the transfer syntaxes that fovnet reads"
     if refused_syntaxes or len(refused_names) <= MOST_CLASSES_NAMED:
-        names_left_in_words = (
-            f" and {len(refused_names) - MOST_CLASSES_NAMED} more"
-            if len(refused_names) > MOST_CLASSES_NAMED
-            else ""
-        )
-        return f"may not send {join_names(refused_names[:MOST_CLASSES_NAMED], 'or')}{names_left_in_words}: {hint}"
+        names_in_words = join_names(refused_names[:MOST_CLASSES_NAMED], "or")
+        if len(refused_names) > MOST_CLASSES_NAMED:
+            names_in_words += f" and {len(refused_names) - MOST_CLASSES_NAMED} more"
+        return f"may not send {names_in_words}: {hint}"
     return (
         f"sent nothing, and {len(refused_names)} of the SOP classes that it offered are not taken: "
         f"{hint}; a sender that offers only what it has (storescu -R) is told here what of it is "

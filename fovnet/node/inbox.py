@@ -37,7 +37,13 @@ class Arrival:
 
 @dataclass
 class Inbox:
-    """The series that are arriving.  After a start, all that lies there has just arrived."""
+    """The series that are arriving.  After a start, all that lies there has just arrived.
+
+    rest_s     seconds without a new instance after which a series is at rest
+    longest_s  seconds after its first instance after which it is at rest in any case
+    clock      seconds of a monotonic clock
+    arrivals   {key of a series: when its instances came}
+    """
 
     places: Places
     rest_s: float
@@ -52,12 +58,12 @@ class Inbox:
             self.arrivals[series_folder.name] = Arrival(self.clock(), self.clock())
 
     def keep(
-        self, write: Callable[[BinaryIO], object], names_of: Callable[[Path], tuple[str, str]]
+        self, write: Callable[[BinaryIO], object], read_names: Callable[[Path], tuple[str, str]]
     ) -> str:
-        """The key of the series of an instance that is now on the disk, its name included.
+        """Keeps an instance, so that it is on the disk, its name included; the key of its series.
 
-        write     fills the file
-        names_of  its series' key and its own name, read from the file
+        write       fills the file
+        read_names  (key of the series, name of the instance's file), read from the file
 
         An instance that comes again replaces the earlier one.  Raises what these two raise, and
         OSError; then nothing of it is kept.
@@ -68,7 +74,7 @@ class Inbox:
             with os.fdopen(file_descriptor, "wb") as file:
                 write(file)
                 file.flush()
-                series_key, file_name = names_of(unfinished_path)
+                series_key, file_name = read_names(unfinished_path)
                 os.fsync(file.fileno())
             with self._lock:
                 self._keep_in_series(unfinished_path, series_key, file_name)
@@ -112,13 +118,13 @@ class Inbox:
                 if self._has_room():
                     self._has_room = None
                 return []
-            begin_and_key = [
+            times_and_keys = [
                 (arrival.first_s, series_key)
                 for series_key, arrival in self.arrivals.items()
                 if now_s - arrival.last_s >= self.rest_s
                 or now_s - arrival.first_s >= self.longest_s
             ]
-        return [series_key for _, series_key in sorted(begin_and_key)]
+        return [series_key for _, series_key in sorted(times_and_keys)]
 
     def take(self, key: str) -> Path | None:
         """`series/KEY-N`, which nothing is added to any more; None where it held nothing new and
@@ -128,7 +134,7 @@ class Inbox:
         """
         incoming_folder = self.places.incoming / key
         instance_count = self.arrivals[key].instances
-        answer_record = self.places.record(key)
+        answer_record = self.places.read_record(key)
         checksum_by_name = answer_record["instances"]
         assert isinstance(checksum_by_name, dict)
         version = int(str(answer_record["version"]))
@@ -149,12 +155,16 @@ class Inbox:
                 self.places.remove(incoming_folder)
         sync(self.places.series)
         sync(self.places.incoming)
-        return series_folder if has_new_instance else None
+        if not has_new_instance:
+            return None
+        return series_folder
 
     def _add_earlier_instances(self, series_folder: Path, earlier_folder: Path) -> None:
         """Adds the instances of the earlier version that did not come again, where they are still
         there."""
-        for earlier_path in earlier_folder.iterdir() if earlier_folder.exists() else ():
+        if not earlier_folder.exists():
+            return
+        for earlier_path in earlier_folder.iterdir():
             if not (series_folder / earlier_path.name).exists():
                 try:
                     os.link(earlier_path, series_folder / earlier_path.name)
@@ -162,13 +172,13 @@ class Inbox:
                     copy_file(earlier_path, series_folder / earlier_path.name)
 
 
-def series_to_answer(places: Places) -> list[Path]:
+def find_unanswered_series(places: Places) -> list[Path]:
     """The series at rest that have no answer yet, those first that the fewest processes have ended
     over."""
     unanswered_folders = []
     for series_folder in places.series.iterdir():
         series_key, version = split_name(series_folder.name)
-        if int(str(places.record(series_key)["version"])) < version:
+        if int(str(places.read_record(series_key)["version"])) < version:
             unanswered_folders.append(series_folder)
     return sorted(
         unanswered_folders,

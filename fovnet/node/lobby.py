@@ -22,12 +22,12 @@ MOST_WAITING = 64  # connections without an association; each takes two threads
 class Lobby:
     """Connections of one door, entered and left from any thread.
 
-    most         associations at once
-    turned_away  whether a caller found no room since there was some
+    most_associations  at once
+    has_turned_away    whether a caller found no room since there was some
     """
 
-    most: int
-    turned_away: bool = False
+    most_associations: int
+    has_turned_away: bool = False
     _connections: dict[Association, BoundedSocket] = field(default_factory=dict)
     _waiting: list[Association] = field(default_factory=list)
     _associated: list[Association] = field(default_factory=list)
@@ -45,10 +45,11 @@ class Lobby:
             longest_waiting.shutdown(SHUT_RDWR)
 
     def associate(self, association: Association) -> bool:
-        """Whether there is room for one association more; then this is one until it ends."""
+        """Takes a connection as an association until it ends, if there is room for one more; whether
+        there was."""
         with self._lock:
-            has_room = self._count_associated() < self.most
-            self.turned_away = not has_room
+            has_room = self._count_associated() < self.most_associations
+            self.has_turned_away = not has_room
             if has_room:
                 self._associated.append(association)
                 _remove_if_there(self._waiting, association)
@@ -61,8 +62,8 @@ class Lobby:
             _remove_if_there(self._associated, association)
             return self._connections.pop(association, None)
 
-    def ended_associations(self) -> list[Association]:
-        """Those whose thread has ended.  pynetdicom 3.0.4 tells of no end where a caller sent part
+    def find_ended_associations(self) -> list[Association]:
+        """The connections whose thread has ended.  pynetdicom 3.0.4 tells of no end where a caller sent part
         of a request at once and then nothing."""
         with self._lock:
             return [
@@ -72,12 +73,12 @@ class Lobby:
             ]
 
     @property
-    def associations(self) -> int:
-        """How many there are now."""
+    def association_count(self) -> int:
+        """How many associations there are now."""
         with self._lock:
             association_count = self._count_associated()
-            if association_count < self.most:
-                self.turned_away = False
+            if association_count < self.most_associations:
+                self.has_turned_away = False
             return association_count
 
     def _count_associated(self) -> int:

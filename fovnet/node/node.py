@@ -6,101 +6,76 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from ssl import SSLContext
 from threading import Event, Thread
 from typing import TypeVar
 
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import refusal_of_port
 from fovnet.node.answering import Answering
-from fovnet.node.courier import Courier, give_up
-from fovnet.node.door import Door, DoorLimits
+from fovnet.node.courier import Courier, give_up_old_reports
+from fovnet.node.door import Door
 from fovnet.node.figures import Figures
-from fovnet.node.inbox import Inbox, series_to_answer
-from fovnet.node.outbox import Outbox, Pauses
+from fovnet.node.inbox import Inbox, find_unanswered_series
+from fovnet.node.outbox import Outbox
 from fovnet.node.page import serve
-from fovnet.node.peers import Caller, ReportPeer
 from fovnet.node.places import DELIVERED, STATES, Places, split_name
+from fovnet.node.settings import NodeSettings
 from fovnet.unforeseen import log_of
 
 Listener = TypeVar("Listener")
-GRACE_AFTER_STOP_S = 10.0  # that associations have to end when the node is stopped
-PAUSE_BETWEEN_LOOKS_S = 0.2  # between looks for series at rest, and reports to send
+GRACE_AFTER_STOP_S = 10.0  # for associations to end when the node is stopped
+PAUSE_BETWEEN_LOOKS_S = 0.2  # between looks for series at rest, and for reports to send
 PAUSE_BETWEEN_SWEEPS_S = 60.0  # between looks for what has been kept long enough
+PAUSE_BEFORE_RETRY_S = 30.0  # before a step that failed is tried again
 NO_ARCHIVE = "no archive is given (--to)"
-PAUSE_BEFORE_RETRY_S = 30.0  # until a series whose answer could not be written is tried again
-
-
-@dataclass(frozen=True)
-class NodeSettings:
-    """What a node is told.
-
-    title, host, port   of itself; port 0 takes any
-    page                port of its local page; None for none
-    peer                whom reports go to; None: nobody, until they are given up
-    callers             who may call
-    rest_s, longest_s   as `Inbox`
-    keep_h              hours that pixels and delivered reports stay after the answer
-    pauses, clock       between attempts at delivery, and what they are measured by, in seconds
-    """
-
-    title: str
-    port: int
-    callers: tuple[Caller, ...]
-    peer: ReportPeer | None = None
-    host: str = ""
-    page: int | None = None
-    rest_s: float = 30.0
-    longest_s: float = 900.0
-    keep_h: float = 24.0
-    limits: DoorLimits = field(default_factory=DoorLimits)
-    tls_in: SSLContext | None = None
-    tls_out: SSLContext | None = None
-    pauses: Pauses = field(default_factory=Pauses)
-    clock: Callable[[], float] = time.monotonic
 
 
 class Node:
-    """A node over one folder.  `run` returns when it was stopped."""
+    """A node over one folder.  `run` returns when it was stopped.
+
+    log      takes a line for the log, without patient data
+    stopped  set by another thread to stop the node
+    """
 
     def __init__(
         self,
         places: Places,
         answering: Answering,
         settings: NodeSettings,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
         self.settings = settings
         self.places = places
-        self.say = say
+        self.log = log
         self.stopped = Event()
         self.figures = Figures()
         self._answering = answering
         self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
-        self._waiting = deque(series_to_answer(places))
+        self._waiting_folders = deque(find_unanswered_series(places))
         self._outbox = Outbox(places, settings.clock, settings.pauses)
         self._courier: Courier | None = None
+        on_commitment = None
         if settings.peer is not None:
             self._courier = Courier(
                 outbox=self._outbox,
                 peer=settings.peer,
-                title=settings.title,
-                tls=settings.tls_out,
+                own_title=settings.title,
+                tls_context=settings.tls_out,
                 timeout_s=settings.limits.idle_s,
-                say=say,
+                log=log,
                 figures=self.figures,
             )
+            on_commitment = self._courier.on_commitment
         self._door = Door(
             self._inbox,
             self.figures,
             settings.limits,
             settings.callers,
-            say,
-            self._courier.event if self._courier else None,
+            log,
+            on_commitment,
         )
-        self._trouble: dict[str, str] = {}
+        self._trouble_by_step: dict[str, str] = {}
         self._last_sweep_s = -PAUSE_BETWEEN_SWEEPS_S
 
     def run(self) -> None:
@@ -121,11 +96,11 @@ class Node:
                 page_port, lambda: serve(page_port, settings.title, self.status)
             )
             page_address = f"; page http://127.0.0.1:{page_server.server_address[1]}/"
-        waiting_in_words = f"{len(self._waiting)} series wait for answers"
-        self.say(f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}")
+        waiting_in_words = f"{len(self._waiting_folders)} series wait for answers"
+        self.log(f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}")
         if self._courier is None:
             age_limit_in_words = f"{settings.pauses.give_up_s / 3600:g} h (--give-up)"
-            self.say(f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}")
+            self.log(f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}")
         step_by_name = {"answers": self._answer_next, "delivery": self._deliver_reports}
         threads = [
             Thread(target=self._repeat_step, args=name_and_step, name=name_and_step[0])
@@ -134,17 +109,17 @@ class Node:
         for thread in threads:
             thread.start()
         self.stopped.wait()
-        self.say("stopping")
+        self.log("stopping")
         self._door.close()
         deadline_s = time.monotonic() + GRACE_AFTER_STOP_S
-        while self._door.associations and time.monotonic() < deadline_s:
+        while self._door.association_count and time.monotonic() < deadline_s:
             time.sleep(PAUSE_BETWEEN_LOOKS_S)
         self._door.abort()
         for thread in threads:
             thread.join()
         if page_server:
             page_server.shutdown()
-        self.say("stopped; the same command goes on from here")
+        self.log("stopped; the same command goes on from here")
 
     @property
     def port(self) -> int:
@@ -152,20 +127,20 @@ class Node:
         return self._door.port
 
     def status(self) -> dict[str, object]:
-        """What the page tells: what is on the disk, counts since the start, and what is wrong."""
+        """{figure: number} of the page: what is on the disk and counts since the start; and
+        `trouble`, what is wrong in words, "" if nothing is."""
         free_bytes = self.places.free_bytes()
-        is_full = self._inbox.waits_for_room or free_bytes <= self.settings.limits.reserve_bytes
-        troubles = [
-            *self._trouble.values(),
-            "the disk is nearly full: instances are refused, and series wait" if is_full else "",
-            self._door.trouble,
-            self._courier.trouble if self._courier else "",
-        ]
+        troubles = list(self._trouble_by_step.values())
+        if self._inbox.waits_for_room or free_bytes <= self.settings.limits.reserve_bytes:
+            troubles.append("the disk is nearly full: instances are refused, and series wait")
+        troubles.append(self._door.trouble)
+        if self._courier:
+            troubles.append(self._courier.trouble)
         return {
             "trouble": "; ".join(filter(None, troubles)),
-            "associations": self._door.associations,
+            "associations": self._door.association_count,
             "series_arriving": len(self._inbox.arrivals),
-            "series_waiting": len(self._waiting),
+            "series_waiting": len(self._waiting_folders),
             **{f"reports_{state}": _count_reports(self.places.reports(state)) for state in STATES},
             "free_bytes": free_bytes,
             **self.figures.now(),
@@ -177,15 +152,15 @@ class Node:
         while not self.stopped.is_set():
             try:
                 pause_s = step()
-                self._trouble.pop(step_name, None)
+                self._trouble_by_step.pop(step_name, None)
             except Exception as fault:
                 pause_s = PAUSE_BEFORE_RETRY_S
                 fault_in_words = (
                     getattr(fault, "strerror", None)
                     or f"{type(fault).__name__}, see {log_of(fault)}"
                 )
-                self._trouble[step_name] = f"{step_name}: {fault_in_words}; tried again"
-                self.say(self._trouble[step_name])
+                self._trouble_by_step[step_name] = f"{step_name}: {fault_in_words}; tried again"
+                self.log(self._trouble_by_step[step_name])
             self.stopped.wait(pause_s)
 
     def _answer_next(self) -> float:
@@ -193,15 +168,18 @@ class Node:
         self._answering.table.mend()
         self._take_series_at_rest()
         self._remove_what_is_kept_long_enough()
-        if not self._waiting:
+        if not self._waiting_folders:
             return PAUSE_BETWEEN_LOOKS_S
-        series_folder = self._waiting[0]
-        self._waiting.rotate(-1)  # last, should it fail
+        series_folder = self._waiting_folders[0]
+        self._waiting_folders.rotate(-1)  # last, should it fail
         start_s = time.monotonic()
         answers = self._answering.answer(series_folder)
-        self._waiting.remove(series_folder)
+        self._waiting_folders.remove(series_folder)
         for answer in answers:
-            self.figures.count("refused" if answer.status == "refused" else "answered")
+            if answer.status == "refused":
+                self.figures.count("refused")
+            else:
+                self.figures.count("answered")
             self.figures.count("without_report", bool(answer.unreported))
         count_by_status = Counter(
             " ".join(filter(None, (answer.status, answer.code, answer.unreported)))
@@ -210,25 +188,30 @@ class Node:
         statuses_in_words = ", ".join(
             f"{answer_count} {status}" for status, answer_count in count_by_status.items()
         )
-        self.say(
+        self.log(
             f"series {series_folder.name}: {statuses_in_words}; {time.monotonic() - start_s:.1f} s"
         )
         return 0.0
 
     def _take_series_at_rest(self) -> None:
-        """Series at rest wait for their answers from now on, but for those whose earlier version
-        does."""
-        waiting_keys = {split_name(series_folder.name)[0] for series_folder in self._waiting}
+        """Takes the series at rest out of the inbox, to wait for their answers; not those whose
+        earlier version still waits."""
+        waiting_keys = {
+            split_name(series_folder.name)[0] for series_folder in self._waiting_folders
+        }
         for series_key in self._inbox.keys_at_rest():
             if series_key in waiting_keys:
                 continue
             if (series_folder := self._inbox.take(series_key)) is not None:
-                self._waiting.append(series_folder)
+                self._waiting_folders.append(series_folder)
             elif series_key not in self._inbox.arrivals:
                 self.figures.count("unchanged")
 
     def _deliver_reports(self) -> float:
-        return 0.0 if self._courier and self._courier.round() else PAUSE_BETWEEN_LOOKS_S
+        """Delivers what is due; the seconds until the next step."""
+        if self._courier and self._courier.deliver_due_reports():
+            return 0.0
+        return PAUSE_BETWEEN_LOOKS_S
 
     def _remove_what_is_kept_long_enough(self) -> None:
         """Removes series that were answered, and reports that were delivered, `keep_h` hours ago;
@@ -237,9 +220,9 @@ class Node:
             return
         self._last_sweep_s = time.monotonic()
         if self._courier is None:
-            give_up(self._outbox, NO_ARCHIVE, self.say, self.figures)
+            give_up_old_reports(self._outbox, NO_ARCHIVE, self.log, self.figures)
         oldest_time = time.time() - 3600 * self.settings.keep_h
-        for series_folder in set(self.places.series.iterdir()).difference(self._waiting):
+        for series_folder in set(self.places.series.iterdir()).difference(self._waiting_folders):
             record_path = self.places.answer_record_path(split_name(series_folder.name)[0])
             if self.stopped.is_set():
                 return

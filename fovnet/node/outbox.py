@@ -19,6 +19,8 @@ from pydicom import dcmread
 from fovnet.node.places import DELIVERED, STORED, UNSENT, Places
 from fovnet.words import several
 
+MOST_DOUBLINGS = 60  # of a pause: more would overflow, and mean nothing
+
 
 @dataclass(frozen=True)
 class Pauses:
@@ -37,7 +39,8 @@ class Pauses:
 
     def after_s(self, failures: int) -> float:
         """The pause after so many attempts in a row that failed, one or more."""
-        return min(self.first_s * 2.0 ** min(failures - 1, 60), self.longest_s)
+        doublings = min(failures - 1, MOST_DOUBLINGS)
+        return min(self.first_s * 2.0**doublings, self.longest_s)
 
 
 @dataclass
@@ -48,7 +51,7 @@ class Delivery:
     due_s          of the next attempt
     failures       attempts that it failed at
     request_count  times that its commitment was asked for
-    trouble   why it is not delivered; "" before anything failed
+    trouble        why it is not delivered; "" before anything failed
     """
 
     began_s: float
@@ -104,9 +107,11 @@ class Outbox:
             if to_be_committed:
                 self._delivery(path).due_s = 0.0
                 self._name_by_uid[uid] = path.name
+                state = STORED
             else:
                 self._deliveries.pop(path.name, None)
-            path.replace(self.places.reports(STORED if to_be_committed else DELIVERED) / path.name)
+                state = DELIVERED
+            path.replace(self.places.reports(state) / path.name)
 
     def mark_asked(self, path: Path, trouble: str) -> None:
         """Notes that the peer was asked to commit itself to a report; `trouble` if it did not
@@ -114,9 +119,8 @@ class Outbox:
         with self._lock:
             if path.name in self._name_by_uid.values():  # not where it has answered already
                 delivery = self._delivery(path)
-                delivery.due_s = self.clock() + self.pauses.answer_s * 2.0 ** min(
-                    delivery.request_count, 60
-                )
+                doublings = min(delivery.request_count, MOST_DOUBLINGS)
+                delivery.due_s = self.clock() + self.pauses.answer_s * 2.0**doublings
                 if delivery.request_count:
                     delivery.trouble = trouble
                 delivery.request_count += 1
@@ -140,9 +144,11 @@ class Outbox:
             path = self.places.reports(STORED) / file_name
             if trouble:
                 self._put_off(path, trouble)
+                state = UNSENT
             else:
                 self._deliveries.pop(file_name, None)
-            path.replace(self.places.reports(UNSENT if trouble else DELIVERED) / file_name)
+                state = DELIVERED
+            path.replace(self.places.reports(state) / file_name)
             return True
 
     def overdue_reports(self, state: str, trouble: str) -> list[tuple[Path, str]]:
@@ -177,7 +183,9 @@ class Outbox:
     def _delivery(self, path: Path) -> Delivery:
         delivery = self._deliveries.get(path.name)
         if delivery is None:
-            age_s = max(0.0, time.time() - path.stat().st_mtime) if path.exists() else 0.0
+            age_s = 0.0
+            if path.exists():
+                age_s = max(0.0, time.time() - path.stat().st_mtime)
             delivery = self._deliveries.setdefault(path.name, Delivery(self.clock() - age_s))
         return delivery
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from html import escape
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -76,14 +77,17 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
                 "/": _page_html(title, figures_now),
                 "/health": json.dumps(figures_now, indent=1) + "\n",
             }
-            status_code = 200 if url_path in body_by_path else 404
-            if url_path == "/health" and figures_now["trouble"]:
-                status_code = 503
+            status_code = HTTPStatus.OK
+            if url_path not in body_by_path:
+                status_code = HTTPStatus.NOT_FOUND
+            elif url_path == "/health" and figures_now["trouble"]:
+                status_code = HTTPStatus.SERVICE_UNAVAILABLE
+            content_type = "text/html"
+            if url_path == "/health":
+                content_type = "application/json"
             body_bytes = body_by_path.get(url_path, "").encode()
             self.send_response(status_code)
-            self.send_header(
-                "Content-Type", "application/json" if url_path == "/health" else "text/html"
-            )
+            self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body_bytes)))
             self.end_headers()
             return body_bytes

@@ -76,7 +76,8 @@ def caller_of(text: str) -> Caller:
             "node-caller",
             f"--from {text}: is no AE@NETWORK; give one as in SCANNER@10.1.2.3 or '*@10.1.0.0/16'",
         )
-    title = title if title == ANY_TITLE else title_of(title)
+    if title != ANY_TITLE:
+        title = title_of(title)
     with suppress(ValueError):
         return Caller(title, (ip_network(network_text.strip("[]"), strict=False),))
     return Caller(title, _addresses(network_text, f"--from {text}"))
@@ -85,10 +86,10 @@ def caller_of(text: str) -> Caller:
 def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Caller, ...]:
     """Who may call: these, or without any those on this machine; and the peer that reports go to,
     which calls back to commit itself to keep them."""
-    peer_callers = (
-        () if peer is None else (Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")),)
-    )
-    return (*(callers or (CALLERS_HERE,)), *peer_callers)
+    all_of_them = list(callers) or [CALLERS_HERE]
+    if peer is not None:
+        all_of_them.append(Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")))
+    return tuple(all_of_them)
 
 
 def _addresses(host: str, option: str) -> tuple[IPv4Network | IPv6Network, ...]:

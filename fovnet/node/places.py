@@ -68,7 +68,7 @@ class Places:
         """The file on the newest answer of a series."""
         return self.folder / "answered" / f"{key}.json"
 
-    def record(self, key: str) -> dict[str, object]:
+    def read_record(self, key: str) -> dict[str, object]:
         """What was answered of a series: `version` and `instances`; version 0 where nothing was."""
         try:
             return read_json(self.answer_record_path(key))

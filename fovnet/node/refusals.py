@@ -15,11 +15,15 @@ MOST_PAIRS_NAMED = 1000  # pairs of a caller and a cause that the log names
 
 @dataclass
 class Refusals:
-    """Counts refusals, and says them."""
+    """Counts refusals, and logs them.
+
+    log              takes a line for the log
+    _count_by_sentence  how often each caller was refused for each cause
+    """
 
     figures: Figures
-    say: Callable[[str], None]
-    _times: Counter[str] = field(default_factory=Counter)
+    log: Callable[[str], None]
+    _count_by_sentence: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
     def tell(self, figure: str, caller: str, cause: str) -> None:
@@ -27,11 +31,14 @@ class Refusals:
         self.figures.count(figure)
         sentence = f"{caller} {cause}"
         with self._lock:
-            if sentence not in self._times and len(self._times) >= MOST_PAIRS_NAMED:
+            if (
+                sentence not in self._count_by_sentence
+                and len(self._count_by_sentence) >= MOST_PAIRS_NAMED
+            ):
                 sentence = "other callers, counted and not named"
-            self._times[sentence] += 1
-            refusal_count = self._times[sentence]
+            self._count_by_sentence[sentence] += 1
+            refusal_count = self._count_by_sentence[sentence]
         if refusal_count == 1:
-            self.say(f"refused: {sentence}")
+            self.log(f"refused: {sentence}")
         elif str(refusal_count).strip("0") == "1":
-            self.say(f"refused: {sentence} ({refusal_count:,} times by now)")
+            self.log(f"refused: {sentence} ({refusal_count:,} times by now)")

@@ -31,7 +31,7 @@ class AnswersTable:
 
     places: Places
     regions: Sequence[str]
-    _is_right: bool = field(default=False, init=False)
+    _is_up_to_date: bool = field(default=False, init=False)
 
     @property
     def path(self) -> Path:
@@ -41,64 +41,60 @@ class AnswersTable:
     def add(self, key: str, version: int) -> None:
         """Rows of a series whose answer of this version is on the disk.  Raises OSError; the next
         call then mends what is missing."""
-        if version > 1 or not self._is_right:
-            self._is_right = False
+        if version > 1 or not self._is_up_to_date:
+            self._is_up_to_date = False
             self.mend()
             return
-        self._is_right = False
+        self._is_up_to_date = False
         with self.path.open("a", encoding="utf-8") as table_file:
             table_file.write("".join(f"{line}\n" for line in self._newest_lines(key)))
-        self._is_right = True
+        self._is_up_to_date = True
 
     def mend(self) -> None:
         """Makes the table what the folder says, unless it is known to be that."""
-        if self._is_right:
+        if self._is_up_to_date:
             return
         written_lines_by_key = self._lines_by_key()
         newest_ids_by_key = newest_answers(path.stem for path in self.places.answers.glob("*.json"))
         table_lines: list[str] = []
         for series_key in dict.fromkeys([*written_lines_by_key, *newest_ids_by_key]):
-            is_same = written_lines_by_key.get(series_key, {}).keys() == newest_ids_by_key.get(
-                series_key, set()
-            )
-            table_lines += (
-                written_lines_by_key[series_key].values()
-                if is_same
-                else self._newest_lines(series_key)
-            )
+            written_line_by_id = written_lines_by_key.get(series_key, {})
+            if written_line_by_id.keys() == newest_ids_by_key.get(series_key, set()):
+                table_lines += written_line_by_id.values()
+            else:
+                table_lines += self._newest_lines(series_key)
         header_line = tsv_text(self._columns, [])
         write_text(
             self.path, header_line + "".join(f"{line}\n" for line in table_lines), keep_same=True
         )
-        self._is_right = True
+        self._is_up_to_date = True
 
     @property
     def _columns(self) -> tuple[str, ...]:
         return (*answer_columns(self.regions), *UID_COLUMNS)
 
     def _lines_by_key(self) -> dict[str, dict[str, str]]:
-        """The whole lines in the file, by key and volume_id; none where it has other columns."""
+        """{key of a series: {volume_id: line}} of the whole lines in the file; none where it has
+        other columns."""
         try:
             table_text = self.path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return {}
-        header_line, *written_lines = table_text.split("\n")[:-1] or [
-            ""
-        ]  # what no line end follows was cut off
         lines_by_key: dict[str, dict[str, str]] = {}
-        if f"{header_line}\n" != tsv_text(self._columns, []):
+        header_line, line_end, rows_text = table_text.partition("\n")
+        if header_line + line_end != tsv_text(self._columns, []):
             return lines_by_key
-        for line in written_lines:
-            volume_id = line.partition("\t")[0]
-            if (volume_id_match := VOLUME_ID_PATTERN.fullmatch(volume_id)) and line.count(
-                "\t"
-            ) == header_line.count("\t"):
+        whole_lines = rows_text.split("\n")[:-1]  # what no line end follows was cut off
+        for line in whole_lines:
+            volume_id, _, _ = line.partition("\t")
+            volume_id_match = VOLUME_ID_PATTERN.fullmatch(volume_id)
+            if volume_id_match and line.count("\t") == header_line.count("\t"):
                 lines_by_key.setdefault(volume_id_match[1], {})[volume_id] = line
         return lines_by_key
 
     def _newest_lines(self, series_key: str) -> list[str]:
         """The rows of the newest answer of a series, as lines."""
-        answer_record = self.places.record(series_key)
+        answer_record = self.places.read_record(series_key)
         uid_by_column = {column: answer_record.get(column) for column in UID_COLUMNS}
         volume_facts: Any = answer_record.get("volumes", [])
         answer_paths = [
@@ -111,7 +107,7 @@ class AnswersTable:
 
 
 def newest_answers(all_ids: Iterable[str]) -> dict[str, Collection[str]]:
-    """The volume_ids of the highest version of each series, by the series' key."""
+    """{key of a series: volume_ids of its highest version}, of these volume_ids."""
     newest_by_key: dict[str, tuple[int, set[str]]] = {}
     for volume_id in all_ids:
         volume_id_match = VOLUME_ID_PATTERN.fullmatch(volume_id)

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.peers import PEERS, THAWING, replay_peer
-from fovnet.bench.races import Entry, curve, standings
-from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_of
-from fovnet.bench.spending import WAYS, ReplaySpending
+from fovnet.bench.races import Entry, compute_standings, success_curve
+from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_from_slots
+from fovnet.bench.spending import WAYS_TO_SPEND, ReplaySpending
 from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
@@ -85,29 +85,29 @@ def test_y_follows_from_the_curves_by_their_rule(rule: str, tmp_path: Path) -> N
                 (min(seen) if rule == "lowest" else seen[-1]) if np.isfinite(seen).all() else np.nan
             )
             assert read.scores[row, epochs] == pytest.approx(score, nan_ok=True)
-    assert np.isnan(read.scores[:, 0]).all() and read.epochs == R
+    assert np.isnan(read.scores[:, 0]).all() and read.full_epochs == R
 
 
 def test_a_row_whose_curve_diverges_has_diverged_whatever_y_says_and_costs_the_epochs_until_then(
     table: RecordedTable,
 ) -> None:
     """y of row 5 is 99; its sixth epoch is the first without a loss."""
-    assert np.isnan(table.loss[5]) and table.lasts[5] == 6 and table.lasts[0] == R
-    run = replay_of(
+    assert np.isnan(table.loss[5]) and table.last_epochs[5] == 6 and table.last_epochs[0] == R
+    run = replay_from_slots(
         table,
         [Slot(0, 0, 1), Slot(5, 0, 3), Slot(5, 3, R), Slot(0, 1, R)],
         np.arange(4.0),
         [0.1] * 4,
     )
-    assert run.spent.tolist() == [1, 4, 7, 15]  # 1, 3, the 3 until it diverges, 8
-    assert run.drawn.tolist() == [1, 2, 2, 2] and run.epochs.tolist() == [1, 3, 6, R]
-    assert run.whole.tolist() == [False, False, False, True]
+    assert run.epochs_spent.tolist() == [1, 4, 7, 15]  # 1, 3, the 3 until it diverges, 8
+    assert run.rows_begun.tolist() == [1, 2, 2, 2] and run.epochs.tolist() == [1, 3, 6, R]
+    assert run.is_complete.tolist() == [False, False, False, True]
 
 
 def test_curves_beside_the_table_and_seconds_of_an_epoch_are_read(tmp_path: Path) -> None:
     np.save(tmp_path / "line.curves.npy", curves().astype(np.float32))
     read = load_table(saved(tmp_path, curves=None, epoch_seconds=np.full(ROWS, 0.5)))
-    assert read.epochs == R and (read.cost == 0.5 * R).all()
+    assert read.full_epochs == R and (read.cost == 0.5 * R).all()
     finite = np.isfinite(read.loss)
     assert (
         read.scores[finite, -1] == read.loss[finite]
@@ -161,11 +161,11 @@ def test_full_trainings_draw_the_same_rows_with_and_without_curves(
         replay(one, method, first_row=3, seed=1, draws=14) for one in (with_curves, plain)
     )
     assert first.rows.tolist() == second.rows.tolist()
-    assert first.spent.tolist() == [R * draw for draw in second.spent]
-    assert first.ends == pytest.approx(second.ends)
+    assert first.epochs_spent.tolist() == [R * draw for draw in second.epochs_spent]
+    assert first.end_times == pytest.approx(second.end_times)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WAYS_TO_SPEND)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_end(
     way: str, workers: int, table: RecordedTable
@@ -181,26 +181,26 @@ def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_
     )
     trained: Counter[int] = Counter()
     for row, epochs, spent, before in zip(
-        run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True
+        run.rows.tolist(), run.epochs, run.epochs_spent, [0, *run.epochs_spent[:-1]], strict=True
     ):
         assert spent - before == epochs - trained[row] > 0
         trained[row] = epochs
-    assert run.spent[-1] == sum(trained.values()) == run.epochs_until(table.best)
-    assert run.drawn[-1] == len(trained) == run.draws_until(table.best)
-    assert all(trained[row] <= table.lasts[row] for row in trained)
+    assert run.epochs_spent[-1] == sum(trained.values()) == run.epochs_until(table.best_loss)
+    assert run.rows_begun[-1] == len(trained) == run.draws_until(table.best_loss)
+    assert all(trained[row] <= table.last_epochs[row] for row in trained)
     busy = sum(float(table.cost[row]) / R * epochs for row, epochs in trained.items())
-    assert run.idle >= 0 and (workers > 1 or run.idle == pytest.approx(0, abs=1e-9))
+    assert run.idle_share >= 0 and (workers > 1 or run.idle_share == pytest.approx(0, abs=1e-9))
     # predicted: also what diverges is planned whole
-    assert workers * float(run.ends.max()) * (1 - run.idle) >= busy - 1e-9
+    assert workers * float(run.end_times.max()) * (1 - run.idle_share) >= busy - 1e-9
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WAYS_TO_SPEND)
 def test_no_run_spends_more_than_its_cap_nor_stops_before_another_training_would(
     way: str, late: RecordedTable
 ) -> None:
     run = replay(late, "random", first_row=3, seed=2, draws=0, cap=57, spending=ReplaySpending(way))
-    assert run.epochs_until(late.best) is None
-    assert 57 - R < run.spent[-1] <= 57
+    assert run.epochs_until(late.best_loss) is None
+    assert 57 - R < run.epochs_spent[-1] <= 57
 
 
 def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(
@@ -209,21 +209,21 @@ def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(
     best = int(np.nanargmin(table.loss))
     slots = [Slot(0, 0, R), Slot(best, 0, 1), Slot(1, 0, 1), Slot(best, 1, R)]
     found, missed = (
-        replay_of(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4),
-        replay_of(table, slots[:3], np.ones(3), [0.1] * 3),
+        replay_from_slots(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4),
+        replay_from_slots(table, slots[:3], np.ones(3), [0.1] * 3),
     )
     assert (
-        found.draws_until(table.best),
-        found.epochs_until(table.best),
-        found.time_until(table.best),
+        found.draws_until(table.best_loss),
+        found.epochs_until(table.best_loss),
+        found.time_until(table.best_loss),
     ) == (
         3,
         2 * R + 1,
         3.0,
     )
-    assert missed.draws_until(table.best) is missed.epochs_until(table.best) is None
+    assert missed.draws_until(table.best_loss) is missed.epochs_until(table.best_loss) is None
     entry = Entry(Path(), "random", 0, draws=5, spending=ASHA)
-    first = standings(table, entry, [found, missed])[0]
+    first = compute_standings(table, entry, [found, missed])[0]
     assert (first.misses, first.mean, first.epochs, first.epochs_worst) == (
         1,
         3.0,
@@ -231,7 +231,7 @@ def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(
         5 * R,
     )
     assert first.full_trainings == first.epochs / R
-    share = curve(table, entry, [found, missed]).share
+    share = success_curve(table, entry, [found, missed]).share
     assert (len(share), share[2 * R - 1], share[2 * R], share[-1]) == (5 * R, 0.0, 0.5, 0.5)
 
 
@@ -265,7 +265,7 @@ def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(
             )
             for seed in range(20)
         ]
-        return float(np.mean([run.epochs_until(table.best) for run in runs]))
+        return float(np.mean([run.epochs_until(table.best_loss) for run in runs]))
 
     full, sooner = mean("full"), [mean(way) for way in ("asha", "hyperband", "one-epoch")]
     assert max(sooner) < 0.7 * full
@@ -285,7 +285,7 @@ def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Recorde
         )
         for sees in ("latest", "axis")
     )
-    assert latest.epochs_until(table.best) and axis.epochs_until(table.best)
+    assert latest.epochs_until(table.best_loss) and axis.epochs_until(table.best_loss)
     assert latest.rows.tolist() != axis.rows.tolist()
 
 
@@ -302,12 +302,12 @@ def test_another_library_that_stops_trainings_is_held_to_the_same_account(
     assert run.rows.tolist() == again.rows.tolist() and run.rows[0] == 4
     trained: Counter[int] = Counter()
     for row, epochs, spent, before in zip(
-        run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True
+        run.rows.tolist(), run.epochs, run.epochs_spent, [0, *run.epochs_spent[:-1]], strict=True
     ):
         assert spent - before == epochs - trained[row] > 0
         trained[row] = epochs
     assert name == "dehb" or len(trained) == len(run.rows)  # what Optuna has pruned stays so
-    assert run.spent[-1] <= 30 * R and any(0 < epochs < R for epochs in trained.values())
+    assert run.epochs_spent[-1] <= 30 * R and any(0 < epochs < R for epochs in trained.values())
 
 
 @pytest.mark.parametrize("name", THAWING)
@@ -327,7 +327,7 @@ def test_another_library_goes_on_where_nearly_every_training_diverges(
         "sparse", Space((Axis("x", tuple(range(rows))),)), curves[:, -1], np.ones(rows), curves
     )
     run = replay_peer(sparse, name, first_row=0, seed=seed, cap=20 * R, initial=3)
-    assert len(run.rows) > 1 and run.spent[-1] <= 20 * R
+    assert len(run.rows) > 1 and run.epochs_spent[-1] <= 20 * R
 
 
 def test_a_race_counts_epochs_where_there_are_curves_and_shows_them(tmp_path: Path) -> None:
@@ -414,7 +414,11 @@ def test_the_figure_counts_epochs_without_a_chance_that_nobody_has_counted(
         for seed in range(3)
     ]
     view = RaceView(
-        table.name, ROWS, np.zeros(0), [curve(table, entry, runs)], standings(table, entry, runs)
+        table.name,
+        ROWS,
+        np.zeros(0),
+        [success_curve(table, entry, runs)],
+        compute_standings(table, entry, runs),
     )
     figure = race_figure([view])
     assert [axis.get_xlabel().split()[0] for axis in figure.axes] == ["epochs", "epochs"]

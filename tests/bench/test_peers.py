@@ -27,7 +27,9 @@ def table() -> RecordedTable:
 
 
 @pytest.fixture(
-    params=sorted(name for name, peer in PEERS.items() if peer.make and name not in THAWING)
+    params=sorted(
+        name for name, peer in PEERS.items() if peer.make_searcher and name not in THAWING
+    )
 )
 def name(request: pytest.FixtureRequest) -> str:
     absent = [module for module in PEERS[request.param].modules if find_spec(module) is None]
@@ -44,7 +46,7 @@ def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(
     run = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3)
     assert run.rows[0] == 4
     assert len(set(run.rows.tolist())) == len(run.rows)
-    assert run.loss[-1] == table.best
+    assert run.loss[-1] == table.best_loss
     again = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3)
     assert run.rows.tolist() == again.rows.tolist()
 
@@ -73,7 +75,7 @@ def test_a_searcher_is_given_the_row_that_was_really_trained(table: RecordedTabl
         def __init__(self) -> None:
             self.trained: list[int] = []
 
-        def ask(self, free: np.ndarray) -> np.ndarray:
+        def ask(self, is_free: np.ndarray) -> np.ndarray:
             return np.array([0.0, 0.0])
 
         def tell(self, row: int, loss: float) -> None:
@@ -93,7 +95,11 @@ def test_a_library_that_is_absent_is_named_with_what_to_type(
     monkeypatch.setattr(
         peers,
         "PEERS",
-        {"nobody": PeerLibrary("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)},
+        {
+            "nobody": PeerLibrary(
+                "nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make_searcher
+            )
+        },
     )
     with pytest.raises(
         SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"
@@ -102,7 +108,7 @@ def test_a_library_that_is_absent_is_named_with_what_to_type(
 
 
 def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    make = PEERS["optuna-tpe"].make
+    make = PEERS["optuna-tpe"].make_searcher
     monkeypatch.setattr(
         peers,
         "PEERS",
@@ -132,5 +138,5 @@ def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(
         assert (
             run.rows[0] == 4
             and len(set(run.rows.tolist())) == len(run.rows) > 3
-            and (np.diff(run.ends) > 0).all()
+            and (np.diff(run.end_times) > 0).all()
         )

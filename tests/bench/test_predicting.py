@@ -90,9 +90,9 @@ def test_a_peak_is_that_of_its_block() -> None:
         pytest.skip("this system does not let a process forget its peak")
     # the system's own: what is freed is given back at once
     figures: dict[str, float] = {}
-    with predicting.peak(figures, "large"), mmap.mmap(-1, 80_000_000) as memory:
+    with predicting.measure_peak_mb(figures, "large"), mmap.mmap(-1, 80_000_000) as memory:
         memory.write(b"1" * len(memory))
-    with predicting.peak(figures, "small"):
+    with predicting.measure_peak_mb(figures, "small"):
         np.ones(10)
     # and once more the bytes that were written
     assert 70 < figures["large"] - figures["small"] < 180

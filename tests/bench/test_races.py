@@ -14,16 +14,16 @@ from fovnet.bench.races import (
     GOALS,
     Entry,
     chance_curve,
-    curve,
+    compute_standings,
     goal_losses,
     modelling_of,
     race,
     ranking_of,
     refuse_methods,
     spread_rows,
-    standings,
+    success_curve,
 )
-from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_of
+from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_from_slots
 from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.drawing.canvas import png
 from fovnet.errors import ConfigError, SearchError
@@ -51,8 +51,8 @@ def saved(folder: Path, **changes: Any) -> Path:
 
 def ran(table: RecordedTable, rows: list[int], ends: list[float]) -> ReplayedSearch:
     """A run that trained these rows to the end, each in 0.1 s of proposing."""
-    return replay_of(
-        table, [Slot(row, 0, table.epochs) for row in rows], np.array(ends), [0.1] * len(rows)
+    return replay_from_slots(
+        table, [Slot(row, 0, table.full_epochs) for row in rows], np.array(ends), [0.1] * len(rows)
     )
 
 
@@ -67,7 +67,7 @@ def test_chance_draws_half_the_table_on_average_until_the_best_row(table: Record
         replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1)
         for seed in range(300)
     ]
-    needed = [run.draws_until(table.best) for run in runs]
+    needed = [run.draws_until(table.best_loss) for run in runs]
     assert None not in needed
     assert np.mean(needed) == pytest.approx(15.5, abs=4 * 0.5)
 
@@ -76,7 +76,7 @@ def test_a_model_finds_the_best_of_a_smooth_line_in_a_third_of_that(table: Recor
     runs = [
         replay(table, "gp-ei", first_row=seed, seed=seed, draws=30, initial=3) for seed in range(6)
     ]
-    assert np.mean([run.draws_until(table.best) for run in runs]) < 15.5 / 1.5
+    assert np.mean([run.draws_until(table.best_loss) for run in runs]) < 15.5 / 1.5
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -88,7 +88,7 @@ def test_no_row_is_drawn_twice_and_time_is_that_of_workers_taking_turns(
     )
     assert len(set(run.rows.tolist())) == len(run.rows)
     free = [0.0] * workers
-    for row, end in zip(run.rows, run.ends, strict=True):
+    for row, end in zip(run.rows, run.end_times, strict=True):
         free = sorted(free)
         free[0] += table.cost[row]
         assert end == pytest.approx(free[0])
@@ -100,17 +100,17 @@ def test_a_row_that_diverged_when_recorded_is_a_failure_and_no_score(tmp_path: P
     table = load_table(saved(tmp_path, y=loss))
     run = replay(table, "gp-ei", first_row=0, seed=0, draws=30, initial=3)
     assert np.isnan(run.loss[0])
-    assert run.draws_until(table.best) is not None
+    assert run.draws_until(table.best_loss) is not None
 
 
 def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: RecordedTable) -> None:
     goals = goal_losses(table)
     assert tuple(goals) == GOALS
-    assert goals["within 5 %"] == pytest.approx(1.05 * table.best)
+    assert goals["within 5 %"] == pytest.approx(1.05 * table.best_loss)
     assert (table.loss <= goals["top 10 %"]).sum() == 3
     best = int(table.loss.argmin())
     found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
-    first = standings(table, Entry(Path(), "random", 0, draws=50), [found, missed])[0]
+    first = compute_standings(table, Entry(Path(), "random", 0, draws=50), [found, missed])[0]
     assert (first.goal, first.mean, first.worst, first.misses) == ("best", 26.0, 50, 1)
     # two runs, resampled: both, either, both
     assert (first.low, first.high, first.chance) == (2.0, 50.0, pytest.approx(15.5))
@@ -129,7 +129,7 @@ def test_a_training_that_diverged_meets_no_goal(tmp_path: Path, diverged: float)
 
 def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: RecordedTable) -> None:
     assert (
-        standings(
+        compute_standings(
             table,
             Entry(Path(), "random", 0, draws=2, workers=2),
             [ran(table, [0, 1], [500.0, 2.0])],
@@ -142,7 +142,7 @@ def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: RecordedTable
     """1 of 2 by draw 2, and never more; Wilson's interval for 1 of 2 is 9-91 %."""
     best = int(table.loss.argmin())
     found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
-    drawn = curve(table, Entry(Path(), "random", 0, draws=4), [found, missed])
+    drawn = success_curve(table, Entry(Path(), "random", 0, draws=4), [found, missed])
     assert drawn.share.tolist() == [0.0, 0.5, 0.5, 0.5]
     assert (drawn.low[2], drawn.high[2]) == (
         pytest.approx(0.0945, abs=1e-4),
@@ -160,7 +160,7 @@ def test_chance_follows_its_exact_curve(table: RecordedTable) -> None:
     ]
     exact = chance_curve(table, 30)
     assert exact == pytest.approx(np.arange(1, 31) / 30)
-    assert np.abs(curve(table, entry, runs).share - exact).max() < 4 * 0.5 / np.sqrt(300)
+    assert np.abs(success_curve(table, entry, runs).share - exact).max() < 4 * 0.5 / np.sqrt(300)
 
 
 def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_second_draw(
@@ -257,8 +257,12 @@ def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Recorde
         table.name,
         30,
         chance_curve(table, 30),
-        [curve(table, *pair) for pair in zip(entries, runs, strict=True)],
-        [row for pair in zip(entries, runs, strict=True) for row in standings(table, *pair)],
+        [success_curve(table, *pair) for pair in zip(entries, runs, strict=True)],
+        [
+            row
+            for pair in zip(entries, runs, strict=True)
+            for row in compute_standings(table, *pair)
+        ],
     )
     figure = race_figure([view, view])
     names = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.bench.recording import Recording, begin_recording, square_means, write_table
+from fovnet.bench.recording import Recording, average_squares, begin_recording, write_table
 from fovnet.bench.replay import replay
 from fovnet.bench.tables import load_table, scores_of
 from fovnet.config.files import parse
@@ -111,8 +111,8 @@ def test_a_slice_is_averaged_over_squares() -> None:
         ]
         for n in range(2)
     ]
-    assert np.abs(square_means(pixels, 3) - np.array(oracle)).max() <= 0.5
-    assert square_means(pixels, 12).tolist() == pixels.tolist()
+    assert np.abs(average_squares(pixels, 3) - np.array(oracle)).max() <= 0.5
+    assert average_squares(pixels, 12).tolist() == pixels.tolist()
 
 
 def test_every_training_stands_in_the_table_as_it_went(
@@ -121,7 +121,7 @@ def test_every_training_stands_in_the_table_as_it_went(
     recorded, trials = made
     table = load_table(write_table(tmp_path / "five.npz", trials, recorded))
     arrays = np.load(tmp_path / "five.npz")
-    assert table.epochs == 2 and table.rule == "lowest" and len(table.space) == 5
+    assert table.full_epochs == 2 and table.rule == "lowest" and len(table.space) == 5
     for row, trial in enumerate(trials):
         assert arrays["curves"][row, 1:].tolist() == list(trial.outcome.validation_loss)
         assert arrays["training_curves"][row, 1:].tolist() == list(trial.outcome.training_loss)
@@ -141,11 +141,13 @@ def test_every_training_stands_in_the_table_as_it_went(
     # every class is there: its weight is
     often = np.bincount(kinds[0], minlength=CLASSES) / len(kinds[0])
     # 1/(k·often)
-    assert table.guess == pytest.approx(np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]])))
+    assert table.guessing_loss == pytest.approx(
+        np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]]))
+    )
     found = replay(table, "random", first_row=0, seed=0, draws=5)
-    assert table.best == min(arrays["y"]) and found.epochs_until(
-        table.best
-    ) == 2 * found.draws_until(table.best)
+    assert table.best_loss == min(arrays["y"]) and found.epochs_until(
+        table.best_loss
+    ) == 2 * found.draws_until(table.best_loss)
 
 
 def test_the_rows_are_drawn_among_those_within_the_limits_whatever_the_seed_and_the_workers(
@@ -181,7 +183,11 @@ def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
         ),
     ]
     table = load_table(write_table(tmp_path / "part.npz", part, recorded))
-    assert np.isfinite(table.loss).tolist() == [True, False, False] and table.lasts.tolist() == [
+    assert np.isfinite(table.loss).tolist() == [
+        True,
+        False,
+        False,
+    ] and table.last_epochs.tolist() == [
         2,
         2,
         1,
@@ -201,7 +207,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_other_ones_of_the_same_ro
     assert {trial.proposal.row for trial in again} == {trial.proposal.row for trial in trials[:3]}
     before = {trial.proposal.row: trial.outcome.validation_loss for trial in trials}
     assert all(before[trial.proposal.row] != trial.outcome.validation_loss for trial in again)
-    assert len(recorded.finished_trials()) == 5, "what was trained first is as it was"
+    assert len(recorded.read_finished_trials()) == 5, "what was trained first is as it was"
 
 
 def test_what_was_recorded_is_not_trained_again(made: tuple[Recording, list[Trial]]) -> None:

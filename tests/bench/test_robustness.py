@@ -11,19 +11,19 @@ import pytest
 import torch
 
 from fovnet.bench.robustness import (
-    BORDERS,
+    BORDERS_FOUND,
     CHANGES,
-    COUNTED,
+    COUNTED_THINGS,
     NEVER_TRAINED,
-    SLICES,
-    SURE,
-    WRONG,
+    NOTHING_DOUBTED,
+    NOTHING_DOUBTED_AND_WRONG,
+    SLICES_NAMED_RIGHTLY,
     LabelledScan,
-    borders,
-    is_right,
-    of_collection,
-    people,
-    robustness,
+    borders_in_picture,
+    measure_robustness,
+    names_right_regions,
+    read_scans,
+    simulate_people,
 )
 from fovnet.decision.assembly import write_ensemble
 from fovnet.decision.ensemble import Ensemble, load_ensemble
@@ -110,26 +110,39 @@ def test_light_changes_brightness_and_not_what_is_black() -> None:
 
 
 def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: Ensemble) -> None:
-    rows = robustness(ensemble, people(2, 1), seed=3, bodiless=1)
+    rows = measure_robustness(ensemble, simulate_people(2, 1), seed=3, bodiless_count=1)
     assert [(row["change"], row["what"]) for row in rows] == [
-        (name, what) for name in (*CHANGES, *ODDITIES, *HELD_OUT, NEVER_TRAINED) for what in COUNTED
+        (name, what)
+        for name in (*CHANGES, *ODDITIES, *HELD_OUT, NEVER_TRAINED)
+        for what in COUNTED_THINGS
     ]
     found = {(row["change"], row["what"]): row for row in rows}
-    assert all(found[name, SURE]["of"] == 2 for name in CHANGES) and found["air", SURE]["of"] == 1
+    assert (
+        all(found[name, NOTHING_DOUBTED]["of"] == 2 for name in CHANGES)
+        and found["air", NOTHING_DOUBTED]["of"] == 1
+    )
     assert all(
-        found[name, WRONG]["count"] <= found[name, SURE]["count"] for name in (*CHANGES, *ODDITIES)
+        found[name, NOTHING_DOUBTED_AND_WRONG]["count"] <= found[name, NOTHING_DOUBTED]["count"]
+        for name in (*CHANGES, *ODDITIES)
     )
     for name in ("in air of bright noise", "slices shuffled"):
-        assert found[name, SURE]["count"] == 0
-    assert found["slices shuffled", SLICES]["of"] == 0 < found["a part of it", SLICES]["of"]
-    assert found["as it is", SLICES]["of"] > found["a part of it", SLICES]["of"]
-    assert found["air", BORDERS]["of"] == 0
-    for what in (SURE, WRONG):  # each thing is a subject of its own
+        assert found[name, NOTHING_DOUBTED]["count"] == 0
+    assert (
+        found["slices shuffled", SLICES_NAMED_RIGHTLY]["of"]
+        == 0
+        < found["a part of it", SLICES_NAMED_RIGHTLY]["of"]
+    )
+    assert (
+        found["as it is", SLICES_NAMED_RIGHTLY]["of"]
+        > found["a part of it", SLICES_NAMED_RIGHTLY]["of"]
+    )
+    assert found["air", BORDERS_FOUND]["of"] == 0
+    for what in (NOTHING_DOUBTED, NOTHING_DOUBTED_AND_WRONG):  # each thing is a subject of its own
         assert found[NEVER_TRAINED, what]["of"] == len(HELD_OUT)
         assert found[NEVER_TRAINED, what]["count"] == sum(
             found[kind, what]["count"] for kind in HELD_OUT
         )
-    assert rows == robustness(ensemble, people(2, 1), seed=3, bodiless=1)
+    assert rows == measure_robustness(ensemble, simulate_people(2, 1), seed=3, bodiless_count=1)
 
 
 def stack_of(low_mm: float, high_mm: float, spacing_mm: float = 5.0) -> SliceStack:
@@ -165,20 +178,22 @@ SHOWS = (
 def test_an_answer_is_right_if_it_names_what_is_in_the_picture(
     named: set[str], low: float, high: float, right: bool
 ) -> None:
-    assert is_right(named, SHOWS, stack_of(low, high)) is right
-    assert not is_right(named, None, stack_of(low, high))
+    assert names_right_regions(named, SHOWS, stack_of(low, high)) is right
+    assert not names_right_regions(named, None, stack_of(low, high))
 
 
 def test_borders_are_sought_where_both_regions_are_seen() -> None:
-    assert list(borders(SHOWS, stack_of(100, 300), DEFAULT)) == [("abdomen", "chest", 200.0)]
-    assert not list(borders(SHOWS, stack_of(100, 225), DEFAULT))
+    assert list(borders_in_picture(SHOWS, stack_of(100, 300), DEFAULT)) == [
+        ("abdomen", "chest", 200.0)
+    ]
+    assert not list(borders_in_picture(SHOWS, stack_of(100, 225), DEFAULT))
     apart = (SHOWS[0], replace(SHOWS[1], first=230.0))
-    assert not list(borders(apart, stack_of(100, 300), DEFAULT))
+    assert not list(borders_in_picture(apart, stack_of(100, 300), DEFAULT))
 
 
 def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
     simulate_collection(tmp_path, subjects=3, volumes_per_subject=1, seed=2)
-    volumes = of_collection(tmp_path, DEFAULT)
+    volumes = read_scans(tmp_path, DEFAULT)
     assert len(volumes) == 3
     for made in volumes:
         one = made()
@@ -198,9 +213,9 @@ def test_a_volume_that_cannot_be_read_is_left_out_and_told(
     broken, _ = sorted((tmp_path / "volumes").glob("*.nii.gz"))
     broken.write_bytes(b"no volume")
     told: list[str] = []
-    rows = robustness(ensemble, of_collection(tmp_path, DEFAULT), seed=1, log=told.append)
+    rows = measure_robustness(ensemble, read_scans(tmp_path, DEFAULT), seed=1, log=told.append)
     assert len(told) == 1 and str(broken) in told[0] and "[volume-" in told[0]
-    assert {row["of"] for row in rows if row["what"] == SURE} == {1}
+    assert {row["of"] for row in rows if row["what"] == NOTHING_DOUBTED} == {1}
 
 
 def test_a_collection_without_labels_is_refused(tmp_path: Path) -> None:
@@ -209,5 +224,5 @@ def test_a_collection_without_labels_is_refused(tmp_path: Path) -> None:
         "volume_id\tregion\tfirst_slice\tlast_slice\n", encoding="utf-8"
     )
     with pytest.raises(CollectionError, match=r"regions\.tsv") as fault:
-        of_collection(tmp_path, DEFAULT)
+        read_scans(tmp_path, DEFAULT)
     assert fault.value.code == "bench-unlabelled"

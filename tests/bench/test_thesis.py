@@ -14,9 +14,16 @@ from typer.testing import CliRunner
 
 from fovnet.bench.figures.thesis import losses_figure
 from fovnet.bench.races import GOALS, goal_losses
-from fovnet.bench.tables import RecordedTable, load_table, own_table
-from fovnet.bench.teaching import lesson
-from fovnet.bench.thesis import PUBLISHED, THESIS, comparison, contestants, contests, entries
+from fovnet.bench.tables import RecordedTable, load_table, own_table_path
+from fovnet.bench.teaching import learn_lesson
+from fovnet.bench.thesis import (
+    PUBLISHED,
+    THESIS,
+    comparable_contestants,
+    compare_contests,
+    make_entries,
+    run_contests,
+)
 from fovnet.cli import app
 from fovnet.errors import SearchError
 from fovnet.maths.draws import deviation_of_draws, expected_draws
@@ -78,7 +85,7 @@ def test_the_random_search_of_the_thesis_is_chance() -> None:
 
 
 def test_nested_loops_and_chance_are_those_of_a_count_by_hand(table: RecordedTable) -> None:
-    lines = {(line["method"], line["goal"]): line for line in comparison(table, [])}
+    lines = {(line["method"], line["goal"]): line for line in compare_contests(table, [])}
     order = sorted(range(30), key=lambda row: tuple(table.space.rows[row]))
     for goal, loss in goal_losses(table).items():
         met = [table.loss[row] <= loss for row in order]
@@ -88,8 +95,8 @@ def test_nested_loops_and_chance_are_those_of_a_count_by_hand(table: RecordedTab
     rng, costs = np.random.default_rng(0), []
     for _ in range(4000):
         drawn = rng.permutation(30)
-        until = int(np.flatnonzero(table.loss[drawn] == table.best)[0])
-        costs.append(table.lasts[drawn[: until + 1]].sum() / EPOCHS)
+        until = int(np.flatnonzero(table.loss[drawn] == table.best_loss)[0])
+        costs.append(table.last_epochs[drawn[: until + 1]].sum() / EPOCHS)
     assert lines["random, exact", "best"]["full_trainings"] == pytest.approx(
         np.mean(costs), rel=0.03
     )
@@ -99,12 +106,12 @@ def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(
     table: RecordedTable, tmp_path: Path
 ) -> None:
     path = tmp_path / "made.npz"
-    made = entries(path, table, ["random", THESIS], 10, None)
+    made = make_entries(path, table, ["random", THESIS], 10, None)
     assert [entry.first for entry in made] == 2 * list(range(0, 30, 3))
     assert {entry.setting for entry in made[10:]} == {"initial=1 targets=raw"}
     ends = RecordedTable("ends", table.space, table.loss, table.cost)
-    assert "gp-ei+asha" in contestants(table)
-    assert not {"gp-ei+asha", "hyperband", "dehb"} & set(contestants(ends))
+    assert "gp-ei+asha" in comparable_contestants(table)
+    assert not {"gp-ei+asha", "hyperband", "dehb"} & set(comparable_contestants(ends))
 
 
 def test_a_killed_comparison_goes_on_and_ends_the_same(tmp_path: Path) -> None:
@@ -124,7 +131,7 @@ def test_runs_of_another_table_are_made_anew(tmp_path: Path) -> None:
     for scale in (1.0, -1.0):
         path = saved(tmp_path, scale)
         table = load_table(path)
-        contests(entries(path, table, ["random"], 2, None), tmp_path / "runs")
+        run_contests(make_entries(path, table, ["random"], 2, None), tmp_path / "runs")
     assert len(list((tmp_path / "runs").iterdir())) == 4
 
 
@@ -153,7 +160,7 @@ def test_trainings_that_diverged_are_counted_and_not_drawn(
     table: RecordedTable, diverged: float
 ) -> None:
     loss = np.where(np.isfinite(table.loss), table.loss, diverged)
-    (axis,) = losses_figure(replace(table, loss=loss, curves=None, guess=None)).axes
+    (axis,) = losses_figure(replace(table, loss=loss, curves=None, guessing_loss=None)).axes
     assert "3 diverged" in axis.get_title("left")
     assert sum(bar.get_height() for bar in axis.patches) == 27
 
@@ -161,13 +168,13 @@ def test_trainings_that_diverged_are_counted_and_not_drawn(
 def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(
     table: RecordedTable, tmp_path: Path
 ) -> None:
-    taught = lesson(tmp_path / "made.npz", table)
-    shares = {axis.name: axis.share or 0.0 for axis in taught.matter.axes}
+    taught = learn_lesson(tmp_path / "made.npz", table)
+    shares = {axis.name: axis.share or 0.0 for axis in taught.importance.axes}
     assert max(shares, key=lambda name: shares[name]) == "rate" and shares["rate"] > 0.8
     lines = {(line["axis"], line.get("level")): line for line in taught.lines}
     assert lines["rate", "-1"]["diverged"] == 3 == lines["kind", "b"]["diverged"]
     assert lines["rate", "-5"]["nothing_learned"] == 6 and lines["rate", "-5"]["learned"] == 0
-    assert lines["rate", "-1"]["best"] == table.best and lines["rate", "-3"]["learned"] == 1
+    assert lines["rate", "-1"]["best"] == table.best_loss and lines["rate", "-3"]["learned"] == 1
 
 
 def test_a_table_that_lacks_combinations_teaches_of_all_of_them(
@@ -181,31 +188,33 @@ def test_a_table_that_lacks_combinations_teaches_of_all_of_them(
         name: value[GRID[:, 1] != 1] for name, value in whole.items() if value.shape[:1] == (30,)
     }
     np.savez(path, **(whole | some))
-    taught = lesson(path, load_table(path))
+    taught = learn_lesson(path, load_table(path))
     depths = [line for line in taught.lines if line["axis"] == "depth" and "level" in line]
     rows = {line["level"]: line["rows"] for line in depths}
-    assert rows == {"1": 10, "2": 0, "3": 10} and taught.matter.full_grid
+    assert rows == {"1": 10, "2": 0, "3": 10} and taught.importance.full_grid
 
 
 def test_an_installation_without_its_table_says_how_to_record_one(tmp_path: Path) -> None:
     with pytest.raises(SearchError, match="fovnet bench table") as fault:
-        own_table(tmp_path / "absent.npz")
+        own_table_path(tmp_path / "absent.npz")
     assert fault.value.code == "table-absent"
 
 
 def test_the_table_that_comes_with_the_package_is_the_papers_space_with_whole_curves() -> None:
     """Its rows are rows of that space, none twice; a status for each, and what ended well has 27 finite
     losses."""
-    table = load_table(own_table())
-    taught = lesson(own_table(), table)
+    table = load_table(own_table_path())
+    taught = learn_lesson(own_table_path(), table)
     ours, papers = (
-        [len(axis.levels) for axis in axes] for axes in (taught.matter.axes, paper_space().axes)
+        [len(axis.levels) for axis in axes] for axes in (taught.importance.axes, paper_space().axes)
     )
     assert ours == papers
-    with np.load(own_table()) as arrays:
+    with np.load(own_table_path()) as arrays:
         whole = np.isfinite(arrays["curves"][:, 1:]).all(axis=1)
-        assert (whole == (arrays["status"] == "completed")).all() and table.epochs == EPOCHS * 3
-    assert (np.isfinite(table.loss) == whole).all() and table.guess == pytest.approx(
+        assert (
+            whole == (arrays["status"] == "completed")
+        ).all() and table.full_epochs == EPOCHS * 3
+    assert (np.isfinite(table.loss) == whole).all() and table.guessing_loss == pytest.approx(
         np.log(7), rel=0.02
     )
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fovnet.bench import throughput
 from fovnet.bench.figures.throughput import throughput_figure
 from fovnet.bench.textbook import textbook_network
-from fovnet.bench.throughput import SPREAD, Bounds, Throughput, draw_slices, refuse
+from fovnet.bench.throughput import TIMED_CONFIGURATIONS, Bounds, Throughput, draw_slices, refuse
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
 from fovnet.net.family.architecture import Architecture
@@ -23,32 +23,28 @@ TINY = Architecture(5, 1, 2, 3, False, classes=7)
 
 
 def test_the_spread_reaches_from_end_to_end_of_the_space_and_has_the_papers_baseline() -> None:
-    assert len(SPREAD) >= 12
-    assert {min(batch for _, batch in SPREAD), max(batch for _, batch in SPREAD)} == {4, 256}
-    assert {
-        min(net.first_filters for net, _ in SPREAD),
-        max(net.first_filters for net, _ in SPREAD),
-    } == {
-        4,
-        256,
-    }
-    assert {(net.kernel, net.separable) for net, _ in SPREAD} == {
+    batches = [batch for _, batch in TIMED_CONFIGURATIONS]
+    filters = [net.first_filters for net, _ in TIMED_CONFIGURATIONS]
+    assert len(TIMED_CONFIGURATIONS) >= 12
+    assert (min(batches), max(batches)) == (4, 256)
+    assert (min(filters), max(filters)) == (4, 256)
+    assert {(net.kernel, net.separable) for net, _ in TIMED_CONFIGURATIONS} == {
         (3, False),
         (5, False),
         (3, True),
         (5, True),
     }
-    assert (Architecture(5, 1, 6, 3, False, classes=7), 8) in SPREAD
+    assert (Architecture(5, 1, 6, 3, False, classes=7), 8) in TIMED_CONFIGURATIONS
 
 
 def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
     """At 10 GFLOP/s a step of the baseline's eight slices takes about a second."""
-    (small, batch), (large, many) = SPREAD[0], SPREAD[-1]
-    bounds = Bounds(seconds=12, bytes=4e9, repeats=5, loader_workers=1)
+    (small, batch), (large, many) = TIMED_CONFIGURATIONS[0], TIMED_CONFIGURATIONS[-1]
+    bounds = Bounds(most_seconds=12, most_bytes=4e9, repeats=5, loader_workers=1)
     assert refuse(small, batch, 1e10, bounds) is None
     row = refuse(large, many, 1e10, bounds)
     assert row is not None and "GB" in row.note
-    slow = refuse(*SPREAD[9], 1e10, Bounds(2.0, 4e9, 5, 1))
+    slow = refuse(*TIMED_CONFIGURATIONS[9], 1e10, Bounds(2.0, 4e9, 5, 1))
     assert slow is not None and "more than 2 s" in slow.note
 
 
@@ -56,7 +52,7 @@ def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
 def test_both_pipelines_are_timed_and_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throughput, "SPREAD", ((TINY, 4), SPREAD[-1]))
+    monkeypatch.setattr(throughput, "TIMED_CONFIGURATIONS", ((TINY, 4), TIMED_CONFIGURATIONS[-1]))
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
     words = f"bench train --out {tmp_path} --device cpu --repeats 1 --budget-seconds 1 --loader-workers 0"
     done = CliRunner().invoke(app, words.split())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fovnet.cli import app
-from fovnet.cli.bench_moved import SCRIPT_OF_VERB
+from fovnet.cli.bench import SCRIPT_OF_VERB
 from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
 from tests.typed_words import output_of

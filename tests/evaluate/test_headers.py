@@ -6,7 +6,7 @@ import pytest
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
-from fovnet.regions import DEFAULT, TOGETHER
+from fovnet.regions import DEFAULT, TERM_BY_CODES
 from fovnet.volume.collection.body_part import OTHER_PART, as_body_part_terms, find_regions_of_text
 
 
@@ -35,7 +35,7 @@ from fovnet.volume.collection.body_part import OTHER_PART, as_body_part_terms, f
                     name for name in DEFAULT.classes if name in DEFAULT.regions_of_code(term.sct)
                 ),
             )
-            for term in TOGETHER.values()
+            for term in TERM_BY_CODES.values()
         ),
         *((region.body_part, (region.name,)) for region in DEFAULT.regions),
     ],

@@ -10,7 +10,7 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from accuracy import Pair, app, augmented, compare
+from accuracy import Pair, app, augment, compare
 from fovnet.errors import FovnetError
 from fovnet.net.images.augment import draw_augmentation
 from fovnet.net.recipe import Ranges
@@ -39,7 +39,7 @@ def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
         np.random.default_rng(1),
     )
     slice_ = torch.from_numpy((255 * picture).round().astype(np.uint8))[None]
-    plain = np.stack([augmented(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
+    plain = np.stack([augment(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
     draws = draw_augmentation(3000, ranges, torch.Generator().manual_seed(2))
     fast = in_training(slice_, torch.zeros(3000, dtype=torch.int64), draws, ranges)[:, 0].numpy()
     for one, other in zip(_moments(plain), _moments(fast), strict=True):

@@ -34,7 +34,7 @@ def test_the_space_is_that_of_the_example_and_a_quarter_of_the_pictures_lack_thr
     assert len(SPACE) == 352_800
     training, choosing, test = pictures()
     assert [len(part.pixels) for part in (training, choosing, test)] == [898, 449, 450]
-    assert not training.interrupted.any()
+    assert not training.is_interrupted.any()
     for part in (choosing, test):
         assert 0.2 < part.interrupted.mean() < 0.3
         blank = (part.pixels.reshape(-1, 8, 8) == 0).all(axis=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deciding import BODIES, COLUMNS, HEIGHTS, all_pairs, app, simulate, slice_by_slice
+from deciding import BODIES, COLUMNS, HEIGHTS, app, decode_by_pairs, decode_by_slices, simulate
 from fovnet.decision.chain.chain_model import ChainModel
 from fovnet.decision.chain.spans import slice_edges
 from fovnet.decision.rule import Rule
@@ -24,7 +24,7 @@ def test_the_textbooks_find_the_same_path_and_the_same_probabilities(
     chain = ChainModel.of(
         probabilities, n, slice_edges(z_mm), Rule(border_toll=1.0, heights=heights)
     )
-    worth, shares = all_pairs(chain) if heights else slice_by_slice(chain)
+    worth, shares = decode_by_pairs(chain) if heights else decode_by_slices(chain)
     assert worth == pytest.approx(chain.best_path()[1])
     np.testing.assert_allclose(
         shares[:, :n] if heights else shares[:, 1:-1],

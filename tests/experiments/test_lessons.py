@@ -45,7 +45,7 @@ def test_a_journal_has_the_scores_of_so_many_trials_and_goes_on_beyond_the_best(
     table = load_table(paths[0])
     assert earlier_search(table, 40, 0).scored == 38
     few, other = earlier_search(table, 12, 1), earlier_search(table, 12, 2)
-    assert 10 <= few.scored <= 12 and few.losses[0] == table.best
+    assert 10 <= few.scored <= 12 and few.losses[0] == table.best_loss
     assert few.sha256 != other.sha256 and few.sha256 == earlier_search(table, 12, 1).sha256
 
 

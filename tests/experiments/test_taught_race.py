@@ -54,7 +54,7 @@ def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(
     first = run(table, name, 1)
     assert first.rows[0] == 4
     assert len(set(first.rows.tolist())) == len(first.rows)
-    assert first.loss[-1] == table.best
+    assert first.loss[-1] == table.best_loss
     assert run(table, name, 1).rows.tolist() == first.rows.tolist()
 
 

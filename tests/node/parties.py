@@ -25,9 +25,10 @@ from pynetdicom.sop_class import (
 
 from fovnet.decision.ensemble import Ensemble
 from fovnet.node.answering import Answering
-from fovnet.node.node import Node, NodeSettings
+from fovnet.node.node import Node
 from fovnet.node.peers import CALLERS_HERE
 from fovnet.node.places import Places, lock_places
+from fovnet.node.settings import NodeSettings
 
 PATIENT = {"PatientName": "Doe^Jane", "PatientID": "MRN-4711", "AccessionNumber": "ACC-0815"}
 

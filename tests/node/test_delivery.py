@@ -14,12 +14,13 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from pynetdicom.sop_class import Comprehensive3DSRStorage, EnhancedSRStorage, MRImageStorage
 
 from fovnet.node.courier import Courier
-from fovnet.node.door import Door, DoorLimits
+from fovnet.node.door import Door
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.peers import CALLERS_HERE, ReportPeer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
+from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -68,8 +69,11 @@ def test_without_storage_commitment_a_stored_report_is_delivered(places, archive
     peer, port = archive()
     uids = [report(places.reports(UNSENT) / f"{name}.dcm") for name in "ab"]
     outbox = Outbox(places)
-    assert courier(outbox, port).round() and peer.reports == uids
-    assert names(places, DELIVERED) == ["a.dcm", "b.dcm"] and not courier(outbox, port).round()
+    assert courier(outbox, port).deliver_due_reports() and peer.reports == uids
+    assert (
+        names(places, DELIVERED) == ["a.dcm", "b.dcm"]
+        and not courier(outbox, port).deliver_due_reports()
+    )
 
 
 @pytest.mark.parametrize("calls_back", [False, True], ids=["on the same association", "on its own"])
@@ -83,13 +87,18 @@ def test_with_it_a_report_is_delivered_when_the_archive_says_so(
     taker = courier(outbox, port)
     if calls_back:
         door = Door(
-            Inbox(places, 1.0, 1.0), Figures(), DoorLimits(), (CALLERS_HERE,), print, taker.event
+            Inbox(places, 1.0, 1.0),
+            Figures(),
+            DoorLimits(),
+            (CALLERS_HERE,),
+            print,
+            taker.on_commitment,
         )
         peer.back = door.open("FOVNET", "127.0.0.1", 0, None)
     else:
         peer.at_once = True
     report(places.reports(UNSENT) / "a.dcm")
-    taker.round()
+    taker.deliver_due_reports()
     until(lambda: names(places, DELIVERED) == ["a.dcm"])
     assert len(peer.reports) == 1 and not names(places, STORED)
     if door:
@@ -102,11 +111,11 @@ def test_a_report_that_the_archive_lost_is_sent_again(places, archive) -> None:
     peer, port = archive(forgets=1)
     peer.at_once = True
     uid, taker = report(places.reports(UNSENT) / "a.dcm"), courier(outbox, port)
-    taker.round()
+    taker.deliver_due_reports()
     until(lambda: names(places, UNSENT) == ["a.dcm"])
-    assert not taker.round()  # not at once
+    assert not taker.deliver_due_reports()  # not at once
     clock.now += Pauses.first_s
-    taker.round()
+    taker.deliver_due_reports()
     until(lambda: names(places, DELIVERED) == ["a.dcm"])
     assert peer.reports == [uid, uid]
 
@@ -117,7 +126,7 @@ def test_after_a_restart_the_archive_is_asked_again_and_nothing_is_sent_twice(
     peer, port = archive(forgets=0)
     peer.at_once = True
     report(places.reports(STORED) / "a.dcm")
-    courier(Outbox(places), port).round()
+    courier(Outbox(places), port).deliver_due_reports()
     until(lambda: names(places, DELIVERED) == ["a.dcm"])
     assert not peer.reports
 
@@ -128,10 +137,10 @@ def test_one_report_that_is_refused_keeps_no_other_waiting(places, archive) -> N
     outbox = Outbox(places, clock)
     uids = [report(places.reports(UNSENT) / f"{name}.dcm") for name in "ab"]
     taker = courier(outbox, port, lines)
-    taker.round()
+    taker.deliver_due_reports()
     assert names(places, UNSENT) == ["a.dcm"] and peer.reports == uids[1:]
     clock.now += Pauses.first_s
-    taker.round()
+    taker.deliver_due_reports()
     told = " ".join(lines)
     assert peer.reports == uids[::-1] and "A700" in told and "Doe" not in told
 
@@ -143,10 +152,10 @@ def test_with_tls_both_sides_show_a_certificate(places, archive, certificates) -
     clock = Clock()
     outbox = Outbox(places, clock)
     uid = report(places.reports(UNSENT) / "a.dcm")
-    courier(outbox, port, tls=client_context(None, None, None)).round()
+    courier(outbox, port, tls=client_context(None, None, None)).deliver_due_reports()
     assert names(places, UNSENT) == ["a.dcm"] and not peer.reports
     clock.now += Pauses.first_s
-    courier(outbox, port, tls=client_context(*ours)).round()
+    courier(outbox, port, tls=client_context(*ours)).deliver_due_reports()
     assert names(places, DELIVERED) == ["a.dcm"] and peer.reports == [uid]
 
 
@@ -158,7 +167,7 @@ def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:
     report(places.reports(UNSENT) / "a.dcm")
     taker = courier(outbox, port)
     for _ in range(int(4 * Pauses.longest_s)):
-        calls += taker.round()
+        calls += taker.deliver_due_reports()
         clock.now += 1.0
     # 1 + 2 + ... + 512 s, then every 600 s
     assert 11 <= calls <= 14 and names(places, UNSENT) == ["a.dcm"]
@@ -168,7 +177,7 @@ def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:
 def test_an_archive_that_rejects_the_node_is_told_from_one_that_is_away(places, archive) -> None:
     taker = courier(Outbox(places, Clock()), archive(knows=["OTHER"])[1])
     report(places.reports(UNSENT) / "a.dcm")
-    taker.round()
+    taker.deliver_due_reports()
     assert re.fullmatch(
         "ARCHIVE at .* rejects FOVNET: Calling AE title not recogni[sz]ed", taker.trouble
     )
@@ -216,13 +225,13 @@ def test_an_archive_that_fails_is_called_less_and_less_often_told_and_given_up_a
     pauses = Pauses(longest_s=8.0, answer_s=6.0, give_up_s=23.5)
     taker = courier(Outbox(places, clock, pauses), port, lines)
     while clock.now < pauses.give_up_s:
-        taker.round()
+        taker.deliver_due_reports()
         clock.now += 1.0
         assert clock.now < 10.0 or trouble in taker.trouble, (taker.trouble, lines)
     assert peer.calls == attempts
     assert len(lines) <= 3 * peer.calls + 1 and "Doe" not in " ".join(lines)
     clock.now += 2**3 * pauses.answer_s
-    assert not taker.round() and peer.calls == attempts
+    assert not taker.deliver_due_reports() and peer.calls == attempts
     assert not names(places, UNSENT) and not names(places, STORED) and taker.trouble == ""
     given_up = taker.figures.counts["given_up"] + taker.figures.counts["uncommitted"]
     assert given_up == 2 == sum("(--give-up)" in line for line in lines)
@@ -233,7 +242,7 @@ def test_a_silent_port_is_told_from_a_closed_one(places) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         taker = courier(Outbox(places, Clock()), silent.getsockname()[1])
         taker.timeout_s = 0.2
-        taker.round()
+        taker.deliver_due_reports()
     assert taker.trouble.endswith("lets FOVNET connect, and says nothing for 0.2 s")
 
 
@@ -243,15 +252,15 @@ def test_trouble_ends_when_the_archive_takes_reports_again(places, archive) -> N
     clock, lines = Clock(), []
     report(places.reports(UNSENT) / "a.dcm")
     taker = courier(Outbox(places, clock), port, lines)
-    taker.round()
+    taker.deliver_due_reports()
     assert "rejects" in taker.trouble
     report(places.reports(UNSENT) / "b.dcm")
-    assert not taker.round()
+    assert not taker.deliver_due_reports()
     peer._server.ae.require_calling_aet = []
     troubles = []
     for _ in range(20):
         clock.now += 1.0
-        taker.round()
+        taker.deliver_due_reports()
         troubles.append(taker.trouble)
     until(lambda: names(places, DELIVERED) == ["a.dcm", "b.dcm"])
     assert "does not keep" in troubles[0] and troubles[-1] == ""
@@ -264,7 +273,11 @@ def test_reports_stored_by_an_archive_that_offers_no_commitment_any_more_are_del
     report(places.reports(STORED) / "a.dcm")
     lines: list[str] = []
     taker = courier(Outbox(places, Clock()), archive()[1], lines)
-    assert taker.round() and not taker.round() and names(places, DELIVERED) == ["a.dcm"]
+    assert (
+        taker.deliver_due_reports()
+        and not taker.deliver_due_reports()
+        and names(places, DELIVERED) == ["a.dcm"]
+    )
     assert "offers no storage commitment any more" in lines[0]
 
 
@@ -276,6 +289,6 @@ def test_a_report_that_waited_while_the_node_was_off_is_tried_once_before_it_is_
     report(path)
     os.utime(path, (1e9, 1e9))
     taker = courier(Outbox(places, clock), port)
-    assert taker.round() and path.exists() and peer.reports
+    assert taker.deliver_due_reports() and path.exists() and peer.reports
     clock.now += Pauses.first_s
-    assert not taker.round() and not path.exists()
+    assert not taker.deliver_due_reports() and not path.exists()

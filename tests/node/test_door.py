@@ -26,12 +26,13 @@ from pynetdicom.sop_class import (
 )
 
 from fovnet.node.connection import BoundedSocket
-from fovnet.node.door import MR_IMAGE_CLASSES, Door, DoorLimits
+from fovnet.node.door import MR_IMAGE_CLASSES, Door
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.lobby import MOST_WAITING, Lobby
 from fovnet.node.peers import CALLERS_HERE
 from fovnet.node.places import lock_places
+from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from tests.node.parties import statuses
@@ -141,9 +142,9 @@ def test_a_dozen_probes_keep_no_scanner_out_and_end_at_once(
         end(probe, how)
         probes.append(probe)
     assert statuses(here.port, image) == [0]
-    assert here.door.associations == 0 and here.door.trouble == ""
+    assert here.door.association_count == 0 and here.door.trouble == ""
     until(lambda: acceptors(here.door) == 0, threads())
-    assert here.door.associations == 0
+    assert here.door.association_count == 0
     until(lambda: here.counts["without_request"] + here.counts["not_dicom"] == DOZEN, here.counts)
     for probe in probes:
         probe.close()
@@ -156,13 +157,13 @@ def test_the_limit_is_of_associations_and_is_told(opened) -> None:
     two = [echo(here.port) for _ in range(2)]
     third = echo(here.port)
     assert third.is_rejected and third.acceptor.primitive.reason_str == "Local limit exceeded"
-    assert here.counts["limit_reached"] == 1 and here.door.associations == 2
+    assert here.counts["limit_reached"] == 1 and here.door.association_count == 2
     assert "all 2 associations are in use" in here.door.trouble
     assert here.lines == [
         "refused: 'SCANNER' at 127.0.0.1 found all 2 associations in use (--associations allows more)"
     ]
     two[0].release()
-    until(lambda: here.door.associations == 1)
+    until(lambda: here.door.association_count == 1)
     assert here.door.trouble == ""
     fourth = echo(here.port)
     assert fourth.is_established
@@ -282,7 +283,7 @@ def test_a_silent_sender_is_told_of(opened) -> None:
     here = opened(idle_s=0.3)
     echo(here.port)
     here.until(silent=1)
-    until(lambda: here.door.associations == 0)
+    until(lambda: here.door.association_count == 0)
     assert here.lines == [
         "refused: 'SCANNER' at 127.0.0.1 was silent for 0.3 s (--idle); the association was ended"
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fovnet.node.inbox import Inbox, series_to_answer
+from fovnet.node.inbox import Inbox, find_unanswered_series
 from fovnet.node.places import Places, lock_places, split_name
 from fovnet.records import checksum, write_json
 
@@ -36,7 +36,7 @@ def answer(places: Places, home: Path) -> None:
 
 def work(inbox: Inbox) -> int:
     """Takes and answers all that is at rest; how many series were answered."""
-    for home in series_to_answer(inbox.places):
+    for home in find_unanswered_series(inbox.places):
         answer(inbox.places, home)
     taken = [home for home in map(inbox.take, inbox.keys_at_rest()) if home is not None]
     for home in taken:
@@ -74,12 +74,12 @@ def test_all_that_was_acknowledged_is_in_the_newest_version(steps) -> None:
                 homes = [home for home in map(inbox.take, inbox.keys_at_rest()) if home is not None]
                 for home in homes[::2]:
                     answer(places, home)
-                for home in series_to_answer(places):
+                for home in find_unanswered_series(places):
                     answer(places, home)
         clock.now += REST_S
         work(inbox)
         for key, wanted in kept.items():
-            version = places.record(key)["version"]
+            version = places.read_record(key)["version"]
             newest = places.series / f"{key}-{version}"
             assert {path.name: path.read_bytes() for path in newest.iterdir()} == wanted
         clock.now += LONGEST_S

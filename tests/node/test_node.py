@@ -26,12 +26,12 @@ from fovnet.decision.model import Model
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import advice_on
 from fovnet.node.answering import Answering
-from fovnet.node.door import DoorLimits
 from fovnet.node.inbox import hash_uids
-from fovnet.node.node import Node, NodeSettings
+from fovnet.node.node import Node
 from fovnet.node.outbox import Pauses
 from fovnet.node.peers import ANY_TITLE, CALLERS_HERE, Caller, ReportPeer
 from fovnet.node.places import lock_places
+from fovnet.node.settings import DoorLimits, NodeSettings
 from fovnet.node.tls import client_context, server_context
 from fovnet.records import read_json
 from tests.node.parties import PATIENT, at_work, statuses

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -24,33 +24,56 @@ from fovnet.bench.together import Progress
 from fovnet.cli import main
 from fovnet.cli.options import PathArgument, file_out, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
+from fovnet.net.device import choose_device
 from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build_network
 from fovnet.net.jobs.training_data import labelled_slices_of
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.training.train import (
+    TrainingData,
+    inverse_class_weights,
+    place_on_device,
+    train_network,
+)
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import load_pack
 
-if TYPE_CHECKING:
-    from fovnet.net.recipe import Ranges
-    from fovnet.net.training.train import TrainingData
-
 # degrees, translation, shear, zoom and noise of configs/demo.yaml
-DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)
-CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
-    ("5 blocks, 8 filters", lambda k: Architecture(5, 1, 3, 3, False, classes=k), 16, 10**-3),
-    (
+DEMO_RANGES = Ranges(5.0, 0.04, 0.05, 0.08, 0.03)
+
+
+class ComparedNetwork(NamedTuple):
+    """A network that is trained in both ways; `architecture_of` takes the number of classes."""
+
+    name: str
+    architecture_of: Callable[[int], Architecture]
+    batch: int
+    learning_rate: float
+
+
+COMPARED_NETWORKS = (
+    ComparedNetwork(
+        "5 blocks, 8 filters",
+        lambda classes: Architecture(5, 1, 3, 3, False, classes=classes),
+        16,
+        10**-3,
+    ),
+    ComparedNetwork(
         "4 blocks, 16 filters of 5 × 5",
-        lambda k: Architecture(4, 1, 4, 5, False, classes=k),
+        lambda classes: Architecture(4, 1, 4, 5, False, classes=classes),
         16,
         10**-2.5,
     ),
-    (
+    ComparedNetwork(
         "4 blocks, 8 filters of 5 × 5, separable",
-        lambda k: Architecture(4, 1, 3, 5, True, classes=k),
+        lambda classes: Architecture(4, 1, 3, 5, True, classes=classes),
         16,
         10**-2.5,
     ),
 )
-"""Networks as in the demo, their batches, and rates at which each learns within 75 steps."""
+"""Networks as in the demo, with rates at which each learns within 75 steps."""
+PLAIN_RATE_DECAY = 1e-6  # of the plain loop's learning rate, per step
+VALIDATION_PARTS = 8  # parts in which the plain loop computes its validation loss
 
 app = typer.Typer(add_completion=False)
 
@@ -77,107 +100,117 @@ class Pair:
 COLUMNS = tuple(field.name for field in fields(Pair))
 
 
+class MeanAndError(NamedTuple):
+    """A mean over the seeds, and its standard error."""
+
+    mean: float
+    error: float
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Means and their standard errors over the seeds; `difference` is that of the pairs, fast less
-    plain."""
+    """The losses of one network; `difference` is that of the pairs, fast less plain."""
 
     name: str
-    fast: tuple[float, float]
-    plain: tuple[float, float]
-    difference: tuple[float, float]
+    fast: MeanAndError
+    plain: MeanAndError
+    difference: MeanAndError
 
 
-def pairs_of(
+def train_pairs(
     pixels: NDArray[np.uint8],
     targets: NDArray[np.float32],
-    train: NDArray[np.int64],
-    validation: NDArray[np.int64],
+    training_rows: NDArray[np.int64],
+    validation_rows: NDArray[np.int64],
     device: str,
     seeds: int,
     budget: Budget,
     progress: Progress | None = None,
 ) -> list[Pair]:
-    """The pair of each network of CHOSEN and every seed, trained on as many of the rows as the
-    budget uses."""
-    import torch
+    """The pair of each of COMPARED_NETWORKS and every seed, trained on as many of the rows as the
+    budget uses.
 
-    from fovnet.net.device import choose_device
-    from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training.train import place_on_device, train_network
+    pixels   (n, h, w) of all slices
+    targets  (n, k) of all slices
+    """
+    import torch
 
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
-    ranges = Ranges(*DEMO)
-    train = np.sort(rng.permutation(train)[: budget.epochs * budget.slices_per_epoch])
-    validation = np.sort(rng.permutation(validation)[: budget.validation_slices])
-    rows = np.concatenate([train, validation])
+    most_training_slices = budget.epochs * budget.slices_per_epoch
+    training_rows = np.sort(rng.permutation(training_rows)[:most_training_slices])
+    validation_rows = np.sort(rng.permutation(validation_rows)[: budget.validation_slices])
+    rows = np.concatenate([training_rows, validation_rows])
     data = place_on_device(
         np.array(pixels[rows]),
         targets[rows],
-        np.arange(len(train)),
-        np.arange(len(train), len(rows)),
+        np.arange(len(training_rows)),
+        np.arange(len(training_rows), len(rows)),
         choose_device(device),
     )
+    recipe = Recipe(budget.epochs, budget.slices_per_epoch, DEMO_RANGES)
     pairs = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, build, batch, rate in CHOSEN:
-            net = build(targets.shape[1])
+        for network in COMPARED_NETWORKS:
+            architecture = network.architecture_of(targets.shape[1])
             for seed in range(seeds):
-                recipe = Recipe(budget.epochs, budget.slices_per_epoch, ranges)
-                keep = Path(folder) / "net.safetensors"
-                fast = train_network(
-                    net,
-                    learning_rate=rate,
-                    batch_size=batch,
+                fast_training = train_network(
+                    architecture,
+                    learning_rate=network.learning_rate,
+                    batch_size=network.batch,
                     seed=seed,
                     data=data,
                     recipe=recipe,
-                    weights_path=keep,
+                    weights_path=Path(folder) / "net.safetensors",
                     network_facts={},
                 )
-                plain = plain_losses(net, rate, batch, seed, data, ranges, budget)
-                pairs.append(Pair(name, seed, min(fast.validation_losses), min(plain)))
+                plain_losses = train_plainly(
+                    architecture, network.learning_rate, network.batch, seed, data, budget
+                )
+                fast_loss = min(fast_training.validation_losses)
+                pairs.append(Pair(network.name, seed, fast_loss, min(plain_losses)))
                 if progress:
-                    progress(len(pairs), seeds * len(CHOSEN))
+                    progress(len(pairs), seeds * len(COMPARED_NETWORKS))
     return pairs
 
 
 def compare(pairs: Sequence[Pair]) -> list[Comparison]:
-    """A row for each configuration."""
-    rows = []
+    """The comparison of each network."""
+    comparisons = []
     for name in dict.fromkeys(pair.name for pair in pairs):
         fast, plain = np.array([(pair.fast, pair.plain) for pair in pairs if pair.name == name]).T
-        rows.append(Comparison(name, _mean(fast), _mean(plain), _mean(fast - plain)))
-    return rows
+        comparisons.append(
+            Comparison(
+                name, _mean_and_error(fast), _mean_and_error(plain), _mean_and_error(fast - plain)
+            )
+        )
+    return comparisons
 
 
-def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+def _mean_and_error(values: NDArray[np.float64]) -> MeanAndError:
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    return MeanAndError(float(values.mean()), float(error))
 
 
-def plain_losses(
-    net: Architecture,
-    rate: float,
+def train_plainly(
+    architecture: Architecture,
+    learning_rate: float,
     batch: int,
     seed: int,
     data: TrainingData,
-    ranges: Ranges,
     budget: Budget,
 ) -> list[float]:
     """The validation loss after every epoch of the plain loop."""
     import torch
 
-    from fovnet.net.family.model import build_network
-    from fovnet.net.training.train import inverse_class_weights
-
     rng = np.random.default_rng([seed, 1])
     device = data.device
-    model = textbook_network(net, build_network(net, torch.Generator().manual_seed(seed))).to(
-        device
+    initial_network = build_network(architecture, torch.Generator().manual_seed(seed))
+    model = textbook_network(architecture, initial_network).to(device)
+    optimiser = torch.optim.SGD(model.parameters(), learning_rate, momentum=0.9, nesterov=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: 1 / (1 + PLAIN_RATE_DECAY * step)
     )
-    optimiser = torch.optim.SGD(model.parameters(), rate, momentum=0.9, nesterov=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 / (1 + 1e-6 * step))
     weights = inverse_class_weights(data.targets[data.training_rows])
     pixels = data.slices.cpu().numpy()
     order = np.zeros(0, np.int64)
@@ -194,9 +227,8 @@ def plain_losses(
             order = np.concatenate([order, rng.permutation(data.training_rows.cpu().numpy())])
         epoch_rows, order = np.split(order, [budget.slices_per_epoch])
         for rows in np.split(epoch_rows, range(batch, len(epoch_rows), batch)):
-            loss = loss_of(
-                rows, np.stack([augmented(pixels[row] / 255, ranges, rng) for row in rows])[:, None]
-            )
+            images = np.stack([augment(pixels[row] / 255, DEMO_RANGES, rng) for row in rows])
+            loss = loss_of(rows, images[:, None])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -204,15 +236,15 @@ def plain_losses(
         model.eval()
         with torch.no_grad():
             rows = data.validation_rows.cpu().numpy()
-            parts = [
-                (part, float(loss_of(part, (pixels[part][:, None] / 255).astype(np.float32))))
-                for part in np.array_split(rows, 8)
-            ]
-        losses.append(sum(len(part) * loss for part, loss in parts) / len(rows))
+            loss_sum = 0.0
+            for part in np.array_split(rows, VALIDATION_PARTS):
+                images = (pixels[part][:, None] / 255).astype(np.float32)
+                loss_sum += len(part) * float(loss_of(part, images))
+        losses.append(loss_sum / len(rows))
     return losses
 
 
-def augmented(
+def augment(
     image: NDArray[np.float64], ranges: Ranges, rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """One slice (h, w) in [0, 1], rotated, sheared, zoomed, shifted and with noise; axes are rows,
@@ -256,7 +288,7 @@ def compare_accuracy(
     rows = labelled_slices_of(slices)
     budget = Budget(epochs, slices_per_epoch, validation_slices)
     with progress_bar("training") as advance:
-        pairs = pairs_of(
+        pairs = train_pairs(
             slices.pixels,
             rows.targets,
             rows.training_rows,
@@ -271,9 +303,11 @@ def compare_accuracy(
         f"lowest validation loss, mean ± standard error of {seeds} seeds",
         *("configuration", "fovnet", "plain loop", "difference"),
     )
-    for row in compare(pairs):
-        means = (row.fast, row.plain, row.difference)
-        table.add_row(row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in means))
+    for comparison in compare(pairs):
+        figures = (comparison.fast, comparison.plain, comparison.difference)
+        table.add_row(
+            comparison.name, *(f"{figure.mean:.3f} ± {figure.error:.3f}" for figure in figures)
+        )
     show_table(table)
     out.print(f"{out_file}")
 

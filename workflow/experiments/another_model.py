@@ -20,12 +20,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
+from rich.table import Table
 
+from autoencoder import Autoencoder, train_autoencoder
 from fovnet.bench.races import refuse_unknown
 from fovnet.bench.together import run_each
 from fovnet.cli import main
@@ -44,6 +46,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 EPOCHS = 30
+PICTURE_SIDE = 8
+INTERRUPTED_SHARE = 0.25
+BLANKED_ROWS = 3
 SPACE = Space(
     (
         Axis("layers", (1, 2, 3, 4)),
@@ -78,7 +83,7 @@ STARTS: Mapping[str, Mapping[str, Level]] = {
         "quantile": 0.5,
     },
 }
-OF_THE_SOURCE = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
+NEIGHBOURS_IN_THESIS = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
 """The thesis's only neighbour by optimiser: the next one, with its usual rate.  All of them, the
 default, is better."""
 FILES = {"another-model.tsv": table_of(__name__)}
@@ -87,10 +92,14 @@ app = typer.Typer(add_completion=False)
 
 
 class Pictures(NamedTuple):
-    """(n, 64) in [0, 1], and which are interrupted."""
+    """Pictures of eight by eight pixels.
+
+    pixels          (n, 64) in [0, 1]
+    is_interrupted  (n,)
+    """
 
     pixels: Floats
-    interrupted: Mask
+    is_interrupted: Mask
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,7 @@ class Task:
     start: str
     seed: int
     trials: int
-    of_the_source: bool = False
+    as_in_thesis: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,18 +157,21 @@ def pictures() -> tuple[Pictures, Pictures, Pictures]:
 
 
 def _interrupt_some(pixels: Floats, rng: np.random.Generator) -> Pictures:
-    """A quarter of the pictures with three of their eight rows blanked."""
-    interrupted = rng.random(len(pixels)) < 0.25
-    squares = pixels.copy().reshape(-1, 8, 8)
-    for picture in np.flatnonzero(interrupted):
-        first = int(rng.integers(6))
-        squares[picture, first : first + 3] = 0.0
-    return Pictures(squares.reshape(-1, 64), interrupted)
+    """The pictures (n, 64), some of them with BLANKED_ROWS rows blanked."""
+    is_interrupted = rng.random(len(pixels)) < INTERRUPTED_SHARE
+    squares = pixels.copy().reshape(-1, PICTURE_SIDE, PICTURE_SIDE)
+    for picture_number in np.flatnonzero(is_interrupted):
+        first_row = int(rng.integers(PICTURE_SIDE - BLANKED_ROWS + 1))
+        squares[picture_number, first_row : first_row + BLANKED_ROWS] = 0.0
+    return Pictures(squares.reshape(-1, PICTURE_SIDE**2), is_interrupted)
 
 
 def search_task(task: Task) -> Result:
     """What a search in this process came to, and the test of its best; killed, the same call goes
     on from the journal."""
+    neighbours: tuple[Neighbour, ...] = ()
+    if task.as_in_thesis:
+        neighbours = NEIGHBOURS_IN_THESIS
     search = Search(
         SPACE,
         task.method,
@@ -169,7 +181,7 @@ def search_task(task: Task) -> Result:
         initial=None,
         predicted_seconds=predicted_seconds(),
         feasible=np.ones(len(SPACE), dtype=bool),
-        polling=replace(POLLING, neighbours=OF_THE_SOURCE if task.of_the_source else ()),
+        polling=replace(POLLING, neighbours=neighbours),
     )
     with ThreadPoolExecutor(1) as pool:
 
@@ -202,29 +214,27 @@ def outcome_of(proposal: Proposal) -> Outcome:
             device="cpu",
             message=f"loss {losses[-1]} after epoch {len(losses)}",
         )
-    score = 1.0 - float(f1_of(confusion(choosing.interrupted, verdicts).sum(axis=0))[-1])
+    score = 1.0 - float(f1_of(confusion(choosing.is_interrupted, verdicts).sum(axis=0))[-1])
     return Outcome("completed", tuple(losses), (score,), score, seconds, device="cpu")
 
 
-def _train(proposal: Proposal) -> tuple[Any, list[float]]:
-    """The autoencoder of a proposal, and its losses."""
-    from autoencoder import train_autoencoder
-
+def _train(proposal: Proposal) -> tuple[Autoencoder, list[float]]:
+    """The autoencoder of a proposal, trained, and its loss in every epoch."""
     training, _, _ = pictures()
     return train_autoencoder(
         training.pixels, proposal.configuration, epochs=EPOCHS, seed=proposal.seed
     )
 
 
-def judge(model: Any, training: Pictures, judged: Pictures, quantile: float) -> Mask | None:
+def judge(
+    model: Autoencoder, training: Pictures, pictures: Pictures, quantile: float
+) -> Mask | None:
     """(n,) whether a picture's error exceeds the quantile of the training pictures' errors; None if
     the model has diverged."""
     import torch
 
-    training_errors, errors = (
-        model.errors(torch.tensor(pixels, dtype=torch.float32))
-        for pixels in (training.pixels, judged.pixels)
-    )
+    training_errors = model.errors(torch.tensor(training.pixels, dtype=torch.float32))
+    errors = model.errors(torch.tensor(pictures.pixels, dtype=torch.float32))
     if not np.isfinite(training_errors).all():
         return None
     return np.asarray(errors > np.quantile(training_errors, quantile))
@@ -246,13 +256,14 @@ def confusion(interrupted: Mask, verdicts: Mask) -> Floats:
 def f1_of(counts: Floats) -> Floats:
     """(..., 3) F1 of the complete and of the interrupted pictures, and their mean, from sums (...,
     4) of `confusion`; 0 where none is told rightly."""
-    right, alarms, missed, calm = np.moveaxis(counts, -1, 0)
+    true_alarms, false_alarms, missed, true_calm = np.moveaxis(counts, -1, 0)
 
-    def f1(true: Floats) -> Floats:
-        return np.asarray(2 * true / np.maximum(2 * true + alarms + missed, 1.0))
+    def f1(right_count: Floats) -> Floats:
+        wrong_count = false_alarms + missed
+        return np.asarray(2 * right_count / np.maximum(2 * right_count + wrong_count, 1.0))
 
-    complete = f1(calm)
-    interrupted = f1(right)
+    complete = f1(true_calm)
+    interrupted = f1(true_alarms)
     return np.stack([complete, interrupted, (complete + interrupted) / 2], axis=-1)
 
 
@@ -267,7 +278,7 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     model, _ = _train(proposal)
     verdicts = judge(model, training, test, float(proposal.configuration["quantile"]))
     assert verdicts is not None  # as it was when it was chosen
-    cells = confusion(test.interrupted, verdicts)
+    cells = confusion(test.is_interrupted, verdicts)
     complete, interrupted, mean = f1_of(cells.sum(axis=0)).tolist()
     low, high = cluster_bootstrap(cells, lambda sums: f1_of(sums)[..., -1])
     return Result(
@@ -283,7 +294,7 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
         mean=mean,
         low=float(low),
         high=float(high),
-        prevalence=float(test.interrupted.mean()),
+        prevalence=float(test.is_interrupted.mean()),
         slot=proposal.slot,
         configuration=" ".join(f"{name}={level}" for name, level in proposal.configuration.items()),
     )
@@ -325,21 +336,35 @@ def search_another_model(
         raise ConfigError(
             "bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}"
         )
-    variant = "-thesis" if thesis else ""
+    start_and_variant = start
+    if thesis:
+        start_and_variant = f"{start}-thesis"
     tasks = [
-        Task(out_folder / f"{name}-{start}{variant}-{seed}", name, start, seed, trials, thesis)
+        Task(out_folder / f"{name}-{start_and_variant}-{seed}", name, start, seed, trials, thesis)
         for name in methods
         for seed in range(seeds)
     ]
     with progress_bar("searching") as advance:
         results = list(run_each(search_task, tasks, processes, advance))
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(result) for result in results])
+    show_table(
+        _results_table(
+            f"{trials} trainings from a {start} start, each search's best by validation", results
+        )
+    )
+    share = f"{100 * results[0].prevalence:.0f} % of the test pictures are interrupted"
+    out.print(f"{share}; in brackets the 95 % interval (bootstrap of the pictures)")
+    out.print(f"{out_folder}: another-model.tsv, and a journal for each search")
+
+
+def _results_table(title: str, results: Sequence[Result]) -> Table:
+    """A row for each method, with a line for each of its searches."""
     table = empty_table(
-        f"{trials} trainings from a {start} start, each search's best by validation",
+        title,
         *("method", "validation score", "test F1, complete / interrupted"),
         *("their mean, at test", "failed"),
     )
-    for name in methods:
+    for name in dict.fromkeys(result.method for result in results):
         rows = [result for result in results if result.method == name]
         table.add_row(
             name,
@@ -348,10 +373,7 @@ def search_another_model(
             "\n".join(f"{row.mean:.2f} ({row.low:.2f}-{row.high:.2f})" for row in rows),
             f"{sum(row.failed for row in rows)}",
         )
-    show_table(table)
-    share = f"{100 * results[0].prevalence:.0f} % of the test pictures are interrupted"
-    out.print(f"{share}; in brackets the 95 % interval (bootstrap of the pictures)")
-    out.print(f"{out_folder}: another-model.tsv, and a journal for each search")
+    return table
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fovnet.bench.timing import in_turn, seconds_of
+from fovnet.bench.timing import seconds_of, time_in_turn
 from fovnet.cli import main
 from fovnet.cli.options import file_out, table_of
 from fovnet.cli.screen import empty_table, out, show_table
@@ -41,6 +41,8 @@ BODY_MM = 1800.0
 BORDERS_MM = (850.0, 1070.0, 1270.0, 1450.0)
 HEIGHTS = (None, Height(220.0, 17.0), Height(195.0, 14.0), Height(182.0, 17.0), None)
 BODIES = ("clear", "nothing")
+CLEARNESS_BY_BODY = {"clear": 4.0, "nothing": 0.0}  # score of the true class above the others
+MARGIN_MM = 20.0  # above and below the body
 
 app = typer.Typer(add_completion=False)
 
@@ -70,21 +72,23 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
     for s in sizes:
         for body in BODIES:
             probabilities, z_mm = simulate(s, body, seed)
-            for heights in ((), HEIGHTS):
+            for heights, textbook_recursion in (((), decode_by_slices), (HEIGHTS, decode_by_pairs)):
                 rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
                 smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
                 chain = ChainModel.of(smoothed, len(DEFAULT.chain), slice_edges(z_mm), rule)
-                clocks = {
+                clock_by_name = {
                     "ours": partial(seconds_of, decide_volume, probabilities, z_mm, DEFAULT, rule),
-                    "textbook": partial(
-                        seconds_of, all_pairs if heights else slice_by_slice, chain
-                    ),
+                    "textbook": partial(seconds_of, textbook_recursion, chain),
                 }
                 with one_thread():
-                    ms = [
-                        1e3 * float(np.median(turns)) for turns in in_turn(clocks, repeats).values()
-                    ]
-                yield DecidingTime(s, body, bool(heights), *ms)
+                    seconds_by_name = time_in_turn(clock_by_name, repeats)
+                ms_by_name = {
+                    name: 1e3 * float(np.median(seconds))
+                    for name, seconds in seconds_by_name.items()
+                }
+                yield DecidingTime(
+                    s, body, bool(heights), ms_by_name["ours"], ms_by_name["textbook"]
+                )
 
 
 def simulate(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
@@ -92,13 +96,14 @@ def simulate(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     k = len(DEFAULT.classes)
     z_mm = (np.arange(s) + 0.5) * BODY_MM / s
-    rung = np.where((z_mm > 20) & (z_mm < BODY_MM - 20), np.digitize(z_mm, BORDERS_MM), k - 1)
-    scores = (4.0 if body == "clear" else 0.0) * np.eye(k)[rung] + rng.normal(size=(s, k))
+    is_in_body = (z_mm > MARGIN_MM) & (z_mm < BODY_MM - MARGIN_MM)
+    class_numbers = np.where(is_in_body, np.digitize(z_mm, BORDERS_MM), k - 1)
+    scores = CLEARNESS_BY_BODY[body] * np.eye(k)[class_numbers] + rng.normal(size=(s, k))
     p = np.exp(scores)
     return p / p.sum(axis=1, keepdims=True), z_mm
 
 
-def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
+def decode_by_slices(chain: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a
     slice a step."""
     emit = np.column_stack([chain.none_evidence, chain.rung_evidence, chain.none_evidence])
@@ -121,7 +126,7 @@ def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
     return float(value.max()), weight / weight.sum(axis=1, keepdims=True)
 
 
-def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
+def decode_by_pairs(chain: ChainModel) -> tuple[float, Floats]:
     """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of
     edges, b before e."""
     s, n = chain.rung_evidence.shape
@@ -194,10 +199,13 @@ def time_decisions(
         *("slices", "body", "heights", "ms", "textbook", "textbook / ms"),
     )
     for row in rows:
+        heights_text = ""
+        if row.known:
+            heights_text = "known"
         table.add_row(
             f"{row.slices:,}",
             row.body,
-            "known" if row.known else "",
+            heights_text,
             f"{row.ours_ms:,.1f}",
             f"{row.textbook_ms:,.0f}",
             f"{row.ratio:.3g}",

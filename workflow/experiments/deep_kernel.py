@@ -108,8 +108,10 @@ def train(
         cost.backward()
         adam.step()
         falling.step()
-        steps_since_best = 0 if cost.item() < best else steps_since_best + 1
-        best = min(best, cost.item())
+        steps_since_best += 1
+        if cost.item() < best:
+            best = cost.item()
+            steps_since_best = 0
         if steps_since_best >= patience:
             break
     return [part.detach() for part in parts]
@@ -162,7 +164,12 @@ def _kernel(parts: list[Any], a: Any, b: Any) -> Any:
 
 
 def _features(parts: list[Any], x: Any) -> Any:
-    for i in range(0, len(parts) - 1, 2):
-        x = x @ parts[i] + parts[i + 1]
-        x = x.relu() if i + 3 < len(parts) else x
+    """What the network makes of points (n, D): layers of `parts`, weights and biases in turn, with
+    a ReLU between them; the last part is none of the network's."""
+    *layer_parts, _ = parts
+    layers = list(zip(layer_parts[::2], layer_parts[1::2], strict=True))
+    for layer_number, (weights, biases) in enumerate(layers, start=1):
+        x = x @ weights + biases
+        if layer_number < len(layers):
+            x = x.relu()
     return x

@@ -173,6 +173,9 @@ def walk(problem: Edge, method: str) -> Walk:
     beforehand."""
     size = len(problem.space)
     rng = np.random.default_rng([problem.seed, 1])
+    memory = None
+    if problem.scenario.estimated:
+        memory = problem.estimate
     search = Search(
         problem.space,
         method,
@@ -182,7 +185,7 @@ def walk(problem: Edge, method: str) -> Walk:
         initial=None,
         predicted_seconds=np.ones(size),
         feasible=np.ones(size, dtype=bool),
-        memory=problem.estimate if problem.scenario.estimated else None,
+        memory=memory,
     )
     earlier: list[Proposal] = []
     record: dict[int, Trial] = {}

@@ -16,9 +16,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from rich.table import Table
 
 from fovnet.bench.throughput import draw_slices
-from fovnet.bench.timing import in_turn, seconds_of
+from fovnet.bench.timing import seconds_of, time_in_turn
 from fovnet.bench.together import Progress
 from fovnet.cli import main
 from fovnet.cli.options import ModelFolder, PathOption, file_out, model_folder, table_of
@@ -26,7 +27,7 @@ from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.cores import cores
-from fovnet.net.images.inputs import input_kinds_of
+from fovnet.net.images.inputs import input_kinds_of, load_images
 from fovnet.net.inference.engines import Engine, choose_engine, list_installed_engines
 from fovnet.net.inference.member_outputs import Outputs, compute_outputs_in_parts
 from fovnet.records import write_tsv
@@ -107,7 +108,7 @@ def engine_times(
         clocks = {
             name: partial(seconds_of, _answers, engine, images) for name, engine in engines.items()
         }
-        seconds = in_turn(clocks, repeats)
+        seconds = time_in_turn(clocks, repeats)
         for name, engine in engines.items():
             probabilities_off, features_off = (
                 float(np.abs(output - torch_output).max())
@@ -135,8 +136,6 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400
     mm, 3 mm apart, as one volume."""
     import torch
-
-    from fovnet.net.images.inputs import load_images
 
     cpu = torch.device("cpu")
     if pack is not None:
@@ -166,19 +165,20 @@ def _changes(
 ) -> dict[str, Changes]:
     """What each engine decides otherwise than torch."""
     readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
-    places: list[int] = []
+    indices: list[int] = []
     if readable:
-        places = np.unique(np.linspace(0, len(readable) - 1, most).astype(int)).tolist()
+        places = np.unique(np.linspace(0, len(readable) - 1, most).astype(int))
+        indices = [readable[place] for place in places.tolist()]
     counts = dict.fromkeys(engines, 0)
-    for done, place in enumerate(places, start=1):
+    for done, index in enumerate(indices, start=1):
         verdicts = {
-            name: _verdict(replace(ensemble, engine=engine), pack, readable[place])
+            name: _verdict(replace(ensemble, engine=engine), pack, index)
             for name, engine in engines.items()
         }
         for name in engines:
             counts[name] += verdicts[name] != verdicts["torch"]
-        progress(done, len(places))
-    return {name: Changes(len(places), count) for name, count in counts.items()}
+        progress(done, len(indices))
+    return {name: Changes(len(indices), count) for name, count in counts.items()}
 
 
 def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
@@ -188,8 +188,10 @@ def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
     answer = ensemble.judge.answer(
         record.volume_id, record.path, ensemble.compute_volume_outputs(stack), stack, stack.notes
     )
-    spans = answer.decision.spans if answer.decision else ()
-    return Verdict(answer.status, tuple((span.region, span.first, span.last) for span in spans))
+    spans: tuple[tuple[str, int, int], ...] = ()
+    if answer.decision:
+        spans = tuple((span.region, span.first, span.last) for span in answer.decision.spans)
+    return Verdict(answer.status, spans)
 
 
 @app.command()
@@ -227,18 +229,29 @@ def compare_engines(
             f"--most {most}: counts the volumes of --slices to decide on; give those too, or leave "
             "it out",
         )
-    pack = load_pack(slices) if slices else None
+    pack = None
+    if slices:
+        pack = load_pack(slices)
     with progress_bar("deciding") as advance:
         rows = engine_times(
             model_folder(model), pack, batch or [32, 128], repeats, most or VOLUMES, advance
         )
     write_tsv(out_file, COLUMNS, rows)
+    show_table(_engines_table(rows, repeats))
+    out.print(f"{out_file}")
+
+
+def _engines_table(rows: Sequence[dict[str, Any]], repeats: int) -> Table:
+    """A row for each engine and batch."""
     table = empty_table(
         f"engines, {several(rows[0]['threads'], 'thread')}, median of {repeats}",
         *("engine", "loading s", "batch", "slices / s", "/ torch"),
         *("probabilities off", "features off", "decisions changed"),
     )
     for row in rows:
+        changed_text = ""
+        if row["volumes"] is not None:
+            changed_text = f"{row['changed']} of {row['volumes']}"
         table.add_row(
             f"{row['engine']} {row['version']}",
             f"{row['load_s']:.2f}",
@@ -247,10 +260,9 @@ def compare_engines(
             f"{row['ratio']:.2f}",
             f"{row['probabilities_off']:.1e}",
             f"{row['features_off']:.1e}",
-            "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}",
+            changed_text,
         )
-    show_table(table)
-    out.print(f"{out_file}")
+    return table
 
 
 if __name__ == "__main__":

@@ -206,13 +206,13 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
 def _of_balance(sums: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
     """Intervals of the balanced accuracy from sums (n, 2, k) of slices and wrong ones."""
 
-    def resampled(counts: Floats) -> Floats:
-        return _balanced(np.einsum("bn,njk->bjk", counts, sums))
+    def resample(counts: Floats) -> Floats:
+        return _balanced_accuracy(np.einsum("bn,njk->bjk", counts, sums))
 
     return {
-        "bootstrap-t": studentised_interval(sums, _balanced, weights),
-        "BCa": bca_interval(resampled, weights),
-        "percentile": _percentile(resampled(weights)),
+        "bootstrap-t": studentised_interval(sums, _balanced_accuracy, weights),
+        "BCa": bca_interval(resample, weights),
+        "percentile": _percentile(resample(weights)),
     }
 
 
@@ -259,7 +259,7 @@ def coverage(
 ) -> Iterator[Coverage]:
     """The coverage of each interval for each number of bodies; the same seed gives the same
     studies."""
-    for place, count in enumerate(subjects):
+    for size_number, count in enumerate(subjects):
         ends: dict[tuple[str, str], list[Ends]] = {}
         for number in range(studies):
             study = simulate_study(np.random.default_rng([seed, count, number]), count, correlation)
@@ -269,12 +269,12 @@ def coverage(
                 for method, pair in by_method.items():
                     ends.setdefault((statistic, method), []).append(pair)
             if progress:
-                progress(place * studies + number + 1, len(subjects) * studies)
-        seen: set[str] = set()
+                progress(size_number * studies + number + 1, len(subjects) * studies)
+        done_statistics: set[str] = set()
         for (statistic, method), pairs in ends.items():
-            is_used = statistic not in seen
+            is_used = statistic not in done_statistics  # the first method of each
             yield _coverage(statistic, count, correlation, method, is_used, np.array(pairs))
-            seen.add(statistic)
+            done_statistics.add(statistic)
 
 
 def _coverage(
@@ -284,7 +284,9 @@ def _coverage(
     held = int(((ends[:, 0] <= value) & (value <= ends[:, 1])).sum())
     low, high = wilson_interval(held, len(ends))
     defined = np.isfinite(ends).all(axis=1)
-    width = float(np.median((ends[:, 1] - ends[:, 0])[defined])) if defined.any() else None
+    width = None
+    if defined.any():
+        width = float(np.median((ends[:, 1] - ends[:, 0])[defined]))
     undefined = int((~defined).sum())
     return Coverage(
         statistic,
@@ -332,10 +334,10 @@ def _of_difference(
             "every slice a body",
         )
         return dict.fromkeys(names, (0.0, 0.0))
-    both = np.stack([change, wholes], axis=1)
+    change_and_whole = np.stack([change, wholes], axis=1)
     return {
         "wider of both": difference_interval(
-            both, lambda sums: sums[:, 0] / np.maximum(sums[:, 1], 1e-12), weights
+            change_and_whole, lambda sums: sums[:, 0] / np.maximum(sums[:, 1], 1e-12), weights
         ),
         "widened percentile": quantile_difference_interval(
             (weights @ change) / (weights @ wholes), len(change)
@@ -365,7 +367,7 @@ def _independent_difference(change: int, moved: int, total: int) -> Ends:
     return float(mean - half), float(mean + half)
 
 
-def _balanced(sums: Floats) -> Floats:
+def _balanced_accuracy(sums: Floats) -> Floats:
     """Mean sensitivity (B,) from sums (B, 2, k) of slices and wrong ones, over the classes that
     have slices."""
     has = sums[:, 0] > 0
@@ -422,13 +424,19 @@ def cover(
         *("statistic", "bodies", "interval", "held", "", "median width"),
     )
     for row in rows:
+        method_text = row.method
+        if row.used:
+            method_text += " *"
+        width_text = "–"
+        if row.width is not None:
+            width_text = f"{row.width:.3g}"
         table.add_row(
             row.statistic,
             str(row.subjects),
-            f"{row.method} *" if row.used else row.method,
+            method_text,
             f"{row.share:.1%}",
             f"({row.low:.1%} to {row.high:.1%})",
-            "–" if row.width is None else f"{row.width:.3g}",
+            width_text,
         )
     show_table(table)
     out.print(f"{write_tsv(out_file, COLUMNS, [asdict(row) for row in rows])}")

@@ -20,22 +20,20 @@ class MeanPlace:
     def __init__(self, space: Space, seed: int, prior: Prior) -> None:
         self.places = places_of(space)
         rng = np.random.default_rng(seed)
-        row_of = {levels: row for row, levels in enumerate(map(tuple, space.rows.tolist()))}
-        shares: list[list[float]] = [[] for _ in range(len(space))]
+        row_by_levels = {levels: row for row, levels in enumerate(map(tuple, space.rows.tolist()))}
+        shares_by_row: dict[int, list[float]] = {}
         for source in prior.sources:
-            source_shares = (rankdata(source.losses) / len(source.losses)).tolist()
-            for levels, share in zip(
-                map(tuple, source.levels.tolist()), source_shares, strict=True
-            ):
-                if levels in row_of:
-                    shares[row_of[levels]].append(share)
-        means = np.array(
-            [np.mean(row_shares).round(12) if row_shares else np.inf for row_shares in shares]
-        )
-        self.order = np.lexsort((rng.random(len(space)), means))
+            rank_shares = (rankdata(source.losses) / len(source.losses)).tolist()
+            for levels, share in zip(map(tuple, source.levels.tolist()), rank_shares, strict=True):
+                if levels in row_by_levels:
+                    shares_by_row.setdefault(row_by_levels[levels], []).append(share)
+        mean_shares = np.full(len(space), np.inf)
+        for row, shares in shares_by_row.items():
+            mean_shares[row] = np.mean(shares).round(12)
+        self.order = np.lexsort((rng.random(len(space)), mean_shares))
 
-    def ask(self, free: NDArray[np.bool_]) -> Floats:
-        return np.asarray(self.places[self.order[free[self.order].argmax()]])
+    def ask(self, is_free: NDArray[np.bool_]) -> Floats:
+        return np.asarray(self.places[self.order[is_free[self.order].argmax()]])
 
     def tell(self, row: int, loss: float) -> None:
         """Nothing is learned."""

@@ -30,6 +30,7 @@ import typer
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from fovnet.bench.races import contestant_label
 from fovnet.cli import main
 from fovnet.cli.options import PathArgument, PathOption, folder_out, table_of
 from fovnet.cli.screen import empty_table, out, show_table
@@ -61,7 +62,7 @@ FILES = {
     "ranks.png": is_our_picture,
     "critical.png": is_our_picture,
 }
-NEEDED = ("table", "method", "seed", "setting", "best", "median", "draw", "loss", "epochs")
+NEEDED_COLUMNS = ("table", "method", "seed", "setting", "best", "median", "draw", "loss", "epochs")
 
 
 app = typer.Typer(add_completion=False)
@@ -142,7 +143,9 @@ class Critical:
         another, and none at all where no difference could be shown."""
         order = np.argsort(self.ranks, kind="stable").tolist()
         groups: list[tuple[int, ...]] = []
-        for first in range(len(order) if self.possible else 0):
+        if not self.possible:
+            return groups
+        for first in range(len(order)):
             last = first
             while last + 1 < len(order) and self._alike(order[first : last + 2]):
                 last += 1
@@ -159,7 +162,9 @@ class Critical:
     @property
     def sentence(self) -> str:
         """What was tested, and why there are no bars if there are none."""
-        test = "Friedman" if len(self.methods) > 2 else "Wilcoxon"
+        test = "Wilcoxon"
+        if len(self.methods) > 2:
+            test = "Friedman"
         tested = (
             f"{self.blocks} tables, {test} p = {self.overall_p:.2g}, Nemenyi's critical difference "
             f"{self.nemenyi:.3f}"
@@ -366,7 +371,9 @@ def regret_of(losses: Floats, best: float, median: float) -> Floats:
     that of a training that diverged.  Without the limit a single loss of 1e9 would decide every
     mean."""
     lowest = np.minimum.accumulate(np.where(np.isfinite(losses), losses, np.inf))
-    scale = median - best if median > best else 1.0
+    scale = 1.0
+    if median > best:
+        scale = median - best
     return np.clip((lowest - best) / scale, 0.0, 1.0)
 
 
@@ -383,15 +390,19 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
         raise SearchError(
             "runs-damaged", f"{path}: {fault}; run `fovnet bench search` again."
         ) from None
-    if not rows or (missing := [name for name in NEEDED if name not in rows[0]]):
-        lacks = f"no column {missing[0]!r}" if rows else "no line"
+    fault_in_words = ""
+    if not rows:
+        fault_in_words = "no line"
+    elif missing_columns := [name for name in NEEDED_COLUMNS if name not in rows[0]]:
+        fault_in_words = f"no column {missing_columns[0]!r}"
+    if fault_in_words:
         raise SearchError(
             "runs-damaged",
-            f"{path}: {lacks}; {', '.join(NEEDED)} are needed: run `fovnet bench search` again.",
+            f"{path}: {fault_in_words}; {', '.join(NEEDED_COLUMNS)} are needed: run `fovnet bench search` again.",
         )
     rows_of_run: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
-        label = f"{row['method']} ({row['setting']})" if row["setting"] else row["method"]
+        label = contestant_label(row["method"], row["setting"])
         rows_of_run.setdefault((row["table"], row["seed"], label), []).append(row)
     try:
         return {run: _regret(path, run_rows) for run, run_rows in rows_of_run.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fovnet.bench.figures.race import stroke_of
+from fovnet.bench.figures.race import line_style_of
 from fovnet.drawing.canvas import FAINT, INK, SOFT, house_style
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
             "rank among these methods, 1 the best; 95 % intervals by tables", loc="left"
         )
         regret_axis.set(xlim=(0, end), xlabel="draws", ylabel="mean regret", yscale="log")
-        regret_axis.set_ylim(bottom=FLOOR if any(row["regret"] <= FLOOR for row in rows) else None)
+        if any(row["regret"] <= FLOOR for row in rows):
+            regret_axis.set_ylim(bottom=FLOOR)
         regret_axis.set_title(f"regret, 0 the best; drawn from {FLOOR:g} up", loc="left")
         figure.legend(
             *rank_axis.get_legend_handles_labels(),
@@ -57,8 +58,10 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 def _draw(axis: Axes, rows: Sequence[Mapping[str, Any]], column: str, number: int) -> None:
     """The mean of a column by draw, and its band."""
-    stroke = stroke_of(number)
-    floor = FLOOR if column == "regret" else 0.0
+    stroke = line_style_of(number)
+    floor = 0.0
+    if column == "regret":
+        floor = FLOOR
     draws = [row["draw"] for row in rows]
     mean, low, high = (
         np.maximum([row[name] for row in rows], floor)
@@ -110,17 +113,26 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
             solid_capstyle="butt",
             zorder=3,
         )
-    for place, method in enumerate(order):
-        is_left = place < -(-k // 2)
-        y = names_top + 0.19 * (place if is_left else k - 1 - place)
-        x = test.ranks[method]
-        edge = 1 if is_left else k
+    left_count = -(-k // 2)
+    for position, method_number in enumerate(order):
+        if position < left_count:
+            names_above = position
+            edge = 1
+            text_x = -0.02
+            alignment = "right"
+        else:
+            names_above = k - 1 - position
+            edge = k
+            text_x = 1.02
+            alignment = "left"
+        x = test.ranks[method_number]
+        y = names_top + 0.19 * names_above
         axis.plot([x, x, edge], [line, y, y], color=FAINT, linewidth=0.8, clip_on=False)
         axis.text(
-            -0.02 if is_left else 1.02,
+            text_x,
             y,
-            f"{test.methods[method]}  {x:.2f}",
-            ha="right" if is_left else "left",
+            f"{test.methods[method_number]}  {x:.2f}",
+            ha=alignment,
             va="center",
             transform=axis.get_yaxis_transform(),
         )

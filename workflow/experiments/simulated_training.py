@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.machine.allocation import keep_freed_memory
+from fovnet.net.device import choose_device
 from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.weights import load_network
+from fovnet.net.inference.member_outputs import compute_member_probabilities
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import checksum
 from fovnet.volume.collection.pack import Pack, slice_collections
@@ -26,11 +31,11 @@ from fovnet.volume.slices.stack import Slicing
 HELD_OUT = 2_000_003
 SPACING_MM = 8.0
 BATCH = 32
-RATE = 10**-1.5
+LEARNING_RATE = 10**-1.5
 AVERAGING = 0.97
 COOLDOWN = 0.5
 # of configs/shipped/1.yaml, but no crops; so are inputs
-RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)
+RANGES = Ranges(15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)
 INPUTS = ("slice", "millimetres", "sections")
 # of a network's people that train and validate; it is judged on others
 FRACTIONS = (0.75, 0.25, 0.0)
@@ -142,10 +147,6 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
     """
     import torch
 
-    from fovnet.net.device import choose_device
-    from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training.train import place_on_device, train_network
-
     torch.set_num_threads(1)
     keep_freed_memory()
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
@@ -159,53 +160,53 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
         pack.placing,
         INPUTS,
     )
-    net = Architecture(
+    recipe = Recipe(
+        study.epochs,
+        study.slices_per_epoch,
+        RANGES,
+        AVERAGING,
+        cooldown=COOLDOWN,
+        sampling="volumes",
+    )
+    facts = {**pack.network_inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
+    network_file = study.scratch / name / "network.safetensors"
+    ending = train_network(
+        _architecture(len(pack.classes)),
+        learning_rate=LEARNING_RATE,
+        batch_size=BATCH,
+        seed=seed,
+        data=data,
+        recipe=recipe,
+        weights_path=network_file,
+        network_facts=facts,
+    )
+    if not ending.validation_losses or not network_file.exists():
+        raise CollectionError(
+            "bench-untrained",
+            f"{name}: the network was not trained ({ending.status}). {ending.message}".strip(),
+        )
+    return network_file
+
+
+def _architecture(classes: int) -> Architecture:
+    """The small network of every training."""
+    return Architecture(
         5,
         1,
         4,
         3,
         False,
-        len(pack.classes),
+        classes,
         "small",
         widen=2,
         inputs=INPUTS,
         stride=2,
         norm="pooled",
     )
-    recipe = Recipe(
-        study.epochs,
-        study.slices_per_epoch,
-        Ranges(*RANGES),
-        AVERAGING,
-        cooldown=COOLDOWN,
-        sampling="volumes",
-    )
-    facts = {**pack.network_inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
-    keep = study.scratch / name / "network.safetensors"
-    ending = train_network(
-        net,
-        learning_rate=RATE,
-        batch_size=BATCH,
-        seed=seed,
-        data=data,
-        recipe=recipe,
-        weights_path=keep,
-        network_facts=facts,
-    )
-    if not ending.validation_losses or not keep.exists():
-        raise CollectionError(
-            "bench-untrained",
-            f"{name}: the network was not trained ({ending.status}). {ending.message}".strip(),
-        )
-    return keep
 
 
 def probabilities_of(study: Study, network: Path, judged: JudgedSlices) -> NDArray[Any]:
     """Probabilities (s, k) that a network gives the slices it is judged on."""
-    from fovnet.net.device import choose_device
-    from fovnet.net.family.weights import load_network
-    from fovnet.net.inference.member_outputs import compute_member_probabilities
-
     device = choose_device(study.device)
     member, _ = load_network(network, device)
     (probabilities,) = compute_member_probabilities(

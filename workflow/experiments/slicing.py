@@ -25,8 +25,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from isal import isal_zlib
 
-from fovnet.bench.timing import in_turn, seconds_of
+from fovnet.bench.timing import seconds_of, time_in_turn
 from fovnet.bench.together import Progress
 from fovnet.bench.tutorial import is_monai_installed
 from fovnet.cli import main
@@ -95,7 +96,9 @@ def medians(rows: Sequence[SlicingTime]) -> dict[str, float | None]:
     medians_by_name: dict[str, float | None] = {}
     for name in ("over_floor", "monai_over_ours"):
         values = [value for row in rows if (value := getattr(row, name)) is not None]
-        medians_by_name[name] = median(values) if values else None
+        medians_by_name[name] = None
+        if values:
+            medians_by_name[name] = median(values)
     return medians_by_name
 
 
@@ -105,14 +108,16 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     shape = volume.voxels.shape
     resized = to_ras(volume).voxels.shape
     has_frames = any(note.startswith("frame ") for note in volume.notes)
-    floor = None if has_frames else _floor(path, shape, len(stack.pixels))
+    floor = None
+    if not has_frames:
+        floor = _floor(path, shape, len(stack.pixels))
     floor_note = "no floor: several frames or files, or an unusual packing"
     monai, monai_note = _monai(path, stack, resized)
     unpack, resize = floor or (None, None)
     ways = {"ours": partial(slice_volume, path), "monai": monai, "unpack": unpack, "resize": resize}
     clocks = {name: partial(seconds_of, way) for name, way in ways.items() if way is not None}
-    in_turn(clocks, 1)  # fills caches, and MONAI's lazy imports
-    turns = in_turn(clocks, repeats)
+    time_in_turn(clocks, 1)  # fills caches, and MONAI's lazy imports
+    turns = time_in_turn(clocks, repeats)
     if floor:
         turns["floor"] = turns["unpack"] + turns["resize"]
     ms = {name: 1e3 * float(np.median(seconds)) for name, seconds in turns.items()}
@@ -172,14 +177,14 @@ def _floor(
 
 def _unpack(path: Path) -> bytes:
     """All bytes of a file, unpacked; of an NRRD those after its header."""
-    from isal import isal_zlib
-
     with open_unpacked(path) as file:
         data: bytes = file.read()
-    start = data.find(b"\n\n") + 2 if data.startswith(b"NRRD") else 0
-    if start and data[start : start + 2] == GZIP_MAGIC:
-        return bytes(isal_zlib.decompress(data[start:], wbits=31))
-    return data[start:]
+    if not data.startswith(b"NRRD"):
+        return data
+    voxel_bytes = data[data.find(b"\n\n") + 2 :]
+    if voxel_bytes.startswith(GZIP_MAGIC):
+        return bytes(isal_zlib.decompress(voxel_bytes, wbits=31))
+    return voxel_bytes
 
 
 def _monai(
@@ -189,9 +194,9 @@ def _monai(
     resampling less than Spacing to both."""
     if not is_monai_installed():
         return None, "MONAI is not installed"
-    apart_mm = (
-        float(np.diff(stack.z_mm).mean()) if len(stack.z_mm) > 1 else float(stack.vox_to_ras[2, 2])
-    )
+    apart_mm = float(stack.vox_to_ras[2, 2])
+    if len(stack.z_mm) > 1:
+        apart_mm = float(np.diff(stack.z_mm).mean())
 
     def chain() -> Any:
         with warnings.catch_warnings():
@@ -257,8 +262,10 @@ def time_slicing(
     show_table(table)
     out.print("milliseconds; floor: unpacking and one resize")
     for row in rows:
-        if row.note:
-            out.print(row.note if row.ours_ms is None else f"{Path(row.path).name}: {row.note}")
+        if row.note and row.ours_ms is None:
+            out.print(row.note)
+        elif row.note:
+            out.print(f"{Path(row.path).name}: {row.note}")
     out.print(f"{out_file}")
     if len(sliced_rows) < len(rows):
         raise typer.Exit(3)

@@ -79,7 +79,9 @@ class Study:
 
     def slope(self, s: Floats) -> Floats:
         """The gradient of the loss in the scores (R, B · n) of the networks."""
-        bounded = s if self.within is None else self.within * np.tanh(0.01 * s)
+        bounded = s
+        if self.within is not None:
+            bounded = self.within * np.tanh(0.01 * s)
         lists = bounded.reshape(-1, self.size)
         _, slopes = list_mle(lists, np.ones(self.size), np.arange(self.size))
         gradient = slopes.reshape(s.shape) / s.shape[1]
@@ -145,7 +147,9 @@ def sort_numbers(
         *("numbers per list", "epochs", "between", "rate", "here", "thesis"),
     )
     for line in lines:
-        mark = "" if line["near"] else " *"
+        mark = " *"
+        if line["near"]:
+            mark = ""
         table.add_row(
             f"{line['size']:g}",
             f"{line['epochs']:g}",

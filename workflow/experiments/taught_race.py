@@ -24,7 +24,7 @@ from fovnet.bench.replay import ReplayedSearch, Searcher, replay_asking
 from fovnet.bench.tables import load_table
 from fovnet.bench.together import run_each
 from fovnet.cli import main
-from fovnet.cli.bench_searches import IS_OWN_BY_FILE
+from fovnet.cli.bench_searches import RECOGNISER_BY_FILE
 from fovnet.cli.options import PathArgument, PathOption, Workers, folder_out
 from fovnet.cli.screen import out, progress_bar
 from fovnet.machine.threads import one_thread
@@ -49,7 +49,7 @@ class TaughtEntry(Entry):
         return self.method
 
     @property
-    def spends(self) -> str:
+    def way_to_spend(self) -> str:
         return "full"
 
     @property
@@ -71,7 +71,7 @@ def run_entry(entry: TaughtEntry) -> ReplayedSearch:
             CONTESTANTS[entry.method](table.space, entry.seed, prior),
             first_row=first_row(table, entry.seed),
             seed=entry.seed,
-            cap=entry.cap(table),
+            cap=entry.epoch_cap(table),
         )
 
 
@@ -80,7 +80,9 @@ def race_taught(
     tables: Annotated[list[Path], PathArgument(help="Tables of recorded trainings.")],
     out_folder: Annotated[
         Path,
-        folder_out(IS_OWN_BY_FILE, "Where standings.tsv, runs.tsv and standings.png are written."),
+        folder_out(
+            RECOGNISER_BY_FILE, "Where standings.tsv, runs.tsv and standings.png are written."
+        ),
     ],
     prior: Annotated[
         list[Path],

@@ -20,24 +20,35 @@ LINE_STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 """Of more methods than colours the further ones are dashed."""
 
 
+LONGEST_NAME = 48  # characters of a table's name that are shown
+
+
 @dataclass(frozen=True, eq=False)
 class RaceView:
-    """One table's part of the figure: the curve (n,) and the standings of each method, and the
-    exact shares (n,) of random search, empty where not draws but epochs are counted."""
+    """One table's part of the figure.
+
+    name           of the table, which has `row_count` rows
+    chance_shares  (n,) exact probability that random search has found the best row after n draws;
+                   empty where not draws but epochs are counted
+    curves         one for each method, (n,)
+    standings      one for each method and goal
+    """
 
     name: str
-    rows: int
-    chance: np.ndarray
+    row_count: int
+    chance_shares: np.ndarray
     curves: Sequence[SuccessCurve]
     standings: Sequence[Standing]
 
     @property
     def unit(self) -> str:
-        """What the n are."""
-        return "draws" if len(self.chance) else "epochs"
+        """What the n are: "draws" or "epochs"."""
+        if len(self.chance_shares):
+            return "draws"
+        return "epochs"
 
     @property
-    def most(self) -> int:
+    def longest_run(self) -> int:
         """n, the most draws or epochs of a run."""
         return len(self.curves[0].share)
 
@@ -91,7 +102,7 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
         return figure
 
 
-def stroke_of(method_index: int) -> dict[str, Any]:
+def line_style_of(method_index: int) -> dict[str, Any]:
     """The colour and the style of the line of a method, by its number."""
     return {
         "color": METHOD_COLOURS[method_index % len(METHOD_COLOURS)],
@@ -105,17 +116,19 @@ def _colour_by_label(labels: Sequence[str]) -> Mapping[str, str]:
         label: METHOD_COLOURS[learner_index % len(METHOD_COLOURS)]
         for learner_index, label in enumerate(learner_labels)
     }
-    return colour_by_label | ({"random": FAINT} if "random" in labels else {})
+    if "random" in labels:
+        colour_by_label["random"] = FAINT
+    return colour_by_label
 
 
 def _draw_found_shares(axis: Axes, view: RaceView, colour_by_label: Mapping[str, str]) -> None:
     """Step curves: the share of runs that had found the best row after n draws or epochs.  A band
     ends where all runs have found it."""
-    draw_numbers = np.arange(view.most + 1)
-    if len(view.chance):
+    draw_numbers = np.arange(view.longest_run + 1)
+    if len(view.chance_shares):
         axis.step(
             draw_numbers,
-            np.concatenate([[0.0], view.chance]),
+            np.concatenate([[0.0], view.chance_shares]),
             where="post",
             color=INK,
             linewidth=0.9,
@@ -146,13 +159,15 @@ def _draw_found_shares(axis: Axes, view: RaceView, colour_by_label: Mapping[str,
         axis.step(
             draw_numbers, found_shares, where="post", color=colour, linewidth=1.6, label=curve.label
         )
-    found_phrase = "trained the best row" if view.unit == "epochs" else "found the best row"
-    axis.set(
-        xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {found_phrase}"
-    )
+    runs_label = "runs that found the best row"
+    if view.unit == "epochs":
+        runs_label = "runs that trained the best row"
+    axis.set(xlim=(0, view.longest_run), ylim=(0, 1.02), xlabel=view.unit, ylabel=runs_label)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-    short_name = view.name if len(view.name) <= 48 else f"{view.name[:47]}…"
-    axis.set_title(f"{short_name}: {view.rows:,} rows", loc="left")
+    short_name = view.name
+    if len(short_name) > LONGEST_NAME:
+        short_name = f"{short_name[: LONGEST_NAME - 1]}…"
+    axis.set_title(f"{short_name}: {view.row_count:,} rows", loc="left")
 
 
 def _draw_counts_to_goals(axis: Axes, view: RaceView, colour_by_label: Mapping[str, str]) -> None:
@@ -163,7 +178,7 @@ def _draw_counts_to_goals(axis: Axes, view: RaceView, colour_by_label: Mapping[s
         goal_standings = [standing for standing in view.standings if standing.goal == goal]
         if goal_index % 2:
             axis.axhspan(goal_index - 0.5, goal_index + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
-        if len(view.chance):
+        if len(view.chance_shares):
             axis.plot(
                 [goal_standings[0].chance] * 2,
                 [goal_index - 0.42, goal_index + 0.42],
@@ -196,7 +211,7 @@ def _draw_counts_to_goals(axis: Axes, view: RaceView, colour_by_label: Mapping[s
         if np.isfinite(drawn_number)
     ]
     greatest_number = max(
-        ends_and_means + [standing.chance for standing in view.standings if len(view.chance)]
+        ends_and_means + [standing.chance for standing in view.standings if len(view.chance_shares)]
     )
     axis.set_yticks(range(len(GOALS)), GOALS)
     axis.set(
@@ -207,7 +222,7 @@ def _draw_counts_to_goals(axis: Axes, view: RaceView, colour_by_label: Mapping[s
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     axis.set_title(
-        f"{_run_count_text(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}",
+        f"{_run_count_text(view)}, 95 % intervals; one without it counts as {view.longest_run:,} {view.unit}",
         loc="left",
     )
 
@@ -221,9 +236,8 @@ def _mean_and_interval(view: RaceView, standing: Standing) -> tuple[float, float
 
 
 def _run_count_text(view: RaceView) -> str:
+    """ "20 runs" of every method, or "20-25 runs" where these differ."""
     run_counts = sorted({curve.runs for curve in view.curves})
-    return (
-        f"{run_counts[0]} runs"
-        if len(run_counts) == 1
-        else f"{run_counts[0]}-{run_counts[-1]} runs"
-    )
+    if len(run_counts) == 1:
+        return f"{run_counts[0]} runs"
+    return f"{run_counts[0]}-{run_counts[-1]} runs"

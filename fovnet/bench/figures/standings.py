@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from fovnet.bench.figures.race import RaceView, race_figure
-from fovnet.bench.races import Entry, Standing, chance_curve, contests_of, curve, standings
+from fovnet.bench.races import (
+    Entry,
+    Standing,
+    chance_curve,
+    compute_standings,
+    contests_of,
+    success_curve,
+)
 from fovnet.bench.replay import ReplayedSearch
 from fovnet.bench.tables import RecordedTable
 from fovnet.drawing.canvas import save_png
@@ -48,10 +55,15 @@ def write_standings(
         table_standings = [
             standing
             for contest in contests
-            for standing in standings(table, contest.entry, contest.replays)
+            for standing in compute_standings(table, contest.entry, contest.replays)
         ]
-        success_curves = [curve(table, contest.entry, contest.replays) for contest in contests]
-        chance_shares = chance_curve(table, contests[0].entry.draws if table.epochs == 1 else 0)
+        success_curves = [
+            success_curve(table, contest.entry, contest.replays) for contest in contests
+        ]
+        chance_draws = 0
+        if table.full_epochs == 1:
+            chance_draws = contests[0].entry.draws
+        chance_shares = chance_curve(table, chance_draws)
         race_views.append(
             RaceView(table.name, len(table.space), chance_shares, success_curves, table_standings)
         )
@@ -79,14 +91,14 @@ def _run_lines(
 ) -> Iterator[dict[str, Any]]:
     """A line of runs.tsv for every slot of a run."""
     median_loss = float(np.median(table.loss[np.isfinite(table.loss)]))
-    slot_results = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
+    slot_results = zip(replay.rows, replay.loss, replay.epochs, replay.epochs_spent, strict=True)
     for draw_number, (row, loss, epochs, spent) in enumerate(slot_results, start=1):
         yield {
             "table": entry.table.stem,
             "method": entry.contestant,
             "seed": entry.seed,
             "setting": entry.setting,
-            "best": repr(table.best),
+            "best": repr(table.best_loss),
             "median": repr(median_loss),
             "draw": draw_number,
             "row": int(row),

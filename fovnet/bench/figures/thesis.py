@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fovnet.bench.figures.race import stroke_of
+from fovnet.bench.figures.race import line_style_of
 from fovnet.bench.races import Contest, chance_curve
 from fovnet.bench.tables import RecordedTable
-from fovnet.bench.teaching import nothing_learned
+from fovnet.bench.teaching import has_learned_nothing
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 HISTOGRAM_BINS = 50
@@ -31,23 +31,20 @@ def losses_figure(table: RecordedTable) -> Figure:
         axis.hist(
             np.minimum(finite_losses, ceiling),
             bins=HISTOGRAM_BINS,
-            range=(table.best, ceiling),
+            range=(table.best_loss, ceiling),
             color=ACCENT,
         )
         title_facts = [f"{len(table.loss) - len(finite_losses)} diverged"]
-        if table.guess is not None:
-            axis.axvline(table.guess, color=WARN, linewidth=0.9, linestyle=(0, (4, 2)))
-            guessing_count = int(nothing_learned(table).sum())
+        if table.guessing_loss is not None:
+            axis.axvline(table.guessing_loss, color=WARN, linewidth=0.9, linestyle=(0, (4, 2)))
+            guessing_count = int(has_learned_nothing(table).sum())
             title_facts.append(
-                f"{guessing_count} at guessing, {table.guess:.3f} (dashed), or above"
+                f"{guessing_count} at guessing, {table.guessing_loss:.3f} (dashed), or above"
             )
-        title_facts += (
-            [f"{count_above_ceiling} above {ceiling:.3g}, drawn there"]
-            if count_above_ceiling
-            else []
-        )
+        if count_above_ceiling:
+            title_facts.append(f"{count_above_ceiling} above {ceiling:.3g}, drawn there")
         axis.set(xlabel="loss after training", ylabel="trainings")
-        trainings_text = f"{len(table.loss)} trainings, the best {table.best:.4g}"
+        trainings_text = f"{len(table.loss)} trainings, the best {table.best_loss:.4g}"
         axis.set_title(f"{table.name}: {trainings_text}; {', '.join(title_facts)}", loc="left")
         return figure
 
@@ -81,8 +78,8 @@ def _draw_run(axis: Axes, table: RecordedTable, contest: Contest) -> None:
     axis.step(
         draw_numbers, np.minimum.accumulate(drawn_losses), where="post", color=ACCENT, linewidth=1.3
     )
-    axis.axhline(table.best, color=INK, linewidth=0.7, linestyle=(0, (4, 2)))
-    draws_to_best = first_run.draws_until(table.best)
+    axis.axhline(table.best_loss, color=INK, linewidth=0.7, linestyle=(0, (4, 2)))
+    draws_to_best = first_run.draws_until(table.best_loss)
     ending = "without the best row"
     if draws_to_best:
         ending = f"the best row after {draws_to_best} draws"
@@ -96,7 +93,9 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
     """The share of each contest's runs that have found the best row, against "draws", with the
     exact share of random search, or against "epochs" in full trainings, on a logarithmic axis."""
     row_count = len(table.space)
-    units_per_training = 1 if unit == "draws" else table.epochs
+    units_per_training = 1
+    if unit == "epochs":
+        units_per_training = table.full_epochs
     with house_style():
         foot_inches = 0.5 + 0.17 * -(-(len(contests) + 1) // 3)
         figure_height = foot_inches + 3.4
@@ -116,12 +115,14 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
                 linestyle=(0, (4, 2)),
             )
         for contest_index, contest in enumerate(contests):
-            found_shares = contest.found_share(table.best, row_count * units_per_training, unit)
+            found_shares = contest.shares_of_runs(
+                table.best_loss, row_count * units_per_training, unit
+            )
             axis.step(
                 np.arange(len(found_shares)) / units_per_training,
                 found_shares,
                 where="post",
-                **stroke_of(contest_index),
+                **line_style_of(contest_index),
                 linewidth=1.3,
                 label=contest.name,
             )
@@ -149,5 +150,7 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
 def _highest_drawn_loss(table: RecordedTable) -> float:
     """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a
     fiftieth."""
+    if table.guessing_loss is not None:
+        return 1.2 * table.guessing_loss
     finite_losses = table.loss[np.isfinite(table.loss)]
-    return 1.2 * table.guess if table.guess is not None else float(np.quantile(finite_losses, 0.98))
+    return float(np.quantile(finite_losses, 0.98))

@@ -26,43 +26,8 @@ def throughput_figure(measurements: Sequence[Throughput]) -> Figure:
             1, 3, sharey=True, width_ratios=(1.4, 1, 1)
         )
         _draw_speeds(speed_axis, measured_rows, lane_positions)
-        share_axis.barh(
-            lane_positions - 0.16,
-            _values_of_attribute(measured_rows, "matrix_share"),
-            height=0.3,
-            color=ACCENT,
-            label="of the matrix rate",
-        )
-        share_axis.barh(
-            lane_positions + 0.16,
-            _values_of_attribute(measured_rows, "handling_share"),
-            height=0.3,
-            color=WARN,
-            label="of the step: its data",
-        )
-        share_axis.xaxis.set_major_formatter(PercentFormatter(1.0))
-        share_axis.set_title("shares", loc="left")
-        memory_axis.plot(
-            _values_of_attribute(measured_rows, "predicted_mb"),
-            lane_positions,
-            "o",
-            color=FAINT,
-            label="predicted",
-            markersize=5,
-        )
-        memory_axis.plot(
-            _values_of_attribute(measured_rows, "peak_mb"),
-            lane_positions,
-            "x",
-            color=ACCENT,
-            label="measured",
-            markersize=5,
-        )
-        memory_axis.set(xscale="log", xlabel="MB")
-        memory_axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        memory_axis.xaxis.set_major_formatter(ScalarFormatter())
-        memory_axis.xaxis.set_minor_locator(NullLocator())
-        memory_axis.set_title("peak memory", loc="left")
+        _draw_shares(share_axis, measured_rows, lane_positions)
+        _draw_memory(memory_axis, measured_rows, lane_positions)
         for axis in (speed_axis, share_axis, memory_axis):
             axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=2, frameon=False)
             axis.tick_params(axis="y", length=0)
@@ -102,6 +67,55 @@ def _draw_speeds(
     axis.margins(x=0.15)
     axis.set_yticks(lane_positions, [measurement.label for measurement in measured_rows])
     axis.set_title("training", loc="left")
+
+
+def _draw_shares(
+    axis: Axes, measured_rows: Sequence[Throughput], lane_positions: np.ndarray
+) -> None:
+    """Bars of the shares of the matrix rate, and of a step's time that its data take."""
+    axis.barh(
+        lane_positions - 0.16,
+        _values_of_attribute(measured_rows, "matrix_share"),
+        height=0.3,
+        color=ACCENT,
+        label="of the matrix rate",
+    )
+    axis.barh(
+        lane_positions + 0.16,
+        _values_of_attribute(measured_rows, "handling_share"),
+        height=0.3,
+        color=WARN,
+        label="of the step: its data",
+    )
+    axis.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axis.set_title("shares", loc="left")
+
+
+def _draw_memory(
+    axis: Axes, measured_rows: Sequence[Throughput], lane_positions: np.ndarray
+) -> None:
+    """Points of the predicted and of the measured peak memory, on a logarithmic axis."""
+    axis.plot(
+        _values_of_attribute(measured_rows, "predicted_mb"),
+        lane_positions,
+        "o",
+        color=FAINT,
+        label="predicted",
+        markersize=5,
+    )
+    axis.plot(
+        _values_of_attribute(measured_rows, "peak_mb"),
+        lane_positions,
+        "x",
+        color=ACCENT,
+        label="measured",
+        markersize=5,
+    )
+    axis.set(xscale="log", xlabel="MB")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter(ScalarFormatter())
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_title("peak memory", loc="left")
 
 
 def _values_of_attribute(measured_rows: Sequence[Throughput], attribute: str) -> np.ndarray:

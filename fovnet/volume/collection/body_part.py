@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from fovnet.records import read_tsv
-from fovnet.regions import DEFAULT, ELSEWHERE, NONE, TOGETHER, Vocabulary
+from fovnet.regions import DEFAULT, ELSEWHERE, NONE, TERM_BY_CODES, Vocabulary
 from fovnet.volume.collection.table_rows import find_region
 
 OTHER_PART = "OTHER"
@@ -88,7 +88,7 @@ def as_body_part_terms(text: str) -> str:
     or a body part outside them), else the terms of its regions (SPINE for CSPINE); OTHER_PART for an
     unknown text, empty for none."""
     term = "".join(text.upper().replace("_", " ").split())
-    if term in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {
+    if term in {term.body_part for term in TERM_BY_CODES.values()} | ELSEWHERE | {
         region.body_part for region in DEFAULT.regions
     }:
         return term
@@ -266,7 +266,7 @@ def _meaning_by_word(vocabulary: Vocabulary) -> dict[str, Meaning]:
     meaning_of_word = dict(_read_words(WORD_TABLE, vocabulary))
     meaning_of_word |= dict.fromkeys(ELSEWHERE, frozenset())
     meaning_of_word |= {
-        term.body_part: vocabulary.regions_of_code(term.sct) for term in TOGETHER.values()
+        term.body_part: vocabulary.regions_of_code(term.sct) for term in TERM_BY_CODES.values()
     }
     for region in vocabulary.regions:
         meaning_of_word |= {
