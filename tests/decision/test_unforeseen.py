@@ -83,7 +83,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (Judge, "answer", "decide", lambda _, volume_id, *__: volume_id),
         (predictions, "table_rows", "rows", lambda given, _: given.volume_id),
         (predictions, "answer_facts", "facts", lambda given, *_: given.volume_id),
-        (predictions, "_draw", "draw", lambda _, one, *__: one.answer.volume_id),
+        (predictions, "_write_drawings", "draw", lambda _, one, *__: one.answer.volume_id),
         (predictions, "write_json", "json", lambda path, *_: path.name),
     )
     for home, name, stage, name_of in places:
