@@ -16,7 +16,7 @@ from fovnet.phantom.person.breast_shapes import breast_shape, draw_bust, has_sha
 from fovnet.phantom.person.traits import Person
 
 LONGEST_BREAST_MM = 160.0
-"""From chest wall to nipple, of a slender breast; a coil has no room for more."""
+"""Largest length, from chest wall to nipple, of a slender breast; a coil has no room for more."""
 
 HANGING_Z = 1345.0
 """Height of the middle of a hanging breast, at the fourth rib: it is displaced cranially, and its
@@ -281,9 +281,4 @@ def _paint_veins(dome: BreastSolid, rng: np.random.Generator) -> Paints:
             for length_share, radius_share, bend_angle in vein_course
         ]
         vein = tube(vein_points, [1.8, 1.6, 1.3, 0.9])
-        yield paint(
-            vein,
-            "venous blood",
-            Layer.CAVITY,
-            replaced_tissues=("fat", "gland"),
-        )
+        yield paint(vein, "venous blood", Layer.CAVITY, replaced_tissues=("fat", "gland"))

@@ -43,7 +43,7 @@ class GlandKind(NamedTuple):
     weights: GlandWeights
 
 
-GLAND_KINDS = (
+GLAND_KINDS = (  # a "part" fills one segment of the breast, a "web" surrounds lobules of fat
     GlandKind("cone", 0.35, GlandWeights(1.3, 0.12, 0.35, 0.15)),
     GlandKind("islands", 0.15, GlandWeights(0.3, 0.5, 0.3, 0.15)),
     GlandKind("part", 0.2, GlandWeights(1.0, 0.3, 0.3, 0.15)),

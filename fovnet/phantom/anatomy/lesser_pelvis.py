@@ -231,12 +231,8 @@ def _paint_femoral_triangle(person: Person) -> Paints:
         [(100, 52, 960), (106, 56, 900), (102, 56, 830)], [6.0, 13.0, 16.0], step_mm=24
     )
     for side in (1, -1):
-        yield paint(
-            place_solid(fat_about_vessels, side),
-            "fat",
-            Layer.SEAM,
-            replaced_tissues=("muscle", "intermuscular fat"),
-        )
+        side_fat = place_solid(fat_about_vessels, side)
+        yield paint(side_fat, "fat", Layer.SEAM, replaced_tissues=("muscle", "intermuscular fat"))
         for right_muscle in (pectineus, sartorius, tensor_fasciae_latae, rectus_femoris):
             muscle = place_solid(right_muscle, side)
             fat_crescent = shift_sideways(muscle, 1.8, fat_rng)
@@ -394,7 +390,7 @@ def _paint_female_organs(person: Person) -> Paints:
     urethra_wall = tube(urethra_points, [6.5, 6.0, 5.0])
     urethra_lumen = tube(urethra_points, 2.6)
     yield paint(urethra_wall, "muscle", Layer.VESSEL)
-    yield paint(urethra_lumen, "peripheral zone", Layer.VESSEL)
+    yield paint(urethra_lumen, "peripheral zone", Layer.VESSEL)  # as bright as this tissue
     # the vagina is flat, an H in the axial plane; its wall is what is left of a larger solid
     for tissue, added_mm in (("muscle", 1.8), ("mucosa", 0.0)):
         for x, half_width_mm in ((-9.0, 7.0), (0.0, 9.0), (9.0, 7.0)):
@@ -432,7 +428,7 @@ def _paint_fibroids_and_follicles(person: Person) -> Paints:
         for _ in range(5):
             offset_x, offset_y, offset_z = rng.uniform(-1, 1, 3) * (10.0, 6.0, 12.0)
             centre = (ovary_x + offset_x, -8.0 + offset_y, 962.0 + offset_z)
-            follicle = Ellipsoid(centre, (rng.uniform(2, 5),) * 3)
+            follicle = Ellipsoid(centre, (rng.uniform(2, 5),) * 3)  # of watery fluid
             yield paint(follicle, "urine", Layer.VESSEL, replaced_tissues="gonad")
 
 
