@@ -126,7 +126,7 @@ def test_gland_keeps_from_the_muscle_and_the_skin_unless_it_is_nearly_all_there_
         x, y, z = lattice(made.region)
         filled = made.contains(x, y, z)
         ahead = (y - chest.front_mm(x, z))[filled]
-        assert np.mean(ahead < 0.3 * made.behind_mm) < 0.06
+        assert np.mean(ahead < 0.3 * made.fat_behind_mm) < 0.06
         out = np.sqrt(made.region.level(*made.region.to_shares(x, y, z)))
         assert np.mean(out[filled] > 0.95) < 0.05
 
