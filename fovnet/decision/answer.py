@@ -258,13 +258,7 @@ def answer_facts(
         "empty": np.flatnonzero(air_slices(stack.pixels)),
         "raw": np.round(raw, 5),
         "smoothed": np.round(answer.decision.smoothed_probabilities, 5),
-        "images": None
-        if stack.images is None
-        else {
-            "axis": stack.images.axis,
-            "sop_instance_uid": stack.images.uids,
-            "frame": stack.images.frames,
-        },
+        "images": _image_facts(stack),
         "decided": answer.decision.decided_labels.astype(int),
         "slice_confidence": np.round(answer.decision.slice_confidence, 5),
         "disorder": slice_order and slice_order.disorder,
@@ -292,7 +286,21 @@ def _common_facts(answer: Answer) -> dict[str, Any]:
 
 
 def _round_or_none(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    return None if values is None else np.round(values, 5)
+    """The values with five decimals; None without values."""
+    if values is None:
+        return None
+    return np.round(values, 5)
+
+
+def _image_facts(stack: SliceStack) -> dict[str, Any] | None:
+    """The DICOM images of a stack, slice by slice along its axis; None where none are known."""
+    if stack.images is None:
+        return None
+    return {
+        "axis": stack.images.axis,
+        "sop_instance_uid": stack.images.uids,
+        "frame": stack.images.frames,
+    }
 
 
 def _nearest_slices(

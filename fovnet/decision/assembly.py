@@ -100,8 +100,9 @@ def write_ensemble(
         "prepare": dict(prepare),
         "members": facts_of_members,
         "precision": precision,
-        **({"journal": journal} if journal else {}),
     }
+    if journal:
+        ensemble_facts["journal"] = journal
     if origin is not None:
         ensemble_facts["begun_with"] = {
             "networks": [member["sha256"] for member in origin["members"]],
@@ -186,7 +187,8 @@ def guessing_loss(
 
     train_targets = torch.from_numpy(train / train.sum(axis=1, keepdims=True))
     validation_targets = torch.from_numpy(validation / validation.sum(axis=1, keepdims=True))
-    frequency = None if frequency is None else frequency.to(train_targets.dtype)
+    if frequency is not None:
+        frequency = frequency.to(train_targets.dtype)
     return guessing_loss_of_targets(
         validation_targets, inverse_class_weights(train_targets, frequency)
     )

@@ -152,7 +152,9 @@ def conformal_floor(values: Floats, allowance: float = ALLOWED_REJECTED_SHARE) -
     regression*, JASA 113:1094, section 2.2.
     """
     rank = int(np.floor(allowance * (len(values) + 1)))
-    return float(np.sort(values)[rank - 1]) if rank else 0.0
+    if not rank:
+        return 0.0
+    return float(np.sort(values)[rank - 1])
 
 
 def _subject_errors(volumes: Sequence[GradedAnswer], bar: float) -> Floats:

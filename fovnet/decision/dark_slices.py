@@ -68,7 +68,9 @@ def find_dark_rows(
     if is_dark.any():
         is_dark[is_dark] = _white_levels(pixels[is_dark]) < LEAST_LIT_WHITE
     _, extent_mm = _longest_stretch(is_dark, edges_mm)
-    return np.flatnonzero(is_dark) if extent_mm >= LEAST_STRETCH_MM else np.empty(0, np.int64)
+    if extent_mm < LEAST_STRETCH_MM:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(is_dark)
 
 
 def find_hidden_region(

@@ -130,10 +130,14 @@ def _doubt_sentences(
 ) -> Iterable[str | Reason]:
     """The sentences of one check; none where its value is unknown."""
     value = _checked_value(check, decision, signs)
-    return () if value is None else check.sentences(value, rule)
+    if value is None:
+        return ()
+    return check.sentences(value, rule)
 
 
 def _checked_value(check: Check[Any], decision: Decision, signs: Signs) -> Any:
     """What a check judges: what it measured, or the decision; None where it could not be
     measured."""
-    return decision if check.measure is None else signs.value_of(check)
+    if check.measure is None:
+        return decision
+    return signs.value_of(check)

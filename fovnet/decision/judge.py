@@ -30,10 +30,10 @@ class MemberOutputs:
     """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if
     the ensemble has no reference.
 
-    turned_probabilities      (p, s, k) probabilities of the slices from head to feet, as those of the volume
-                turned over; None if not needed
-    brightened_probabilities  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the
-                other slices; None if there are none
+    turned_probabilities      (p, s, k) probabilities of the slices from head to feet, as those of
+                              the volume turned over; None if not needed
+    brightened_probabilities  (p, s, k) those of dark slices that seem to show nothing, brightened;
+                              NaN for the other slices; None if there are none
     """
 
     member_probabilities: NDArray[np.float32]
@@ -42,7 +42,7 @@ class MemberOutputs:
     brightened_probabilities: NDArray[np.float32] | None = None
 
     def of_rows(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
-        """The outputs on some of the slices, without `turned` and `brightened`."""
+        """The outputs on some of the slices, without those turned over and brightened."""
         distances = None if self.novelty_distances is None else self.novelty_distances[rows]
         return MemberOutputs(self.member_probabilities[:, rows], distances)
 

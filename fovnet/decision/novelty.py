@@ -61,10 +61,10 @@ class NoveltyReference:
     """The novelty reference: the training distribution, and the distances of validation slices from
     it.
 
-    feature_count              their number
+    feature_count         their number
     centre, scale         (w,) of the features, projected if there are many
-    whitening                (w, q)
-    class_means               (c, q) their whitened means
+    whitening             (w, q)
+    class_means           (c, q) their whitened means
     validation_distances  (n,) of validation slices; empty until calibrated
     validation_classes    (n,) the predicted class of each, as a column; empty until calibrated
     """

@@ -38,8 +38,8 @@ Floats = NDArray[np.float64]
 class Bearing:
     """The orientation that the pictures of a volume show.
 
-    upright_probability    the probability that its slices run from feet to head
-    direction  the most probable direction of its slices
+    upright_probability  the probability that its slices run from feet to head
+    direction            the most probable direction of its slices
     """
 
     upright_probability: float

@@ -46,10 +46,10 @@ class ScoredSlices:
     """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal
     weights.
 
-    outputs  of the members on these rows, (p, m, k) and (m,)
+    outputs                     of the members on these rows, (p, m, k) and (m,)
     turned_probabilities, brightened_probabilities
-             (p, m, k) of each member, for the rows in their volumes turned over, and brightened; NaN
-             where not needed, None if needed nowhere
+                                (p, m, k) of each member, for the rows in their volumes turned over,
+                                and brightened; NaN where not needed, None if needed nowhere
     """
 
     rows: NDArray[np.int64]

@@ -73,10 +73,10 @@ MEASURES_SHOWN = (
 class AblationVolume:
     """A labelled volume.
 
-    z_mm      (s,) heights of its slices
-    truth     (s, k)
-    scored_places    (s,) of its slices among the scored ones
-    edges_mm  (s + 1,) where its slices begin and end
+    z_mm           (s,) heights of its slices
+    truth          (s, k)
+    scored_places  (s,) of its slices among the scored ones
+    edges_mm       (s + 1,) where its slices begin and end
     """
 
     volume_id: str
@@ -250,11 +250,9 @@ def current_ablation(results: Results) -> Ablation | None:
     """The ablation of these results; None if there is none, or its files have changed since."""
     try:
         ablation_facts = read_json(results.evaluation / ABLATION_FILE_NAME)
-        return (
-            _ablation_from_facts(ablation_facts)
-            if ablation_facts.get("made_from") == input_checksums(results)
-            else None
-        )
+        if ablation_facts.get("made_from") != input_checksums(results):
+            return None
+        return _ablation_from_facts(ablation_facts)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

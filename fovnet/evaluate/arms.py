@@ -36,14 +36,15 @@ LEAST_PROBABILITY = 0.7
 class Networks:
     """Probabilities of all scored slices, by network.
 
-    ensemble_probabilities     (m, k) the mean that the ensemble is used with
-    member_probabilities     (p, m, k) each member's, the best first
-    scores      (p,) their validation losses
-    start_probabilities       (m, k) of the hand-set starting network, None where it was not trained to the end
-    is_validation  (m,) which of the slices are of the validation split, for mixes that are fitted
-                there
-    truth       (m, k) bool
-    subject_index     (m,)
+    ensemble_probabilities  (m, k) the mean that the ensemble is used with
+    member_probabilities    (p, m, k) each member's, the best first
+    scores                  (p,) their validation losses
+    start_probabilities     (m, k) of the hand-set starting network, None where it was not trained
+                            to the end
+    is_validation           (m,) which of the slices are of the validation split, for mixes that are
+                            fitted there
+    truth                   (m, k) bool
+    subject_index           (m,)
     """
 
     ensemble_probabilities: Floats

@@ -163,15 +163,12 @@ def _pair_heights(
     predicted_index_by_true = dict(
         zip(paired_true.tolist(), paired_predicted.tolist(), strict=True)
     )
-    height_pairs: list[tuple[float | None, float | None]] = [
-        (
-            height_mm,
-            predicted_heights[predicted_index_by_true[height_index]]
-            if height_index in predicted_index_by_true
-            else None,
-        )
-        for height_index, height_mm in enumerate(true_heights)
-    ]
+    height_pairs: list[tuple[float | None, float | None]] = []
+    for height_index, height_mm in enumerate(true_heights):
+        predicted_mm = None
+        if height_index in predicted_index_by_true:
+            predicted_mm = predicted_heights[predicted_index_by_true[height_index]]
+        height_pairs.append((height_mm, predicted_mm))
     unpaired_predicted = sorted(
         set(range(len(predicted_heights))) - set(predicted_index_by_true.values())
     )

@@ -45,25 +45,26 @@ class DecidedBorder:
 class Case:
     """One labelled volume of the evaluated split, with its probabilities and its decision.
 
-    z_mm             (s,) ascending
-    truth            (s, k) labels in the order of the vocabulary's classes, from feet to head; a
-                     row may hold two (a side region such as spine beside one chain region)
-    raw_probabilities              (s, k) probabilities, each row sums to one
-    smoothed_probabilities         (s, k) likewise
-    decided_labels          (s, k) labels, as the truth
-    slice_confidence       (s,) probability of the decided label
-    pixels           (s, 128, 128) where pictures are wanted
-    calibrated_probabilities       (s, k) raw probabilities under the rule's temperature
-    decided_borders          with their intervals
-    set_probability  that the volume shows the predicted regions and no others
-    doubt_codes           codes
-    is_dark            (s,) whether a slice is all dark
-    edges_mm         (s + 1,) where its slices begin and end, feet to head: the grid of borders and
-                     spans
-    volume_confidence             the volume's confidence
-    statements       on its regions, each that at least min_extent_mm are shown; empty where nothing
-                     was said region by region
-    are_extents_sure     whether nothing is doubted of the whole volume
+    z_mm                      (s,) ascending
+    truth                     (s, k) labels in the order of the vocabulary's classes, from feet to
+                              head; a row may hold two (a side region such as spine beside one chain
+                              region)
+    raw_probabilities         (s, k) probabilities, each row sums to one
+    smoothed_probabilities    (s, k) likewise
+    decided_labels            (s, k) labels, as the truth
+    slice_confidence          (s,) probability of the decided label
+    pixels                    (s, 128, 128) where pictures are wanted
+    calibrated_probabilities  (s, k) raw probabilities under the rule's temperature
+    decided_borders           with their intervals
+    set_probability           that the volume shows the predicted regions and no others
+    doubt_codes               codes
+    is_dark                   (s,) whether a slice is all dark
+    edges_mm                  (s + 1,) where its slices begin and end, feet to head: the grid of
+                              borders and spans
+    volume_confidence         the volume's confidence
+    statements                on its regions, each that at least min_extent_mm are shown; empty
+                              where nothing was said region by region
+    are_extents_sure          whether nothing is doubted of the whole volume
     An uncertain volume carries the answer it would have given.  A refused volume has no slices (s =
     0), and the reason in `message`.  What decisions of an older version lack is None.
     """
@@ -134,11 +135,10 @@ class ListedVolume:
     """One volume of the collections, by the names that reports give it; labelled or not, refused or
     not.
 
-    subject_id  the person: collection and id, as in the split
-    split       "" for a volume for prediction only, and for a refused one whose subject has none
-    code, message
-                why it was refused
-    hashed      whether volume_id is a hash and not the name of a file
+    subject_id     the person: collection and id, as in the split
+    split          "" for a volume for prediction only, and for a refused one whose subject has none
+    code, message  why it was refused
+    hashed         whether volume_id is a hash and not the name of a file
     """
 
     volume_id: str

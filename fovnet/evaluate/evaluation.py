@@ -107,23 +107,24 @@ class RiskCurve:
 class Evaluation:
     """All measures of one set of labelled volumes.
 
-    everything   all volumes that were not refused, the doubted ones with the answer they would have
-                 given
-    answered     those without a doubt about the whole volume; None when there are none
-    handling     shares of volumes refused and abstained from
-    confusions   (k, k) counts by stage, rows true, columns predicted
-    reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as
-                 far as every volume has it
-    risk         the risk-coverage curve
-    doubts       by code, most frequent first
-    headers      header, truth and prediction compared, and `header_rates`; both empty without the
-                 column body_part_examined
-    answered_risk
-                 slice error of the volumes answered, mean over subjects; None where there are none
+    everything     all volumes that were not refused, the doubted ones with the answer they would
+                   have given
+    answered       those without a doubt about the whole volume; None when there are none
+    handling       shares of volumes refused and abstained from
+    confusions     (k, k) counts by stage, rows true, columns predicted
+    reliability    (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as
+                   far as every volume has it
+    risk           the risk-coverage curve
+    doubts         by code, most frequent first
+    headers        header, truth and prediction compared, and `header_rates`; both empty without the
+                   column body_part_examined
+    answered_risk  slice error of the volumes answered, mean over subjects; None where there are
+                   none
     stated_error the bound that the rule states for it; None where none is stated
-    statement_curve, statement_bins  of statements on regions: risk and coverage by probability, and
-                 (b, 3) reliability totals; empty and None unless every volume was answered region
-                 by region
+    statement_curve, statement_bins
+                                of statements on regions: risk and coverage by probability, and (b,
+                                3) reliability totals; empty and None unless every volume was
+                                answered region by region
     """
 
     vocabulary: Vocabulary
@@ -240,11 +241,9 @@ def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
         for volume_tally in tallies
         if volume_tally.statements is not None
     ]
-    return (
-        np.sum(bins_by_volume, axis=0)
-        if bins_by_volume and len(bins_by_volume) == len(tallies)
-        else None
-    )
+    if not bins_by_volume or len(bins_by_volume) != len(tallies):
+        return None
+    return np.asarray(np.sum(bins_by_volume, axis=0))
 
 
 def _subject_mean_risk(

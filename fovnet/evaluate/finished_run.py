@@ -68,9 +68,9 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
 def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
     """The folders of all collections, the simulated one included."""
     folder_by_collection = {name: Path(folder) for name, folder in settings.collections.items()}
-    return folder_by_collection | (
-        {"phantom": results.phantom} if settings.phantom.subjects else {}
-    )
+    if settings.phantom.subjects:
+        folder_by_collection["phantom"] = results.phantom
+    return folder_by_collection
 
 
 def manifest_of(pack: Pack) -> list[ListedVolume]:

@@ -343,4 +343,6 @@ def _bare_measure(
 def _number_or_none(value: Any) -> float | None:
     """A plain float, None for NaN (JSON has no NaN)."""
     number = float(value)
-    return None if math.isnan(number) else number
+    if math.isnan(number):
+        return None
+    return number

@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 class RankedVolumes:
     """Volumes by falling confidence, (v,) each.
 
-    volume_order         their numbers
+    volume_order              their numbers
     wrong_count, total_count  so many wrong of so many
-    last_of_ties          the place of the last volume of equal confidence
+    last_of_ties              the place of the last volume of equal confidence
     """
 
     volume_order: NDArray[np.int64]

@@ -51,11 +51,10 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
             not in UNSTATED_VALUES
         }
         numbers_by_volume_id = _measurements_by_volume(attribute, stated_by_volume_id)
-        value_by_volume_id = (
-            _sort_by_value(stated_by_volume_id)
-            if numbers_by_volume_id is None
-            else _cut_into_bins(attribute, numbers_by_volume_id)
-        )
+        if numbers_by_volume_id is None:
+            value_by_volume_id = _sort_by_value(stated_by_volume_id)
+        else:
+            value_by_volume_id = _cut_into_bins(attribute, numbers_by_volume_id)
         # one value per volume makes no groups
         if (
             2

@@ -31,26 +31,27 @@ Floats = NDArray[np.float64]
 class Tally:
     """Counts of one volume that was not refused.
 
-    confusions    (3, k, k) confusion, one a stage (raw, smoothed, decided)
-    negative_counts   (k,) slices that do not show the class
-    true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in
-                the decision, anywhere in the volume; if the true chain region of some slices is not
-                labelled, chain regions that are only predicted are left out
-    far_slice_count  slices by `far_apart` (predicted chain region no neighbour of the true one)
-    false_label_count
-                slices by `has_false_label`
-    confidence_sums
-                (k,) confidences of the slices by the class decided, summed
-    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices
-                with one true class only
-    brier, log_loss  totals over the slices by stage; the decision has no probabilities of all
-                     classes, and none of these
-    spans       numbers of right, true and predicted spans
-    confidence  of the volume, as its answer states it and as abstention compares it with its
-                threshold: black margins are left out
-    lit_slices  slices that are not all dark, and those of them that are wrong after the decision;
-                all slices if darkness is not known
-    statements  those on its regions; None where there are none
+    confusions                  (3, k, k) confusion, one a stage (raw, smoothed, decided)
+    negative_counts             (k,) slices that do not show the class
+    true_regions, predicted_regions
+                                (k - 1,) regions and side regions present in the truth and in the
+                                decision, anywhere in the volume; if the true chain region of some
+                                slices is not labelled, chain regions that are only predicted are
+                                left out
+    far_slice_count             slices by `are_far_apart` (predicted chain region no neighbour of the
+                                true one)
+    false_label_count           slices by `has_false_label`
+    confidence_sums             (k,) confidences of the slices by the class decided, summed
+    bins                        (b, 3) reliability totals by stage of calibration, and `one_class_bins`
+                                of the slices with one true class only
+    brier, log_loss             totals over the slices by stage; the decision has no probabilities
+                                of all classes, and none of these
+    spans                       numbers of right, true and predicted spans
+    confidence                  of the volume, as its answer states it and as abstention compares it
+                                with its threshold: black margins are left out
+    lit_slices                  slices that are not all dark, and those of them that are wrong after
+                                the decision; all slices if darkness is not known
+    statements                  those on its regions; None where there are none
     """
 
     case: Case
@@ -126,19 +127,16 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
     probabilities_by_stage = {
         stage: array for stage, array in probabilities_if_known.items() if array is not None
     }
-    slice_indices = np.arange(len(case.z_mm))
-    confidence_by_stage = {
-        stage: stage_probabilities.max(axis=1)
-        for stage, stage_probabilities in probabilities_by_stage.items()
-    }
-    is_right_by_stage = {
-        stage: case.truth[slice_indices, stage_probabilities.argmax(axis=1)]
-        for stage, stage_probabilities in probabilities_by_stage.items()
-    }
-    confidence_by_stage["decided"] = case.slice_confidence
-    is_right_by_stage["decided"] = case.truth[slice_indices, predicted_by_stage["decided"]]
+    confidence_by_stage, is_right_by_stage = _confidence_and_rightness(
+        case, probabilities_by_stage, predicted_by_stage["decided"]
+    )
     has_one_class = case.truth.sum(axis=1) == 1
-    is_lit = np.ones(len(slice_indices), dtype=bool) if case.is_dark is None else ~case.is_dark
+    is_lit = np.ones(len(case.z_mm), dtype=bool)
+    if case.is_dark is not None:
+        is_lit = ~case.is_dark
+    volume_confidence = case.volume_confidence
+    if volume_confidence is None:
+        volume_confidence = float(case.slice_confidence.mean())
     return Tally(
         case=case,
         confusions=matrices,
@@ -173,9 +171,26 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
             for stage, stage_probabilities in probabilities_by_stage.items()
         },
         spans=count_spans(case, vocabulary),
-        confidence=float(case.slice_confidence.mean())
-        if case.volume_confidence is None
-        else case.volume_confidence,
+        confidence=volume_confidence,
         lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right_by_stage["decided"]).sum())),
         statements=count_statements(case, vocabulary),
     )
+
+
+def _confidence_and_rightness(
+    case: Case, probabilities_by_stage: Mapping[str, Floats], decided_class: NDArray[np.int64]
+) -> tuple[dict[str, Floats], dict[str, NDArray[np.bool_]]]:
+    """By stage, (s,) the confidence of each slice's predicted class, and whether it is right.
+
+    probabilities_by_stage  (s, k) each, of the stages before the decision
+    decided_class           (s,) index of the class decided
+    """
+    slice_indices = np.arange(len(case.z_mm))
+    confidence_by_stage = {}
+    is_right_by_stage = {}
+    for stage, probabilities in probabilities_by_stage.items():
+        confidence_by_stage[stage] = probabilities.max(axis=1)
+        is_right_by_stage[stage] = case.truth[slice_indices, probabilities.argmax(axis=1)]
+    confidence_by_stage["decided"] = case.slice_confidence
+    is_right_by_stage["decided"] = case.truth[slice_indices, decided_class]
+    return confidence_by_stage, is_right_by_stage

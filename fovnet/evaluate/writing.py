@@ -119,10 +119,7 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     named_groups = [
         ("volumes", "", evaluation.handling),
         ("header", "", evaluation.header_rates),
-        *(
-            (group_name.name, _yes_or_no(group_name.too_few), group_name.measures)
-            for group_name in evaluation.groups
-        ),
+        *((group.name, _yes_or_no(group.too_few), group.measures) for group in evaluation.groups),
     ]
     return [
         {

@@ -30,15 +30,15 @@ def count_observations(edges_mm: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ChainModel:
-    """The chain of a volume of s slices, from feet to head or, `reversed`, from head to feet.
+    """The chain of a volume of s slices, from feet to head or, in `reversed_model`, from head to feet.
 
-    rung_evidence          (s, n) log-evidence of the rungs, already multiplied by the observations
-    none_evidence          (s,) of no rung, likewise
-    observations  (s,) that each slice counts as
-    edges_mm      (s + 1,) ascending, where the slices begin and end
-    rule          for decoding
-    is_blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of
-                  none less BLANK_LOG_ODDS an observation
+    rung_evidence  (s, n) log-evidence of the rungs, already multiplied by the observations
+    none_evidence  (s,) of no rung, likewise
+    observations   (s,) that each slice counts as
+    edges_mm       (s + 1,) ascending, where the slices begin and end
+    rule           for decoding
+    is_blank       (s, n) bool, whether the slice, on that rung, shows none: its evidence is then that of
+                   none less BLANK_LOG_ODDS an observation
     """
 
     rung_evidence: Floats
@@ -50,17 +50,17 @@ class ChainModel:
 
     @classmethod
     def of(
-        cls, smoothed: Floats, chain_region_count: int, edges_mm: Floats, rule: Rule
+        cls, smoothed_probabilities: Floats, chain_region_count: int, edges_mm: Floats, rule: Rule
     ) -> ChainModel:
         """From smoothed probabilities (s, k): n rungs, side regions, none.
 
         The share p of the side regions is removed and the rest renormalised.  A slice counts as 1 -
-        p times the observations of its height (`observations_of`): one that is all spine is no
+        p times the observations of its height (`count_observations`): one that is all spine is no
         evidence for any rung.
         """
-        side_shares = smoothed[:, chain_region_count:-1]
-        rung_shares = smoothed[:, :chain_region_count]
-        none_share = smoothed[:, -1]
+        side_shares = smoothed_probabilities[:, chain_region_count:-1]
+        rung_shares = smoothed_probabilities[:, :chain_region_count]
+        none_share = smoothed_probabilities[:, -1]
         chain_share = np.maximum(rung_shares.sum(axis=1) + none_share, LEAST_PROBABILITY)
         observations = (1.0 - side_shares.sum(axis=1)) * count_observations(edges_mm)
         log_rungs = np.log(np.maximum(rung_shares / chain_share[:, None], LEAST_PROBABILITY))

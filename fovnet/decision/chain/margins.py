@@ -30,7 +30,9 @@ def air_slices(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
 def lit_rows(dark: NDArray[np.bool_]) -> slice:
     """The rows from the first slice that is not dark to the last; all rows if all are dark."""
     rows = np.flatnonzero(~dark)
-    return slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, len(dark))
+    if not len(rows):
+        return slice(0, len(dark))
+    return slice(int(rows[0]), int(rows[-1]) + 1)
 
 
 def decide_between_margins(
@@ -39,7 +41,7 @@ def decide_between_margins(
     """The decision by `decide` on the `rows`, for a volume of so many slices; those before and
     after are none with confidence 1.
 
-    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer,
+    Number of observations and volume confidence are those of the rows shown: black slices cannot contradict an answer,
     and padding must not raise its confidence.
     """
     decision = decide(rows)

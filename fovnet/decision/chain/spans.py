@@ -54,10 +54,10 @@ class LabelledChain:
     """The labels of a volume without their confidences: cheap, and sufficient for most of tuning.
 
     smoothed_probabilities  (s, k) calibrated and smoothed probabilities
-    decided_labels   (s, k) bool, the labels of each slice
-    path_states    (s,) of the best path
-    path_log_weight       its worth
-    chain_model     the chain that was decoded
+    decided_labels          (s, k) bool, the labels of each slice
+    path_states             (s,) of the best path
+    path_log_weight         its worth
+    chain_model             the chain that was decoded
     """
 
     smoothed_probabilities: Floats
@@ -71,20 +71,20 @@ class LabelledChain:
 class Decision:
     """The decision on one volume.
 
-    spans            feet to head, chain regions before side regions
-    smoothed_probabilities         (s, k) calibrated and smoothed probabilities
+    spans                   feet to head, chain regions before side regions
+    smoothed_probabilities  (s, k) calibrated and smoothed probabilities
     decided_labels          (s, k) bool, the labels of each slice
-    slice_confidence       (s,) probability of the slice's predicted class
-    volume_confidence             their mean, the volume's confidence, black margins left out
-    flipped_gain     log-evidence for the reversed order over the given one
-    presence         of each region, before calibration
-    boundaries       of the chain, feet to head, with 90 % intervals
-    set_probability  that the volume shows the predicted regions, and no others
-    is_flipped          whether `flipped_gain` exceeds the rule's
-    misfit           log-evidence per observation that the order of the body costs
-    roughness        difference of neighbouring slices over that of any two; regions are less
-                     probable if it or the misfit is above usual
-    observation_count     independent ones, at most one every OBSERVATION_MM
+    slice_confidence        (s,) probability of the slice's predicted class
+    volume_confidence       their mean, the volume's confidence, black margins left out
+    flipped_gain            log-evidence for the reversed order over the given one
+    presence                of each region, before calibration
+    boundaries              of the chain, feet to head, with 90 % intervals
+    set_probability         that the volume shows the predicted regions, and no others
+    is_flipped              whether `flipped_gain` exceeds the rule's
+    misfit                  log-evidence per observation that the order of the body costs
+    roughness               difference of neighbouring slices over that of any two; regions are less
+                            probable if it or the misfit is above usual
+    observation_count       independent ones, at most one every OBSERVATION_MM
     """
 
     spans: tuple[Span, ...]
@@ -124,10 +124,7 @@ def decide_volume(
     states = volume_outline.path_states
     chain_model = volume_outline.chain_model
     crossings = chain_model.confidence_model.ladder.crossings(states)
-    sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
-    volume_roughness = roughness(
-        sharpened_probabilities[~_is_blank_on_rung(states, chain_model.is_blank)]
-    )
+    volume_roughness = _measure_roughness(probabilities, volume_outline, rule)
     path_misfit = chain_model.misfit_of_path(states)
     reversed_chain = chain_model.reversed_model
     if turned is not None:
@@ -135,27 +132,14 @@ def decide_volume(
         reversed_chain = decide_labels(
             turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
         ).chain_model
-    flipped_gain = reversed_chain.ladder.log_weight() - chain_model.ladder.log_weight(
-        good_path=states
-    )
+    upright_log_weight = chain_model.ladder.log_weight(good_path=states)
+    flipped_gain = reversed_chain.ladder.log_weight() - upright_log_weight
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
     chain_posterior = _visible_posterior(crossings.posterior(), chain_model.is_blank)
-    class_certainty = _class_certainty(
-        volume_outline.decided_labels,
-        smoothed_probabilities[:, chain_region_count:-1],
-        chain_posterior,
-        chain_region_count,
-    )
-    # before the calibration, which was fitted to values after trust
-    class_certainty[:, :-1] *= path_trust
-    class_certainty = calibrate_by_beta(
-        class_certainty,
-        slice_probabilities(
-            smoothed_probabilities, volume_outline.decided_labels, chain_region_count
-        ),
-        rule.beta,
+    class_certainty = _calibrate_certainty(
+        volume_outline, chain_posterior, path_trust, chain_region_count, rule
     )
     kept_labels = _drop_guesses(volume_outline.decided_labels, class_certainty, chain_region_count)
     confidence = np.take_along_axis(
@@ -193,6 +177,41 @@ def decide_volume(
         roughness=volume_roughness,
         observation_count=_observations(chain_model.edges_mm),
     )
+
+
+def _measure_roughness(probabilities: Floats, volume_outline: LabelledChain, rule: Rule) -> float:
+    """How much neighbouring slices differ beside any two, by their sharpened probabilities (s, k);
+    without the slices that are blank on their rung of the best path."""
+    sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
+    is_blank = _is_blank_on_rung(volume_outline.path_states, volume_outline.chain_model.is_blank)
+    return roughness(sharpened_probabilities[~is_blank])
+
+
+def _calibrate_certainty(
+    volume_outline: LabelledChain,
+    chain_posterior: Floats,
+    path_trust: float,
+    chain_region_count: int,
+    rule: Rule,
+) -> Floats:
+    """(s, k) probability that a slice shows each class, calibrated by the rule's beta.
+
+    chain_posterior  (s, n + 1) probability of each rung, and of none
+    path_trust       factor from 0 to 1 on the regions' probabilities
+    """
+    smoothed_probabilities = volume_outline.smoothed_probabilities
+    class_certainty = _class_certainty(
+        volume_outline.decided_labels,
+        smoothed_probabilities[:, chain_region_count:-1],
+        chain_posterior,
+        chain_region_count,
+    )
+    # before the calibration, which was fitted to values after trust
+    class_certainty[:, :-1] *= path_trust
+    probabilities_from_slices = slice_probabilities(
+        smoothed_probabilities, volume_outline.decided_labels, chain_region_count
+    )
+    return calibrate_by_beta(class_certainty, probabilities_from_slices, rule.beta)
 
 
 def decide_labels(
@@ -276,7 +295,10 @@ def _drop_guesses(
         ):
             kept_labels[is_rung, rung] = False
     kept_rungs = np.flatnonzero(kept_labels[:, :chain_region_count].any(axis=0))
-    return kept_labels if (np.diff(kept_rungs) == 1).all() else decided_labels
+    are_neighbours = (np.diff(kept_rungs) == 1).all()
+    if not are_neighbours:
+        return decided_labels
+    return kept_labels
 
 
 def _set_probability(
@@ -308,7 +330,9 @@ def _set_probability(
         not kept_labels[:, :chain_region_count].any()
         and kept_labels[:, chain_region_count:-1].any()
     )
-    probability = 1.0 if is_side_region_alone else np.exp(min(0.0, set_weight - total_weight))
+    probability = 1.0
+    if not is_side_region_alone:
+        probability = np.exp(min(0.0, set_weight - total_weight))
     side_probabilities = _side_region_probability(
         volume_outline.decided_labels,
         volume_outline.smoothed_probabilities[:, chain_region_count:-1],
@@ -316,11 +340,10 @@ def _set_probability(
     )
     for side_region, slice_shares in enumerate(side_probabilities.T):
         is_decided = volume_outline.decided_labels[:, chain_region_count + side_region]
-        probability *= (
-            slice_shares[is_decided].mean()
-            if is_decided.any()
-            else 1.0 - slice_shares.max(initial=0.0)
-        )
+        if is_decided.any():
+            probability *= slice_shares[is_decided].mean()
+        else:
+            probability *= 1.0 - slice_shares.max(initial=0.0)
     return float(probability)
 
 

@@ -27,16 +27,15 @@ Value = TypeVar("Value")
 class DecidedVolume:
     """A decided volume: all that a check may measure.
 
-    classes        (k,) their names
-    members        (p, s, k) each network's probabilities
-    weights        (p,) of the members in their mean
-    probabilities  (s, k) this mean
-    p_values       (s,) share of validation slices at least as unusual; None without a novelty
-                   reference
-    brightened_probabilities
-                   (s, k) the mean on dark slices that were brightened, NaN on others; None if there
-                   are none
-    orientation    the network for the body's orientation; None if the ensemble has none
+    classes                   (k,) their names
+    members                   (p, s, k) each network's probabilities
+    weights                   (p,) of the members in their mean
+    probabilities             (s, k) this mean
+    p_values                  (s,) share of validation slices at least as unusual; None without a
+                              novelty reference
+    brightened_probabilities  (s, k) the mean on dark slices that were brightened, NaN on others;
+                              None if there are none
+    orientation               the network for the body's orientation; None if the ensemble has none
     """
 
     stack: SliceStack
@@ -106,13 +105,13 @@ class Code:
 class Check(Code, Generic[Value]):
     """One check.
 
-    sentences  why a value is a doubt under the rule, with the figures behind it where the sentence
-               lacks them; none if it is no doubt
-    concerns   which statements on regions are then unsure
-    measure    the value on a volume, None where it cannot be judged; without `measure` it is the
-               decision
-    bar_setting, fit_bar   the setting of the rule that the values on validation volumes give, and how; "" for
-               other bars
+    sentences             why a value is a doubt under the rule, with the figures behind it where
+                          the sentence lacks them; none if it is no doubt
+    concerns              which statements on regions are then unsure
+    measure               the value on a volume, None where it cannot be judged; without `measure`
+                          it is the decision
+    bar_setting, fit_bar  the setting of the rule that the values on validation volumes give, and
+                          how; "" for other bars
     """
 
     sentences: Callable[[Value, Rule], Iterable[str | Reason]]

@@ -26,11 +26,10 @@ def fit_bar(extents_mm: Sequence[float]) -> float:
     A new volume is below the smallest with probability 1/(n + 1), which may not exceed
     FALSE_ALARM_SHARE.
     """
-    return (
-        SMALLEST_EXTENT_SHARE * min(extents_mm)
-        if FALSE_ALARM_SHARE * (len(extents_mm) + 1) >= 1
-        else 0.0
-    )
+    are_enough = FALSE_ALARM_SHARE * (len(extents_mm) + 1) >= 1
+    if not are_enough:
+        return 0.0
+    return SMALLEST_EXTENT_SHARE * min(extents_mm)
 
 
 def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:

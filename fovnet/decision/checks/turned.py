@@ -35,7 +35,9 @@ def measure(volume: DecidedVolume) -> JudgedAxes | None:
     if volume.orientation is None or not volume.decision.spans:
         return None
     bearing = volume.orientation.judge_bearing(volume.stack)
-    return None if bearing is None else JudgedAxes(bearing, states_axes(volume.stack))
+    if bearing is None:
+        return None
+    return JudgedAxes(bearing, states_axes(volume.stack))
 
 
 def fit_bar(axes_of_volumes: Sequence[JudgedAxes]) -> float:
@@ -55,11 +57,9 @@ def sentences(axes: JudgedAxes, rule: Rule) -> Iterator[Reason]:
     upright = axes.bearing.upright_probability
     if upright < rule.least_upright:
         upright_percent, bar_percent = percents_below_bar(upright, rule.least_upright, 1)
-        share_text = (
-            upright_percent
-            if upright >= LEAST_WRITTEN_SHARE
-            else f"under {LEAST_WRITTEN_SHARE:.1%}"
-        )
+        share_text = upright_percent
+        if upright < LEAST_WRITTEN_SHARE:
+            share_text = f"under {LEAST_WRITTEN_SHARE:.1%}"
         yield Reason(
             "its axes look wrong: judging by the picture, slices do not run from feet to head, as "
             f"the header has it, but from {axes.bearing.direction}",
