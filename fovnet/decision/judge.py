@@ -58,9 +58,10 @@ class Judge:
 
     def mean_probabilities(self, outputs: MemberOutputs) -> Floats:
         """(s, k) of the classes: the members' weighted mean."""
-        return self._weighted_mean(outputs.member_probabilities)
+        return self._mean_by_weights(outputs.member_probabilities)
 
-    def _weighted_mean(self, members: NDArray[np.float32]) -> Floats:
+    def _mean_by_weights(self, members: NDArray[np.float32]) -> Floats:
+        """(s, k) the mean of the members' probabilities (p, s, k) by the rule's weights."""
         return weighing.mean_by_weights(members, self.rule.member_weights(len(members)))
 
     def decide(
@@ -77,11 +78,9 @@ class Judge:
               decision, and labelled none
         """
         probabilities = self.mean_probabilities(outputs)
-        turned_probabilities = (
-            None
-            if outputs.turned_probabilities is None
-            else self._weighted_mean(outputs.turned_probabilities)
-        )
+        turned_probabilities = None
+        if outputs.turned_probabilities is not None:
+            turned_probabilities = self._mean_by_weights(outputs.turned_probabilities)
         volume_edges_mm = slice_edges(z_mm, edges_mm)
         slice_count = len(probabilities)
 
@@ -101,7 +100,9 @@ class Judge:
                 volume_edges_mm[rows.start : rows.stop + 1],
             )
 
-        rows_with_signal = slice(0, slice_count) if dark is None else lit_rows(dark)
+        rows_with_signal = slice(0, slice_count)
+        if dark is not None:
+            rows_with_signal = lit_rows(dark)
         return decide_between_margins(rows_with_signal, slice_count, decide_rows)
 
     def volume_for_checks(
@@ -112,11 +113,9 @@ class Judge:
         p_values = None
         if self.novelty is not None and outputs.novelty_distances is not None:
             p_values = self.novelty.compute_p_values(outputs.novelty_distances, probabilities)
-        brightened_probabilities = (
-            None
-            if outputs.brightened_probabilities is None
-            else self._weighted_mean(outputs.brightened_probabilities)
-        )
+        brightened_probabilities = None
+        if outputs.brightened_probabilities is not None:
+            brightened_probabilities = self._mean_by_weights(outputs.brightened_probabilities)
         return DecidedVolume(
             stack=stack,
             decision=decision,

@@ -36,8 +36,13 @@ LEAST_PROBABILITY = 1e-12  # lower bound of a probability in a logarithm
 
 @dataclass(frozen=True)
 class Weighing:
-    """The weights (p,), the way that gave them, and the validation loss of every way: on the same
-    slices, and on held-out subjects."""
+    """The weights of the members, and how they were found.
+
+    way_name              the way of WEIGHTS_BY_WAY that gave them
+    weights               (p,) sum to one
+    loss_by_way           the loss of every way on the validation slices that it was fitted to
+    held_out_loss_by_way  its loss on held-out subjects
+    """
 
     way_name: str
     weights: Floats
@@ -57,12 +62,10 @@ def weigh_by_way(
         for way_name, weights_of in WEIGHTS_BY_WAY.items()
     }
     held_out_loss_by_way = _held_out_losses(members, label_shares, groups)
-    # the first of equals: equal
-    best_way = (
-        min(held_out_loss_by_way, key=lambda way_name: held_out_loss_by_way[way_name])
-        if way == "auto"
-        else way
-    )
+    best_way = way
+    if way == "auto":
+        # the first of equals: equal
+        best_way = min(held_out_loss_by_way, key=lambda way_name: held_out_loss_by_way[way_name])
     return Weighing(
         best_way,
         WEIGHTS_BY_WAY[best_way](members, label_shares, groups),

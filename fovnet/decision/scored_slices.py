@@ -90,16 +90,14 @@ class ScoredSlices:
         outputs = self.outputs.of_rows(volume_places)
         if self.turned_probabilities is not None:
             turned_members = self.turned_probabilities[:, volume_places[::-1]]
-            outputs = replace(
-                outputs,
-                turned_probabilities=None if np.isnan(turned_members).any() else turned_members,
-            )
+            is_scored = not np.isnan(turned_members).any()
+            if is_scored:
+                outputs = replace(outputs, turned_probabilities=turned_members)
         if self.brightened_probabilities is not None:
             brightened_members = self.brightened_probabilities[:, volume_places]
-            is_needed = not np.isnan(brightened_members).all()
-            outputs = replace(
-                outputs, brightened_probabilities=brightened_members if is_needed else None
-            )
+            is_any_scored = not np.isnan(brightened_members).all()
+            if is_any_scored:
+                outputs = replace(outputs, brightened_probabilities=brightened_members)
         return outputs
 
     def with_turned_and_brightened(
@@ -174,11 +172,9 @@ def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Tuni
     tuning."""
     outputs = scored.outputs_of_volume(pack, volume_index)
     member_weights = Rule(weights=scored.weights).member_weights(len(outputs.member_probabilities))
-    turned_probabilities = (
-        None
-        if outputs.turned_probabilities is None
-        else mean_by_weights(outputs.turned_probabilities, member_weights)
-    )
+    turned_probabilities = None
+    if outputs.turned_probabilities is not None:
+        turned_probabilities = mean_by_weights(outputs.turned_probabilities, member_weights)
     stack = pack.stack_of_volume(volume_index)
     return TuningExample(
         mean_by_weights(outputs.member_probabilities, member_weights),

@@ -96,11 +96,9 @@ def make_statements(
         vocabulary.classes[:-1], probability_by_region, doubt_codes, strict=True
     ):
         lower_end, upper_end = _region_ends(decision, region)
-        answer = (
-            UNSURE
-            if region_codes
-            else answer_from_probability(probability, rule, lower_end, upper_end)
-        )
+        answer = UNSURE
+        if not region_codes:
+            answer = answer_from_probability(probability, rule, lower_end, upper_end)
         region_statements.append(
             Statement(region, answer, probability, region_codes, lower_end, upper_end)
         )
@@ -183,7 +181,9 @@ def answer_from_probability(
     It agrees with the spans: a region without a span is not said to be shown, nor one with
     min_extent_mm or more said not to be.
     """
-    extent_mm = upper_end.mm - lower_end.mm if lower_end and upper_end else 0.0
+    extent_mm = 0.0
+    if lower_end and upper_end:
+        extent_mm = upper_end.mm - lower_end.mm
     if probability >= rule.yes_bar and lower_end:
         return YES
     if 1.0 - probability >= rule.no_bar and extent_mm < rule.min_extent_mm:

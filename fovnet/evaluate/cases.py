@@ -99,7 +99,9 @@ class Case:
     def is_answered(self) -> bool:
         """Whether there is no doubt about the volume as a whole: its slices are then wrong as
         rarely as the rule states."""
-        return self.status == "ok" if self.are_extents_sure is None else self.are_extents_sure
+        if self.are_extents_sure is None:
+            return self.status == "ok"
+        return self.are_extents_sure
 
 
 def case_of_refusal(
@@ -184,9 +186,9 @@ def refuse_shared_subjects(manifest: Iterable[ListedVolume]) -> None:
     """
     split_of_subject: dict[str, str] = {}
     for volume in manifest:
-        subject_split = (
-            split_of_subject.setdefault(volume.subject_id, volume.split) if volume.split else ""
-        )
+        if not volume.split:
+            continue
+        subject_split = split_of_subject.setdefault(volume.subject_id, volume.split)
         if subject_split != volume.split:
             raise CollectionError(
                 "evaluate-split-leak",

@@ -200,6 +200,11 @@ def evaluate(
         for stage in CALIBRATION_STAGES
         if all(stage in volume_tally.bins for volume_tally in tallies)
     ]
+    answered_group = None
+    if answered_tallies:
+        answered_group = make_whole_group(
+            "answered", answered_tallies, 0, vocabulary, **resampling_options
+        )
     return Evaluation(
         vocabulary=vocabulary,
         bootstrap=bootstrap,
@@ -207,9 +212,7 @@ def evaluate(
         everything=make_whole_group(
             "all", tallies, refused_count, vocabulary, **resampling_options
         ),
-        answered=make_whole_group("answered", answered_tallies, 0, vocabulary, **resampling_options)
-        if answered_tallies
-        else None,
+        answered=answered_group,
         subgroups=tuple(_groups_by_value(sorted_cases, tallies, **resampling_options)),
         handling=tuple(handling_measures(sorted_cases, **resampling_options)),
         confusions=dict(zip(STAGES, stack_counts(tallies, "confusions").sum(axis=0), strict=True)),

@@ -33,9 +33,9 @@ def count_spans(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     upper_edges_mm = edges_mm[1:]
     right_count = true_count = predicted_count = 0
     for region in range(len(vocabulary.classes) - 1):
-        is_judged = (
-            has_true_region if region < chain_count else np.ones(len(has_true_region), dtype=bool)
-        )
+        is_judged = np.ones(len(has_true_region), dtype=bool)
+        if region < chain_count:
+            is_judged = has_true_region
         predicted_spans = _run_ends(
             case.decided_labels[:, region] & is_judged, lower_edges_mm, upper_edges_mm
         )

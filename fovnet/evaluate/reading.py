@@ -67,6 +67,9 @@ def case_of_record(
     if decision.get("status") == "refused":
         return _case_of_refused(pack, record, decision["message"])
     case_fields = read_case_fields(decision)
+    calibrated_probabilities = None
+    if temperature is not None:
+        calibrated_probabilities = temper(case_fields["raw_probabilities"], temperature)
     return Case(
         volume_id=record.name_in_reports,
         subject_id=record.subject,
@@ -76,9 +79,7 @@ def case_of_record(
         edges_mm=pack.stack_of_volume(index).edges_mm,
         truth=pack.truth[rows_of_volume],
         pixels=pack.pixels[rows_of_volume],
-        calibrated_probabilities=None
-        if temperature is None
-        else temper(case_fields["raw_probabilities"], temperature),
+        calibrated_probabilities=calibrated_probabilities,
         **case_fields,
     )
 

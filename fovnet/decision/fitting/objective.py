@@ -64,7 +64,9 @@ def loss_of_labels(
             predicted_labels, true_labels, volume_edges_mm, chain_region_count
         )
     ]
-    mean_border_loss = float(np.mean(losses_of_borders)) if losses_of_borders else 0.0
+    mean_border_loss = 0.0
+    if losses_of_borders:
+        mean_border_loss = float(np.mean(losses_of_borders))
     return 0.5 * (1.0 - float(np.mean(dice_by_volume))) + 0.5 * mean_border_loss
 
 
@@ -119,8 +121,9 @@ def border_errors(
     true_mm = _border_heights(truth, edges_mm, is_judged, chain_region_count)
     error_by_border: dict[tuple[int, int], float | None] = {}
     for border in sorted(predicted_mm.keys() | true_mm.keys()):
-        is_found = border in predicted_mm and border in true_mm
-        error_by_border[border] = predicted_mm[border] - true_mm[border] if is_found else None
+        error_by_border[border] = None
+        if border in predicted_mm and border in true_mm:
+            error_by_border[border] = predicted_mm[border] - true_mm[border]
     return error_by_border
 
 

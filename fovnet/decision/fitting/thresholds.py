@@ -208,12 +208,11 @@ def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
     chain_region_count = len(judge.vocabulary.chain)
     predicted_regions = np.asarray(decision.decided_labels[:, :-1].any(axis=0))
     true_regions = np.asarray(volume.truth[:, :-1].any(axis=0))
-    first_compared = (
-        chain_region_count
-        if predicted_regions[chain_region_count:].any()
-        and not predicted_regions[:chain_region_count].any()
-        else 0
-    )
+    has_predicted_side_region = predicted_regions[chain_region_count:].any()
+    has_predicted_chain_region = predicted_regions[:chain_region_count].any()
+    first_compared = 0
+    if has_predicted_side_region and not has_predicted_chain_region:
+        first_compared = chain_region_count
     if has_side_region_alone(volume.truth, chain_region_count).any():
         predicted_regions[:chain_region_count] &= true_regions[:chain_region_count]
     return bool((predicted_regions[first_compared:] == true_regions[first_compared:]).all())

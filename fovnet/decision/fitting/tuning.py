@@ -260,10 +260,10 @@ class TuningVolumes:
             else:
                 interval_half_mm = border.high_mm - border.mm
                 narrowest_half_mm = narrowest_border.high_mm - narrowest_border.mm
-            is_outside = abs(border_error_mm) > narrowest_half_mm
-            stretches.append(
-                abs(border_error_mm) / max(interval_half_mm, 1e-9) if is_outside else 0.0
-            )
+            needed_stretch = 0.0
+            if abs(border_error_mm) > narrowest_half_mm:
+                needed_stretch = abs(border_error_mm) / max(interval_half_mm, 1e-9)
+            stretches.append(needed_stretch)
         return stretches
 
 
