@@ -71,8 +71,8 @@ class Judge:
         edges_mm: Floats | None = None,
         dark: NDArray[np.bool_] | None = None,
     ) -> Decision:
-        """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` as in
-        `spans.decide`.
+        """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` (s + 1,)
+        are where the slices begin and end, half-way between the cuts if None.
 
         dark  (s,) which cuts show nothing but air: those at either end are left out of the
               decision, and labelled none

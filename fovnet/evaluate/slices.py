@@ -91,7 +91,7 @@ def are_far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Fla
 
 def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) with a predicted label that is false, or without one that is true; where the true
-    chain region is not labelled (`side_region_alone`), no predicted chain region counts as
+    chain region is not labelled (`has_side_region_alone`), no predicted chain region counts as
     false."""
     is_false = predicted & ~truth
     chain_count = len(vocabulary.chain)

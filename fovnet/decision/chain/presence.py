@@ -10,11 +10,12 @@ no chain region.  Training splits the target evenly between a side region and a 
 that with a share p of side regions the chance of a chain label is min(1, 2 (1 - p)): certain at one
 half, none at 1.
 
-    whole    the probability from the whole body
-    alone    the largest mean share along so many millimetres of the slices, each by itself
+    body_probability   from the whole body
+    slice_probability  the largest mean share along so many millimetres of the slices, each by
+                       itself
 
 The body model takes slices as independent observations, and is surest where all members err alike
-along the body; the slices alone are not so.  Both enter the calibration (`calibrations.best_line`).
+along the body; the slices alone are not so.  Both enter the calibration (`calibrations.fit_line`).
 """
 
 from __future__ import annotations

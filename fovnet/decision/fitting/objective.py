@@ -27,8 +27,15 @@ FAR_BORDER_MM = 50.0
 
 @dataclass(frozen=True)
 class TuningExample:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s,
-    k) and `edges_mm` (s + 1,) as in `spans.decide`."""
+    """One labelled volume.
+
+    probabilities  (s, k) of the ensemble
+    z_mm           (s,) heights of the slices
+    truth          (s, k) bool, the labels of each slice
+    turned_probabilities
+                   (s, k) of the slices from head to feet; None if they do not depend on the order
+    edges_mm       (s + 1,) where the slices begin and end; None: half-way between their heights
+    """
 
     probabilities: Floats
     z_mm: Floats

@@ -57,7 +57,7 @@ def fit_thresholds(
     statement_error: float = 0.02,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """The judge with a settled rule, and the facts of settling: of volumes (bar, promise,
-    risk-coverage curve), and of statements on regions (`statement_bars.settle_statements`)."""
+    risk-coverage curve), and of statements on regions (`fit_statement_bars`)."""
     chain_region_count = len(judge.vocabulary.chain)
     judge = replace(judge, rule=replace(judge.rule, beta=_fit_beta(judge, volumes)))
     judge = replace(judge, rule=replace(judge.rule, line=_fit_line(judge, volumes)))
