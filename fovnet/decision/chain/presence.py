@@ -37,15 +37,20 @@ UNKNOWN_PROBABILITY = 0.5
 
 @dataclass(frozen=True)
 class Presence:
-    """Of each region (r,), chain regions before side regions, before calibration; symbols as
-    above."""
+    """How probable it is that each region (r,) is shown, chain regions before side regions, before
+    calibration.
+
+    body_probability   from the whole body
+    slice_probability  the largest mean share along so many millimetres of the slices, each by
+                       itself
+    """
 
     body_probability: Floats
     slice_probability: Floats
 
     def discount(self, order_trust: float) -> Presence:
         """The same for a volume whose slices seem less in order (a factor from 0 to 1): nearer to
-        UNKNOWN by the whole body."""
+        UNKNOWN_PROBABILITY by the whole body."""
         return Presence(
             UNKNOWN_PROBABILITY + order_trust * (self.body_probability - UNKNOWN_PROBABILITY),
             self.slice_probability,
