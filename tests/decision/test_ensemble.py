@@ -255,7 +255,7 @@ def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(
         .learn_novelty(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1)
         .novelty
     )
-    assert known is not None and len(known.classes) == 2
+    assert known is not None and len(known.class_means) == 2
 
 
 @pytest.mark.parametrize("damage", ["weights gone", "weights cut", "facts gone", "rule gone"])
