@@ -31,7 +31,10 @@ from fovnet.own_files import is_our_json
 from fovnet.words import several
 
 verbs = typer.Typer()
-RECOGNISER_BY_FILE = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
+RECOGNISER_BY_FILE = {
+    "gains.tsv": table_of("fovnet.evaluate.gains", "GAIN_COLUMNS"),
+    "adapted.json": is_our_json,
+}
 
 
 @verbs.command()

@@ -112,10 +112,10 @@ def _content_in_words(path: Path) -> str:
     return f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
 
 
-def table_of(module: str) -> Callable[[Path], bool]:
-    """A function that tells whether a file is a table with the module's COLUMNS; it imports the
-    module only when called."""
-    return lambda path: read_columns(path) == list(import_module(module).COLUMNS)
+def table_of(module: str, constant: str = "COLUMNS") -> Callable[[Path], bool]:
+    """A function that tells whether a file is a table with the columns that a constant of a module
+    has; it imports the module only when called."""
+    return lambda path: read_columns(path) == list(getattr(import_module(module), constant))
 
 
 FolderOut = partial(typer.Option, callback=_writable_folder, parser=path_of_word, metavar="PATH")

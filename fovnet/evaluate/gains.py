@@ -203,7 +203,7 @@ def _gain_if_counted(
 
 
 def gain_rows(on: str, gains_on: Sequence[Gain]) -> list[dict[str, object]]:
-    """Rows with COLUMNS; `on` says which volumes they are of."""
+    """Rows with GAIN_COLUMNS; `on` says which volumes they are of."""
     return [
         {
             "on": on,
