@@ -18,7 +18,7 @@ from fovnet.acts.search import run_search
 from fovnet.acts.tune import Tuning, tune_rule
 from fovnet.config.files import load_settings, refuse_file
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.phantom.features import features_left_out
+from fovnet.phantom.features import parse_features_left_out
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
 
@@ -68,6 +68,6 @@ def open_run(config: Path) -> OpenRun:
     "results-file" if the results folder, or one above it, is a file.
     """
     settings = load_settings(config)
-    features_left_out(settings.phantom.without)
+    parse_features_left_out(settings.phantom.without)
     refuse_file(settings, str(config))
     return OpenRun(config, settings)

@@ -46,7 +46,7 @@ from fovnet.machine.memory import forget_peak, peak_bytes
 from fovnet.net.inference.engines import list_installed_engines
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.anatomy.body import label_volume
-from fovnet.phantom.collection import nifti_bytes
+from fovnet.phantom.collection import encode_nifti
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
@@ -178,7 +178,7 @@ def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
         np.random.default_rng(seed),
     )
     orientation = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
-    nifti_content = nifti_bytes(image, orientation)
+    nifti_content = encode_nifti(image, orientation)
     return replace_with(path, lambda file: file.write(nifti_content))
 
 

@@ -30,7 +30,7 @@ from fovnet.phantom.acquisition.field_kinds import choose_field_kinds
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.bodiless.kinds import HELD_OUT
-from fovnet.phantom.bodiless.scans import PLANES, thing_volume
+from fovnet.phantom.bodiless.scans import PLANES, make_thing_volume
 from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.oddities import ODDITIES, make_oddity
 from fovnet.phantom.person.traits import sample_person
@@ -345,7 +345,7 @@ def simulate_bodiless(count: int, seed: int) -> Iterator[tuple[str, int, Volume]
         for copy_number in range(count):
             generator = np.random.default_rng([SEED_OF_STRANGERS + seed, kind_number, copy_number])
             plane = PLANES[copy_number % len(PLANES)]
-            yield kind, copy_number, thing_volume(kind, plane, generator)
+            yield kind, copy_number, make_thing_volume(kind, plane, generator)
 
 
 def _tally_answer(

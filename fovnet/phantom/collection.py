@@ -33,16 +33,21 @@ from fovnet.phantom.acquisition.protocols import (
 )
 from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.bodiless.kinds import draw_kind
-from fovnet.phantom.bodiless.scans import PLANES, thing_volume
-from fovnet.phantom.features import features_left_out
-from fovnet.phantom.finish.headers import apply_claimed_header, only_region, to_claimed_axes
-from fovnet.phantom.finish.masks import Processing, apply_processing, process_slices, visible_voxels
+from fovnet.phantom.bodiless.scans import PLANES, make_thing_volume
+from fovnet.phantom.features import parse_features_left_out
+from fovnet.phantom.finish.headers import apply_claimed_header, find_only_region, to_claimed_axes
+from fovnet.phantom.finish.masks import (
+    Processing,
+    apply_processing,
+    find_visible_voxels,
+    process_slices,
+)
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, make_oddity
-from fovnet.phantom.one_scanner import LEFT_OUT_OF_BODIES, scanner_of
+from fovnet.phantom.one_scanner import LEFT_OUT_OF_BODIES, draw_scanner
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import fold_over
-from fovnet.phantom.scanner.scan import LabelVolume, block_means, scan
+from fovnet.phantom.scanner.scan import LabelVolume, average_blocks, scan
 from fovnet.phantom.scanner.tissues import AIR
 from fovnet.phantom.variety import vary_plan
 from fovnet.records import (
@@ -118,7 +123,7 @@ def simulate_collection(
     simulation writes there, "phantom-crash" if the process of a person dies twice, and ConfigError
     "phantom-feature" for an unknown feature.
     """
-    left_out = features_left_out(without)
+    left_out = parse_features_left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
         raise CollectionError(
             "nothing-to-simulate",
@@ -313,7 +318,7 @@ def _vary_or_scan_alike(
     if scanner is None:
         return vary_plan(plan, person, marks, key, without)
     plan = vary_plan(plan, person, marks, key, without | LEFT_OUT_OF_BODIES)
-    return scanner_of(scanner).image_plan(plan, np.random.default_rng([*key, 91]))
+    return draw_scanner(scanner).image_plan(plan, np.random.default_rng([*key, 91]))
 
 
 # raised when the same seeds give other volumes: those of an older release are then made again
@@ -344,7 +349,7 @@ def _store_or_reuse_volume(
     if is_same_recipe and facts.get("bytes") == path.stat().st_size:
         return list(facts["regions"])
     volume, stored_axes, regions = make_volume(np.random.default_rng([*key, 3]))
-    nifti_content = nifti_bytes(volume, stored_axes)
+    nifti_content = encode_nifti(volume, stored_axes)
     replace_with(path, lambda file: file.write(nifti_content))
     write_json(
         facts_path,
@@ -401,7 +406,7 @@ def _plan_bodiless_volume(
 
 def _make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> MadeVolume:
     """A volume of a thing, stored along axes in any order."""
-    volume = thing_volume(kind, plane, rng)
+    volume = make_thing_volume(kind, plane, rng)
     return volume, draw_stored_axes(rng), _none_rows(volume)
 
 
@@ -423,7 +428,7 @@ def _make_oddity_volume(oddity_kind: str, rng: np.random.Generator) -> MadeVolum
 
 def _none_rows(volume: Volume) -> list[Row]:
     """The one row of a volume whose slices are all `none`."""
-    return [span_row(NONE, np.arange(volume.voxels.shape[2]))]
+    return [make_span_row(NONE, np.arange(volume.voxels.shape[2]))]
 
 
 def acquire_volume(
@@ -442,7 +447,9 @@ def acquire_volume(
     isocentre_z = plan.isocentre_mm[2]
     grid = plan.grid.split_voxels(labels_per_voxel)
     labels = paint_labels(person, grid).labels
-    is_visible = visible_voxels(labels, grid, marks, processing.mask_kind, processing.stripping)
+    is_visible = find_visible_voxels(
+        labels, grid, marks, processing.mask_kind, processing.stripping
+    )
     if is_visible is not None:
         labels = np.where(is_visible, labels, AIR)
     to_isocentre = np.eye(4)
@@ -454,19 +461,19 @@ def acquire_volume(
         rows = _rows_of_turned_volume(labels, grid, marks, plan, is_visible)
         return apply_claimed_header(volume, plan.header_turn), rows
     if plan.is_tilted and plan.header_is_true:
-        rows = rows_in_mm(labels, grid, marks, side_region, isocentre_z)
+        rows = list_rows_in_mm(labels, grid, marks, side_region, isocentre_z)
         return volume, _rows_reached(rows, volume)
     if not plan.header_is_true:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
     heights_mm, areas_mm2 = process_slices(
         scanned_volume.slice_heights_mm() + isocentre_z,
-        body_area_mm2(labels, plan),
+        measure_body_areas_mm2(labels, plan),
         is_visible,
         labels_per_voxel,
         processing,
         float(scanned_volume.spacing_mm[2]),
     )
-    return volume, region_rows(heights_mm, areas_mm2, marks, side_region)
+    return volume, list_region_rows(heights_mm, areas_mm2, marks, side_region)
 
 
 def _rows_reached(rows: list[Row], volume: Volume) -> list[Row]:
@@ -500,11 +507,11 @@ def _rows_of_turned_volume(
     turned_shares = to_claimed_axes(body_shares.voxels, plan.header_turn)
     areas_mm2 = turned_shares.sum(axis=(0, 1), dtype=np.float64) * pixel_area_mm2
     height_inside_mm = 0.0
-    region_index = only_region(plan.grid, marks, 0.0)
+    region_index = find_only_region(plan.grid, marks, 0.0)
     if region_index is not None:
         height_inside_mm = sum(marks.borders_mm[region_index : region_index + 2]) / 2
     heights_mm = np.full(len(areas_mm2), height_inside_mm)
-    return region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region)
+    return list_region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region)
 
 
 def _body_shares_of_image(
@@ -515,7 +522,7 @@ def _body_shares_of_image(
     acquisition = plan.acquisition
     flaws = acquisition.flaws
     processing = plan.processing
-    body_shares = block_means(is_body, acquisition.labels_per_voxel)
+    body_shares = average_blocks(is_body, acquisition.labels_per_voxel)
     if flaws.folded_voxels:
         body_shares = fold_over(body_shares, flaws.folded_voxels, flaws.phase_axis)
     cropping = Processing(
@@ -534,7 +541,7 @@ def _body_shares_of_image(
     return replace(cropped_volume, voxels=bordered_shares)
 
 
-def rows_in_mm(
+def list_rows_in_mm(
     labels: NDArray[np.integer], grid: Grid, marks: Landmarks, side_region: str, isocentre_mm: float
 ) -> list[Row]:
     """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights
@@ -543,7 +550,9 @@ def rows_in_mm(
     bin_edges_mm = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
     areas_mm2 = np.histogram(z[labels != AIR], bin_edges_mm)[0] * voxel_mm3 / BIN_MM
-    rows = region_rows((bin_edges_mm[:-1] + bin_edges_mm[1:]) / 2, areas_mm2, marks, side_region)
+    rows = list_region_rows(
+        (bin_edges_mm[:-1] + bin_edges_mm[1:]) / 2, areas_mm2, marks, side_region
+    )
     return [
         {
             "region": row["region"],
@@ -554,12 +563,12 @@ def rows_in_mm(
     ]
 
 
-def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64]:
+def measure_body_areas_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64]:
     """(k,) area of body in each slice of the acquired grid, mm², from its label voxels (i·a, j·b,
     k·c)."""
     factor_i, factor_j, factor_k = plan.acquisition.labels_per_voxel
     body_shares = (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1)
-    slice_shares = block_means(body_shares, (1, 1, factor_k)).ravel()
+    slice_shares = average_blocks(body_shares, (1, 1, factor_k)).ravel()
     spacing_mm = plan.grid.spacing_mm
     return np.asarray(
         slice_shares
@@ -572,7 +581,7 @@ def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64
     )
 
 
-def region_rows(
+def list_region_rows(
     heights_mm: NDArray[np.float64],
     areas_mm2: NDArray[np.float64],
     marks: Landmarks,
@@ -590,21 +599,21 @@ def region_rows(
     is_in_region = (region_indices < len(DEFAULT.chain)) & (areas_mm2 >= SLIVER_MM2)
     region_indices = np.where(is_in_region, region_indices, -1)
     rows = [
-        span_row(region, np.flatnonzero(region_indices == region_index))
+        make_span_row(region, np.flatnonzero(region_indices == region_index))
         for region_index, region in enumerate(DEFAULT.chain)
         if np.any(region_indices == region_index)
     ]
     if side_region and rows:
-        rows.append(span_row(side_region, np.flatnonzero(region_indices >= 0)))
-    return rows or [span_row(NONE, np.arange(len(heights_mm)))]
+        rows.append(make_span_row(side_region, np.flatnonzero(region_indices >= 0)))
+    return rows or [make_span_row(NONE, np.arange(len(heights_mm)))]
 
 
-def span_row(region: str, slices: NDArray[np.intp]) -> Row:
+def make_span_row(region: str, slices: NDArray[np.intp]) -> Row:
     """The row of regions.tsv of a region in these slices, ascending."""
     return {"region": region, "first_slice": int(slices[0]), "last_slice": int(slices[-1])}
 
 
-def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
+def encode_nifti(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions,
     with the matching affine.
 

@@ -42,7 +42,7 @@ EVERYTHING = "everything"
 """Stands for all of them."""
 
 
-def features_left_out(names: Iterable[str]) -> frozenset[str]:
+def parse_features_left_out(names: Iterable[str]) -> frozenset[str]:
     """The features named; all of them if "everything" is named.
 
     Raises ConfigError "phantom-feature" for an unknown one, with the nearest known.

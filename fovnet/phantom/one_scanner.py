@@ -65,7 +65,7 @@ class Scanner:
         )
 
 
-def scanner_of(seed: int) -> Scanner:
+def draw_scanner(seed: int) -> Scanner:
     """The scanner of a seed; the third of its contrasts is inverted."""
     rng = np.random.default_rng([77, seed])
     sequences = tuple(

@@ -37,14 +37,14 @@ from fovnet.phantom.collection import (
     SLIVER_MM2,
     VOLUME_COLUMNS,
     Row,
+    encode_nifti,
     lock_collection,
-    nifti_bytes,
+    make_span_row,
     read_rows,
     refuse_other_tables,
-    span_row,
     volume_table,
 )
-from fovnet.phantom.features import features_left_out
+from fovnet.phantom.features import parse_features_left_out
 from fovnet.phantom.finish.masks import BACKGROUND, Processing, apply_processing, draw_processing
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import (
@@ -55,8 +55,8 @@ from fovnet.phantom.scanner.artefacts import (
     motion_start_share,
 )
 from fovnet.phantom.scanner.contrasts import draw_contrast
-from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, block_means, scan
-from fovnet.phantom.scanner.tissues import TISSUES, Tissue, visible_tissues
+from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, average_blocks, scan
+from fovnet.phantom.scanner.tissues import TISSUES, Tissue, find_visible_tissues
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection.truth import MAX_OUTSIDE_MM
@@ -119,7 +119,7 @@ def read_labels(
     label_values = np.unique(voxel_labels.astype(np.int64))
     _refuse_unnamed_labels(labels, tissues, label_values.tolist(), tissue_by_label)
     known_tissues = tuple(tissue_by_label[label] for label in label_values.tolist())
-    if not visible_tissues(known_tissues).any():
+    if not find_visible_tissues(known_tissues).any():
         raise VolumeError(
             "labels-empty",
             f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
@@ -420,7 +420,7 @@ def simulate_labels(
     `without` as in `simulate_collection`. Raises CollectionError "phantom-other-tables" if `out`
     holds tables of another origin, "phantom-held" if another simulation writes there.
     """
-    left_out = features_left_out(without)
+    left_out = parse_features_left_out(without)
     refuse_other_tables(out, own_labels=True)
     # different scans for different people
     person_number = int.from_bytes(hashlib.sha256(segmentation.subject.encode()).digest()[:8])
@@ -506,8 +506,8 @@ def _scan_segmentation(
         processing = draw_processing(False, shape, rng)
     tissues = segmentation.tissues
     volume = scan(field_labels, sequence, acquisition, rng, tissues, segmentation.subject)
-    is_solid = visible_tissues(tissues)[field_labels.labels]
-    solid_shares = block_means(is_solid.astype(np.float32), labels_per_voxel)
+    is_solid = find_visible_tissues(tissues)[field_labels.labels]
+    solid_shares = average_blocks(is_solid.astype(np.float32), labels_per_voxel)
     slice_heights_mm = _slice_heights_mm(
         volume.voxels.shape, volume.vox_to_ras, whole_labels.labels.shape, whole_labels.vox_to_ras
     )
@@ -526,7 +526,7 @@ def _scan_segmentation(
         "plane": plane,
         "field_strength": f"{acquisition.field_strength_tesla:g}",
     }
-    return nifti_bytes(volume, draw_stored_axes(rng)), volume_columns, region_rows
+    return encode_nifti(volume, draw_stored_axes(rng)), volume_columns, region_rows
 
 
 def _draw_acquisition(
@@ -602,5 +602,5 @@ def _span_rows(
         is_in_span = (slice_heights_mm >= span.low_mm) & (slice_heights_mm < span.high_mm)
         shown_slices = np.flatnonzero(is_in_span & (areas_mm2 >= SLIVER_MM2))
         if len(shown_slices):
-            rows.append(span_row(span.region, shown_slices))
-    return rows or [span_row(NONE, np.arange(len(slice_heights_mm)))]
+            rows.append(make_span_row(span.region, shown_slices))
+    return rows or [make_span_row(NONE, np.arange(len(slice_heights_mm)))]

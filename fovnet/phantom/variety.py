@@ -39,18 +39,18 @@ from fovnet.phantom.acquisition.protocols import RAS_AXES, Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import (
     PLANE_BY_AXIS,
     cut_axis,
+    find_slice_axis,
     make_coarser,
     regrid,
-    slice_axis,
-    to_canonical,
-    with_axes,
+    reorder_to_canonical,
+    replace_axes,
 )
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.finish.headers import (
     TRUE_HEADER_SHARE,
     draw_picture_turn,
     draw_turn,
-    only_region,
+    find_only_region,
 )
 from fovnet.phantom.finish.masks import BRAIN, draw_processing, draw_skull_stripping
 from fovnet.phantom.geometry.raster import Grid
@@ -157,13 +157,13 @@ def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Genera
     for axis in rng.permutation(3)[:2].tolist():
         angle = np.deg2rad(rng.uniform(8, most_deg) * rng.choice([-1, 1]))
         rotation = _rotation_about(axis, angle) @ rotation
-    tilted_grid = with_axes(grid, rotation @ grid.vox_to_ras[:3, :3])
+    tilted_grid = replace_axes(grid, rotation @ grid.vox_to_ras[:3, :3])
     nearest_plane = plan.plane
     if person.is_placed_exactly and nearest_plane != "isotropic":
         canonical_axes = find_closest_axes(tilted_grid.vox_to_ras)[:, 0]
-        nearest_plane = PLANE_BY_AXIS[int(canonical_axes[slice_axis(plan)])]
+        nearest_plane = PLANE_BY_AXIS[int(canonical_axes[find_slice_axis(plan)])]
     return replace(
-        regrid(plan, to_canonical(tilted_grid)),
+        regrid(plan, reorder_to_canonical(tilted_grid)),
         plane=nearest_plane,
         is_tilted=True,
         header_is_true=rng.random() < TRUE_HEADER_SHARE,
@@ -242,7 +242,7 @@ def _to_fitted_field(usual_plan: Plan, request: ScanRequest, rng: np.random.Gene
 def _to_thin_slab(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres
     deep show strips of the body."""
-    across_axis = slice_axis(usual_plan)
+    across_axis = find_slice_axis(usual_plan)
     grid = usual_plan.grid
     is_axial = usual_plan.plane == "axial"
     slab_dice = rng.random()
@@ -398,10 +398,10 @@ def _with_turned_header(usual_plan: Plan, request: ScanRequest, rng: np.random.G
     random_axis = int(rng.integers(3))
     if turn_dice > turned_share or field_kind.side_region:
         return usual_plan
-    if only_region(usual_plan.grid, request.marks, least_region_share) is None:
+    if find_only_region(usual_plan.grid, request.marks, least_region_share) is None:
         return usual_plan
     spacing_mm = usual_plan.grid.spacing_mm
-    claimed_slice_axis = slice_axis(usual_plan)
+    claimed_slice_axis = find_slice_axis(usual_plan)
     if spacing_mm.max() < 1.05 * spacing_mm.min():
         claimed_slice_axis = random_axis
     header_turn = draw_turn(claimed_slice_axis, rng)

@@ -34,9 +34,9 @@ from fovnet.phantom.collection import (
     _rows_reached,
     acquire_volume,
     count_unlisted,
+    encode_nifti,
+    list_region_rows,
     lock_collection,
-    nifti_bytes,
-    region_rows,
     simulate_collection,
     simulate_subject,
 )
@@ -143,7 +143,7 @@ def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Pla
     return (
         volume,
         [
-            (way, nib.Nifti1Image.from_bytes(gzip.decompress(nifti_bytes(volume, way))))
+            (way, nib.Nifti1Image.from_bytes(gzip.decompress(encode_nifti(volume, way))))
             for way in ways
         ],
         acquired,
@@ -191,7 +191,9 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
                 and spacing.min() >= 0.8
                 and spacing.max() <= 10
             )
-            for row in region_rows(heights, np.full(len(heights), 1e4), marks, family.side_region):
+            for row in list_region_rows(
+                heights, np.full(len(heights), 1e4), marks, family.side_region
+            ):
                 inside = heights[row["first_slice"] : row["last_slice"] + 1]
                 if row["region"] in DEFAULT.chain:
                     rung = DEFAULT.chain.index(row["region"])
@@ -205,10 +207,10 @@ def test_air_above_the_head_and_slivers_of_body_are_none() -> None:
     marks = landmarks(sample_person((0, 1)))
     heights = np.array([marks.chin, marks.vertex - 40, marks.vertex - 1, marks.vertex + 10])
     area = np.array([2e4, 2e4, SLIVER_MM2 / 2, 5e3])  # the last: raised hands
-    assert region_rows(heights, area, marks, "") == [
+    assert list_region_rows(heights, area, marks, "") == [
         {"region": "head", "first_slice": 0, "last_slice": 1}
     ]
-    assert region_rows(heights + 500, area, marks, "spine") == [
+    assert list_region_rows(heights + 500, area, marks, "spine") == [
         {"region": NONE, "first_slice": 0, "last_slice": 3}
     ]
 
@@ -218,7 +220,7 @@ def test_a_spine_protocol_is_labelled_beside_the_chain() -> None:
     heights = np.linspace(marks.iliac_crest - 50, marks.liver_dome - 5, 20)
     rows = {
         row["region"]: (row["first_slice"], row["last_slice"])
-        for row in region_rows(heights, np.full(20, 1e4), marks, "spine")
+        for row in list_region_rows(heights, np.full(20, 1e4), marks, "spine")
     }
     assert (
         set(rows) == {"pelvis", "abdomen", "spine"}

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from fovnet.phantom.collection import simulate_collection
-from fovnet.phantom.one_scanner import scanner_of
+from fovnet.phantom.one_scanner import draw_scanner
 from fovnet.records import read_tsv
 
 
 @given(seed=integers(0, 10_000))
 def test_a_scanner_is_one_and_another_is_another(seed: int) -> None:
-    mine = scanner_of(seed)
-    assert mine == scanner_of(seed) != scanner_of(seed + 1)
+    mine = draw_scanner(seed)
+    assert mine == draw_scanner(seed) != draw_scanner(seed + 1)
     assert [one.is_inverted for one in mine.contrasts] == [False, False, True]
 
 
@@ -29,7 +29,7 @@ def test_all_bodies_have_its_sequences_and_show_what_they_show_elsewhere(tmp_pat
         )
         for name, scanner in (("there", 8), ("anywhere", None))
     )
-    sequences = {one.name for one in scanner_of(8).sequences}
+    sequences = {one.name for one in draw_scanner(8).sequences}
     assert {row["sequence"] for row in read_tsv(there)} <= sequences
     mine, theirs = (read_tsv(table.parent / "regions.tsv") for table in (there, anywhere))
     assert [row["region"] for row in mine] == [row["region"] for row in theirs]

@@ -23,7 +23,7 @@ from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
 from fovnet.phantom.anatomy import body
 from fovnet.phantom.anatomy.body import Landmarks, landmarks
 from fovnet.phantom.anatomy.layers import Paints
-from fovnet.phantom.collection import REGION_COLUMNS, acquire_volume, nifti_bytes
+from fovnet.phantom.collection import REGION_COLUMNS, acquire_volume, encode_nifti
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import has_shaped_breasts
@@ -168,7 +168,7 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
     acquired = replace(tilted(seed), header_is_true=True)
     assert np.array_equal(io_orientation(acquired.grid.vox_to_ras), [[0, 1], [1, 1], [2, 1]])
     volume, rows = acquire_volume(PERSON, acquired, np.random.default_rng(0))
-    (tmp_path / "one.nii.gz").write_bytes(nifti_bytes(volume, acquired.stored_axes))
+    (tmp_path / "one.nii.gz").write_bytes(encode_nifti(volume, acquired.stored_axes))
     named = {"volume_id": "one", "subject_id": "p", "path": "one.nii.gz"}
     write_tsv(tmp_path / "volumes.tsv", tuple(named), [named])
     write_tsv(

@@ -26,7 +26,7 @@ from fovnet.cli.options import Device, PathOption, Workers, file_out, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.parallel import run_in_order
-from fovnet.phantom.features import all_features, features_left_out
+from fovnet.phantom.features import all_features, parse_features_left_out
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import load_pack
 from fovnet.volume.collection.tables import read_collection
@@ -104,7 +104,7 @@ def factors_of(arms: Sequence[str], features: Iterable[str]) -> dict[str, frozen
             raise ConfigError(
                 "bench-arm", f'--arms {arm!r}: give "without NAME" or "without NAME + NAME"'
             )
-        lacking = features_left_out(arm.removeprefix(WITHOUT).split(" + "))
+        lacking = parse_features_left_out(arm.removeprefix(WITHOUT).split(" + "))
         for name in sorted(lacking & arm_of_feature.keys()):
             same = f"leaves out what {arm_of_feature[name]!r} does"
             raise ConfigError(

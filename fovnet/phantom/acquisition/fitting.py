@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.protocols import Plan
-from fovnet.phantom.acquisition.regrid import cut_axis, regrid, slice_axis, with_axes
+from fovnet.phantom.acquisition.regrid import cut_axis, find_slice_axis, regrid, replace_axes
 from fovnet.phantom.anatomy import limbs, skin_folds, trunk
 from fovnet.phantom.anatomy.layers import Layer
-from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.geometry.raster import Grid, cut_into_pieces, rasterise
 from fovnet.phantom.person.traits import Person
 
 # voxel sizes for measuring outlines: across and along the body
@@ -54,7 +54,7 @@ def trace_contour(person: Person) -> Contour:
         *limbs.paint_legs(person),
     )
     skin_paints = [paint for paint in body_parts if paint.layer == Layer.SKIN]
-    is_body = rasterise(pieces_of(skin_paints), grid, person.morph) > 0
+    is_body = rasterise(cut_into_pieces(skin_paints), grid, person.morph) > 0
     body_levels = np.flatnonzero(is_body.any(axis=(0, 1)))
     axis_ends = []
     for axis, axis_start_mm in enumerate(affine[:2, 3].tolist()):
@@ -150,7 +150,7 @@ def resize_field(usual_plan: Plan, rng: np.random.Generator) -> Plan:
     same.  The elements of a coil around the field move apart with it.
     """
     grid = usual_plan.grid
-    across_axis = slice_axis(usual_plan)
+    across_axis = find_slice_axis(usual_plan)
     if usual_plan.plane == "isotropic":
         across_axis = 2
     plane_axes = [axis for axis in range(3) if axis != across_axis]
@@ -159,7 +159,7 @@ def resize_field(usual_plan: Plan, rng: np.random.Generator) -> Plan:
     image_mm = float(np.exp(rng.uniform(*np.log(IMAGE_SIZE_RANGE_MM))))
     growth = image_mm / float(lengths_mm[plane_axes].max())
     grid_axes[:, plane_axes] *= growth
-    resized_grid = with_axes(grid, grid_axes)
+    resized_grid = replace_axes(grid, grid_axes)
     middle_mm = grid.middle_mm
     inwards_mm = draw_shift_inwards(middle_mm, image_mm, rng)
     directions = grid_axes[:, plane_axes] / np.linalg.norm(grid_axes[:, plane_axes], axis=0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.fitting import draw_shift_inwards
 from fovnet.phantom.acquisition.protocols import Plan, grid_about
-from fovnet.phantom.acquisition.regrid import PLANE_BY_AXIS, regrid, to_canonical
+from fovnet.phantom.acquisition.regrid import PLANE_BY_AXIS, regrid, reorder_to_canonical
 from fovnet.phantom.anatomy.heart import direction_to_right_ventricle, left_ventricle_axis_mm
 from fovnet.phantom.finish.headers import TRUE_HEADER_SHARE
 from fovnet.phantom.person.traits import Person
@@ -107,7 +107,7 @@ def _acquire_stack(
     shape = (round(width_mm / pixel_mm), round(height_mm / pixel_mm), stack.slice_count)
     stack_grid = grid_about(centre_mm, grid_axes, shape)
     return replace(
-        regrid(plan, to_canonical(stack_grid)),
+        regrid(plan, reorder_to_canonical(stack_grid)),
         field_kind=replace(plan.field_kind, name=field_name),
         plane=PLANE_BY_AXIS[np.abs(stack.slice_normal).argmax()],
         sequence=_draw_sequence(plan.sequence, rng),

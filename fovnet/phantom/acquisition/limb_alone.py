@@ -10,7 +10,7 @@ from fovnet.phantom.acquisition.field_kinds import FieldKind, ends_at_heights, f
 from fovnet.phantom.acquisition.protocols import Plan, Site, draw_plan
 from fovnet.phantom.anatomy import limbs
 from fovnet.phantom.anatomy.body import Landmarks
-from fovnet.phantom.geometry.raster import Grid, Pieces, pieces_of, rasterise
+from fovnet.phantom.geometry.raster import Grid, Pieces, cut_into_pieces, rasterise
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import LabelVolume
 from fovnet.phantom.scanner.tissues import AIR
@@ -56,4 +56,4 @@ def draw_arm_plan(
 @lru_cache(maxsize=1)
 def _arm_pieces(person: Person, with_small_parts: bool) -> Pieces:
     """Both arms of the person, ready for painting."""
-    return pieces_of(limbs.paint_arms(person, with_small_parts))
+    return cut_into_pieces(limbs.paint_arms(person, with_small_parts))

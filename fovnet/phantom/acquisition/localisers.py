@@ -16,7 +16,7 @@ import numpy as np
 from fovnet.phantom.acquisition.coils import draw_skin_coil, draw_surface_coil
 from fovnet.phantom.acquisition.field_kinds import ScanRequest, draw_field_kind, field_kinds_of
 from fovnet.phantom.acquisition.protocols import Plan, draw_plan
-from fovnet.phantom.acquisition.regrid import cut_axis, regrid, with_axes
+from fovnet.phantom.acquisition.regrid import cut_axis, regrid, replace_axes
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE, Flaws, motion_start_share
 from fovnet.phantom.scanner.scan import Coil
@@ -73,7 +73,7 @@ def draw_stack_grid(plan: Plan, rng: np.random.Generator) -> Grid:
     """
     slice_axis = SLICE_AXIS_BY_PLANE.get(plan.plane, 0)
     pixel_mm = round(rng.uniform(1.6, 4.0), 2)
-    grid = with_axes(plan.grid, np.diag(plan.grid.spacing_mm))
+    grid = replace_axes(plan.grid, np.diag(plan.grid.spacing_mm))
     size_mm = np.asarray(grid.shape) * np.diag(grid.vox_to_ras)[:3]
     for axis in range(3):
         if axis != slice_axis:

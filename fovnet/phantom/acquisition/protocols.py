@@ -145,7 +145,7 @@ def draw_plan(
     sequence = _draw_sequence(field_kind, rng)
     acquisition = Acquisition(
         field_strength_tesla,
-        label_voxels(spacing_mm, grid.shape),
+        choose_label_voxels(spacing_mm, grid.shape),
         site.snr * rng.lognormal(0, 0.35),
         _draw_coil(field_kind, low_corner - isocentre_mm, high_corner - isocentre_mm, rng),
     )
@@ -276,7 +276,7 @@ def _draw_tilt(
     return np.asarray(rotation_x @ rotation_z)
 
 
-def label_voxels(
+def choose_label_voxels(
     spacing_mm: NDArray[np.float64], shape: tuple[int, int, int]
 ) -> tuple[int, int, int]:
     """(3,) label voxels along each axis of a voxel, for a grid of that spacing (3,) and shape:

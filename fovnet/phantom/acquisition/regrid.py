@@ -8,7 +8,7 @@ import numpy as np
 from nibabel.orientations import inv_ornt_aff
 from numpy.typing import NDArray
 
-from fovnet.phantom.acquisition.protocols import Plan, grid_about, label_voxels
+from fovnet.phantom.acquisition.protocols import Plan, choose_label_voxels, grid_about
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE
 from fovnet.volume.orient import find_closest_axes
@@ -17,7 +17,7 @@ PLANE_BY_AXIS = ("sagittal", "coronal", "axial")
 """The plane of slices across each of the RAS axes."""
 
 
-def to_canonical(grid: Grid) -> Grid:
+def reorder_to_canonical(grid: Grid) -> Grid:
     """The grid with its axes in the closest RAS order, covering the same voxels."""
     axis_order = find_closest_axes(grid.vox_to_ras)
     affine = grid.vox_to_ras @ inv_ornt_aff(axis_order, grid.shape)  # type: ignore[no-untyped-call]
@@ -25,7 +25,7 @@ def to_canonical(grid: Grid) -> Grid:
     return Grid((size_i, size_j, size_k), affine)
 
 
-def with_axes(grid: Grid, axes: NDArray[np.float64]) -> Grid:
+def replace_axes(grid: Grid, axes: NDArray[np.float64]) -> Grid:
     """The grid with other axes (3, 3), mm per voxel, about the same middle."""
     return grid_about(grid.middle_mm, axes, grid.shape)
 
@@ -52,7 +52,7 @@ def make_coarser(grid: Grid, spacing_mm: float) -> Grid:
     return grid
 
 
-def slice_axis(plan: Plan) -> int:
+def find_slice_axis(plan: Plan) -> int:
     """The axis across the slices: the coarsest, or that of the plane if all are equal."""
     plane_axis = SLICE_AXIS_BY_PLANE.get(plan.plane, 0)
     spacing_mm = plan.grid.spacing_mm
@@ -64,5 +64,5 @@ def slice_axis(plan: Plan) -> int:
 def regrid(plan: Plan, grid: Grid) -> Plan:
     """The plan on that grid, with the label voxels for its spacing."""
     return replace(plan, grid=grid).with_acquisition(
-        labels_per_voxel=label_voxels(grid.spacing_mm, grid.shape)
+        labels_per_voxel=choose_label_voxels(grid.spacing_mm, grid.shape)
     )

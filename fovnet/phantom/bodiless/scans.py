@@ -19,8 +19,8 @@ from fovnet.phantom.geometry.solids import FAR_MM, Floats
 from fovnet.phantom.scanner.artefacts import SLICE_AXIS_BY_PLANE, draw_flaws
 from fovnet.phantom.scanner.contrasts import FreeContrast, draw_contrast
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, scan
-from fovnet.phantom.scanner.sequence import PulseSequence, signals
-from fovnet.phantom.scanner.tissues import Tissue, visible_tissues
+from fovnet.phantom.scanner.sequence import PulseSequence, compute_signals
+from fovnet.phantom.scanner.tissues import Tissue, find_visible_tissues
 from fovnet.volume.volume import Volume
 
 LABELS_PER_VOXEL = {
@@ -69,7 +69,7 @@ class RotatedThing:
         return np.stack([centres - half_sizes, centres + half_sizes], axis=1)
 
 
-def thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
+def make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
     """A volume of a thing of that kind, one of TRAINING or HELD_OUT, cut in that plane; axes RAS+.
 
     The same generator gives the same volume.
@@ -89,7 +89,7 @@ def thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
     acquisition = replace(acquisition, free_contrast=contrast)
     label_volume = LabelVolume(labels, label_grid.vox_to_ras)
     volume = scan(label_volume, sequence, acquisition, rng, thing.tissues, kind)
-    is_solid = visible_tissues(thing.tissues)[labels]
+    is_solid = find_visible_tissues(thing.tissues)[labels]
     is_visible = None
     if processing.mask_kind == BACKGROUND and is_solid.any():
         is_visible = is_solid
@@ -110,7 +110,7 @@ def _draw_visible_sequence(
         sequence, contrast = draw_contrast(SEQUENCES[rng.integers(len(SEQUENCES))], rng)
         if not shown_labels.size:
             continue
-        if float(np.max(signals(tissues, sequence, 1.5)[shown_labels])) > FAINT_SIGNAL:
+        if float(np.max(compute_signals(tissues, sequence, 1.5)[shown_labels])) > FAINT_SIGNAL:
             break
     if rng.random() < CAREFUL_SHARE:
         contrast = None

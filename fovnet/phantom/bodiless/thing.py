@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.raster import Paint, Pieces, pieces_of
+from fovnet.phantom.geometry.raster import Paint, Pieces, cut_into_pieces
 from fovnet.phantom.geometry.solids import Loft, Solid
 from fovnet.phantom.scanner.tissues import Tissue
 
@@ -34,7 +34,7 @@ class Thing:
     @property
     def pieces(self) -> Pieces:
         """Ready for painting."""
-        return pieces_of(self.paints)
+        return cut_into_pieces(self.paints)
 
     @property
     def box_mm(self) -> NDArray[np.float64]:

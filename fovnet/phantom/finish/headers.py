@@ -26,7 +26,7 @@ HeaderTurn = tuple[tuple[int, int], ...]
 direction; () for a true header."""
 
 
-def only_region(grid: Grid, marks: Landmarks, least_share: float) -> int | None:
+def find_only_region(grid: Grid, marks: Landmarks, least_share: float) -> int | None:
     """The index, in the chain of regions, of the one that contains the grid (mm of the person), or
     at least `least_share` of it; None if there is none.
 

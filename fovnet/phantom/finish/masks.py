@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.finish.stripping import Stripping, draw_stripping
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.scan import block_means
+from fovnet.phantom.scanner.scan import average_blocks
 from fovnet.phantom.scanner.tissues import AIR, TISSUES
 from fovnet.volume.volume import Volume
 
@@ -56,7 +56,7 @@ LEAST_VISIBLE_VOXELS = 2000
 of the jaw after skull stripping."""
 
 
-def visible_voxels(
+def find_visible_voxels(
     labels: NDArray[np.integer],
     grid: Grid,
     marks: Landmarks,
@@ -104,7 +104,7 @@ def apply_processing(
 ) -> Volume:
     """The volume (i, j, k) after all processing.
 
-    `is_label_visible` (i·a, j·b, k·c) are the label voxels that `visible_voxels` leaves, a · b · c
+    `is_label_visible` (i·a, j·b, k·c) are the label voxels that `find_visible_voxels` leaves, a · b · c
     `labels_per_voxel` in each voxel; None leaves all.
     """
     voxels = volume.voxels
@@ -138,7 +138,7 @@ def _mostly_visible(
 ) -> NDArray[np.bool_]:
     """(i, j, k) which voxels remain visible: those of whose label voxels more than four in ten
     do."""
-    return block_means(is_label_visible.astype(np.float32), labels_per_voxel) > 0.4
+    return average_blocks(is_label_visible.astype(np.float32), labels_per_voxel) > 0.4
 
 
 def _crop_to_visible(

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.geometry.solids import Floats
-from fovnet.phantom.scanner.scan import block_affine, block_means
+from fovnet.phantom.scanner.scan import average_blocks, block_affine
 from fovnet.phantom.scanner.tissues import TISSUES
 
 Bools = NDArray[np.bool_]
@@ -139,7 +139,7 @@ def _block_shares(is_tissue: Bools, factors: tuple[int, int, int]) -> NDArray[np
     end_padding = [
         (0, -size % factor) for size, factor in zip(is_tissue.shape, factors, strict=True)
     ]
-    return block_means(np.pad(is_tissue, end_padding).astype(np.float32), factors)
+    return average_blocks(np.pad(is_tissue, end_padding).astype(np.float32), factors)
 
 
 def draw_stripping(rng: np.random.Generator) -> Stripping:

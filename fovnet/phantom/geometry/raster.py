@@ -130,7 +130,7 @@ class Pieces:
     boxes_mm: NDArray[np.float64]
 
 
-def pieces_of(paints: Iterable[Paint]) -> Pieces:
+def cut_into_pieces(paints: Iterable[Paint]) -> Pieces:
     """The paints by ascending layer, in the order given within one, each cut into the parts of its
     solid."""
     ordered_paints = sorted(paints, key=lambda paint: paint.layer)

@@ -83,15 +83,13 @@ class BreastShape(BreastSolid):
     @cached_property
     def squared_radii(self) -> NDArray[np.float32]:
         """(OUTLINE_STEPS + 1,) r² along the length, in units of the half width."""
-        length_share = np.linspace(0, 1, OUTLINE_STEPS + 1)
-        squared_radius = (
-            1 - length_share**self.taper_power
-        ) ** self.tip_power + self.base_flare * np.square(
-            np.clip(1 - length_share / FLARED_SHARE, 0, 1)
-        )
-        squared_radius *= (1 + self.bulge * np.exp(-np.square((length_share - 0.66) / 0.28))) * (
-            1 - self.ring_depth * np.exp(-np.square((length_share - 0.16) / 0.11))
-        )
+        t = np.linspace(0, 1, OUTLINE_STEPS + 1)
+        flare_share = np.clip(1 - t / FLARED_SHARE, 0, 1)
+        bulge_share = np.exp(-np.square((t - 0.66) / 0.28))
+        ring_share = np.exp(-np.square((t - 0.16) / 0.11))
+        squared_radius = (1 - t**self.taper_power) ** self.tip_power
+        squared_radius = squared_radius + self.base_flare * np.square(flare_share)
+        squared_radius *= (1 + self.bulge * bulge_share) * (1 - self.ring_depth * ring_share)
         return squared_radius.astype(np.float32)
 
     def radius_share(self, t: float) -> float:
@@ -125,35 +123,30 @@ class BreastShape(BreastSolid):
         )
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
-        """Level at shares of width, length and height: below 1 inside the skin, about the square of
-        the share of the radius."""
-        squared_radius = self.squared_radii[
-            np.clip(np.rint(t * OUTLINE_STEPS), 0, OUTLINE_STEPS).astype(np.intp)
-        ]
-        squared_radius = squared_radius * (
-            1 - np.square(np.minimum(t, 0) * np.float32(self.length_mm / BEHIND_MM))
-        )
+        """Level at shares u of the half width, t of the length and w of the half height: below 1 inside
+        the skin, about the square of the share of the radius."""
+        row_index = np.clip(np.rint(t * OUTLINE_STEPS), 0, OUTLINE_STEPS).astype(np.intp)
+        # behind the base it is rounded
+        depth_behind = np.minimum(t, 0) * np.float32(self.length_mm / BEHIND_MM)
+        squared_radius = self.squared_radii[row_index] * (1 - np.square(depth_behind))
         dent_wave = np.sin(3 * u + 5 * t + np.float32(self.dent_phase))
-        squared_radius = np.maximum(
-            squared_radius * (1 + np.float32(self.dent_depth) * dent_wave * np.sin(4 * w - 3 * t)),
-            1e-6,
-        )
-        share_x = u * u / squared_radius
-        share_z = w * w / squared_radius
-        return np.asarray(
-            (1 - self.squareness) * (share_x + share_z)
-            + self.squareness * (share_x * share_x + share_z * share_z)
-        )
+        dent_factor = 1 + np.float32(self.dent_depth) * dent_wave * np.sin(4 * w - 3 * t)
+        squared_radius = np.maximum(squared_radius * dent_factor, 1e-6)
+        level_x = u * u / squared_radius
+        level_z = w * w / squared_radius
+        ellipse_level = level_x + level_z
+        box_level = level_x * level_x + level_z * level_z
+        return np.asarray((1 - self.squareness) * ellipse_level + self.squareness * box_level)
 
     def contains(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True (the broadcast shape of x, y, z) at points under the skin and between the plates."""
         u, t, w = self.to_shares(x, y, z)
         is_inside = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length_mm)
         for share, plate_share in zip((u, w), self.plate_shares, strict=True):
-            if plate_share < NO_PLATE:  # the base at the chest is not compressed
-                is_inside &= np.abs(share) <= np.float32(plate_share) + 3 * np.square(
-                    np.clip(np.float32(0.4) - t, 0, 1)
-                )
+            if plate_share < NO_PLATE:
+                # the base at the chest is not compressed
+                base_share = 3 * np.square(np.clip(np.float32(0.4) - t, 0, 1))
+                is_inside &= np.abs(share) <= np.float32(plate_share) + base_share
         return is_inside
 
     def shrink(self, mm: float) -> BreastShape:

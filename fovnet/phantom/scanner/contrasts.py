@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.scanner.sequence import PulseSequence
-from fovnet.phantom.scanner.tissues import Tissue, visible_tissues
+from fovnet.phantom.scanner.tissues import Tissue, find_visible_tissues
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class FreeContrast:
         peak_signal = float(tissue_signals.max())
         if peak_signal <= 0:
             return tissue_signals
-        is_visible = visible_tissues(tissues)
+        is_visible = find_visible_tissues(tissues)
         if self.matter_contrast != 1.0:
             tissue_signals = self._scale_matter_contrast(tissue_signals, tissues)
         random_brightness = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(tissue_signals))

@@ -49,7 +49,7 @@ class EchoPlanar:
     te_ms: float = 0.0
 
 
-def air_share(tissues: Sequence[Tissue]) -> Floats:
+def list_air_shares(tissues: Sequence[Tissue]) -> Floats:
     """(t,) the fraction of air in each tissue."""
     return np.array(
         [AIR_SHARE_BY_TISSUE.get(tissue.name, 0.0) for tissue in tissues], dtype=np.float32
@@ -66,13 +66,13 @@ def read_out(
     """The image (i, j, k) as read by an echo-planar sequence in a field along z: distorted, and
     after a gradient echo dark, near air (`air_shares` (i, j, k), 0 to 1)."""
     hz_per_ppm = np.float32(HZ_PER_TESLA_PPM * field_strength_tesla)
-    offset_hz = shim(field_change_ppm(air_shares, vox_to_ras), air_shares) * hz_per_ppm
+    offset_hz = shim_field(field_change_ppm(air_shares, vox_to_ras), air_shares) * hz_per_ppm
     if echo_planar.te_ms:
         slice_gradient_hz = np.gradient(offset_hz, axis=echo_planar.slice_axis)
         dephased_turns = slice_gradient_hz * (echo_planar.te_ms / 1000)
         image = image * np.abs(np.sinc(dephased_turns)).astype(np.float32)
     shift_voxels = offset_hz / np.float32(echo_planar.bandwidth_hz)
-    return displace(image, shift_voxels, echo_planar.phase_axis)
+    return displace_signal(image, shift_voxels, echo_planar.phase_axis)
 
 
 def field_change_ppm(air_shares: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
@@ -110,7 +110,7 @@ def field_change_ppm(air_shares: Floats, vox_to_ras: NDArray[np.float64]) -> Flo
     return np.asarray(AIR_PPM * relative_field[unpadded_window])
 
 
-def shim(field_ppm: Floats, air_shares: Floats) -> Floats:
+def shim_field(field_ppm: Floats, air_shares: Floats) -> Floats:
     """The field (i, j, k) after second-order shimming: minus its least-squares polynomial over
     voxels that are mostly not air."""
     axis_positions = [np.linspace(-1, 1, size, dtype=np.float32) for size in field_ppm.shape]
@@ -134,7 +134,7 @@ def shim(field_ppm: Floats, air_shares: Floats) -> Floats:
     return np.asarray(field_ppm - polynomial)
 
 
-def displace(image: Floats, shift_voxels: Floats, axis: int) -> Floats:
+def displace_signal(image: Floats, shift_voxels: Floats, axis: int) -> Floats:
     """The image (i, j, k) with the signal of every voxel moved along an axis by its own
     `shift_voxels` (i, j, k).
 

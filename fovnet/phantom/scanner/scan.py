@@ -25,8 +25,8 @@ from fovnet.phantom.scanner.artefacts import (
     stretch,
 )
 from fovnet.phantom.scanner.contrasts import FreeContrast
-from fovnet.phantom.scanner.echo_planar import EchoPlanar, air_share, read_out
-from fovnet.phantom.scanner.sequence import PulseSequence, signals
+from fovnet.phantom.scanner.echo_planar import EchoPlanar, list_air_shares, read_out
+from fovnet.phantom.scanner.sequence import PulseSequence, compute_signals
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue
 from fovnet.volume.volume import Volume
 
@@ -121,12 +121,14 @@ def scan(
     image, affine = _receive_signal(body, sequence, acquisition, tissues, rng)
     if acquisition.blur_voxels > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur_voxels, truncate=2.5)
-    image = image * sensitivity(image.shape, affine, coil)
+    image = image * compute_sensitivity(image.shape, affine, coil)
     spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
     if coil.bias_spread:
         image = image * draw_smooth_gains(image.shape, spacing_mm, coil.bias_spread, rng)
     if acquisition.echo_planar is not None:
-        air_shares = block_means(air_share(tissues)[body.labels], acquisition.labels_per_voxel)
+        air_shares = average_blocks(
+            list_air_shares(tissues)[body.labels], acquisition.labels_per_voxel
+        )
         image = read_out(
             image, air_shares, affine, acquisition.echo_planar, acquisition.field_strength_tesla
         )
@@ -166,7 +168,7 @@ def _receive_signal(
     shift of fat and failed fat suppression, if any."""
     flaws = acquisition.flaws
     labels_per_voxel = acquisition.labels_per_voxel
-    tissue_signals = signals(tissues, sequence, acquisition.field_strength_tesla)
+    tissue_signals = compute_signals(tissues, sequence, acquisition.field_strength_tesla)
     if acquisition.free_contrast is not None:
         tissue_signals = acquisition.free_contrast.change_signals(tissue_signals, tissues)
     fat_fractions = np.array([tissue.fat_fraction for tissue in tissues])
@@ -177,17 +179,17 @@ def _receive_signal(
     if acquisition.has_texture:
         texture = _draw_texture(body, tissues, rng)
     label_signals *= texture
-    image = block_means(label_signals, labels_per_voxel)
+    image = average_blocks(label_signals, labels_per_voxel)
     affine = block_affine(body.vox_to_ras, labels_per_voxel)
     if flaws.unsuppressed_share and sequence.fat_mode == "suppressed":
         suppressed_signals = _signals_lost_to_suppression(tissues, sequence, acquisition)
         suppressed_image = suppressed_signals.astype(np.float32)[body.labels] * texture
         spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
         failure = draw_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed_share, rng)
-        image = image + block_means(suppressed_image, labels_per_voxel) * failure
+        image = image + average_blocks(suppressed_image, labels_per_voxel) * failure
     if flaws.fat_shift_mm:
         fat_signals = (tissue_signals * fat_fractions).astype(np.float32)
-        fat_image = block_means(fat_signals[body.labels] * texture, labels_per_voxel)
+        fat_image = average_blocks(fat_signals[body.labels] * texture, labels_per_voxel)
         voxel_mm = float(np.linalg.norm(affine[:3, flaws.frequency_axis]))
         shift_voxels = flaws.fat_shift_mm / voxel_mm
         image = image - fat_image + shift_image(fat_image, shift_voxels, flaws.frequency_axis)
@@ -201,11 +203,13 @@ def _signals_lost_to_suppression(
 ) -> NDArray[np.float64]:
     """The signal (t,) that the sequence's fat suppression takes from each tissue."""
     field_strength = acquisition.field_strength_tesla
-    in_phase_signals = signals(tissues, replace(sequence, fat_mode="in phase"), field_strength)
-    return in_phase_signals - signals(tissues, sequence, field_strength)
+    in_phase_signals = compute_signals(
+        tissues, replace(sequence, fat_mode="in phase"), field_strength
+    )
+    return in_phase_signals - compute_signals(tissues, sequence, field_strength)
 
 
-def block_means(fine_values: Floats, factors: tuple[int, int, int]) -> Floats:
+def average_blocks(fine_values: Floats, factors: tuple[int, int, int]) -> Floats:
     """Means over blocks of `factors` voxels: partial volume.  A block cut off at the end is
     dropped."""
     means = fine_values
@@ -234,7 +238,9 @@ def add_rician_noise(image: Floats, sigma: float, rng: np.random.Generator) -> F
     return np.sqrt(real_channel * real_channel + imaginary_channel * imaginary_channel)
 
 
-def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
+def compute_sensitivity(
+    shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil
+) -> Floats:
     """Receive sensitivity (i, j, k), 1 at its maximum: root of the sum of squares of (1 + (d /
     reach)²)^-power over elements.
 

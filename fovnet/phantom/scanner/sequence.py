@@ -107,7 +107,7 @@ def balanced_echo(
     )
 
 
-def magnetisation_prepared(
+def prepared_echo(
     pd: Floats, t1: Floats, t2star: Floats, sequence: PulseSequence, kept_factor: float = -1.0
 ) -> Floats:
     """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti_ms` after the
@@ -135,7 +135,9 @@ def magnetisation_prepared(
     return np.asarray(pd * magnetisation * np.sin(flip_angle) * np.exp(-sequence.te_ms / t2star))
 
 
-def signals(tissues: tuple[Tissue, ...], sequence: PulseSequence, field_strength: float) -> Floats:
+def compute_signals(
+    tissues: tuple[Tissue, ...], sequence: PulseSequence, field_strength: float
+) -> Floats:
     """Signal (t,) of each tissue at a field strength in tesla, 1 for PD = 1 fully relaxed; KeyError
     for a `kind` or `fat_mode` that is not one of PulseSequence's."""
     strength_index = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
@@ -159,13 +161,15 @@ def signals(tissues: tuple[Tissue, ...], sequence: PulseSequence, field_strength
         "inflow": lambda: _inflow(flow_shares, pd, t1, t2star, sequence),
         "balanced cine": lambda: _cine_echo(flow_shares, pd, t1, t2, sequence),
         "inversion gradient echo": lambda: inversion_recovery(pd, t1, t2star, tr, te, ti),
-        "magnetisation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence),
-        "saturation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence, 0.0),
-        "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
+        "magnetisation prepared": lambda: prepared_echo(pd, t1, t2star, sequence),
+        "saturation prepared": lambda: prepared_echo(pd, t1, t2star, sequence, 0.0),
+        "diffusion coefficient": lambda: np.where(
+            pd > 0, estimate_diffusion(tissues) / FREE_WATER, 0.0
+        ),
     }
     signal = signal_by_kind[sequence.kind]()
     if sequence.b_value:
-        signal = signal * np.exp(-sequence.b_value * diffusion(tissues) / 1000)
+        signal = signal * np.exp(-sequence.b_value * estimate_diffusion(tissues) / 1000)
     visible_shares = _visible_shares(fat_fractions, sequence.fat_mode)
     return signal * visible_shares * _flow_factors(flow_shares, sequence)
 
@@ -207,7 +211,7 @@ Chem Phys 2:4740, table 2: 3.04."""
 BOUND_WATER_T2_MS = 60.0
 
 
-def diffusion(tissues: Sequence[Tissue]) -> Floats:
+def estimate_diffusion(tissues: Sequence[Tissue]) -> Floats:
     """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water with long T2 also
     diffuses freely.
 

@@ -164,7 +164,7 @@ DARK_PD = 0.05
 """Tissues with lower proton density, air and gas, stay black in every contrast."""
 
 
-def visible_tissues(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
+def find_visible_tissues(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
     """(t,) which tissues are not black in every contrast."""
     return np.array([tissue.pd > DARK_PD for tissue in tissues])
 

@@ -16,7 +16,7 @@ from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import breast_shape, has_shaped_breasts
 from fovnet.phantom.person.traits import Person, sample_person
-from fovnet.phantom.scanner.scan import sensitivity
+from fovnet.phantom.scanner.scan import compute_sensitivity
 from fovnet.phantom.scanner.tissues import AIR
 
 WOMEN = [
@@ -38,7 +38,7 @@ def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_t
     skin_to_middle, breast_to_chest = [], []
     for number, woman in enumerate(WOMEN):
         grid = grid_about(woman)
-        profile = sensitivity(
+        profile = compute_sensitivity(
             grid.shape,
             grid.vox_to_ras,
             draw_breast_coil(woman, grid, np.zeros(3), np.random.default_rng(number)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.acquisition.coils import _draw_arrays
-from fovnet.phantom.scanner.scan import sensitivity
+from fovnet.phantom.scanner.scan import compute_sensitivity
 
 
 def test_arrays_of_small_elements_leave_what_is_deep_darker_than_the_skin() -> None:
@@ -17,7 +17,7 @@ def test_arrays_of_small_elements_leave_what_is_deep_darker_than_the_skin() -> N
         )
         affine = np.diag([8.0, 6.0, 8.0, 1.0])
         affine[:3, 3] = -200, -150, -150
-        profile = sensitivity((51, 51, 38), affine, coil)
+        profile = compute_sensitivity((51, 51, 38), affine, coil)
         assert (
             profile[15:36, 24:27, 12:26].mean()
             < 0.66 * profile[15:36, :, 12:26].mean(axis=(0, 2)).max()

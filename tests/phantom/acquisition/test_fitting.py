@@ -20,7 +20,7 @@ from fovnet.phantom.acquisition.fitting import (
 )
 from fovnet.phantom.acquisition.heart_stacks import to_short_axis
 from fovnet.phantom.acquisition.protocols import MOST_LABELS, SITES, Plan, draw_plan
-from fovnet.phantom.acquisition.regrid import slice_axis
+from fovnet.phantom.acquisition.regrid import find_slice_axis
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.anatomy.heart import left_ventricle_axis_mm
 from fovnet.phantom.geometry.raster import Grid
@@ -92,7 +92,7 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
     for number in range(20):
         before = planned(NAMED[name], number)
         after = resize_field(before, np.random.default_rng(number))
-        through = 2 if before.plane == "isotropic" else slice_axis(before)
+        through = 2 if before.plane == "isotropic" else find_slice_axis(before)
         spacing = [np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after)]
         assert after.grid.shape == before.grid.shape and spacing[1][through] == pytest.approx(
             spacing[0][through]

@@ -19,13 +19,13 @@ from fovnet.phantom.acquisition.localisers import (
     to_localiser,
 )
 from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
-from fovnet.phantom.acquisition.regrid import slice_axis
+from fovnet.phantom.acquisition.regrid import find_slice_axis
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.artefacts import Flaws, darken_corners
-from fovnet.phantom.scanner.scan import Coil, sensitivity
-from fovnet.phantom.scanner.sequence import PulseSequence, magnetisation_prepared, signals
+from fovnet.phantom.scanner.scan import Coil, compute_sensitivity
+from fovnet.phantom.scanner.sequence import PulseSequence, compute_signals, prepared_echo
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
 from fovnet.phantom.variety import vary_plan
 
@@ -88,7 +88,10 @@ def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane
             draw_plan(PERSON, MARKS, LOCALISER_FIELDS[seed], SITES[1], rng), plane=plane
         )
         grid = draw_stack_grid(acquired, rng)
-        spacing, through = np.diag(grid.vox_to_ras)[:3], slice_axis(replace(acquired, grid=grid))
+        spacing, through = (
+            np.diag(grid.vox_to_ras)[:3],
+            find_slice_axis(replace(acquired, grid=grid)),
+        )
         assert through == {"sagittal": 0, "coronal": 1, "axial": 2}[plane]
         assert np.array_equal(grid.vox_to_ras[:3, :3], np.diag(spacing))
         assert 5 <= spacing[through] <= 20 and 3 <= grid.shape[through] <= 60
@@ -104,7 +107,7 @@ def test_sensitivity_at_the_skin_beside_an_element_is_several_times_that_of_the_
     i, j = ((middle - grid.vox_to_ras[:2, 3]) / 8).round().astype(int)
     ratios = []
     for seed in range(20):
-        profile = sensitivity(
+        profile = compute_sensitivity(
             grid.shape,
             grid.vox_to_ras,
             draw_skin_coil(PERSON, grid, np.zeros(3), frozenset(), np.random.default_rng(seed)),
@@ -132,7 +135,7 @@ def test_an_outline_holds_the_body_and_touches_it() -> None:
 def test_the_sensitivity_of_a_loop_along_its_axis_is_that_of_biot_and_savart() -> None:
     """(1 + (d / a)²)^(-3/2) of its field in the middle, d along the axis of a loop of radius a."""
     affine = np.diag([24.0, 24.0, 24.0, 1.0])
-    profile = sensitivity(
+    profile = compute_sensitivity(
         (11, 2, 2), affine, Coil(((0.0, 0.0, 0.0),), 50.0, 1.0, element_power=1.5)
     )
     assert profile[:, 0, 0] == pytest.approx((1 + (np.arange(11) * 24 / 50) ** 2) ** -1.5, rel=1e-5)
@@ -142,10 +145,7 @@ def test_a_single_small_flip_reads_recovery_from_nothing_or_from_upside_down() -
     one, t1, train = np.array([1.0]), np.array([800.0]), (1, 0.001)
     for ti in (200.0, 600.0, 1500.0):
         sequence = PulseSequence("", "", 1e6, 0.0, ti, 0.01, flip_train=train)
-        read = [
-            float(magnetisation_prepared(one, t1, one * 1e9, sequence, left)[0])
-            for left in (0.0, -1.0)
-        ]
+        read = [float(prepared_echo(one, t1, one * 1e9, sequence, left)[0]) for left in (0.0, -1.0)]
         saturated, inverted = read / np.sin(np.deg2rad(0.01))
         assert saturated == pytest.approx(1 - np.exp(-ti / 800), rel=1e-3)
         assert inverted == pytest.approx(abs(1 - 2 * np.exp(-ti / 800)), rel=1e-3, abs=1e-3)
@@ -156,7 +156,7 @@ def test_a_late_train_after_a_saturation_is_flatter_than_an_early_one() -> None:
         sequence = PulseSequence(
             "", "saturation prepared", ti + 500, 1.4, ti, 8.0, flip_train=(64, 3.0)
         )
-        fat, muscle = signals(TISSUES, sequence, 1.5)[[label_of("fat"), label_of("muscle")]]
+        fat, muscle = compute_signals(TISSUES, sequence, 1.5)[[label_of("fat"), label_of("muscle")]]
         return float(fat / muscle)
 
     assert 1 < spread(3000) < 1.6 < spread(300)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.acquisition.regrid import cut_axis, to_canonical
+from fovnet.phantom.acquisition.regrid import cut_axis, reorder_to_canonical
 from fovnet.phantom.geometry.raster import Grid
 
 
@@ -32,7 +32,7 @@ def test_canonical_grids_keep_their_corners() -> None:
     grid = Grid(
         (3, 5, 7), np.array([[0, 2.0, 0, 1], [0, 0, -3.0, 2], [4.0, 0, 0, 3], [0, 0, 0, 1]])
     )
-    turned = to_canonical(grid)
+    turned = reorder_to_canonical(grid)
     assert turned.shape == (5, 7, 3)
     ends = [
         {

@@ -8,7 +8,7 @@ from scipy.ndimage import distance_transform_edt
 
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.brain import SULCUS_BENDS, bend_points
-from fovnet.phantom.finish.masks import BRAIN, visible_voxels
+from fovnet.phantom.finish.masks import BRAIN, find_visible_voxels
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -44,7 +44,7 @@ def test_old_brains_leave_more_water() -> None:
     for age in (22.0, 82.0):
         aged = Person(**{**vars(young), "age": age})
         labels, grid = slab(aged, 1660, 1700)
-        brain = visible_voxels(labels, grid, landmarks(aged), BRAIN)
+        brain = find_visible_voxels(labels, grid, landmarks(aged), BRAIN)
         assert brain is not None
         shares.append(
             np.count_nonzero(labels == label_of("cerebrospinal fluid")) / np.count_nonzero(brain)

@@ -12,7 +12,7 @@ from fovnet.phantom.anatomy import limbs
 from fovnet.phantom.anatomy.body import label_volume, landmarks, paint_body
 from fovnet.phantom.anatomy.leg_muscles import THIGH_MUSCLES, paint_leg_fat_planes
 from fovnet.phantom.geometry.bundles import Outline
-from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.geometry.raster import Grid, cut_into_pieces, rasterise
 from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
@@ -107,5 +107,5 @@ def test_menisci_are_rings_that_the_middle_of_each_condyle_looks_through() -> No
             ((at, *_),) = limbs.place_leg_points(person, ((x, y, 472.0),))
             affine = np.diag([1.0, 1.0, 0.5, 1.0])
             affine[:3, 3] = at, y, 470.5
-            labels = rasterise(pieces_of(paint_body(person)), Grid((1, 1, 6), affine)).ravel()
+            labels = rasterise(cut_into_pieces(paint_body(person)), Grid((1, 1, 6), affine)).ravel()
             assert bool((labels == label_of("tendon")).any()) == dark

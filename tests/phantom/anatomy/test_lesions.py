@@ -11,11 +11,11 @@ from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.anatomy.layers import Layer
 from fovnet.phantom.anatomy.layers import paint as paint_of
 from fovnet.phantom.geometry.lobed import Lobed, draw_lobed
-from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.geometry.raster import Grid, cut_into_pieces, rasterise
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import sample_person
-from fovnet.phantom.scanner.sequence import PulseSequence, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, compute_signals
 from fovnet.phantom.scanner.tissues import TISSUES, label_of
 
 PLAIN = frozenset(["varied bodies", "lesions"])
@@ -90,7 +90,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
         paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE),
         *lesions.paint_sarcoma(whole, 95.0, rng),
     ]
-    labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
+    labels = rasterise(cut_into_pieces(paints), Grid((101, 101, 101), affine))
     mass = np.isin(
         labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")]
     )
@@ -98,7 +98,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
         0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4
         and len(np.unique(labels[mass])) > 1
     )
-    bright = signals(
+    bright = compute_signals(
         TISSUES, PulseSequence("T2", "spin echo", 4500, 85, fat_mode="suppressed"), 1.5
     )
     assert 4 < bright[label_of("watery tumour")] / bright[label_of("muscle")] < 7

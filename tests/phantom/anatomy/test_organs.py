@@ -11,7 +11,7 @@ from fovnet.phantom.anatomy import heart, thorax, vessel_trees
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.breast import GlandStrands, breast_dome
 from fovnet.phantom.geometry.breast_solid import FLARED_SHARE, BreastSolid
-from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
+from fovnet.phantom.geometry.raster import Grid, cut_into_pieces, rasterise
 from fovnet.phantom.geometry.solids import Solid, Tube
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -92,7 +92,7 @@ def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person:
     axes[:3, :3] = left.axes[:, [1, 2, 0]]
     axes[:3, 3] = np.asarray(left.centre) - 50 * (axes[:3, 0] + axes[:3, 1])
     labels = rasterise(
-        pieces_of([*thorax.paint_mediastinum(person), *heart.paint_heart_details(person)]),
+        cut_into_pieces([*thorax.paint_mediastinum(person), *heart.paint_heart_details(person)]),
         Grid((101, 101, 1), axes),
     )[..., 0]
     outwards = labels[50::-1, 50]  # between the papillary muscles to the free wall

@@ -10,7 +10,7 @@ import pytest
 
 from fovnet.phantom.bodiless.fillings import draw_filling
 from fovnet.phantom.bodiless.kinds import COMMON_KINDS, HELD_OUT, TRAINING, draw_kind
-from fovnet.phantom.bodiless.scans import PLANES, RotatedThing, thing_volume
+from fovnet.phantom.bodiless.scans import PLANES, RotatedThing, make_thing_volume
 from fovnet.phantom.bodiless.thing import FILLING, WALL, Thing, column
 from fovnet.phantom.collection import THING_SHARE, simulate_collection
 from fovnet.phantom.geometry.raster import Grid, Paint, rasterise
@@ -59,7 +59,7 @@ def test_what_has_parts_has_several_materials(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> None:
     one, same, other = (
-        thing_volume(kind, "axial", np.random.default_rng(seed)) for seed in (1, 1, 2)
+        make_thing_volume(kind, "axial", np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one.voxels, same.voxels)
     assert one.voxels.shape != other.voxels.shape or not np.array_equal(one.voxels, other.voxels)
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> N
 def test_slices_are_thick_along_the_axis_of_their_plane(plane: str) -> None:
     thicker = []
     for seed in range(6):
-        spacing = thing_volume("cylinder", plane, np.random.default_rng(seed)).spacing_mm
+        spacing = make_thing_volume("cylinder", plane, np.random.default_rng(seed)).spacing_mm
         thicker.append(spacing[{"sagittal": 0, "coronal": 1}.get(plane, 2)] / np.median(spacing))
     assert np.allclose(thicker, 1) if plane == "isotropic" else np.mean(thicker) > 1.5
 
@@ -104,7 +104,9 @@ def test_most_things_are_bright_and_not_noise_alone() -> None:
     black = 0
     for number in range(40):
         kind = list(TRAINING)[number % len(TRAINING)]
-        voxels = thing_volume(kind, PLANES[number % 4], np.random.default_rng([9, number])).voxels
+        voxels = make_thing_volume(
+            kind, PLANES[number % 4], np.random.default_rng([9, number])
+        ).voxels
         blocks = [part.mean() for part in np.array_split(np.sort(voxels.ravel()), 10)]
         black += blocks[-1] < 0.2 * voxels.max() and voxels.std() < 0.6 * voxels.mean()
     assert black <= 4

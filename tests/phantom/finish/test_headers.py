@@ -11,7 +11,12 @@ from fovnet.phantom.acquisition.field_kinds import FieldEnd, FieldKind
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import acquire_volume
-from fovnet.phantom.finish.headers import draw_picture_turn, draw_turn, only_region, to_claimed_axes
+from fovnet.phantom.finish.headers import (
+    draw_picture_turn,
+    draw_turn,
+    find_only_region,
+    to_claimed_axes,
+)
 from fovnet.phantom.finish.masks import Processing
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
@@ -71,15 +76,15 @@ def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(
     # half a voxel, and a little
     head_grid.vox_to_ras[2, 3] += 3
     # legs, pelvis, abdomen, chest, head
-    assert only_region(head_grid, MARKS, 1.0) == 4
+    assert find_only_region(head_grid, MARKS, 1.0) == 4
     lower = head_grid.vox_to_ras.copy()
     lower[2, 3] -= 60
     assert (
-        only_region(Grid(head_grid.shape, lower), MARKS, 1.0) is None
-        and only_region(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
+        find_only_region(Grid(head_grid.shape, lower), MARKS, 1.0) is None
+        and find_only_region(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
     )
     lower[2, 3] = MARKS.vertex + 20
-    assert only_region(Grid(head_grid.shape, lower), MARKS, 0.5) is None
+    assert find_only_region(Grid(head_grid.shape, lower), MARKS, 0.5) is None
 
 
 def test_a_picture_keeps_its_columns_mirrored_whichever_way_slices_run() -> None:

@@ -11,7 +11,13 @@ from fovnet.phantom.acquisition.field_kinds import FieldEnd, FieldKind
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.collection import acquire_volume
-from fovnet.phantom.finish.masks import BRAIN, FACE, Processing, apply_processing, visible_voxels
+from fovnet.phantom.finish.masks import (
+    BRAIN,
+    FACE,
+    Processing,
+    apply_processing,
+    find_visible_voxels,
+)
 from fovnet.phantom.finish.stripping import CEREBELLUM, Stripping
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
@@ -26,7 +32,7 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
     head_grid: Grid,
 ) -> None:
     labels = label_volume(PERSON, head_grid).labels
-    left = visible_voxels(labels, head_grid, MARKS, BRAIN)
+    left = find_visible_voxels(labels, head_grid, MARKS, BRAIN)
     assert left is not None
     names = {TISSUES[label].name for label in np.unique(labels[left])}
     assert {"grey matter", "white matter"} <= names and not names & {
@@ -70,7 +76,7 @@ def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_
     labels = label_volume(PERSON, head_grid).labels
     matter = np.isin(labels, [at for at, tissue in enumerate(TISSUES) if "matter" in tissue.name])
     good, wide, less = (
-        visible_voxels(labels, head_grid, MARKS, BRAIN, stripping)
+        find_visible_voxels(labels, head_grid, MARKS, BRAIN, stripping)
         for stripping in (Stripping(), Stripping(reach_mm=8.0), Stripping(missing_part=CEREBELLUM))
     )
     assert good is not None and wide is not None and less is not None
@@ -127,10 +133,10 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
 
 def test_a_removed_face_is_in_front_and_the_brain_stays(head_grid: Grid) -> None:
     labels = label_volume(PERSON, head_grid).labels
-    left = visible_voxels(labels, head_grid, MARKS, FACE)
+    left = find_visible_voxels(labels, head_grid, MARKS, FACE)
     assert left is not None and left.shape == labels.shape
     gone = np.argwhere(~left & (labels != AIR))
-    brain = visible_voxels(labels, head_grid, MARKS, BRAIN)
+    brain = find_visible_voxels(labels, head_grid, MARKS, BRAIN)
     assert len(gone) and gone[:, 1].mean() > np.argwhere(labels != AIR)[:, 1].mean() + 8
     assert (left & brain).sum() > 0.97 * brain.sum()
 

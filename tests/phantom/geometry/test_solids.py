@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, tuples
 
 from fovnet.phantom.geometry.bundles import Outline
-from fovnet.phantom.geometry.raster import Grid, Paint, pieces_of, rasterise
+from fovnet.phantom.geometry.raster import Grid, Paint, cut_into_pieces, rasterise
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Segment, Solid, tube
 
 
@@ -21,7 +21,7 @@ def grid_of(size_mm: float, spacing_mm: float) -> Grid:
 
 def volume_of(solid: Solid, grid: Grid) -> float:
     return float(
-        (rasterise(pieces_of([Paint(solid, 1)]), grid) == 1).sum()
+        (rasterise(cut_into_pieces([Paint(solid, 1)]), grid) == 1).sum()
         * abs(np.linalg.det(grid.vox_to_ras[:3, :3]))
     )
 
@@ -118,7 +118,7 @@ def test_an_oblique_grid_sees_the_same_ball() -> None:
 def test_later_layers_cover_earlier_ones_and_over_protects_the_rest() -> None:
     big, small = Ellipsoid((0.0, 0.0, 0.0), (20.0,) * 3), Ellipsoid((0.0, 0.0, 0.0), (10.0,) * 3)
     labels = rasterise(
-        pieces_of(
+        cut_into_pieces(
             [
                 Paint(small, 2, layer=5),
                 Paint(big, 1, layer=0),

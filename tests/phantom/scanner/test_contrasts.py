@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.phantom.scanner.contrasts import PREPARED_SEQUENCES, UNUSUAL_SEQUENCES, FreeContrast
-from fovnet.phantom.scanner.sequence import PulseSequence, diffusion, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, compute_signals, estimate_diffusion
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
 
 T1 = PulseSequence("T1", "spin echo", 550, 12)
@@ -18,7 +18,7 @@ T1 = PulseSequence("T1", "spin echo", 550, 12)
 def test_air_stays_black_and_brightness_in_range(
     share: float, seed: int, gamma: float, inverted: bool
 ) -> None:
-    bright = signals(TISSUES, T1, 1.5)
+    bright = compute_signals(TISSUES, T1, 1.5)
     made = FreeContrast(share, seed, gamma, inverted).change_signals(bright, TISSUES)
     assert (
         made[AIR] == made[label_of("gas")] == 0
@@ -31,7 +31,7 @@ def test_air_stays_black_and_brightness_in_range(
 
 
 def test_gamma_keeps_the_order_and_inversion_turns_it() -> None:
-    bright = signals(TISSUES, T1, 1.5)
+    bright = compute_signals(TISSUES, T1, 1.5)
     tissue = np.array([each.pd > 0.05 for each in TISSUES])
     assert FreeContrast().change_signals(bright, TISSUES) == pytest.approx(bright)
     order = np.argsort(bright[tissue], kind="stable")
@@ -46,11 +46,13 @@ def test_gamma_keeps_the_order_and_inversion_turns_it() -> None:
 
 def test_two_diffusion_weightings_give_back_the_coefficient() -> None:
     weak, strong = (
-        signals(TISSUES, PulseSequence("", "spin echo", 4000, 70, b_value=b), 1.5)
+        compute_signals(TISSUES, PulseSequence("", "spin echo", 4000, 70, b_value=b), 1.5)
         for b in (100.0, 900.0)
     )
     known = weak > 0
-    assert np.log(weak[known] / strong[known]) / 0.8 == pytest.approx(diffusion(TISSUES)[known])
+    assert np.log(weak[known] / strong[known]) / 0.8 == pytest.approx(
+        estimate_diffusion(TISSUES)[known]
+    )
 
 
 def test_vessels_are_brightest_in_angiography() -> None:
@@ -61,7 +63,7 @@ def test_vessels_are_brightest_in_angiography() -> None:
     ]
     assert len(angiography) == 2
     for sequence in angiography:
-        assert int(signals(TISSUES, sequence, 1.5).argmax()) == label_of("arterial blood")
+        assert int(compute_signals(TISSUES, sequence, 1.5).argmax()) == label_of("arterial blood")
 
 
 def test_more_contrast_agent_shortens_t1_more() -> None:
@@ -78,7 +80,7 @@ def test_more_contrast_agent_shortens_t1_more() -> None:
         )
         for dose in (0, 1, 3)
     )
-    seen = [signals(TISSUES, sequence, 1.5)[kidney] for sequence in doses]
+    seen = [compute_signals(TISSUES, sequence, 1.5)[kidney] for sequence in doses]
     assert seen[0] < seen[1] < seen[2]
 
 
@@ -86,7 +88,7 @@ def test_more_contrast_agent_shortens_t1_more() -> None:
 def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_moves(
     apart: float, sign: int
 ) -> None:
-    bright = signals(TISSUES, PulseSequence("T2", "spin echo", 4500, 95), 1.5)
+    bright = compute_signals(TISSUES, PulseSequence("T2", "spin echo", 4500, 95), 1.5)
     grey, white = label_of("grey matter"), label_of("white matter")
     moved = FreeContrast(matter_contrast=apart).change_signals(bright, TISSUES)
     assert (
@@ -101,7 +103,7 @@ def test_mprage_shows_white_matter_then_grey_then_water_and_fat_not_far_above(
     field_strength: float,
 ) -> None:
     for sequence in PREPARED_SEQUENCES[:2]:
-        seen = signals(TISSUES, sequence, field_strength)
+        seen = compute_signals(TISSUES, sequence, field_strength)
         white, grey, water, fat = (
             seen[label_of(name)]
             for name in ("white matter", "grey matter", "cerebrospinal fluid", "fat")

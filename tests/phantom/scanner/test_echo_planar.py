@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from fovnet.phantom.scanner.echo_planar import (
     AIR_PPM,
     EchoPlanar,
-    displace,
+    displace_signal,
     field_change_ppm,
     read_out,
-    shim,
+    shim_field,
 )
 
 SIZE, MIDDLE, RADIUS_MM = 64, 31.5, 12.0
@@ -50,7 +50,7 @@ def test_shims_leave_nothing_of_a_field_of_the_second_order() -> None:
         *[np.linspace(-1, 1, n, dtype=np.float32) for n in (12, 14, 9)], indexing="ij"
     )
     field = 3 + 2 * x - y + 0.5 * z + x * y - 2 * z * z
-    assert np.abs(shim(field, np.zeros_like(field))).max() < 1e-4
+    assert np.abs(shim_field(field, np.zeros_like(field))).max() < 1e-4
 
 
 @given(seed=st.integers(0, 10_000), axis=st.integers(0, 2), size=st.floats(0, 6))
@@ -58,7 +58,7 @@ def test_moved_signal_is_neither_made_nor_lost(seed: int, axis: int, size: float
     rng = np.random.default_rng(seed)
     image = rng.random((6, 7, 8), dtype=np.float32)
     moves = (size * rng.standard_normal(image.shape)).astype(np.float32)
-    moved = displace(image, moves, axis)
+    moved = displace_signal(image, moves, axis)
     np.testing.assert_allclose(moved.sum(axis=axis), image.sum(axis=axis), rtol=1e-5)
 
 
@@ -68,7 +68,7 @@ def test_a_shift_by_whole_voxels_moves_the_image_and_none_leaves_it() -> None:
     image = np.zeros((3, 16, 2), np.float32)
     image[:, 5] = 1.0
     for voxels in (0, 3, -2):
-        moved = displace(image, np.full(image.shape, voxels, np.float32), 1)
+        moved = displace_signal(image, np.full(image.shape, voxels, np.float32), 1)
         np.testing.assert_allclose(
             moved[0, 4 + voxels : 7 + voxels, 0], [0.125, 0.75, 0.125], atol=1e-6
         )

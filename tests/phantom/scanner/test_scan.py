@@ -11,11 +11,11 @@ from fovnet.phantom.scanner.scan import (
     Coil,
     LabelVolume,
     add_rician_noise,
-    block_means,
+    average_blocks,
+    compute_sensitivity,
     scan,
-    sensitivity,
 )
-from fovnet.phantom.scanner.sequence import PulseSequence, signals
+from fovnet.phantom.scanner.sequence import PulseSequence, compute_signals
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, label_of
 
 PD = PulseSequence("PD", "spin echo", 1e7, 0.0)
@@ -75,7 +75,7 @@ def test_averaging_moves_the_origin_to_the_middle_of_the_first_block() -> None:
 
 def test_averages_equal_means_over_reshaped_blocks() -> None:
     fine = np.random.default_rng(0).random((6, 8, 10)).astype(np.float32)
-    assert block_means(fine, (3, 2, 5)) == pytest.approx(
+    assert average_blocks(fine, (3, 2, 5)) == pytest.approx(
         fine.reshape(2, 3, 4, 2, 2, 5).mean(axis=(1, 3, 5)), rel=1e-5
     )
 
@@ -98,7 +98,7 @@ def test_a_foreign_label_volume_with_its_own_table_is_scanned() -> None:
     image = scan(LabelVolume(labels, np.eye(4)), sequence, clean(), np.random.default_rng(0), table)
     seen, wanted = (
         np.array([image.voxels[labels == label].mean() for label in range(3)]),
-        signals(table, sequence, 1.5),
+        compute_signals(table, sequence, 1.5),
     )
     assert seen / seen.max() == pytest.approx(wanted / wanted.max(), rel=1e-3, abs=1e-4)
 
@@ -111,9 +111,9 @@ def test_a_label_outside_the_table_is_refused_by_name() -> None:
 
 def test_a_surface_coil_hears_what_is_near_it_and_a_uniform_one_everything() -> None:
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
-    near = sensitivity((40, 40, 40), affine, Coil(((0.0, 0.0, 0.0),), 60.0, 1.0))
+    near = compute_sensitivity((40, 40, 40), affine, Coil(((0.0, 0.0, 0.0),), 60.0, 1.0))
     assert near[0, 0, 0] == pytest.approx(1.0) and np.all(np.diff(near[:, 0, 0]) < 0)
-    assert sensitivity((40, 40, 40), affine, Coil()) == pytest.approx(np.ones((40, 40, 40)))
+    assert compute_sensitivity((40, 40, 40), affine, Coil()) == pytest.approx(np.ones((40, 40, 40)))
 
 
 def test_an_empty_field_of_view_is_noise_alone() -> None:

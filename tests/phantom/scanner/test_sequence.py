@@ -12,10 +12,10 @@ from hypothesis.strategies import floats
 from fovnet.phantom.scanner.sequence import (
     PulseSequence,
     balanced_echo,
+    compute_signals,
     gradient_echo,
     inversion_recovery,
-    magnetisation_prepared,
-    signals,
+    prepared_echo,
     spin_echo,
 )
 from fovnet.phantom.scanner.tissues import TISSUES, label_of
@@ -72,7 +72,7 @@ def test_a_balanced_sequence_of_short_repetition_depends_on_t2_over_t1_alone() -
 def contrast_of(
     sequence: PulseSequence, bright: str, dark: str, field_strength: float = 1.5
 ) -> float:
-    seen = signals(TISSUES, sequence, field_strength)
+    seen = compute_signals(TISSUES, sequence, field_strength)
     return float(seen[label_of(bright)] / max(seen[label_of(dark)], 1e-9))
 
 
@@ -105,10 +105,10 @@ def test_stir_and_fat_suppression_take_the_fat_away() -> None:
 
 def test_contrast_agent_brightens_the_kidney_in_t1_weighting() -> None:
     plain = PulseSequence("t1", "gradient echo", 5, 2.2, flip_deg=12)
-    given_ = signals(TISSUES, replace(plain, has_contrast_agent=True), 3.0)
+    given_ = compute_signals(TISSUES, replace(plain, has_contrast_agent=True), 3.0)
     assert (
         given_[label_of("kidney cortex")]
-        > 2 * signals(TISSUES, plain, 3.0)[label_of("kidney cortex")]
+        > 2 * compute_signals(TISSUES, plain, 3.0)[label_of("kidney cortex")]
     )
 
 
@@ -136,7 +136,5 @@ def test_a_train_of_flips_long_after_an_inversion_reads_what_its_own_flips_leave
     """With T1 far shorter than every wait the inversion is forgotten and M is the driven equilibrium of a
     spoiled train."""
     t1, flip = one(20.0), 8.0
-    read = magnetisation_prepared(
-        one(1.0), t1, one(1e9), PulseSequence("", "", 5000.0, 0.0, 2000.0, flip)
-    )
+    read = prepared_echo(one(1.0), t1, one(1e9), PulseSequence("", "", 5000.0, 0.0, 2000.0, flip))
     assert read == pytest.approx(gradient_echo(one(1.0), t1, one(1e9), 7.0, 0.0, flip), rel=1e-6)
