@@ -88,17 +88,17 @@ CLOSE_SIDE_MM = 260.0  # sides of the square cuts below which a picture is of a 
 class AdaptationOutcome:
     """What an adaptation came to.
 
-    share            of the new weights; 0 where the networks before were kept
-    reason           why they were kept, in a sentence; empty where they were not
-    subjects         of the user, learned from
-    volumes          of these subjects
-    user_gains       what changed on the users' volumes; where no share helped, what the least would
-                     have
-    simulated_gains  what changed on the simulated people's
-    certainty        which of these gains and losses are certain, in a sentence
-    table            of the gains
-    ensemble         its folder
-    missing_files    a sentence for each collection of which files are missing
+    new_weight_share    share of the new weights; 0 where the networks before were kept
+    reason_for_keeping  why those before were kept, in a sentence; empty where they were not
+    subject_count       subjects of the user, learned from
+    volume_count        volumes of these subjects
+    user_gains          what changed on the users' volumes; where no share helped, what the least
+                        would have
+    simulated_gains     what changed on the simulated people's
+    certainty_in_words  which of these gains and losses are certain, in a sentence
+    gains_table         the path of the table of gains
+    ensemble_folder     the ensemble put in its place
+    missing_file_notes  a sentence for each collection of which files are missing
     """
 
     new_weight_share: float
@@ -222,10 +222,10 @@ def _refuse_unfit(run: Run) -> list[str]:
 class _Candidate:
     """Networks with a share of what was learned of all users.
 
-    folder  of the ensemble
-    scored  what they say of the simulated people
-    judge   with the rule settled for them
-    facts   of this settling
+    folder            of the ensemble
+    simulated_scores  what they say of the simulated people
+    judge             with the rule settled for them
+    settling_facts    how the bars of this rule were chosen
     """
 
     folder: Path

@@ -10,7 +10,9 @@ from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.warm_start import blend_of_members, warm_start_ensemble
 from fovnet.decision.assembly import choose_members, guessing_loss, write_ensemble
 from fovnet.decision.ensemble import load_ensemble
+from fovnet.decision.member_weights import Weighing
 from fovnet.decision.rule import Rule
+from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.decision.scores import (
     score_slices,
     score_turned_and_brightened,
@@ -27,13 +29,13 @@ from fovnet.records import write_npz
 class Assembly:
     """What the assembly of an ensemble came to.
 
-    members           of the ensemble
-    members_asked     as configured
-    trials            of the search
-    better_trials     that went to the end and beat guessing
-    guessing_loss     the validation loss of guessing, in nats
-    weighting         how the members are weighted
-    slices            that the members scored
+    member_count            members of the ensemble
+    requested_member_count  as configured
+    trial_count             trials of the search
+    better_trial_count      trials that went to the end and beat guessing
+    guessing_loss           the validation loss of guessing, in nats
+    weighting               how the members are weighted
+    scored_slice_count      slices that the members scored
     """
 
     member_count: int
@@ -46,7 +48,8 @@ class Assembly:
 
 
 def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Assembly:
-    """The ensemble of a run, new in its folder."""
+    """Make the ensemble of a run of the best trials, new in its folder, and let it score the
+    validation and test slices."""
     keep_freed_memory()
     settings = run.settings
     results = run.results
@@ -82,6 +85,28 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
         inputs=pack.network_inputs,
         journal=journal.name,
     )
+    scored, weighing = _score_slices(run, progress)
+    completed_scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
+    return Assembly(
+        member_count=len(chosen_members),
+        requested_member_count=ensemble_settings.members,
+        trial_count=len(trials),
+        better_trial_count=sum(
+            score < loss_of_guessing for score in completed_scores if score is not None
+        ),
+        guessing_loss=loss_of_guessing,
+        weighting=weighing.way_name,
+        scored_slice_count=len(scored.rows),
+    )
+
+
+def _score_slices(run: Run, progress: ProgressBar) -> tuple[ScoredSlices, Weighing]:
+    """What the members of the new ensemble say of the validation and test slices, also written to the
+    results folder, and how the members are weighted."""
+    settings = run.settings
+    results = run.results
+    pack = run.pack
+    ensemble_settings = settings.ensemble
     with progress("scoring") as advance:
         ensemble = load_ensemble(results.ensemble, settings.training.device, rule=Rule())
         model, scored = score_slices(ensemble, pack, seed=settings.seed, progress=advance)
@@ -99,15 +124,4 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
     with progress("orientation") as advance:
         train_orientation(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.to_arrays())
-    completed_scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
-    return Assembly(
-        member_count=len(chosen_members),
-        requested_member_count=ensemble_settings.members,
-        trial_count=len(trials),
-        better_trial_count=sum(
-            score < loss_of_guessing for score in completed_scores if score is not None
-        ),
-        guessing_loss=loss_of_guessing,
-        weighting=weighing.way_name,
-        scored_slice_count=len(scored.rows),
-    )
+    return scored, weighing

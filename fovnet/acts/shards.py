@@ -60,13 +60,14 @@ MOST_SHARDS_NAMED = 6  # shards named in a message
 class MergeOutcome:
     """What a merge came to.
 
-    volumes          in all
-    refused          of these
-    unread_objects   in archives, that could not be read
-    by_region        whether answers.tsv was written, which needs networks that answer region by
-                     region
-    pages            whether the index was written
-    changed_volumes  whose files are others now than those answered, or are gone
+    volume_count         volumes in all
+    refused_count        volumes that were refused
+    unread_object_count  objects in archives that could not be read
+    has_region_answers   whether answers.tsv was written, which needs networks that answer region by
+                         region
+    has_index            whether the index was written
+    changed_volumes      volume_ids of those whose files are others now than those answered, or are
+                         gone
     """
 
     volume_count: int

@@ -29,11 +29,11 @@ from fovnet.net.device import choose_device
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.images.augment import draw_augmentation
 from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.net.training.train import (
     TrainingData,
     begin_training,
     draw_shuffled_batches,
-    inverse_class_weights,
     place_on_device,
     train_epoch,
 )

@@ -25,7 +25,7 @@ from fovnet.bench.timing import seconds_of
 from fovnet.machine.parallel import process_pool
 from fovnet.net.device import choose_device
 from fovnet.net.family.model import build_network
-from fovnet.net.training.train import inverse_class_weights
+from fovnet.net.training.class_weights import inverse_class_weights
 
 if TYPE_CHECKING:
     from torch import device

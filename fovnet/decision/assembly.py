@@ -116,7 +116,8 @@ def write_ensemble(
 def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
     slot to repeat, or has other inputs."""
-    from fovnet.net.family.weights import load_facts, refuse_other_inputs
+    from fovnet.net.family.facts import load_facts
+    from fovnet.net.family.weights import refuse_other_inputs
     from fovnet.search.journal import (
         to_repeat,
     )  # all search methods, 0.6 s that no prediction needs
@@ -182,8 +183,8 @@ def guessing_loss(
     """
     import torch
 
-    from fovnet.net.training.train import guessing_loss as guessing_loss_of_targets
-    from fovnet.net.training.train import inverse_class_weights
+    from fovnet.net.training.class_weights import guessing_loss as guessing_loss_of_targets
+    from fovnet.net.training.class_weights import inverse_class_weights
 
     train_targets = torch.from_numpy(train / train.sum(axis=1, keepdims=True))
     validation_targets = torch.from_numpy(validation / validation.sum(axis=1, keepdims=True))

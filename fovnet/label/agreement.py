@@ -38,8 +38,13 @@ DIFFERENCE_COLUMNS = ("volume_id", "first", "second", "what", "settled")
 
 @dataclass(frozen=True)
 class ReaderComparison:
-    """Two or more readers: the measures of each pair, the volumes read by both, and on which they
-    differ."""
+    """How far the readers of a labelling agree.
+
+    measures_by_readers      of each pair of readers, by their two names
+    volume_count_by_readers  how many volumes both have labelled
+    difference_rows          rows of differences.tsv, one for each volume that two readers see
+                             differently
+    """
 
     measures_by_readers: Mapping[tuple[str, str], Sequence[Measure]]
     volume_count_by_readers: Mapping[tuple[str, str], int]

@@ -17,20 +17,23 @@ that no name from outside becomes a path.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from fovnet._version import __version__
 from fovnet.errors import FovnetError
 from fovnet.label.desk import Action, Desk, VolumeChanged, region_facts
+
+with suppress(ImportError):  # where it is missing, `serve.refuse_without_packages` says so
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
 
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 

@@ -74,8 +74,13 @@ OTHER_FILE_LABELLED_SENTENCE = (
 
 @dataclass(frozen=True)
 class Action:
-    """What a reader does to a volume.  `act` is one of CHANGES, "undo", "redo" or "shown";
-    `revision` the one the page was shown."""
+    """What a reader does to a volume.
+
+    name      one of CHANGING_ACTIONS, "undo", "redo" or "shown"
+    revision  of the volume as the page showed it
+    extents   (region, first slice, last slice) of each region, where the action gives a label
+    comment   of the reader, or why the volume cannot be labelled
+    """
 
     name: str
     revision: int
@@ -133,9 +138,9 @@ class Desk:
             if self._progress_by_volume_id[item.row.volume_id].is_done
         ]
         self._order_name = order
-        self.queue = ORDER_BY_NAME[order](
-            self.items, seed, () if mode == BLIND_MODE else done_indices
-        )
+        if mode == BLIND_MODE:
+            done_indices = []
+        self.queue = ORDER_BY_NAME[order](self.items, seed, done_indices)
 
     def volume_facts(self, index: int) -> dict[str, Any]:
         """All that the page shows of a volume, without its pictures."""
@@ -152,7 +157,7 @@ class Desk:
         """The volume after an action, how far all is, and the next volume.  An action that is sent
         again, as its answer did not arrive, is not done twice.
 
-        Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a
+        Raises VolumeChanged if somebody else changed the volume, CollectionError "label-unlawful" for a
         label that is none, "label-action" for an action that is none, and for one that settles
         without a region what was offered none because another file was predicted.
         """
@@ -168,22 +173,18 @@ class Desk:
                 self._append_to_log(log_line, action)
             if action.name != LOOK_ACTION:
                 self._write_when_possible()
-            progress = (
-                {} if action.name == LOOK_ACTION else {"progress": self._known_progress_facts()}
-            )
-            state = (
-                self._changing_facts(index, sheet)
-                | progress
-                | {"next": self._next_index(session, index)}
-            )
+            page_facts = self._changing_facts(index, sheet)
+            if action.name != LOOK_ACTION:
+                page_facts["progress"] = self._known_progress_facts()
+            page_facts["next"] = self._next_index(session, index)
         # another action is answered before the processor is needed for this
         if action.name == LOOK_ACTION:
             self._read_ahead(session, index)
-        return state
+        return page_facts
 
     def find_next(self, session: str, previous_index: int | None) -> int | None:
-        """The index of the volume to look at next, other than `previous_index`; None if there is
-        none left."""
+        """The index of the volume that this window looks at next, other than `previous_index`; None
+        if there is none left."""
         with self._lock, self.log.lock():
             self._take_in_new_actions()
             next_index = self._next_index(session, previous_index)
@@ -258,17 +259,11 @@ class Desk:
                     f"{table_row.volume_id}: the name of {table_row.path} in {self.out}, and of "
                     f"{item.row.path}; give these volumes an --out of their own",
                 )
-            item_as_in_table = (
-                item
-                if table_row is None
-                else replace(item, row=replace(table_row, path=item.row.path))
-            )
-            all_items.append(
-                replace(
-                    item_as_in_table,
-                    is_subject_guessed=item.is_subject_guessed and table_row is None,
-                )
-            )
+            if table_row is None:
+                all_items.append(item)
+            else:
+                row_as_in_table = replace(table_row, path=item.row.path)
+                all_items.append(replace(item, row=row_as_in_table, is_subject_guessed=False))
         return all_items + [
             LabelItem(replace(table_row, path=table_row.path.absolute()))
             for table_row in table_row_by_id.values()
@@ -331,11 +326,9 @@ class Desk:
             finished_readers = [
                 reader for reader in record.final_states() if reader != GIVEN_READER
             ]
-            wrong_and_all_slices = (
-                None
-                if self.mode == BLIND_MODE
-                else _count_wrong_slices(item, record, self.vocabulary)
-            )
+            wrong_and_all_slices = None
+            if self.mode != BLIND_MODE:
+                wrong_and_all_slices = _count_wrong_slices(item, record, self.vocabulary)
             self._progress_by_volume_id[volume_id] = VolumeProgress(
                 self._is_finished(record),
                 self._is_skipped(record),
@@ -384,7 +377,9 @@ class Desk:
             )
             log_line["extents"] = [list(extent) for extent in label]
             log_line["checksum"] = sheet.checksum
-        return log_line if action.comment is None else log_line | {"words": action.comment}
+        if action.comment is not None:
+            log_line["words"] = action.comment
+        return log_line
 
     def _append_to_log(self, log_line: dict[str, Any], action: Action) -> None:
         """Puts an action into the log, and takes in what it changed.  Raises VolumeChanged."""
@@ -460,11 +455,12 @@ class Desk:
         prediction, doubts, cuts and slices."""
         prediction = self._prediction_to_show(item, sheet)
         message = self._doubt_sentences(item, sheet)
+        attributes = {} if self.mode == BLIND_MODE else dict(item.row.attributes)
         return {
             "index": index,
             "volume_id": item.row.volume_id,
             "subject_id": item.row.subject_id,
-            "attributes": {} if self.mode == BLIND_MODE else dict(item.row.attributes),
+            "attributes": attributes,
             "message": message,
             "predicted": _as_lists(prediction.extents) if prediction else None,
             "fault": sheet.fault,
@@ -529,15 +525,15 @@ class Desk:
         reading = record.reading_by_reader.get(self.reader, VolumeReading())
         other_states = self._visible_readings(record)
         offered_label = self._label_to_offer(item, other_states, sheet)
-        has_own_label = (
-            reading.state and reading.state.is_read and reading.state.is_of_file(sheet.checksum)
-        )
-        shown_label = reading.state.extents if reading.state and has_own_label else offered_label
+        own_state = reading.state or LabelState()
+        shown_label = offered_label
+        if own_state.is_read and own_state.is_of_file(sheet.checksum):
+            shown_label = own_state.extents
         return {
             "extents": _as_lists(shown_label),
             "begun": _as_lists(offered_label),
-            "mark": reading.state.mark if reading.state else "",
-            "comment": reading.state.comment if reading.state else "",
+            "mark": own_state.mark,
+            "comment": own_state.comment,
             "revision": self.revision(index),
             "unoffered": self._is_unoffered(item, sheet),
             "undo": bool(reading.past_states),
@@ -613,11 +609,12 @@ class Desk:
 class VolumeProgress:
     """How far one volume is.
 
-    is_done     whether this reader is done with it
-    is_skipped  whether this reader skipped it
-    readers     who finished it
-    counts      its wrongly predicted slices, and all of them
-    lines       of the tables
+    is_done               whether this reader is done with it
+    is_skipped            whether this reader skipped it
+    finished_readers      who finished it
+    wrong_and_all_slices  how many of its slices were predicted wrongly, and how many it has; None
+                          where it is not known
+    table_lines           what the tables say of it
     """
 
     is_done: bool
@@ -628,7 +625,7 @@ class VolumeProgress:
 
     @property
     def state_in_a_word(self) -> str:
-        """In a word."""
+        """How far it is: "done", "skipped" or "left"."""
         if self.is_done:
             return "done"
         return "skipped" if self.is_skipped else "left"

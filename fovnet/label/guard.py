@@ -12,12 +12,14 @@ Origin   and Sec-Fetch-Site, where a browser sends them, must be this page's own
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+with suppress(ImportError):  # where it is missing, `serve.refuse_without_packages` says so
+    from starlette.datastructures import Headers, MutableHeaders
+    from starlette.responses import PlainTextResponse
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_REQUEST_BYTES = 100_000  # of a request: a label of every region is 1 kB
 RESPONSE_HEADERS = {
@@ -35,7 +37,7 @@ RESPONSE_HEADERS = {
 
 
 class Guard:
-    """Turns away every request that may not be answered, and adds HEADERS to all answers."""
+    """Turns away every request that may not be answered, and adds RESPONSE_HEADERS to all answers."""
 
     def __init__(self, app: ASGIApp, *, port: int, key: str) -> None:
         self._app = app

@@ -98,7 +98,9 @@ def teaching_value(item: LabelItem) -> float:
     mean_entropy_bits = sum(map(_entropy_bits, prediction.probabilities)) / len(
         prediction.probabilities
     )
-    disagreement = 0.0 if prediction.agreement is None else 1.0 - prediction.agreement
+    disagreement = 0.0
+    if prediction.agreement is not None:
+        disagreement = 1.0 - prediction.agreement
     rarity = 0.0
     if prediction.novelty is not None:
         rarity = (
@@ -111,9 +113,9 @@ def _groups_counted_as_alike(item: LabelItem) -> list[tuple[str, str]]:
     """(kind of group, its value) of the three groups that a volume belongs to: its subject, its
     kind of picture, its predicted regions."""
     kind_of_picture = "|".join(item.row.attributes.get(name, "") for name in KIND_ATTRIBUTES)
-    predicted_regions = (
-        "|".join(extent.region for extent in item.prediction.extents) if item.prediction else ""
-    )
+    predicted_regions = ""
+    if item.prediction:
+        predicted_regions = "|".join(extent.region for extent in item.prediction.extents)
     return [
         ("subject", item.row.subject_id),
         ("kind", kind_of_picture),

@@ -40,12 +40,14 @@ MOST_SHEET_BYTES = 200_000_000
 class VolumeSheet:
     """A volume for the page.
 
-    sheet     JPEG of its cuts, CUTS_PER_LINE side by side, from the feet on
-    cut_of    (n,) the cut of each slice
-    side_mm   of a cut, which is square
-    notes     what was done while reading
-    fault     why it cannot be shown, in a sentence; all else is empty then
-    checksum  SHA-256 of what was read
+    jpeg_bytes    JPEG of its cuts, CUTS_PER_LINE side by side, from the feet on
+    cut_count     how many cuts are on it
+    cut_of_slice  (n,) the index of the cut that shows each slice
+    cut_side_mm   of a cut, which is square
+    grid          the slices that labels count
+    notes         what was done while reading, in sentences
+    fault         why it cannot be shown, in a sentence; all else is empty then
+    checksum      SHA-256 of what was read
     """
 
     jpeg_bytes: bytes = b""
@@ -59,8 +61,12 @@ class VolumeSheet:
 
 
 class FullVolume(NamedTuple):
-    """A volume in its original resolution: grey (i, j, k) as `Volume.voxels`, the plane of each
-    slice that labels count (n,), and how many times as wide as high an axial slice is."""
+    """A volume in its original resolution.
+
+    grey_voxels        (i, j, k) uint8, with the axes of `Volume.voxels`
+    plane_of_slice     (n,) the plane k that each slice lies in, as labels count slices
+    width_over_height  of an axial slice, both in mm
+    """
 
     grey_voxels: NDArray[np.uint8]
     plane_of_slice: NDArray[np.int64]

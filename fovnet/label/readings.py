@@ -3,7 +3,7 @@ what can be undone.
 
     mode   "open": the reader saw the prediction and what others read;  "blind": neither;  "third":
            two readings that differ, to settle them
-    mark   "" while it is worked on, DONE, SKIPPED, or ASIDE: it cannot be labelled
+    mark   "" while it is worked on, "done", "skipped", or "aside": it cannot be labelled
 
 The label of a volume is settled if all independent readings agree.  Independent are each blind one,
 and the latest of all others together (of labels that were there at the start, and of readers who
@@ -22,10 +22,17 @@ from fovnet.label.law import Extents, LabelGrid, RegionExtent, extents_of
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow
 
-DONE_MARK, SKIPPED_MARK, ASIDE_MARK = "done", "skipped", "aside"
-OPEN_MODE, BLIND_MODE, THIRD_MODE = "open", "blind", "third"
+DONE_MARK = "done"
+SKIPPED_MARK = "skipped"
+ASIDE_MARK = "aside"
+OPEN_MODE = "open"
+BLIND_MODE = "blind"
+THIRD_MODE = "third"
 READING_MODES = (OPEN_MODE, BLIND_MODE, THIRD_MODE)
-LOOK_ACTION, UNDO_ACTION, REDO_ACTION, GIVE_ACTION = "shown", "undo", "redo", "given"
+LOOK_ACTION = "shown"
+UNDO_ACTION = "undo"
+REDO_ACTION = "redo"
+GIVE_ACTION = "given"
 CHANGING_ACTIONS = ("edit", DONE_MARK, SKIPPED_MARK, ASIDE_MARK, "comment")
 GIVEN_READER = "(given)"
 """The reader of labels that were there at the start; no reader can have this name."""
@@ -35,12 +42,18 @@ HOLD_SECONDS = 900.0
 
 @dataclass(frozen=True)
 class LabelState:
-    """A label at one moment: its regions, its mark, the reader's comment or reason, and when;
-    `seconds` and `actions` from its being shown to its being marked.
+    """A label at one moment.
 
-    is_read  whether the regions are the reader's: one that was only skipped or commented on has
-             none yet, and still begins with what is predicted
-    checksum  SHA-256 of what the reader saw; "" of labels that a volume came with
+    extents          its regions, each from its first to its last slice
+    mark             "" while it is worked on, DONE_MARK, SKIPPED_MARK or ASIDE_MARK
+    comment          of the reader, or why the volume cannot be labelled
+    mode             of the reading, one of READING_MODES
+    time_s           when, in seconds since 1970
+    reading_seconds  from its being shown to its being marked
+    action_count     of the reader, from its being shown to its being marked
+    is_read          whether the regions are the reader's: one that was only skipped or commented on
+                     has none yet, and still begins with what is predicted
+    checksum         SHA-256 of what the reader saw; "" of labels that a volume came with
     """
 
     extents: Extents = ()
@@ -65,7 +78,8 @@ class LabelState:
 
 @dataclass
 class VolumeReading:
-    """What one reader made of one volume: the present state, those before it, and those undone."""
+    """What one reader made of one volume: the present label, those before it, and those undone.  A
+    state of None is one before anything was done."""
 
     state: LabelState | None = None
     past_states: list[LabelState | None] = field(default_factory=list)
@@ -74,12 +88,15 @@ class VolumeReading:
 
 @dataclass
 class VolumeRecord:
-    """All that is known of one volume from the log: its readings by reader, its grid, the rows of
-    regions.tsv it came with, the number of changes that open sessions see, and those of each blind
-    reader.
+    """All that is known of one volume from the log.
 
-    checksum  SHA-256 of the file as it is now, where it was looked at; labels of another file do
-              not count
+    reading_by_reader         what each reader made of it
+    grid                      its slices; None where nobody has seen it
+    given_rows                the rows of regions.tsv that it came with
+    revision                  the number of changes that readers who are not blind see
+    revision_by_blind_reader  the number of changes of each blind reader
+    checksum                  SHA-256 of the file as it is now, where it was looked at; labels of
+                              another file do not count
     """
 
     reading_by_reader: dict[str, VolumeReading] = field(default_factory=dict)
@@ -267,11 +284,13 @@ def settled_label(record: VolumeRecord) -> LabelState | None:
     if third_states:
         return max(third_states, key=lambda state: state.time_s)
     independent_states = [*independent_readings(final_states_by_reader).values()]
+    if not independent_states:
+        return None
     is_disagreement = any(
         describe_differences(independent_states[0], state, record.grid)
         for state in independent_states[1:]
     )
-    return independent_states[0] if independent_states and not is_disagreement else None
+    return None if is_disagreement else independent_states[0]
 
 
 def is_disputed(record: VolumeRecord) -> bool:

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import ConfigError
+from fovnet.label.app import build_app
+from fovnet.label.guard import Guard
 from fovnet.machine.ports import refusal_of_port
 
 if TYPE_CHECKING:
@@ -49,9 +51,6 @@ def serve(desk: Desk, port_socket: socket.socket, *, announce: Callable[[str], N
     announce  called with the address, which holds a key that nobody else can guess
     """
     import uvicorn
-
-    from fovnet.label.app import build_app
-    from fovnet.label.guard import Guard
 
     secret_key = secrets.token_urlsafe(24)
     with port_socket:

@@ -229,7 +229,9 @@ def _merge_items(item: LabelItem, other_item: LabelItem) -> LabelItem:
     """Two items of the same path: the row of a table before one whose subject is guessed, the first
     prediction, the first labels."""
     is_other_better = item.is_subject_guessed and not other_item.is_subject_guessed
-    better_item = other_item if is_other_better else item
+    better_item = item
+    if is_other_better:
+        better_item = other_item
     merged_row = replace(better_item.row, volume_id=item.row.volume_id)
     given_rows = item.given_rows or other_item.given_rows
     return LabelItem(

@@ -30,7 +30,8 @@ from fovnet.regions import NONE
 from fovnet.volume.adapters.gathering import NOT_LABELLED_KIND, path_in_table
 from fovnet.volume.collection.table_lines import REGION_COLUMNS, VOLUME_COLUMNS
 
-SLICE_COLUMNS, HEIGHT_COLUMNS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
+SLICE_COLUMNS = ("first_slice", "last_slice")
+HEIGHT_COLUMNS = ("from_mm", "to_mm")
 LABEL_COLUMNS = (*REGION_COLUMNS, *SLICE_COLUMNS)
 ASIDE_COLUMNS = ("path", "kind", "code", "reason")
 READING_COLUMNS = (
@@ -89,9 +90,13 @@ def write_volumes(out: Path, items: Sequence[LabelItem]) -> None:
 
 @dataclass(frozen=True)
 class TableLines:
-    """What the tables say of one volume, as text: lines of regions.tsv, the same with columns for
-    heights, of aside.tsv and of readings.tsv; and whether its label is in millimetres.
+    """What the tables say of one volume, as lines of text.
 
+    region_lines               of regions.tsv
+    region_lines_with_heights  of regions.tsv with columns for heights
+    aside_lines                of aside.tsv
+    reading_lines              of readings.tsv
+    is_in_mm                   whether its label is in millimetres
     They are kept: to format those of thousands anew after each action takes longer than the action.
     """
 
@@ -134,26 +139,17 @@ def write_labels(out: Path, lines_of_volumes: Collection[TableLines]) -> None:
     They are not waited for until they are on the disk, as the log is: they are made from it at
     every start.
     """
-    in_mm = any(volume_lines.is_in_mm for volume_lines in lines_of_volumes)
+    region_columns: tuple[str, ...] = LABEL_COLUMNS
+    region_lines = [volume_lines.region_lines for volume_lines in lines_of_volumes]
+    if any(volume_lines.is_in_mm for volume_lines in lines_of_volumes):
+        region_columns = (*LABEL_COLUMNS, *HEIGHT_COLUMNS)
+        region_lines = [volume_lines.region_lines_with_heights for volume_lines in lines_of_volumes]
+    aside_lines = [volume_lines.aside_lines for volume_lines in lines_of_volumes]
+    reading_lines = [volume_lines.reading_lines for volume_lines in lines_of_volumes]
     for file_name, columns, lines_by_volume in (
-        (
-            "regions.tsv",
-            (*LABEL_COLUMNS, *(HEIGHT_COLUMNS if in_mm else ())),
-            [
-                volume_lines.region_lines_with_heights if in_mm else volume_lines.region_lines
-                for volume_lines in lines_of_volumes
-            ],
-        ),
-        (
-            "aside.tsv",
-            ASIDE_COLUMNS,
-            [volume_lines.aside_lines for volume_lines in lines_of_volumes],
-        ),
-        (
-            "readings.tsv",
-            READING_COLUMNS,
-            [volume_lines.reading_lines for volume_lines in lines_of_volumes],
-        ),
+        ("regions.tsv", region_columns, region_lines),
+        ("aside.tsv", ASIDE_COLUMNS, aside_lines),
+        ("readings.tsv", READING_COLUMNS, reading_lines),
     ):
         header = "\t".join(columns) + "\n"
         write_text(
@@ -168,18 +164,13 @@ def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Ite
     given_reading = record.reading_by_reader.get(GIVEN_READER)
     if given_reading is not None and label is given_reading.state:
         for given_row in record.given_rows:
-            end_columns = HEIGHT_COLUMNS if given_row.in_mm else SLICE_COLUMNS
-            first_cell, last_cell = (
-                (given_row.first, given_row.last)
-                if given_row.in_mm
-                else (int(given_row.first), int(given_row.last))
-            )
-            yield {
-                "volume_id": volume_id,
-                "region": given_row.region,
-                end_columns[0]: first_cell,
-                end_columns[1]: last_cell,
-            }
+            cells: TableRow = {"volume_id": volume_id, "region": given_row.region}
+            if given_row.in_mm:
+                cells |= zip(HEIGHT_COLUMNS, (given_row.first, given_row.last), strict=True)
+            else:
+                slices = (int(given_row.first), int(given_row.last))
+                cells |= zip(SLICE_COLUMNS, slices, strict=True)
+            yield cells
         return
     for region, first_slice, last_slice in label.extents:
         yield {

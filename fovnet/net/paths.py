@@ -12,13 +12,13 @@ def weights_path_of(folder: Path, slot: int) -> Path:
 
 
 def checkpoint_path_of(weights_path: Path) -> Path:
-    """The path of the checkpoint of the training whose weights are at `keep`."""
+    """The path of the checkpoint of the training whose weights are at this path."""
     return weights_path.with_suffix(".checkpoint")
 
 
 def inherit_training(earlier_weights_path: Path, weights_path: Path) -> None:
-    """Give the training at `keep`, if it has no checkpoint, the weights and the checkpoint of an
-    `earlier` one to go on from.
+    """Give the training at `weights_path`, if it has no checkpoint, the weights and the checkpoint
+    of an earlier one to go on from.
 
     The files are links, which the first epoch's new ones replace; copies where the file system
     knows no links.  If either is gone, or the process is killed between the two, the training

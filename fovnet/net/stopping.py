@@ -33,7 +33,8 @@ class End(NamedTuple):
 
 
 class GuessingLosses(NamedTuple):
-    """The losses of uniform class probabilities on the training and on the validation rows."""
+    """The losses of uniform class probabilities on the training and on the validation rows, in
+    nats."""
 
     training_loss: float
     validation_loss: float

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np, torch
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.checkpoint import read_loss_curves
+from fovnet.net.training.loss_curves import read_loss_curves
 from fovnet.net.training import train as training
 from fovnet.net.training.train import place_on_device, train_network
 from fovnet.net.recipe import Recipe

@@ -29,12 +29,8 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
 from fovnet.net.jobs.training_data import labelled_slices_of
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training.train import (
-    TrainingData,
-    inverse_class_weights,
-    place_on_device,
-    train_network,
-)
+from fovnet.net.training.class_weights import inverse_class_weights
+from fovnet.net.training.train import TrainingData, place_on_device, train_network
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import load_pack
 

@@ -48,7 +48,11 @@ EARLY_PROBE_RATIO = 4.0
 
 @dataclass(frozen=True)
 class TimedNetwork:
-    """A network's timed training: median seconds of a step, and seconds of a validated slice."""
+    """A network's timed training.
+
+    step_seconds             median of its timed steps
+    validated_slice_seconds  of one slice in validation
+    """
 
     step_seconds: float
     validated_slice_seconds: float
@@ -58,9 +62,11 @@ class TimedNetwork:
 class Calibration:
     """A device as measured.
 
-    name     of the device
-    probes   a mapping each: the network, its batch, measured seconds, and the fit's prediction
-    trials   number of finished trials in the fit
+    speed        the numbers that fit it
+    device_name  as it calls itself
+    probes       a mapping for each timed network: its properties, its batch, "step_seconds" and
+                 "validated_seconds" as measured, and "predicted_step_seconds" by the fit
+    trial_count  number of finished trials in the fit
     """
 
     speed: DeviceSpeed
@@ -101,7 +107,7 @@ def calibrate(
     progress: Callable[[int, int], None] | None = None,
 ) -> Calibration:
     """The calibration of the device on which `probe` times networks: up to 16 of `rows`, in about
-    `seconds` by the clock `now`.
+    `budget_seconds` by `clock`.
 
     The first network is the smallest.  Each next one is the farthest from those timed before, in
     the logarithms of its step's amounts, among those that cannot exceed their share of the time: as

@@ -40,14 +40,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of networks, each (M,) float64: weights, and of one slice's forward pass operations,
-    activation bytes, layers.
+    """The cost of M networks of at most B blocks; all float64 (M,) unless said otherwise, and of one
+    slice's forward pass.
 
-    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) their
-                   number of filters; B blocks at most
-    largest_bytes  of the largest activation, the output of a convolution of the first block
-    handled_bytes  of a slice during augmentation
-    channels       of the input
+    weight_count              weights and biases
+    block_flop                (M, B) operations of the convolutions of each block
+    block_filters             (M, B) filters of each block
+    dense_flop                operations of the head
+    activation_bytes          of all activations
+    largest_activation_bytes  of the largest, the output of a convolution of the first block
+    augmentation_bytes        of a slice during augmentation
+    channel_count             channels of the input
+    launch_count              layers that are launched one by one
     """
 
     weight_count: Floats
@@ -84,8 +88,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Work:
-    """The amount of training: epochs, and the training and validation slices of each; numbers, or
-    (M,) each."""
+    """The amount of training; each a number, or (M,).
+
+    training_slices    of each epoch
+    validation_slices  of each epoch
+    epochs             how many
+    """
 
     training_slices: Any
     validation_slices: Any
@@ -94,7 +102,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a trial: peak bytes, and predicted seconds (None: no limit)."""
+    """The most that a trial may take: peak bytes, and predicted seconds (None: no limit)."""
 
     memory_bytes: float
     trial_seconds: float | None

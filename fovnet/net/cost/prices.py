@@ -22,8 +22,12 @@ COST_COLUMNS = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole
-    trial."""
+    """Every one of the M rows of a space priced.
+
+    memory_bytes   (M,) peak of a training
+    trial_seconds  (M,) of a whole trial
+    limits         within which a row must be
+    """
 
     space: Space
     cost: Cost

@@ -23,6 +23,7 @@ from fovnet.net.cost.calibration import TimedNetwork
 from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
+from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
@@ -35,7 +36,7 @@ PROBE_LEARNING_RATE = 1e-6  # learning rate: small, so that nothing diverges
 
 @dataclass(frozen=True)
 class Probe(TimedNetwork):
-    """The same with the number of steps, and bytes at the peak on a GPU, else 0."""
+    """A timed network with the number of timed steps, and the bytes at the peak on a GPU, else 0."""
 
     steps: int
     peak_bytes: int
@@ -69,7 +70,7 @@ class ProbeBench:
         self._data = training.place_on_device(
             pixels, targets, slice_rows[:slices], slice_rows[slices:], device, placing, input_kinds
         )
-        self._weights = training.inverse_class_weights(self._data.targets)
+        self._weights = inverse_class_weights(self._data.targets)
         self._ranges = ranges
         self._precision = precision
         self.clock = _clock_of_device(device)

@@ -31,8 +31,12 @@ FEWEST_TRAININGS = 5  # as many as there are prices
 
 @dataclass(frozen=True)
 class Timings:
-    """n timed trainings: the networks, the amounts of training (each (n,)), and the measured
-    seconds (n,)."""
+    """n timed trainings.
+
+    networks          with their batches, a row each
+    work              the amounts of training, (n,) each
+    measured_seconds  (n,)
+    """
 
     networks: Columns
     work: Work

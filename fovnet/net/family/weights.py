@@ -4,8 +4,7 @@ a file."""
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.facts import load_facts, read_weights_file
 from fovnet.net.family.model import Network, build_network
 from fovnet.net.family.slice_only import slice_only_weights
 from fovnet.records import replace_with
@@ -89,14 +89,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     def read_tensors(file: Any) -> dict[str, Tensor]:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
 
-    return _read(path, read_tensors)
-
-
-def load_facts(path: Path) -> dict[str, Any]:
-    """The facts in a safetensors file, without its tensors.  Raises ModelError as
-    `load_tensors`."""
-    _, facts = _read(path, lambda _: {})
-    return facts
+    return read_weights_file(path, "pt", read_tensors)
 
 
 def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping[str, Any]) -> Path:
@@ -191,27 +184,3 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
                 "weights-misfit",
                 f"{path}: {name} ({tensor.dtype}) has values that are not finite; search again",
             )
-
-
-def _read(
-    weights_path: Path, read_tensors: Callable[[Any], dict[str, Tensor]]
-) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors that `read_tensors` takes from a weights file, and its facts."""
-    missing_error = ModelError(
-        "weights-missing", f"{weights_path}: no such file; run the search again to make it"
-    )
-    # before the library: a training begins without.  Path.exists raises in a closed folder
-    if not os.path.exists(weights_path):  # noqa: PTH110
-        raise missing_error
-    import safetensors
-
-    try:
-        with safetensors.safe_open(weights_path, framework="pt") as file:
-            return read_tensors(file), json.loads((file.metadata() or {}).get("facts", "{}"))
-    except FileNotFoundError:
-        raise missing_error from None
-    except (safetensors.SafetensorError, ValueError, RecursionError, OSError) as error:
-        raise ModelError(
-            "weights-damaged",
-            f"{weights_path}: not readable as safetensors ({error}); remove it and run the search again",
-        ) from None

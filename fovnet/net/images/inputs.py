@@ -163,7 +163,7 @@ def make_images(
     placing  of all slices, for kinds that need it
 
     Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and
-    `placed` does not have it.
+    `placing` does not have it.
     """
     source_slices, theta, crops = _distort_and_crop(
         _source_slices(pixels, rows, input_kinds, placing), warp

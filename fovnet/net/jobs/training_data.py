@@ -11,6 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
+from fovnet.net.training.class_weights import (
+    guessing_loss,
+    inverse_class_weights,
+    volume_frequencies,
+)
 from fovnet.records import write_npz
 from fovnet.volume.slices.placing import Placing
 
@@ -53,8 +58,6 @@ class LabelledSlices:
         row_frequencies  (n,) of the draws of the training rows; None: uniform
         """
         import torch
-
-        from fovnet.net.training.train import guessing_loss, inverse_class_weights  # torch
 
         training_targets = torch.from_numpy(self.targets[self.training_rows])
         validation_targets = torch.from_numpy(self.targets[self.validation_rows])
@@ -146,7 +149,5 @@ def frequencies_of_training_rows(pack: Pack, sampling: str) -> Tensor | None:
         return None
 
     import torch
-
-    from fovnet.net.training.train import volume_frequencies  # torch
 
     return volume_frequencies(torch.from_numpy(pack.volume[pack.rows_in_split("train")]))

@@ -33,6 +33,7 @@ from fovnet.net.family import axes
 from fovnet.net.family.architecture import architecture_of_configuration
 from fovnet.net.paths import inherit_training, weights_path_of
 from fovnet.net.recipe import Recipe
+from fovnet.net.training.loss_curves import read_loss_curves
 from fovnet.net.training.warm_start import Beginning, nearest_beginning
 from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
@@ -51,21 +52,24 @@ Stamp = tuple[int, int, int]
 class TrainingJob:
     """The settings of every training of a search, small enough to send to another process.
 
-    pixels   npy file (n, side, side) uint8
-    rows     npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm (n,)
-    weights  folder for the networks
-    head, device  as configured
-    envelope  makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
-    inputs   the format of the slices, as in `fovnet.volume.collection.pack`, and the names of the
-             classes: stored with the weights
-    kinds    the networks' inputs, as named in `fovnet.net.family.architecture.INPUTS`
-    begin    networks of which each training begins with the nearest; empty: weights are drawn
-    rate_factor  factor on the learning rates of the configurations
-    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint
-             from other data
-    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process
+    pixels_path      npy file (n, side, side) uint8
+    rows_path        npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm
+                     (n,)
+    networks_folder  where the weights are written
+    head, device     as configured
+    envelope         makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
+    network_facts    the format of the slices, as in `fovnet.volume.collection.pack`, and the names
+                     of the classes: stored with the weights
+    input_kinds      the networks' inputs, as named in `fovnet.net.family.architecture.INPUTS`
+    beginnings       networks of which each training begins with the nearest; empty: weights are
+                     drawn
+    rate_factor      factor on the learning rates of the configurations
+    data_hash        of the training and validation data, needed if `networks_folder` may hold a
+                     checkpoint from other data
+    pixels_stamp     of the pixels' file when the search, or this slot's own job, began; None: it is
+                     not compared
+    records_epoch_seconds  whether each epoch's seconds are recorded, on a CPU those of this process
                      alone, which others do not lengthen
-    stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
     pixels_path: Path
@@ -168,8 +172,8 @@ def train_proposal(
     report_epoch: Callable[[Progress, int], None] | None = None,
     given_weights_path: Path | None = None,
 ) -> Outcome:
-    """The outcome of one trial, in this process; its best weights are at `keep`, else at
-    `weights_path_of(job.weights, proposal.slot)`.
+    """Train one proposal in this process; its best weights are at `given_weights_path`, else at
+    `weights_path_of(job.networks_folder, proposal.slot)`.
 
     The traceback of an unexpected exception is appended to a file in `logs` beside the folder of
     the networks.  Raises SearchError ("slices-replaced") if the slices are not those the search
@@ -296,8 +300,6 @@ def file_stamp(path: Path) -> Stamp:
 def _outcome_of_death(job: TrainingJob, proposal: Proposal, worker: BaseProcess | None) -> Outcome:
     """The outcome of a trial whose process has died, with the losses of the epochs in its
     checkpoint."""
-    from fovnet.net.training.checkpoint import read_loss_curves  # torch
-
     training_loss, validation_loss = read_loss_curves(
         weights_path_of(job.networks_folder, proposal.slot)
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fovnet.errors import ModelError
-from fovnet.net.family.weights import load_facts, load_tensors, save_tensors
+from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.paths import checkpoint_path_of, forget_checkpoint
 from fovnet.records import digest
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The checkpoint of the training whose weights are at `keep`.
+    """The checkpoint of the training whose weights are at `weights_path`.
 
     deciding_facts  JSON-able, which determine the training; a checkpoint with other facts is not
                     resumed
@@ -112,16 +112,6 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
         flat_tensor = tensors[name].detach().cpu().contiguous().reshape(-1)
         running_checksum = zlib.crc32(flat_tensor.view(torch.uint8).numpy().data, running_checksum)
     return running_checksum
-
-
-def read_loss_curves(weights_path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is
-    none that can be read."""
-    try:
-        stored_facts = load_facts(checkpoint_path_of(weights_path))
-    except ModelError:
-        return (), ()
-    return tuple(stored_facts["training_loss"]), tuple(stored_facts["validation_loss"])
 
 
 def _restore(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
-from fovnet.net.training.warm_start import blend_tensors
+from fovnet.net.training.beginning_weights import blend_tensors
 from fovnet.records import copy_file
 
 TYPE_BY_PRECISION = {"float32": torch.float32, "float16": torch.float16}

@@ -16,7 +16,12 @@ class Progress:
     """A trial between two epochs: all that is needed to resume it as if it had not been
     interrupted.
 
-    average  the running mean of every parameter; empty if the recipe does not average
+    averaged_weights   the running mean of every parameter; empty if the recipe does not average
+    train_step         of this network; None before its first epoch
+    step_count         steps taken
+    epoch_seconds      of each whole epoch
+    training_losses    of each whole epoch, in nats
+    validation_losses  of each whole epoch, in nats
     """
 
     model: Network

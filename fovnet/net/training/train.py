@@ -11,7 +11,6 @@ frequency; stochastic gradient descent with Nesterov momentum 0.9; learning rate
 
 from __future__ import annotations
 
-import math
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,10 +33,16 @@ from fovnet.net.images.inputs import PlacingOnDevice, make_images
 from fovnet.net.inference_batch import inference_batch_size
 from fovnet.net.recipe import Recipe
 from fovnet.net.stopping import End, GuessingLosses
+from fovnet.net.training.beginning_weights import load_beginning
 from fovnet.net.training.checkpoint import Checkpoint
+from fovnet.net.training.class_weights import (
+    guessing_loss,
+    inverse_class_weights,
+    volume_frequencies,
+)
 from fovnet.net.training.progress import Progress
 from fovnet.net.training.train_step import TrainStep, autocast_in, weighted_cross_entropy
-from fovnet.net.training.warm_start import Beginning, load_beginning
+from fovnet.net.training.warm_start import Beginning
 from fovnet.search.trial import Status
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.sections import make_sections
@@ -134,41 +139,6 @@ def place_on_device(
     )
 
 
-def inverse_class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Tensor:
-    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a
-    class without rows.
-
-    targets          (n, k) share of each class in each row
-    row_frequencies  (n,) with which each row is drawn; None: uniform
-    """
-    class_shares = _mean_of_rows(targets, row_frequencies)
-    inverse_shares = torch.where(class_shares > 0, 1 / class_shares.clamp_min(1e-12), 0.0)
-    return inverse_shares / (class_shares * inverse_shares).sum().clamp_min(1e-12)
-
-
-def _mean_of_rows(values: Tensor, row_frequencies: Tensor | None) -> Tensor:
-    if row_frequencies is None:
-        return values.mean(dim=0)
-    return row_frequencies @ values / row_frequencies.sum()
-
-
-def guessing_loss(
-    targets: Tensor, class_weights: Tensor, row_frequencies: Tensor | None = None
-) -> float:
-    """The loss of uniform probabilities over the k classes seen in training, on these rows: log k
-    if their class shares are the training's.
-
-    targets          (n, k) share of each class in each row
-    class_weights    (k,) of the loss; 0 for a class that was not seen in training
-    row_frequencies  (n,) with which each row is drawn; None: uniform
-    With inverse-frequency weights no other constant prediction has a lower loss on the training
-    rows.
-    """
-    seen_class_count = int((class_weights > 0).sum())
-    mean_weight = _mean_of_rows(targets @ class_weights, row_frequencies)
-    return float(mean_weight) * math.log(max(2, seen_class_count))
-
-
 def train_network(
     architecture: Architecture,
     *,
@@ -239,18 +209,23 @@ def train_network(
         end = end_of_fault(fault)
         if end.status == "error":
             traceback_text = traceback.format_exc()
+    seconds = seconds_before_kill + time.monotonic() - start_seconds
+    return _make_ending(end, progress, traceback_text, seconds, data.device)
+
+
+def _make_ending(
+    end: End, progress: Progress | None, traceback_text: str, seconds: float, device: torch.device
+) -> Ending:
+    """The ending of a trial, with its learning curves unless it failed before there was any progress."""
     ending = Ending(
         status=end.status,
-        peak_memory_bytes=peak_memory_bytes(data.device),
+        peak_memory_bytes=peak_memory_bytes(device),
         message=end.message,
-        seconds=seconds_before_kill + time.monotonic() - start_seconds,
+        seconds=seconds,
         traceback_text=traceback_text,
     )
-    return ending if progress is None else _with_curves(ending, progress)
-
-
-def _with_curves(ending: Ending, progress: Progress) -> Ending:
-    """The ending with the losses and the seconds of each epoch."""
+    if progress is None:
+        return ending
     return replace(
         ending,
         training_losses=tuple(progress.training_losses),
@@ -510,18 +485,6 @@ def training_row_frequencies(data: TrainingData, recipe: Recipe) -> Tensor | Non
     if recipe.sampling == "slices" or data.volume_of_slice is None:
         return None
     return volume_frequencies(data.volume_of_slice[data.training_rows])
-
-
-def volume_frequencies(volume_of_row: Tensor) -> Tensor:
-    """(n,) float32: how often each of n slices is drawn, relative to the others, if all volumes are
-    drawn equally often: the inverse of the number of slices of its volume.
-
-    volume_of_row  (n,) int64 number of each slice's volume
-    """
-    _, volume_index_of_row, slice_counts = volume_of_row.unique(
-        return_inverse=True, return_counts=True
-    )  # type: ignore[no-untyped-call]
-    return torch.reciprocal(slice_counts[volume_index_of_row].float())
 
 
 def draw_volume_batches(

@@ -9,24 +9,17 @@ otherwise like any other.  If the classes differ, the last layer is drawn as usu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fovnet.errors import ModelError
 from fovnet.net.family import axes
-from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.facts import load_facts
 from fovnet.records import checksum, read_json
 from fovnet.search.space import Axis, Space
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from fovnet.net.family.model import Network
-
 SHIPPED = "shipped"
-# the last layer of every head, by name: a file may store tensors in another order
-LAST_LAYER_TENSORS = ("classes.weight", "classes.bias")
 LEARNING_STEP_AXES = {
     name
     for names in axes.ALTERNATIVE_NAMES
@@ -88,11 +81,6 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
     ("weights-damaged") for a file whose checksum is not the one its ensemble names, and as
     `load_facts` for a missing one.
     """
-    if not members:
-        # torch takes 1.2 s to import; pricing a space without networks costs none
-        return
-    from fovnet.net.family.weights import load_facts  # torch
-
     for member in members:
         architecture = load_facts(member.weights).get("architecture", {})
         if checksum(member.weights) != member.sha256:
@@ -106,8 +94,8 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
             if architecture.get(name) != value:
                 raise ModelError(
                     "begin-other-network",
-                    f"{member.weights}: its {name} {_in_words(architecture.get(name))}, here "
-                    f"{_in_words(value)}; set training.{name} as it was trained",
+                    f"{member.weights}: its {name} {value_in_words(architecture.get(name))}, here "
+                    f"{value_in_words(value)}; set training.{name} as it was trained",
                 )
 
 
@@ -150,61 +138,6 @@ def nearest_beginning(members: Sequence[Beginning], configuration: Mapping[str, 
     return min(candidates, key=step_ratios)
 
 
-def load_beginning(
-    model: Network, architecture: Architecture, weights_path: Path, class_names: Sequence[str]
-) -> None:
-    """Replace the model's weights and running statistics by those of a network in a file; the last
-    layer's only if the network has the same `classes`, in this order.
-
-    Raises ModelError ("begin-other-network") if the network has another architecture, which
-    includes its inputs.
-    """
-    from fovnet.net.family.weights import load_tensors  # torch
-
-    tensors, facts = load_tensors(weights_path)
-    file_architecture = Architecture(**facts["architecture"])
-    if replace(file_architecture, classes=architecture.classes) != architecture:
-        differences = "; ".join(
-            f"its {name} {_in_words(vars(file_architecture)[name])}, here {_in_words(value)}"
-            for name, value in vars(architecture).items()
-            if name != "classes" and vars(file_architecture)[name] != value
-        )
-        raise ModelError(
-            "begin-other-network",
-            f"{weights_path}: {differences}; set training.inputs and training.head as it was trained",
-        )
-    if list(facts.get("classes", ())) != list(class_names):
-        drawn_tensors = model.state_dict()
-        tensors |= {name: drawn_tensors[name] for name in LAST_LAYER_TENSORS}
-    model.load_state_dict(tensors)
-
-
-def blend_tensors(
-    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], network_weight: float, start_path: Path
-) -> dict[str, Tensor]:
-    """Weights and running statistics interpolated between a network, with weight `network_weight`,
-    and the network that it was trained from.
-
-    facts  of the network, as in its file
-    start  the file of the network that it was trained from
-    If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust
-    fine-tuning of zero-shot models, eq. 1: the interpolated network performs well on the data of
-    both.  Raises ModelError as `fovnet.net.family.weights.load_tensors` does.
-    """
-    import torch
-
-    from fovnet.net.family.weights import load_tensors  # torch
-
-    start_tensors, start_facts = load_tensors(start_path)
-    has_other_classes = start_facts.get("classes") != facts.get("classes")
-    blended_tensors = dict(tensors)
-    for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not (has_other_classes and name in LAST_LAYER_TENSORS):
-            blended_tensors[name] = torch.lerp(
-                start_tensors[name].float(), tensor.float(), network_weight
-            )
-    return blended_tensors
-
-
-def _in_words(value: Any) -> str:
+def value_in_words(value: Any) -> str:
+    """A property of a network in a message: a list with commas."""
     return ", ".join(value) if isinstance(value, list | tuple) else str(value)

@@ -20,7 +20,7 @@ from fovnet.errors import SearchError
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool, file_stamp, train_proposal
 from fovnet.net.paths import weights_path_of
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training.checkpoint import read_loss_curves
+from fovnet.net.training.loss_curves import read_loss_curves
 from fovnet.search.trial import Proposal
 
 CONFIGURATION = {

@@ -22,15 +22,14 @@ from fovnet.net.images.inputs import scale_to_unit_range
 from fovnet.net.paths import checkpoint_path_of, forget_checkpoint
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
-from fovnet.net.training.checkpoint import read_loss_curves
+from fovnet.net.training.class_weights import guessing_loss, inverse_class_weights
+from fovnet.net.training.loss_curves import read_loss_curves
 from fovnet.net.training.progress import Progress
 from fovnet.net.training.train import (
     Ending,
     TrainingData,
     draw_shuffled_batches,
     draw_volume_batches,
-    guessing_loss,
-    inverse_class_weights,
     measure_validation_loss,
     place_on_device,
     train_network,

@@ -17,14 +17,9 @@ from torch.utils._pytree import tree_leaves
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.images.augment import DRAWS_PER_SLICE
 from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.net.training.progress import Progress
-from fovnet.net.training.train import (
-    TrainingData,
-    begin_training,
-    inverse_class_weights,
-    place_on_device,
-    train_epoch,
-)
+from fovnet.net.training.train import TrainingData, begin_training, place_on_device, train_epoch
 from fovnet.net.training.train_step import EAGER_STEPS, StepReplay, TrainStep, make_augmented_images
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")

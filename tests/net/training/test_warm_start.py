@@ -17,12 +17,12 @@ from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import load_tensors, save_network, save_tensors
 from fovnet.net.paths import checkpoint_path_of
 from fovnet.net.recipe import Recipe
+from fovnet.net.training.beginning_weights import load_beginning
 from fovnet.net.training.precision import write_weights
 from fovnet.net.training.train import TrainingData, train_network
 from fovnet.net.training.warm_start import (
     Beginning,
     beginnings_of_ensemble,
-    load_beginning,
     nearest_beginning,
     read_ensemble_facts,
     refuse_other_inputs,
