@@ -12,7 +12,7 @@ import pytest
 import torch
 import yaml
 
-from fovnet.bench.robustness import stranger, surround_with_noise
+from fovnet.bench.robustness import simulate_stranger, surround_with_noise
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.errors import ModelError
@@ -158,7 +158,7 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
 def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:
     """Three regions of a person of no collection, made a map without a mask."""
     ensemble = load_ensemble(shipped.shipped_folder(), "cpu")
-    person = stranger(1, 16)
+    person = simulate_stranger(1, 16)
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
         one = (surround_with_noise(person, np.random.default_rng(1)) if noisy else person).volume
