@@ -48,10 +48,10 @@ def put_in_place(replace):
     import fovnet.volume.slices.stack as slices
     def by_path(source): return source.path.name
     def by_source(volume, *_): return Path(volume.source).name
-    replace(slices.Source, "now", guarded(slices.Source.now, "now", by_path))
+    replace(slices.Source, "look_again", guarded(slices.Source.look_again, "now", by_path))
     replace(slices, "read", guarded(slices.read, "read", by_path))
     replace(slices, "to_ras", guarded(slices.to_ras, "orient", by_source))
-    replace(slices, "cut", guarded(slices.cut, "cut", by_source))
+    replace(slices, "cut_slices", guarded(slices.cut_slices, "cut", by_source))
 '''
 IN_A_WORKER = """
 import sys
@@ -79,7 +79,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known["put_in_place"](monkeypatch.setattr)
     places = (
         (FileKind, "looks_like_dicom", "find", lambda kind: kind.path.name),
-        (Ensemble, "outputs_on", "classify", lambda _, stack: Path(stack.source).name),
+        (Ensemble, "compute_volume_outputs", "classify", lambda _, stack: Path(stack.source).name),
         (Judge, "answer", "decide", lambda _, volume_id, *__: volume_id),
         (predictions, "table_rows", "rows", lambda given, _: given.volume_id),
         (predictions, "answer_facts", "facts", lambda given, *_: given.volume_id),
