@@ -134,12 +134,6 @@ def node(
     page_port = None
     if page >= 0:
         page_port = page
-    door_limits = DoorLimits(
-        instance_bytes=round(largest * BYTES_PER_GIB),
-        associations=associations,
-        idle_s=idle,
-        reserve_bytes=round(reserve * BYTES_PER_GIB),
-    )
     settings = NodeSettings(
         title_of(aet),
         port,
@@ -150,7 +144,7 @@ def node(
         rest_s=rest,
         longest_s=longest,
         keep_h=keep,
-        limits=door_limits,
+        limits=_door_limits(largest, reserve, associations, idle),
         tls_in=server_context(tls_cert, tls_key, tls_ca),
         tls_out=tls_to_peer,
         pauses=Pauses(give_up_s=SECONDS_PER_HOUR * give_up),
@@ -160,6 +154,18 @@ def node(
         networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         _run_until_signal(places, answering, settings)
+
+
+def _door_limits(
+    largest_gib: float, reserve_gib: float, associations: int, idle_s: float
+) -> DoorLimits:
+    """The limits of the door, from the options of the command line."""
+    return DoorLimits(
+        instance_bytes=round(largest_gib * BYTES_PER_GIB),
+        associations=associations,
+        idle_s=idle_s,
+        reserve_bytes=round(reserve_gib * BYTES_PER_GIB),
+    )
 
 
 def _refuse_without_pynetdicom() -> None:
