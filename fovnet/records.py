@@ -20,6 +20,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -100,6 +101,29 @@ def why_unwritable(path: Path, *, folder: bool) -> str:
             return ""
     except (OSError, ValueError) as fault:  # a null character in the name
         return f"cannot be written ({getattr(fault, 'strerror', None) or fault})"
+
+
+def json_key(key: str) -> dict[str, str]:
+    """The metadata of a dataclass field that JSON files have under another name: `field(
+    metadata=json_key("other"))`."""
+    return {"json_key": key}
+
+
+def facts_of_record(record: Any) -> Any:
+    """A dataclass as a mapping, the dataclasses in it too: its values by `json_key`, or else by the
+    names of its fields.  Other values are given back as they are, tuples as lists."""
+    if is_dataclass(record) and not isinstance(record, type):
+        return {
+            record_field.metadata.get("json_key", record_field.name): facts_of_record(
+                getattr(record, record_field.name)
+            )
+            for record_field in fields(record)
+        }
+    if isinstance(record, list | tuple):
+        return [facts_of_record(item) for item in record]
+    if isinstance(record, Mapping):
+        return {key: facts_of_record(value) for key, value in record.items()}
+    return record
 
 
 def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool = True) -> Path:

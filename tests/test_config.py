@@ -24,7 +24,7 @@ from fovnet.net.family.architecture import INPUTS
 from fovnet.search.clock import LEAD
 from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED
 from fovnet.search.methods import METHODS
-from fovnet.search.space import BASELINE, Axis, paper_space
+from fovnet.search.space import BASELINE_CONFIGURATION, Axis, paper_space
 from fovnet.volume.collection.table_rows import find_region
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -107,8 +107,8 @@ def test_default_yaml_says_every_key_with_its_true_default() -> None:
 
 
 def test_the_default_start_is_the_papers_baseline() -> None:
-    assert Settings(collections={"a": "b"}).search.start == BASELINE
-    assert paper_space().row_of(BASELINE) >= 0
+    assert Settings(collections={"a": "b"}).search.start == BASELINE_CONFIGURATION
+    assert paper_space().row_of(BASELINE_CONFIGURATION) >= 0
 
 
 def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:

@@ -10,8 +10,8 @@ from fovnet.errors import SearchError
 from fovnet.records import digest, read_json
 from fovnet.results import Results
 from fovnet.search.explain.explanation import Explanation, explain
-from fovnet.search.jobs.proposals import request_of
-from fovnet.search.journal import read_search, read_trials, slot_path, to_repeat
+from fovnet.search.jobs.proposals import read_request
+from fovnet.search.journal import read_search, read_trials, repeat_instruction, slot_path
 from fovnet.search.search import Search
 from fovnet.search.trial import Trial
 
@@ -38,7 +38,7 @@ def read_finished_search(results: Results) -> tuple[Path, list[Trial]]:
             missing_slot = slot_path(journal, slot)
             raise SearchError(
                 "slot-missing",
-                f"{missing_slot}: of a finished search is missing; {to_repeat(missing_slot)}",
+                f"{missing_slot}: of a finished search is missing; {repeat_instruction(missing_slot)}",
             )
     return journal, [trial_by_slot[slot] for slot in range(trial_count)]
 
@@ -71,15 +71,15 @@ def explain_search(
     taken as all that were requested unless the search ended early."""
     search = read_search(journal)
     finished_trials = read_trials(journal) if trials is None else trials
-    request = request_of(journal, len(finished_trials))
+    request = read_request(journal, len(finished_trials))
     if trials is not None and request.ends_after is None:
-        trial_count = search.schedule.full_trainings(trial.proposal for trial in finished_trials)
+        trial_count = search.schedule.full_trainings_of(trial.proposal for trial in finished_trials)
     else:
         trial_count = request.trials
     return search, explain(
         search,
         finished_trials,
-        asked=trial_count,
+        requested_trials=trial_count,
         ends_after=request.ends_after,
         notes=request.notes,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.search_space import search_space
 from fovnet.search.learn.earlier_searches import read_journal
-from fovnet.search.learn.training import Lessons, learn, unusable
+from fovnet.search.learn.training import Lessons, learn, why_unusable
 from fovnet.search.prior import Prior
 from fovnet.words import several
 
@@ -29,11 +29,11 @@ def learn_prior(
     ]
     for search in earlier_searches:
         search_name = search.source.name
-        if search.left_out:
+        if search.left_out_count:
             log(
-                f"{search_name}: {several(search.left_out, 'configuration')} left out, not in this space"
+                f"{search_name}: {several(search.left_out_count, 'configuration')} left out, not in this space"
             )
-        if reason := unusable(search.source):
+        if reason := why_unusable(search.source):
             log(f"{search_name}: passed over; {reason}")
     with progress("learning") as advance:
         return learn([search.source for search in earlier_searches], axes, lessons, seed, advance)

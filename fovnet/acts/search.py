@@ -9,7 +9,7 @@ from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.jobs.trials import search_networks
 from fovnet.records import digest, write_json, write_tsv
-from fovnet.search.trial import Trial, latest
+from fovnet.search.trial import Trial, latest_trials
 
 
 def run_search(run: Run, progress: ProgressBar = silent_progress) -> list[Trial]:
@@ -62,7 +62,7 @@ def conclude_search(run: Run, journal: Path, trials: list[Trial]) -> None:
         seed=settings.seed,
     )
     write_trials(results.trials, trials)
-    if all(trial.score is None for trial in latest(trials)):
+    if all(trial.score is None for trial in latest_trials(trials)):
         first_outcome = trials[0].outcome
         raise SearchError(
             "search-without-score",
@@ -83,7 +83,7 @@ def _trial_row(trial: Trial) -> dict[str, Any]:
     proposal = trial.proposal
     outcome = trial.outcome
     schedule_columns = {
-        "continues": "" if proposal.continues is None else proposal.continues,
+        "continues": "" if proposal.continued_slot is None else proposal.continued_slot,
         "bracket": proposal.bracket,
         "rung": proposal.rung,
     }

@@ -20,7 +20,7 @@ from fovnet.bench.replay import ReplayedSearch, Slot, replay_in_succession, trai
 from fovnet.bench.tables import RecordedTable
 from fovnet.bench.together import run_alone
 from fovnet.errors import SearchError
-from fovnet.search.space import Space, nearest_free, places_of
+from fovnet.search.space import Space, draw_nearest_free, row_places
 
 NOMAD_OPTIONS = ("BB_OUTPUT_TYPE OBJ", "DISPLAY_DEGREE 0", "DIRECTION_TYPE ORTHO 2N")
 DIVERGED_LOSS = 1e20
@@ -53,7 +53,7 @@ def draw_rows(table: RecordedTable, first_row: int, seed: int, draws: int) -> li
     What it prints there goes nowhere: it cannot be told to keep quiet about its limits.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    row_places = places_of(table.space)
+    place_by_row = row_places(table.space)
     rng = np.random.default_rng([seed, len(table.space)])
     free_axes = [
         axis_index for axis_index, axis in enumerate(table.space.axes) if len(axis.levels) > 1
@@ -70,10 +70,10 @@ def draw_rows(table: RecordedTable, first_row: int, seed: int, draws: int) -> li
         levels[free_axes] = [
             round(point.get_coord(axis_index)) for axis_index in range(point.size())
         ]
-        point_places = places_of(Space(table.space.axes, levels[None]))[0]
+        point_places = row_places(Space(table.space.axes, levels[None]))[0]
         free_row = first_row
         if drawn_rows:
-            free_row = nearest_free(table.space, row_places, point_places, is_row_free, rng)
+            free_row = draw_nearest_free(table.space, place_by_row, point_places, is_row_free, rng)
         is_row_free[free_row] = False
         drawn_rows.append(free_row)
         loss = float(table.loss[free_row])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fovnet.bench.landscape import smooth_loss
 from fovnet.bench.together import Progress, run_alone
 from fovnet.machine.memory import peak_bytes
-from fovnet.search.look.hyperparameters import milestone
+from fovnet.search.look.hyperparameters import fitted_count
 from fovnet.search.search import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -103,7 +103,7 @@ class KnownTrials:
     @property
     def refit_milestone(self) -> int:
         """The number of scores at which the hyper-parameters were last refitted."""
-        return milestone(sum(trial.score is not None for trial in self.trial_by_slot.values()))
+        return fitted_count(sum(trial.score is not None for trial in self.trial_by_slot.values()))
 
 
 class TimedProposals(NamedTuple):
@@ -193,7 +193,7 @@ def proposals_to_time(trials: int) -> int:
     """The number of proposals to time, the last of which knows `trials` trials:
     FEWEST_TIMED_PROPOSALS, or more for whole periods."""
     next_refit_trials = trials
-    while milestone(next_refit_trials + 1) <= milestone(trials):
+    while fitted_count(next_refit_trials + 1) <= fitted_count(trials):
         next_refit_trials += 1
-    period = next_refit_trials + 1 - milestone(trials)
+    period = next_refit_trials + 1 - fitted_count(trials)
     return min(trials - 1, period * -(-FEWEST_TIMED_PROPOSALS // period))

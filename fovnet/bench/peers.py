@@ -31,7 +31,7 @@ from fovnet.bench.replay import ReplayedSearch, replay_asking, replay_thawing
 from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
-from fovnet.search.space import Space, places_of
+from fovnet.search.space import Space, row_places
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -179,7 +179,7 @@ class Optuna:
                 distribution = distributions.CategoricalDistribution(range(len(axis.levels)))
             self.distribution_by_axis[axis.name] = distribution
         self.space = space
-        self.row_places = places_of(space)
+        self.row_places = row_places(space)
 
     def ask(self, is_free: Mask) -> Floats:
         trial = self.study.ask(self.distribution_by_axis)
@@ -271,7 +271,7 @@ class Dehb:
     def __init__(self, space: Space, seed: int, epochs: int) -> None:
         self.is_category = np.array([axis.kind == "categorical" for axis in space.axes])
         self.level_counts = np.array([len(axis.levels) for axis in space.axes])
-        self.row_places = places_of(space)
+        self.row_places = row_places(space)
         with TemporaryDirectory() as folder:  # for a log that nobody reads
             self.dehb = import_module("dehb").DEHB(
                 f=None,
@@ -314,7 +314,7 @@ class Hyperopt:
         self.hyperopt = import_module("hyperopt")
         self.tpe = import_module("hyperopt.tpe")
         self.space = space
-        self.row_places = places_of(space)
+        self.row_places = row_places(space)
         self.rng = np.random.default_rng(seed)
         self.labels = [f"axis-{number}" for number in range(len(space.axes))]
         prior_by_label = {}
@@ -369,7 +369,7 @@ class Surrogate:
         acquisition: Callable[[Floats, Floats, Floats], Floats],
     ) -> None:
         self.cube = space.unit_cube
-        self.row_places = places_of(space)
+        self.row_places = row_places(space)
         self.rng = np.random.default_rng(seed)
         self.initial = initial
         self.acquisition = acquisition

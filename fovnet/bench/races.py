@@ -32,8 +32,8 @@ from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
-from fovnet.search.look.grid import lattice
-from fovnet.search.look.uniform import few, uniform
+from fovnet.search.look.grid import choose_on_lattice
+from fovnet.search.look.uniform import choose_uniformly, default_initial_count
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.methods import METHODS
 from fovnet.search.prior import Prior, read_prior
@@ -111,7 +111,7 @@ class Entry:
             "lead": Search.lead,
         }
         value_by_key: dict[str, object] = {}
-        if METHODS[self.method].look not in (uniform, lattice):
+        if METHODS[self.method].look not in (choose_uniformly, choose_on_lattice):
             value_by_key |= {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
             value_by_key |= asdict(self.modelling)
@@ -469,7 +469,7 @@ def run_entry(entry: Entry) -> ReplayedSearch:
             first_row=start_row,
             seed=entry.seed,
             cap=entry.epoch_cap(table),
-            initial=entry.initial or few(table.space),
+            initial=entry.initial or default_initial_count(table.space),
         )
     prior = None
     if entry.prior:

@@ -24,7 +24,7 @@ from fovnet.errors import SearchError
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.prior import Prior
 from fovnet.search.search import Search, propose_slot
-from fovnet.search.space import nearest_free, places_of
+from fovnet.search.space import draw_nearest_free, row_places
 from fovnet.search.spend.ledger import Spend
 from fovnet.search.trial import Outcome, Proposal, Trial
 
@@ -227,7 +227,7 @@ def replay_search(
             if error.code != "space-exhausted":
                 raise
             break
-        slot = Slot(proposal.row, proposal.begun, proposal.epochs or table.full_epochs)
+        slot = Slot(proposal.row, proposal.begun_epochs, proposal.epochs or table.full_epochs)
         if spent_epochs + slot.epochs_after - slot.epochs_before > cap:
             break
         proposal_seconds.append(time.perf_counter() - start_s)
@@ -238,7 +238,7 @@ def replay_search(
         if ends_at_best and trains_best_row(table, slot):
             break
     predicted_seconds = [proposal.predicted_seconds for proposal in proposals]
-    end_times = np.array(search.clock.ends(predicted_seconds))
+    end_times = np.array(search.clock.virtual_ends(predicted_seconds))
     busy_share = sum(predicted_seconds) / (search.workers * float(end_times.max()))
     return replay_from_slots(table, slots, end_times, proposal_seconds, max(0.0, 1.0 - busy_share))
 
@@ -302,7 +302,7 @@ def replay_thawing(
     diverged; the epochs it has are not paid again.
     """
     generator = np.random.default_rng([seed, len(table.space)])
-    row_places = places_of(table.space)
+    place_by_row = row_places(table.space)
     epochs_by_row = np.zeros(len(table.space), dtype=np.int64)
     slots: list[Slot] = []
     seconds_by_slot: list[float] = []
@@ -315,7 +315,7 @@ def replay_thawing(
             break
         row = first_row
         if slots:
-            row = nearest_free(table.space, row_places, point, is_free_row, generator)
+            row = draw_nearest_free(table.space, place_by_row, point, is_free_row, generator)
         slot = Slot(row, int(epochs_by_row[row]), epochs)
         if spent_epochs + epochs - slot.epochs_before > cap:
             break

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from fovnet.search.methods import METHODS
-from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, Spend, best_of
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, Spend, sort_best_first
 from fovnet.search.spend.schedule import Kind, Schedule
 from fovnet.search.spend.spends import SPENDS
 
@@ -68,17 +68,17 @@ def spend_one_epoch(budget: int) -> Spend:
 
     def choose_move(ledger: Ledger) -> Move | None:
         """The next slot to begin or to go on with; None where nothing is left to do."""
-        one_epoch_entries = ledger.rungs.get((0, 0), ())
-        if ledger.any_free and len(one_epoch_entries) < budget / 2:
+        one_epoch_entries = ledger.entries_by_rung.get((0, 0), ())
+        if ledger.has_free_rows and len(one_epoch_entries) < budget / 2:
             return Begin(0, 0)
         continued_count = (budget - len(one_epoch_entries)) // (ledger.schedule.epochs - 1)
         best_to_continue = [
             entry
-            for entry in best_of(one_epoch_entries)[:continued_count]
+            for entry in sort_best_first(one_epoch_entries)[:continued_count]
             if entry.slot not in ledger.continued_slots
         ]
         if not best_to_continue:
             return None
-        return GoOn(best_to_continue[0].slot, 0, ledger.schedule.last)
+        return GoOn(best_to_continue[0].slot, 0, ledger.schedule.last_rung)
 
     return choose_move

@@ -22,7 +22,7 @@ from fovnet.bench.replay import Slot, outcome_of
 from fovnet.bench.tables import RecordedTable
 from fovnet.machine.threads import one_thread
 from fovnet.records import read_npz
-from fovnet.search.explain.importance import AxisEffect, Matter, what_matters
+from fovnet.search.explain.importance import AxisEffect, Importance, measure_importance
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Proposal, Trial
@@ -65,7 +65,7 @@ class Lesson:
     has_learned_nothing   (M,)
     """
 
-    importance: Matter
+    importance: Importance
     levels: Integers
     loss: NDArray[np.float64]
     has_diverged: Mask
@@ -97,8 +97,8 @@ class Lesson:
                 "axis": axis.name,
                 "level": f"{level_effect.level}",
                 "loss": level_effect.score,
-                "loss_low": level_effect.low,
-                "loss_high": level_effect.high,
+                "loss_low": level_effect.low_score,
+                "loss_high": level_effect.high_score,
                 "rows": row_count,
                 "diverged": diverged_count,
                 "nothing_learned": nothing_count,
@@ -136,7 +136,7 @@ def learn_lesson(path: Path, table: RecordedTable) -> Lesson:
     is_diverged = ~np.isfinite(table.loss)
     loss_or_infinity = np.where(is_diverged, np.inf, table.loss)
     with one_thread():
-        importance = what_matters(search, trials)
+        importance = measure_importance(search, trials)
     return Lesson(importance, levels, loss_or_infinity, is_diverged, has_learned_nothing(table))
 
 

@@ -135,9 +135,9 @@ def _introduction(lesson: Lesson) -> str:
     """How much of the losses the model explains, in a sentence."""
     importance = lesson.importance
     clauses = ["says what each axis and each pair matters (share of variance)."]
-    if importance.explained is not None:
+    if importance.explained_share is not None:
         clauses.insert(
-            0, f"explains {importance.explained:.0%} of the variance of the losses left out,"
+            0, f"explains {importance.explained_share:.0%} of the variance of the losses left out,"
         )
     return f"A Gaussian process of all losses {' and '.join(clauses)}"
 

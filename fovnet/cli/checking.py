@@ -208,7 +208,7 @@ def _prior_in_words(settings: Settings, space: Space) -> str:
         trained_prior = read_search_prior(settings, space)
     if trained_prior is not None:
         sources_in_words = ", ".join(
-            f"{source.name} ({several(source.scored, 'configuration')})"
+            f"{source.name} ({several(source.scored_count, 'configuration')})"
             for source in trained_prior.sources
         )
         return f"the search begins with a prior from earlier searches, {source_files[0]}: {sources_in_words}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from fovnet.cli.slots import show_trials
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.own_files import is_our_picture, is_our_prior
-from fovnet.records import is_stamped, read_json, write_json
+from fovnet.records import facts_of_record, is_stamped, read_json, write_json
 from fovnet.report.content.search_explanation.importance import brief_axes_table, pairs_table
 from fovnet.report.content.search_explanation.view import paragraphs
 from fovnet.report.figures.side_by_side import course_of, courses_figure
@@ -85,13 +84,16 @@ def explain(
     search, explanation = explain_search(journal, trials)
     path = write_json(
         out_file or journal / "explain.json",
-        asdict(explanation),
+        facts_of_record(explanation),
         settings=search.identity,
         seed=search.seed,
     )
     for paragraph in paragraphs(explanation):
         out.print(paragraph)
-    for content_table in (brief_axes_table(explanation.matter), pairs_table(explanation.matter)):
+    for content_table in (
+        brief_axes_table(explanation.importance),
+        pairs_table(explanation.importance),
+    ):
         if content_table.rows:
             table = Table(*content_table.header)
             for row in content_table.rows:
@@ -213,7 +215,7 @@ def _sources_table(prior: Prior) -> Table:
         if prediction:
             tau_text = f"{prediction['tau']:.2f}"
             place_text = f"{prediction['place_of_best']} of {prediction['of']}"
-        table.add_row(source.name, str(source.scored), tau_text, place_text)
+        table.add_row(source.name, str(source.scored_count), tau_text, place_text)
     return table
 
 

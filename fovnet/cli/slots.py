@@ -16,7 +16,7 @@ from fovnet.cli.options import ConfigFile, PathArgument
 from fovnet.cli.screen import out, score_text
 from fovnet.results import Results
 from fovnet.search.journal import replay
-from fovnet.search.trial import Trial, latest, proposal_facts
+from fovnet.search.trial import Trial, latest_trials, proposal_to_facts
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -44,7 +44,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
         out.print(proposal)
         return
     out.print(
-        f"slot {slot}: {dict(proposal.configuration)}, having seen {len(proposal.seen)} slots"
+        f"slot {slot}: {dict(proposal.configuration)}, having seen {len(proposal.seen_slots)} slots"
     )
 
 
@@ -77,12 +77,12 @@ def propose(
     journal = run
     if (Results(run).search / "current.json").exists():
         journal, _ = read_finished_search(Results(run))
-    out.print_json(json.dumps(proposal_facts(replay(journal, slot))))
+    out.print_json(json.dumps(proposal_to_facts(replay(journal, slot))))
 
 
 def show_trials(run: Run, trials: list[Trial]) -> None:
     """Prints what a finished search came to."""
-    last_trials = latest(trials)
+    last_trials = latest_trials(trials)
     scores = [trial.score for trial in last_trials if trial.score is not None]
     counts_in_words = several(len(last_trials), "trial")
     if len(last_trials) != len(trials):

@@ -17,7 +17,7 @@ from fovnet.decision.folder import FACTS_FILE_NAME, PART_FILE_NAMES
 from fovnet.errors import ModelError
 from fovnet.records import checksum, write_json
 from fovnet.regions import Vocabulary
-from fovnet.search.trial import Trial, best
+from fovnet.search.trial import Trial, best_trials
 
 # torch takes 1.2 s to import
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any
     from fovnet.net.family.facts import load_facts
     from fovnet.net.family.weights import refuse_other_inputs
     from fovnet.search.journal import (
-        to_repeat,
+        repeat_instruction,
     )  # all search methods, 0.6 s that no prediction needs
 
     for path in networks:
@@ -129,7 +129,7 @@ def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any
             raise ModelError(
                 fault.code,
                 f"{path}: missing or damaged; "
-                f"{to_repeat(path.parent.parent / f'{path.stem}.json')}",
+                f"{repeat_instruction(path.parent.parent / f'{path.stem}.json')}",
             ) from fault
         if inputs is not None:
             refuse_other_inputs(path, network_facts, inputs["classes"], inputs["slices"])
@@ -153,9 +153,11 @@ def choose_members(
     alone  number of members, the last, that see the slice alone; the best member always sees all
            its inputs
     """
-    best_trials = best(trials, count)
-    members = [trial for trial in best_trials if trial.score is not None and trial.score < guess]
-    members = members or best_trials[:1]
+    members_by_score = best_trials(trials, count)
+    members = [
+        trial for trial in members_by_score if trial.score is not None and trial.score < guess
+    ]
+    members = members or members_by_score[:1]
     members_with_all_inputs = max(1, len(members) - alone)
     return [
         {

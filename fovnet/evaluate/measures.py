@@ -41,7 +41,7 @@ from fovnet.maths.intervals import (
     widened_level,
     wilson_interval,
 )
-from fovnet.maths.ranking import pairs_of, roc_area
+from fovnet.maths.ranking import count_pairs, roc_area
 
 Floats = NDArray[np.float64]
 
@@ -252,7 +252,7 @@ class Resampling:
         """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its
         denominator is the positive slices."""
         subject_index_by_slice = self.subject_index[cases]
-        ranked_pairs = pairs_of(scores, positive, subject_index_by_slice, self.subject_count)
+        ranked_pairs = count_pairs(scores, positive, subject_index_by_slice, self.subject_count)
         value = _number_or_none(roc_area(scores, positive))
         subject_count = len(np.unique(subject_index_by_slice[positive]))
         measure = _bare_measure(name, stage, region, int(positive.sum()), value, subject_count)

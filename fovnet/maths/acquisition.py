@@ -67,21 +67,16 @@ def expected_regret(
     # min f never lies below the least level, nor b above the greatest
     greatest_level = best + 6.0 * best_deviation
     least_level = float((mean - 6.0 * deviation).min())
+    if least_level >= greatest_level:
+        return 0.0
     # below the middle one P(b > y) is 1
-    integration_limits = (
-        sorted({least_level, max(least_level, best - 6.0 * best_deviation), greatest_level})
-        if least_level < greatest_level
-        else []
-    )
-    return sum(
-        (
-            _integrate_regret(
-                lower_limit, upper_limit, mean, deviation, best, best_deviation, node_count
-            )
-            for lower_limit, upper_limit in pairwise(integration_limits)
-        ),
-        0.0,
-    )
+    middle_level = max(least_level, best - 6.0 * best_deviation)
+    regret = 0.0
+    for lower_level, upper_level in pairwise(sorted({least_level, middle_level, greatest_level})):
+        regret += _integrate_regret(
+            lower_level, upper_level, mean, deviation, best, best_deviation, node_count
+        )
+    return regret
 
 
 def _integrate_regret(
@@ -100,12 +95,11 @@ def _integrate_regret(
     minimum_below_probability = np.array(
         [_probability_any_below(level, mean, deviation) for level in levels]
     )
-    best_above_probability = ndtr((best - levels) / best_deviation) if best_deviation else 1.0
-    return float(
-        0.5
-        * (upper_level - lower_level)
-        * (weights @ (minimum_below_probability * best_above_probability))
-    )
+    best_above_probability = np.ones(node_count)
+    if best_deviation:
+        best_above_probability = ndtr((best - levels) / best_deviation)
+    weighted_sum = weights @ (minimum_below_probability * best_above_probability)
+    return float(0.5 * (upper_level - lower_level) * weighted_sum)
 
 
 def _probability_any_below(

@@ -31,7 +31,7 @@ def divergence(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
     )
 
 
-def agreement(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
+def measure_agreement(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
     """1 - divergence / its largest value (s,), from 0 (each forecaster certain of another class) to
     1; all 1 for one forecaster.
 

@@ -40,7 +40,13 @@ Rungs = tuple[int, int]
 
 @dataclass(frozen=True)
 class Evidence:
-    """Cumulative log-evidence at the edges; symbols as in the module docstring."""
+    """Cumulative log-evidence of s slices at their s + 1 edges, for n rungs.
+
+    below  (s + 1,) for no rung in all slices below an edge
+    above  (s + 1,) for no rung in all slices above an edge
+    sums   (s + 1, n) of each rung for all slices below an edge
+    toll   cost, in log-evidence, of every step from one rung to the next
+    """
 
     below: Floats
     above: Floats
@@ -48,14 +54,15 @@ class Evidence:
     toll: float
 
     @classmethod
-    def of(cls, fits: Floats, beside: Floats, toll: float) -> Evidence:
+    def from_slices(cls, rung_evidence: Floats, none_evidence: Floats, toll: float) -> Evidence:
         """From the log-evidence of each slice for each rung (s, n), and for none of them (s,)."""
-        below = np.concatenate([[0.0], np.cumsum(beside, dtype=np.float64)])
-        sums = np.vstack([np.zeros(fits.shape[1]), np.cumsum(fits, axis=0, dtype=np.float64)])
+        below = np.concatenate([[0.0], np.cumsum(none_evidence, dtype=np.float64)])
+        rung_sums = np.cumsum(rung_evidence, axis=0, dtype=np.float64)
+        sums = np.vstack([np.zeros(rung_evidence.shape[1]), rung_sums])
         return cls(below, below[-1] - below, sums, float(toll))
 
     @property
-    def rungs(self) -> int:
+    def rung_count(self) -> int:
         """The number n of rungs."""
         return int(self.sums.shape[1])
 
@@ -110,10 +117,12 @@ class WeighedRuns(Runs, Protocol):
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below
-    at an edge, or end with it there.
+    """The forward pass.
 
-    total  over all paths, including the one on no rung
+    inner  (n, s + 1) log-weights of the beginnings of paths that enter a rung from the one below at
+           an edge
+    last   (n, s + 1) log-weights of the beginnings of paths that end with a rung at an edge
+    total  log-weight of all paths, including the one on no rung
     """
 
     inner: Floats
@@ -126,8 +135,10 @@ class Crossings:
     """Log-weight of all paths through each event at each edge, minus that of all paths: with
     np.logaddexp, log-probabilities.
 
-    begins  (n, s + 1) a path begins with this rung       ends  (n, s + 1) it ends with this rung
-    borders (n - 1, s + 1) a step from rung r to r + 1     never  on no rung at all
+    begins  (n, s + 1) a path begins with this rung
+    borders (n - 1, s + 1) a step from rung r to r + 1
+    ends    (n, s + 1) a path ends with this rung
+    never   a path is on no rung at all
     total   log-weight of all paths
     inner   (n, s + 1) log-weights of the beginnings of paths that enter a rung from the one below
             at an edge
@@ -158,15 +169,18 @@ class Crossings:
 def forward_pass(
     runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None
 ) -> ForwardPass:
-    """The forward pass, from feet to head; `between` restricts it to paths with this first and last
-    rung."""
-    lowest_rung, highest_rung = between or (0, evidence.rungs - 1)
+    """The forward pass, from feet to head.
+
+    add      np.maximum for the best path, np.logaddexp for the sum over all paths
+    between  (first, last) rung: only paths that begin and end with these
+    """
+    lowest_rung, highest_rung = between or (0, evidence.rung_count - 1)
     no_path = np.full(len(evidence.below), -np.inf)
     inner_weights_by_rung = [no_path] * (lowest_rung + 1)
     last_weights_by_rung = [no_path] * lowest_rung
-    total_weight = evidence.below[-1] if between is None else -np.inf
+    total_weight = _no_rung_weight(evidence, between)
     for rung in range(lowest_rung, highest_rung + 1):
-        first_weights = evidence.below if between is None or rung == lowest_rung else no_path
+        first_weights = _first_weights(evidence, rung, between)
         last_weights, onward_weights = runs.sum_to_ends(
             rung, first_weights, inner_weights_by_rung[rung], add
         )
@@ -179,10 +193,26 @@ def forward_pass(
     )
 
 
+def _no_rung_weight(evidence: Evidence, between: Rungs | None) -> float:
+    """The log-weight of the path on no rung; -inf where paths must be `between` two rungs."""
+    if between is None:
+        return float(evidence.below[-1])
+    return -np.inf
+
+
+def _first_weights(evidence: Evidence, rung: int, between: Rungs | None) -> Floats:
+    """(s + 1,) log-weights of the paths that come from below the ladder to a rung at each edge; -inf
+    where paths must begin with another rung."""
+    if between is None or rung == between[0]:
+        return evidence.below
+    return np.full(len(evidence.below), -np.inf)
+
+
 def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
-    """Forward and backward pass: where paths begin, step up and end."""
+    """Forward and backward pass: where paths begin, step up and end.  `add` is np.maximum for the
+    best path, np.logaddexp for the sum over all paths."""
     forward = forward_pass(runs, evidence, add)
-    rung_count = evidence.rungs
+    rung_count = evidence.rung_count
     no_path = np.full(len(evidence.below), -np.inf)
     begin_weights_by_rung: list[Floats] = []
     border_weights_by_rung: list[Floats] = []
@@ -283,19 +313,18 @@ def find_best_path(
     forward = forward_pass(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)
     weights_by_end = forward.last + evidence.above
-    no_rung_weight = evidence.below[-1] if between is None else -np.inf
+    no_rung_weight = _no_rung_weight(evidence, between)
     if between is not None:
         weights_by_end[: between[1]] = -np.inf
     rung, end_edge = (
         int(index) for index in np.unravel_index(int(weights_by_end.argmax()), weights_by_end.shape)
     )
     if not weights_by_end[rung, end_edge] > no_rung_weight:
-        return states, float(no_rung_weight)
-    states[end_edge:] = evidence.rungs + 1
-    no_path = np.full(len(evidence.below), -np.inf)
+        return states, no_rung_weight
+    states[end_edge:] = evidence.rung_count + 1
     leads_onward = False
     while True:
-        first_weights = evidence.below if between is None or rung == between[0] else no_path
+        first_weights = _first_weights(evidence, rung, between)
         first_run_weights, inner_run_weights = runs.runs_to(
             rung, end_edge, first_weights, forward.inner[rung], leads_onward
         )

@@ -52,7 +52,7 @@ class Effects:
     pair_variance: dict[tuple[int, int], float]
 
 
-def effects(values: Floats, rows: Integers, level_counts: Sequence[int]) -> Effects:
+def decompose(values: Floats, rows: Integers, level_counts: Sequence[int]) -> Effects:
     """Main and pairwise effects of the values (M,) of a table, whose rows (M, d)
     have so many levels an axis."""
     mean = float(values.mean())
@@ -109,7 +109,11 @@ def deviations_of_level_means(
         covariance = (
             process.s2
             * process.kernel(
-                cdist(process.scaled[observed_rows], process.scaled[chunk_rows], "sqeuclidean")
+                cdist(
+                    process.scaled_cube[observed_rows],
+                    process.scaled_cube[chunk_rows],
+                    "sqeuclidean",
+                )
             )[0]
         )
         level_weights = np.zeros((covariance.shape[1], first_columns[-1]))
@@ -126,7 +130,7 @@ def deviations_of_level_means(
     ).sum(axis=0)
     gaps_by_axis = [
         _distinct_gaps(
-            process.scaled[:, process.scales.share[:, axis_index] > 0],
+            process.scaled_cube[:, process.scales.share[:, axis_index] > 0],
             rows[:, axis_index],
             level_count,
         )

@@ -21,12 +21,12 @@ from fovnet.maths.acquisition import LEAST_VARIANCE, LOG_SQRT_2PI, SQRT_HALF, SQ
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MANY = 4096
+MOST_SEPARATE_POINTS = 4096
 """Points above which neighbours count as equal: a distribution of 34,300 is then summed a tenth as
 often."""
 
 
-def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
+def draw_lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
     """The minimum of the function at all points (K,), for uniform numbers in (0, 1): from the
     Gumbel distribution that has the quartiles of the minimum of independent points.
 
@@ -44,7 +44,7 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
     by less than a thousandth of their distance where posteriors overlap at all."""
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     point_counts = np.ones(len(mean))
-    if len(mean) > MANY:
+    if len(mean) > MOST_SEPARATE_POINTS:
         mean, deviation, point_counts = _group_points_by_cell(mean, deviation)
     least_level = float((mean - 6.0 * deviation).min())
     greatest_level = float((mean + 6.0 * deviation).min())
@@ -106,7 +106,7 @@ def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats
     return np.asarray(logsumexp(log_entropy_lost(gamma), axis=0) - np.log(len(lowest)))
 
 
-def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
+def bound_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
     """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the
     entropy lost at most φ(γ)(1.74 + γ/2) where γ > 0."""
     gamma = (mean - lowest.max()) / np.sqrt(np.maximum(variance, LEAST_VARIANCE))

@@ -91,7 +91,7 @@ def prior_of(scales: Scales) -> tuple[Floats, Floats]:
     return np.array([*scales.centre, 0.0, np.log(0.1)]), np.array([*scales.width, 0.4, 0.7])
 
 
-def fit(
+def fit_theta(
     X: Floats,
     y: Floats,
     scales: Scales | None = None,
@@ -129,7 +129,7 @@ def fit(
     return np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x)
 
 
-def factor(
+def factorise(
     X: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> Floats:
     """L (n, n), the lower Cholesky factor of the noisy covariance of the observed points X (n, D),
@@ -157,7 +157,7 @@ def posterior(
     (n,) observed at X (n, D) and the hyper-parameters theta (p+2,).  R&W eqs 2.25 and 2.26."""
     lengthscales = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     s2 = np.exp(theta[-2])
-    L = factor(X, theta, scales, kernel)
+    L = factorise(X, theta, scales, kernel)
     X = X / lengthscales
     x = x / lengthscales
     alpha = cho_solve((L, True), y, check_finite=False)

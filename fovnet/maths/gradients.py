@@ -29,7 +29,7 @@ Floats32 = NDArray[np.float32]
 Number = TypeVar("Number", bound=np.generic)
 
 
-def histograms(pictures: Floats32) -> Floats32:
+def orientation_histograms(pictures: Floats32) -> Floats32:
     """The histograms (n, h / 8, w / 8, 8) of pictures whose sides are multiples of CELL_PIXELS,
     grey values 0 to 1.
 

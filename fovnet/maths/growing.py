@@ -1,15 +1,15 @@
 """A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
-    rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
+    rows   (n,)   the evaluated rows, in the order they came      unit_cube  (M, D)  the space on the unit cube
     L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept
            by STRIP_ROWS rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-The first `settled` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after them
-singly, once. Where the blocks end follows from `settled` alone, so with one thread on one processor
-a result is to the bit a function of (cube, theta, settled, asked, rows, y), independent of earlier
-calls.  Between processors, and between two values of `asked`, it differs by rounding: OpenBLAS sums
+The first `settled_count` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after them
+singly, once. Where the blocks end follows from `settled_count` alone, so with one thread on one processor
+a result is to the bit a function of (unit_cube, theta, settled_count, returned_count, rows, y), independent of earlier
+calls.  Between processors, and between two values of `returned_count`, it differs by rounding: OpenBLAS sums
 the columns that are left over from whole tiles in another order.  With AVX-512, columns 96 to 99 of
 100 differ by 1e-13 from the same ones of 300.
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
-from fovnet.maths.kernels import Kernel, frequencies, matern52
+from fovnet.maths.kernels import Kernel, draw_frequencies, matern52
 from fovnet.maths.scales import Scales
 
 Floats = NDArray[np.float64]
@@ -49,28 +49,36 @@ the process as unused memory."""
 class Growing:
     """The process with one theta over one space, and the rows of L and V computed so far.
 
-    asked  M of what is returned: the first rows of the cube, where not all of it (None); the others
-           are only observed
+    unit_cube       (M, D) the rows of the space
+    scales, theta   as in maths/gp.py
+    settled_count   rows that are added in blocks, the first of those evaluated
+    returned_count  M of what is returned: the first rows of the cube, where not all of it (None);
+                    the others are only observed
+    rows            (n,) the evaluated rows whose part of L and V is computed
+    factor_strips   L, by STRIP_ROWS rows
+    V               (capacity, M), its first n rows are computed
+    squared_sums    (M,) Σ V² over the first n rows
     """
 
-    cube: Floats
+    unit_cube: Floats
     scales: Scales
     theta: Floats
     kernel: Kernel = matern52
-    settled: int = 0
-    asked: int | None = None
+    settled_count: int = 0
+    returned_count: int | None = None
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    strips: list[Floats] = field(default_factory=list)
+    factor_strips: list[Floats] = field(default_factory=list)
     V: Floats = field(init=False)
-    squares: Floats = field(init=False)
+    squared_sums: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self.s2 = float(np.exp(self.theta[-2]))
         self.noise = float(np.exp(self.theta[-1]))
-        self.scaled = self.cube / self.scales.lengthscales(self.theta)
-        self.asked = len(self.cube) if self.asked is None else self.asked
-        self.squares = np.zeros(self.asked)
-        self._reserve_rows(self.settled + self.settled // 8 + BLOCK_ROWS)
+        self.scaled_cube = self.unit_cube / self.scales.lengthscales(self.theta)
+        if self.returned_count is None:
+            self.returned_count = len(self.unit_cube)
+        self.squared_sums = np.zeros(self.returned_count)
+        self._reserve_rows(self.settled_count + self.settled_count // 8 + BLOCK_ROWS)
 
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
@@ -84,7 +92,7 @@ class Growing:
         pending_count = len(pending)
         solved_y = self._solve_forward(y[:, None])[:, 0]
         mean = solved_y @ self.V[:row_count]
-        squared_sums = self.squares
+        squared_sums = self.squared_sums
         if pending_count:
             self._append_rows(pending)
             squared_sums = squared_sums + _squared_column_sums(
@@ -108,53 +116,56 @@ class Growing:
         self._compute_rows(rows)
         row_count = len(rows)
         return np.vstack(
-            [np.pad(strip, ((0, 0), (0, row_count)))[:, :row_count] for strip in self.strips]
+            [np.pad(strip, ((0, 0), (0, row_count)))[:, :row_count] for strip in self.factor_strips]
         )[:row_count]
 
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random
         cosines."""
-        cosine_frequencies = frequencies(self.kernel, features, self.scaled.shape[1], rng)
+        cosine_frequencies = draw_frequencies(self.kernel, features, self.scaled_cube.shape[1], rng)
         phases = rng.uniform(0.0, 2.0 * np.pi, features)
         amplitudes = rng.standard_normal(features)
-        function_values = np.empty(len(self.scaled))
+        function_values = np.empty(len(self.scaled_cube))
         for first_row in range(0, len(function_values), DRAW_CHUNK_ROWS):
             chunk_rows = slice(first_row, first_row + DRAW_CHUNK_ROWS)
             function_values[chunk_rows] = (
-                np.cos(self.scaled[chunk_rows] @ cosine_frequencies.T + phases) @ amplitudes
+                np.cos(self.scaled_cube[chunk_rows] @ cosine_frequencies.T + phases) @ amplitudes
             )
         return np.asarray(np.sqrt(2.0 * self.s2 / features) * function_values)
 
     def _compute_rows(self, rows: Integers) -> None:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
         block_ends = self._block_ends(len(rows))
+        former_ends = self._block_ends(len(self.rows))
         shared_count = _shared_row_count(self.rows, rows)
         reusable_ends = [
             block_end
-            for block_end, former_end in zip(
-                block_ends, self._block_ends(len(self.rows)), strict=False
-            )
+            for block_end, former_end in zip(block_ends, former_ends, strict=False)
             if block_end == former_end <= shared_count
         ]
-        if len(reusable_ends) < len(self._block_ends(len(self.rows))):
-            self.rows = self.rows[: reusable_ends[-1] if reusable_ends else 0]
-            self.squares = np.zeros(len(self.squares))
+        if len(reusable_ends) < len(former_ends):
+            self.rows = self.rows[: max(reusable_ends, default=0)]
+            self.squared_sums = np.zeros(len(self.squared_sums))
             for block_begin, block_end in zip([0, *reusable_ends], reusable_ends, strict=False):
-                self.squares = self.squares + _squared_column_sums(self.V[block_begin:block_end])
+                self._add_to_squared_sums(block_begin, block_end)
         for block_end in block_ends[len(reusable_ends) :]:
-            first_row = len(self.rows)
-            self._append_rows(rows[first_row:block_end])
+            block_begin = len(self.rows)
+            self._append_rows(rows[block_begin:block_end])
             self.rows = rows[:block_end]
-            self.squares = self.squares + _squared_column_sums(self.V[first_row:block_end])
+            self._add_to_squared_sums(block_begin, block_end)
+
+    def _add_to_squared_sums(self, block_begin: int, block_end: int) -> None:
+        """Adds the squares of a block of rows of V."""
+        block = self.V[block_begin:block_end]
+        self.squared_sums = self.squared_sums + _squared_column_sums(block)
 
     def _block_ends(self, row_count: int) -> list[int]:
         """The row at which each block of so many rows ends, ascending."""
-        settled_count = min(self.settled, row_count)
-        return [
-            *range(BLOCK_ROWS, settled_count, BLOCK_ROWS),
-            *([settled_count] if settled_count else []),
-            *range(settled_count + 1, row_count + 1),
-        ]
+        settled_count = min(self.settled_count, row_count)
+        block_ends = [*range(BLOCK_ROWS, settled_count, BLOCK_ROWS)]
+        if settled_count:
+            block_ends.append(settled_count)
+        return [*block_ends, *range(settled_count + 1, row_count + 1)]
 
     def _append_rows(self, new_rows: Integers) -> None:
         """Compute rows of L and V for k more rows of the space after the kept ones; the caller
@@ -177,12 +188,14 @@ class Growing:
             np.hstack([left_block, diagonal_block]), start=kept_count
         ):
             strip_index, row_in_strip = divmod(row_index, STRIP_ROWS)
-            if strip_index == len(self.strips):
-                self.strips.append(np.zeros((STRIP_ROWS, (strip_index + 1) * STRIP_ROWS)))
-            self.strips[strip_index][row_in_strip, : row_index + 1] = factor_row[: row_index + 1]
+            if strip_index == len(self.factor_strips):
+                self.factor_strips.append(np.zeros((STRIP_ROWS, (strip_index + 1) * STRIP_ROWS)))
+            self.factor_strips[strip_index][row_in_strip, : row_index + 1] = factor_row[
+                : row_index + 1
+            ]
         # temporary arrays fit the cache
-        for first_column in range(0, len(self.squares), CHUNK):
-            chunk_columns = slice(first_column, min(first_column + CHUNK, len(self.squares)))
+        for first_column in range(0, len(self.squared_sums), CHUNK):
+            chunk_columns = slice(first_column, min(first_column + CHUNK, len(self.squared_sums)))
             right_side = (
                 self._covariance_of_rows(new_rows, chunk_columns)
                 - left_block @ self.V[:kept_count, chunk_columns]
@@ -195,7 +208,7 @@ class Growing:
         """L⁻¹ B (n, k) for a right side B (n, k), strip by strip."""
         solution = np.empty_like(right_side)
         for strip, strip_begin in zip(
-            self.strips, range(0, len(right_side), STRIP_ROWS), strict=False
+            self.factor_strips, range(0, len(right_side), STRIP_ROWS), strict=False
         ):
             strip_end = min(strip_begin + STRIP_ROWS, len(right_side))
             remainder = (
@@ -213,16 +226,19 @@ class Growing:
     def _reserve_rows(self, capacity: int) -> None:
         """Reallocate V for `capacity` rows; pages not yet written take no memory."""
         row_count = len(self.rows)
-        former_V = self.V if len(self.rows) else None
-        self.V = np.empty((capacity, len(self.squares)))
-        if former_V is not None:
-            self.V[:row_count] = former_V[:row_count]
+        V = np.empty((capacity, len(self.squared_sums)))
+        if row_count:
+            V[:row_count] = self.V[:row_count]
+        self.V = V
 
     def _covariance_of_rows(self, rows: Integers, columns: Integers | slice) -> Floats:
         """Prior covariance (a, b) of the noise-free function at rows (a,) and rows (b,) of the
         space."""
         return np.asarray(
-            self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[columns], "sqeuclidean"))[0]
+            self.s2
+            * self.kernel(cdist(self.scaled_cube[rows], self.scaled_cube[columns], "sqeuclidean"))[
+                0
+            ]
         )
 
 
@@ -235,4 +251,6 @@ def _shared_row_count(former_rows: Integers, rows: Integers) -> int:
     """How many rows both begin with."""
     compared_count = min(len(former_rows), len(rows))
     differing_indices = np.flatnonzero(former_rows[:compared_count] != rows[:compared_count])
-    return int(differing_indices[0]) if len(differing_indices) else compared_count
+    if not len(differing_indices):
+        return compared_count
+    return int(differing_indices[0])

@@ -18,7 +18,7 @@ SMOOTHING = 1e-6  # so that points that are twice the same can be solved for
 AFFINE_RIDGE = 1e-9  # and points in a plane
 
 
-def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
+def interpolate_cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
     """(m,) the interpolant Σ w_i |x - x_i|³ + a + b·x through values (n,), the smoothest in three
     dimensions.
 
@@ -43,7 +43,7 @@ def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
     return np.concatenate(blocks)
 
 
-def shepard(points: Floats, values: Floats, queries: Floats) -> Floats:
+def interpolate_by_distance(points: Floats, values: Floats, queries: Floats) -> Floats:
     """(m,) the mean of the values (n,), weighted by 1/(|x - x_i|² + 0.001)²: near a known point its
     value, far from all their mean.
 
@@ -53,7 +53,7 @@ def shepard(points: Floats, values: Floats, queries: Floats) -> Floats:
     return np.asarray(weights @ values / weights.sum(axis=1))
 
 
-def nearest_gap(points: Floats, queries: Floats) -> Floats:
+def nearest_squared_gap(points: Floats, queries: Floats) -> Floats:
     """(m,) the squared distance to the nearest known point."""
     blocks = np.array_split(queries, 1 + len(queries) // QUERY_BLOCK)
     return np.concatenate([cdist(block, points, "sqeuclidean").min(axis=1) for block in blocks])

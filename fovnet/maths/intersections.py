@@ -1,16 +1,17 @@
 """The paths of the thesis: borders only where two curves cross.
 
-    fits  (s, n) log-evidence of each slice for each of n rungs         beside  (s,)  for none of them
+    rung_evidence  (s, n) log-evidence of each slice for each of n rungs
+    none_evidence  (s,) for none of them
 
 A path steps from a rung to the next only at an edge where the next one's curve rises above its own;
-it begins at the first edge of all or where its rung's curve rises above `beside`, and ends at the
+it begins at the first edge of all or where its rung's curve rises above `none_evidence`, and ends at the
 last or where it falls below.  Among all combinations of such edges the one with the largest sum of
 log-evidence minus its tolls wins.  These paths are a subset of those of `ladder.py`, whose best
 path is therefore never worse. Noisy curves cross often; the recursion of `chain_recursion.py` finds
 the best combination without trying each.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a
-decision; with `beside` at the ends.
+decision; with `none_evidence` at the ends.
 """
 
 from __future__ import annotations
@@ -75,12 +76,15 @@ class RunsBetweenCrossings:
         )
 
 
-def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n +
+def best_path(
+    rung_evidence: Floats, none_evidence: Floats, toll: float = 0.0
+) -> tuple[NDArray[np.int64], float]:
+    """From the log-evidence of each slice for each rung (s, n) and for none of them (s,), the
+    states (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n +
     1 above), and its log-weight."""
-    evidence = Evidence.of(fits, beside, toll)
-    rung_count = fits.shape[1]
-    evidence_gap = fits - beside[:, None]
+    evidence = Evidence.from_slices(rung_evidence, none_evidence, toll)
+    rung_count = rung_evidence.shape[1]
+    evidence_gap = rung_evidence - none_evidence[:, None]
     every_mark = np.ones((1, rung_count), dtype=bool)
     no_mark = np.zeros((1, rung_count), dtype=bool)
     runs = RunsBetweenCrossings(
@@ -88,7 +92,7 @@ def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[
         begins=np.vstack([every_mark, _crosses_upwards(evidence_gap), no_mark]).T,
         ends=np.vstack([no_mark, _crosses_upwards(-evidence_gap), every_mark]).T,
         # nothing lies above the last rung
-        leaves=np.pad(_crosses_upwards(np.diff(fits, axis=1)).T, ((0, 1), (1, 1))),
+        leaves=np.pad(_crosses_upwards(np.diff(rung_evidence, axis=1)).T, ((0, 1), (1, 1))),
     )
     return chain_recursion.find_best_path(runs, evidence)
 

@@ -61,10 +61,13 @@ def wilson_interval(right_count: float, trial_count: float) -> tuple[float, floa
     half_width = np.sqrt(success_share * (1 - success_share) * spread + spread * spread / 4) / (
         1 + spread
     )
-    low = (
-        0.0 if right_count == 0 else float(centre - half_width)
-    )  # exact at the ends, where rounding leaves 1e-17
-    high = 1.0 if right_count == trial_count else float(centre + half_width)
+    low = float(centre - half_width)
+    high = float(centre + half_width)
+    # exact at the ends, where rounding leaves 1e-17
+    if right_count == 0:
+        low = 0.0
+    if right_count == trial_count:
+        high = 1.0
     return low, high
 
 
@@ -206,11 +209,9 @@ def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[f
     if clusters < 2:
         return np.nan, np.nan
     low, high = (float(end) for end in percentile_interval(values, widened_level(clusters)))
-    return (
-        (low, high)
-        if high - low > RELATIVE_ROUNDING * max(abs(low), abs(high))
-        else (np.nan, np.nan)
-    )
+    if high - low > RELATIVE_ROUNDING * max(abs(low), abs(high)):
+        return low, high
+    return np.nan, np.nan
 
 
 def difference_interval(
@@ -225,13 +226,10 @@ def difference_interval(
     studies of 50 bodies, as resamples of few have standard errors far too small; for runs that
     differ in all bodies the percentiles cover 92 to 94 %.  Both ends are NaN as in
     `quantile_difference_interval`."""
-    intervals = (
-        quantile_difference_interval(_resample(totals, statistic, weights), len(totals)),
-        studentised_interval(totals, statistic, weights, share=False),
-    )
-    return float(np.fmin(intervals[0][0], intervals[1][0])), float(
-        np.fmax(intervals[0][1], intervals[1][1])
-    )
+    replicates = _resample(totals, statistic, weights)
+    percentile_low, percentile_high = quantile_difference_interval(replicates, len(totals))
+    t_low, t_high = studentised_interval(totals, statistic, weights, share=False)
+    return float(np.fmin(percentile_low, t_low)), float(np.fmax(percentile_high, t_high))
 
 
 def ratio_interval(
@@ -317,30 +315,30 @@ def t_interval(
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends (q,) of the bootstrap-t interval of what `moments_of` computes from
     weights (B, n): values and standard errors, (B, q) each."""
-    clusters = weights.shape[1]
-    sample_moments = moments_of(np.ones((1, clusters)))
+    cluster_count = weights.shape[1]
+    sample_moments = moments_of(np.ones((1, cluster_count)))
     resample_moments = moments_of(weights)
     if share:
         sample_moments = _arcsine_root(*sample_moments)
         resample_moments = _arcsine_root(*resample_moments)
     (centre,), (standard_error,) = sample_moments
-    ends = np.full((2, len(centre)), np.nan)
+    resample_values, resample_errors = resample_moments
     with np.errstate(divide="ignore", invalid="ignore"):
-        t_ratios = (resample_moments[0] - centre) / np.where(
-            resample_moments[1] > LEAST_RELATIVE_ERROR * standard_error,
-            resample_moments[1],
-            standard_error,
+        has_own_error = resample_errors > LEAST_RELATIVE_ERROR * standard_error
+        t_ratios = (resample_values - centre) / np.where(
+            has_own_error, resample_errors, standard_error
         )
-    for value_index in (
-        np.flatnonzero(np.isfinite(centre) & (standard_error > RELATIVE_ROUNDING * np.abs(centre)))
-        if clusters > 1
-        else ()
-    ):
+    has_interval = np.isfinite(centre) & (standard_error > RELATIVE_ROUNDING * np.abs(centre))
+    if cluster_count < 2:
+        has_interval[:] = False
+    ends = np.full((2, len(centre)), np.nan)
+    for value_index in np.flatnonzero(has_interval):
         finite_ratios = t_ratios[np.isfinite(t_ratios[:, value_index]), value_index]
         if len(finite_ratios):
+            t_quantiles = np.quantile(finite_ratios, TAIL_PROBABILITIES)
+            # the upper quantile gives the lower end
             ends[::-1, value_index] = (
-                centre[value_index]
-                - np.quantile(finite_ratios, TAIL_PROBABILITIES) * standard_error[value_index]
+                centre[value_index] - t_quantiles * standard_error[value_index]
             )
     if share:
         ends = np.sin(np.clip(ends, 0.0, np.pi / 2)) ** 2
@@ -374,14 +372,7 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple
     value = float(value_of(np.ones((1, cluster_count)))[0])
     if not len(replicates) or not np.isfinite(value):
         return np.nan, np.nan
-    leave_one_out_values = value_of(1.0 - np.eye(cluster_count))
-    deviations = (
-        np.nanmean(leave_one_out_values) - leave_one_out_values[np.isfinite(leave_one_out_values)]
-        if np.isfinite(leave_one_out_values).any()
-        else np.zeros(1)
-    )
-    cubed_spread = float((deviations**2).sum()) ** 1.5
-    acceleration = float((deviations**3).sum()) / (6 * cubed_spread) if cubed_spread > 0 else 0.0
+    acceleration = _acceleration(value_of(1.0 - np.eye(cluster_count)))
     share_below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
     # all replicates on one side: the bias cannot be estimated
     if not 0 < share_below < 1:
@@ -394,6 +385,19 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple
     return float(low), float(high)
 
 
+def _acceleration(leave_one_out_values: Floats) -> float:
+    """How fast the standard error changes with the value, from the values (n,) without each cluster;
+    0 where they are all equal or undefined."""
+    finite_values = leave_one_out_values[np.isfinite(leave_one_out_values)]
+    if not len(finite_values):
+        return 0.0
+    deviations: Floats = np.nanmean(leave_one_out_values) - finite_values
+    cubed_spread = float((deviations**2).sum()) ** 1.5
+    if cubed_spread == 0:
+        return 0.0
+    return float((deviations**3).sum()) / (6 * cubed_spread)
+
+
 def resampled_quantile(values: NDArray[Any], weights: Floats, share: float) -> Floats:
     """Quantile of `values` (v,) in every resample, (B,), value i counted weights[:, i] times; NaN
     in an empty resample.
@@ -401,23 +405,21 @@ def resampled_quantile(values: NDArray[Any], weights: Floats, share: float) -> F
     Equal to np.quantile of the values written out as often as they are counted (linear
     interpolation), without writing them out.
     """
+    if not len(values):
+        return np.full(len(weights), np.nan)
     value_order = np.argsort(values, kind="stable")
     ascending = np.asarray(values, dtype=np.float64)[value_order]
     # (B, v): how many lie at or below each value
     cumulative_counts = np.cumsum(weights[:, value_order], axis=1)
-    total_counts = cumulative_counts[:, -1] if len(ascending) else np.zeros(len(weights))
-    if not len(ascending):
-        return np.full(len(weights), np.nan)
+    total_counts = cumulative_counts[:, -1]
     position = share * np.maximum(total_counts - 1, 0)
-    lower_values = ascending[
-        np.minimum(
-            (cumulative_counts <= np.floor(position)[:, None]).sum(axis=1), len(ascending) - 1
-        )
-    ]
-    upper_values = ascending[
-        np.minimum(
-            (cumulative_counts <= np.ceil(position)[:, None]).sum(axis=1), len(ascending) - 1
-        )
-    ]
+
+    def values_at(whole_positions: Floats) -> Floats:
+        """The value (B,) at a position of each resample, counted from 0 in ascending order."""
+        indices = (cumulative_counts <= whole_positions[:, None]).sum(axis=1)
+        return np.asarray(ascending[np.minimum(indices, len(ascending) - 1)])
+
+    lower_values = values_at(np.floor(position))
+    upper_values = values_at(np.ceil(position))
     quantile = lower_values + (upper_values - lower_values) * (position - np.floor(position))
     return np.where(total_counts > 0, quantile, np.nan)

@@ -39,7 +39,7 @@ def squared_exponential(r2: Floats) -> tuple[Floats, Floats]:
     return k, k
 
 
-def frequencies(kernel: Kernel, count: int, columns: int, rng: np.random.Generator) -> Floats:
+def draw_frequencies(kernel: Kernel, count: int, columns: int, rng: np.random.Generator) -> Floats:
     """Random frequencies (count, columns) whose cosines, averaged, are the kernel: its spectral
     density.
 

@@ -1,7 +1,8 @@
 """The best path up a ladder of ordered rungs, and the posterior over all paths, with a prior on the
 height of each rung if it is known.
 
-    fits      (s, n)   log-evidence of each slice for each rung          beside  (s,)  for none of them
+    rung_evidence (s, n)  log-evidence of each slice for each rung
+    none_evidence (s,)    log-evidence of each slice for none of them
     edges_mm  (s + 1,) ascending: slice t reaches from edges_mm[t] to edges_mm[t + 1]
     heights   (n,)     prior of the height of each rung, a normal distribution, or None if it is not known;
                        empty: none is
@@ -59,33 +60,44 @@ class Height:
     mean_mm: float
     sd_mm: float
 
-    def whole(self, mm: Floats) -> Floats:
+    def whole_run_evidence(self, mm: Floats) -> Floats:
         """Log-evidence of the heights of whole runs; 0 at the mean."""
         return np.asarray(-0.5 * ((mm - self.mean_mm) / max(self.sd_mm, LEAST_SD_MM)) ** 2)
 
-    def cut(self, mm: Floats) -> Floats:
+    def cut_run_evidence(self, mm: Floats) -> Floats:
         """Log-evidence of the heights of runs that may be cut off; near 0 for short ones."""
         return np.asarray(log_ndtr((self.mean_mm - mm) / max(self.sd_mm, LEAST_SD_MM)))
+
+    def run_evidence(self, mm: Floats, *, is_whole: bool) -> Floats:
+        """Log-evidence of the heights of runs that are seen whole, or that may be cut off."""
+        if is_whole:
+            return self.whole_run_evidence(mm)
+        return self.cut_run_evidence(mm)
 
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """The paths of a volume; symbols as in the module docstring.  Only known heights need
-    `edges_mm`.
+    """The paths of a volume of s slices up n rungs.
 
-    between    only paths with this first and last rung, counted from 0
-    good_path  (s,) states of a path of high weight, which saves searching for one
+    rung_evidence  (s, n) log-evidence of each slice for each rung
+    none_evidence  (s,) log-evidence of each slice for none of them
+    edges_mm       (s + 1,) where each slice begins and the last ends; only known heights need it
+    heights        (n,) prior of the height of each rung, None where it is not known; empty: none is
+    toll           cost, in log-evidence, of every step from one rung to the next
+
+    Its methods take `between`, only paths with this first and last rung, counted from 0, and
+    `good_path`, (s,) states of a path of high weight, which saves searching for one.
     """
 
-    fits: Floats
-    beside: Floats
+    rung_evidence: Floats
+    none_evidence: Floats
     edges_mm: Floats | None = None
     heights: Sequence[Height | None] = ()
     toll: float = 0.0
 
     @cached_property
     def _evidence(self) -> Evidence:
-        return Evidence.of(self.fits, self.beside, self.toll)
+        return Evidence.from_slices(self.rung_evidence, self.none_evidence, self.toll)
 
     @property
     def _plain_runs(self) -> PlainRuns:
@@ -146,7 +158,7 @@ class Ladder:
         runs = [
             (int(states[begin_edge]) - 1, begin_edge, end_edge)
             for begin_edge, end_edge in zip(begin_edges, end_edges, strict=True)
-            if 1 <= states[begin_edge] <= evidence.rungs
+            if 1 <= states[begin_edge] <= evidence.rung_count
         ]
         if not runs:
             return float(evidence.below[-1])
@@ -159,7 +171,7 @@ class Ladder:
             if (height := self.heights[rung]) is not None:
                 run_mm = edges_mm[end_edge] - edges_mm[begin_edge]
                 is_whole = 0 < run_index < len(runs) - 1
-                log_weight += float(height.whole(run_mm) if is_whole else height.cut(run_mm))
+                log_weight += float(height.run_evidence(run_mm, is_whole=is_whole))
         return float(log_weight)
 
     def _significant_runs(self, good_path: States | None) -> PlainRuns | _RunsOfKnownHeight:
@@ -167,9 +179,10 @@ class Ladder:
         if not self.heights:
             return self._plain_runs
         bounds = chain_recursion.crossings(self._plain_runs, self._evidence, np.logaddexp)
-        reference_path = self.best()[0] if good_path is None else good_path
+        if good_path is None:
+            good_path, _ = self.best()
         # log-weight of one path, where all plain ones weigh 1
-        path_weight = self.path_weight(reference_path) - bounds.total
+        path_weight = self.path_weight(good_path) - bounds.total
         sorted_events = np.sort(
             np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()])
         )
@@ -314,10 +327,9 @@ class _RunsOfKnownHeight:
         if height is None:
             return first_weights, inner_weights
         run_mm = self.edges_mm[end_edge] - self.edges_mm[:end_edge]
-        cut_evidence = height.cut(run_mm)
-        return first_weights + cut_evidence, inner_weights + (
-            height.whole(run_mm) if leads_onward else cut_evidence
-        )
+        first_weights = first_weights + height.cut_run_evidence(run_mm)
+        inner_weights = inner_weights + height.run_evidence(run_mm, is_whole=leads_onward)
+        return first_weights, inner_weights
 
     def weights(self, rung: int, begin_edges: Edges, end_edges: Edges) -> tuple[Floats, Floats]:
         """See `chain_recursion.WeighedRuns`."""
@@ -326,7 +338,9 @@ class _RunsOfKnownHeight:
         if height is None:
             return run_weights, run_weights
         run_mm = self.edges_mm[end_edges] - self.edges_mm[begin_edges]
-        return run_weights + height.cut(run_mm), run_weights + height.whole(run_mm)
+        return run_weights + height.cut_run_evidence(
+            run_mm
+        ), run_weights + height.whole_run_evidence(run_mm)
 
     def _weighed_blocks(
         self, rung: int, begin_edges: Edges, end_edges: Edges, is_whole: bool = False
@@ -342,8 +356,9 @@ class _RunsOfKnownHeight:
         greatest_offset_mm = (
             max(height.sd_mm, LEAST_SD_MM) * np.sqrt(2.0 * self.likely.slack) + LEAST_SD_MM
         )
-        shortest_mm = height.mean_mm - greatest_offset_mm if is_whole else 0.0
-        height_evidence = height.whole if is_whole else height.cut
+        shortest_mm = 0.0
+        if is_whole:
+            shortest_mm = height.mean_mm - greatest_offset_mm
         rung_sums = self.plain.sums[:, rung]
         edges_mm = self.edges_mm
         for block_start in range(0, len(begin_edges), BLOCK_BEGINS):
@@ -355,9 +370,9 @@ class _RunsOfKnownHeight:
             end_block = end_edges[slice(*np.searchsorted(edges_mm[end_edges], range_mm))]
             if len(end_block):
                 run_mm = edges_mm[end_block] - edges_mm[begin_block, None]
-                run_weights = (
-                    rung_sums[end_block] - rung_sums[begin_block, None] + height_evidence(run_mm)
-                )
+                height_evidence = height.run_evidence(run_mm, is_whole=is_whole)
+                slice_evidence = rung_sums[end_block] - rung_sums[begin_block, None]
+                run_weights = slice_evidence + height_evidence
                 yield (
                     begin_block,
                     end_block,

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 PASS_COUNTS = (2, 3, 4)
+LEAST_SQUARED_SPREAD = 1e-12
+"""Sum of squared distances to the mean up to which all items count as equal."""
 LEAST_ITEM_COUNT = 10
 GREATEST_RATIO_SHARE = 0.75
 """The ratio must fall to this share when items are reordered from passes.  Of 162 volumes of ten
@@ -34,29 +36,26 @@ def neighbour_ratio(measurements: NDArray[np.floating]) -> float:
         return 0.0
     squared_spread = float(((items - items.mean(axis=0)) ** 2).sum())
     squared_steps = float((np.diff(items, axis=0) ** 2).sum())
-    return squared_steps / squared_spread if squared_spread > 1e-12 else 0.0
+    if squared_spread <= LEAST_SQUARED_SPREAD:
+        return 0.0
+    return squared_steps / squared_spread
 
 
-def passes(measurements: NDArray[np.floating]) -> int:
+def detect_passes(measurements: NDArray[np.floating]) -> int:
     """In how many passes items (s, d) seem to be stored, one pass after the other; 1 if in none, or
     for fewer than LEAST_ITEM_COUNT items."""
     if len(measurements) < LEAST_ITEM_COUNT:
         return 1
-    ratio_by_pass_order = {}
+    best_pass_count = 1
+    least_ratio = GREATEST_RATIO_SHARE * neighbour_ratio(measurements)
     for pass_count in PASS_COUNTS:
         for first_pass in range(pass_count):
+            first_items = [(first_pass + offset) % pass_count for offset in range(pass_count)]
             storage_order = np.concatenate(
-                [
-                    np.arange(
-                        (first_pass + pass_offset) % pass_count, len(measurements), pass_count
-                    )
-                    for pass_offset in range(pass_count)
-                ]
+                [np.arange(first, len(measurements), pass_count) for first in first_items]
             )
-            ratio_by_pass_order[pass_count, first_pass] = neighbour_ratio(
-                measurements[np.argsort(storage_order)]
-            )
-    (pass_count, _), least_ratio = min(
-        ratio_by_pass_order.items(), key=lambda order_and_ratio: order_and_ratio[1]
-    )
-    return pass_count if least_ratio < GREATEST_RATIO_SHARE * neighbour_ratio(measurements) else 1
+            ratio = neighbour_ratio(measurements[np.argsort(storage_order)])
+            if ratio < least_ratio:
+                least_ratio = ratio
+                best_pass_count = pass_count
+    return best_pass_count

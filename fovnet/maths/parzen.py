@@ -100,7 +100,7 @@ class Shares:
     log_mass = log_density
 
 
-def mixture(places: Floats) -> Mixture:
+def estimate_mixture(places: Floats) -> Mixture:
     """A normal at each place and the prior's, each as wide as the wider gap to its neighbours, but
     no wider than the prior, and no narrower than a 100th of it, or a (n + 2)th of it if n is less
     than 98.
@@ -116,34 +116,31 @@ def mixture(places: Floats) -> Mixture:
         )
     )
     means = np.insert(places[place_order], prior_index, PRIOR_MEAN)
-    weights = np.insert(forgetting(place_count)[place_order], prior_index, PRIOR_WEIGHT)
+    weights = np.insert(weigh_by_age(place_count)[place_order], prior_index, PRIOR_WEIGHT)
     gaps = np.diff(means)
-    widths = (
-        np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
-        if place_count != 1
-        else np.full(2, PRIOR_DEVIATION / 2)
-    )
+    widths = np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
+    if place_count == 1:
+        widths = np.full(2, PRIOR_DEVIATION / 2)
     deviations = np.clip(widths, PRIOR_DEVIATION / min(100, place_count + 2), PRIOR_DEVIATION)
     deviations[prior_index] = PRIOR_DEVIATION
     return Mixture(weights / weights.sum(), means, deviations)
 
 
-def shares(levels: Integers, category_count: int) -> Shares:
+def estimate_shares(levels: Integers, category_count: int) -> Shares:
     """The share of each of `category_count` categories among the observations, PRIOR_WEIGHT added
     to each."""
     weights = (
-        np.bincount(levels, weights=forgetting(len(levels)), minlength=category_count)
+        np.bincount(levels, weights=weigh_by_age(len(levels)), minlength=category_count)
         + PRIOR_WEIGHT
     )
     return Shares(weights / weights.sum())
 
 
-def forgetting(observation_count: int) -> Floats:
+def weigh_by_age(observation_count: int) -> Floats:
     """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for
     the oldest."""
-    ramp = (
-        np.linspace(1.0 / observation_count, 1.0, observation_count - REMEMBERED_COUNT)
-        if observation_count > REMEMBERED_COUNT
-        else np.zeros(0)
-    )
-    return np.concatenate([ramp, np.ones(observation_count - len(ramp))])
+    weights = np.ones(observation_count)
+    old_count = observation_count - REMEMBERED_COUNT
+    if old_count > 0:
+        weights[:old_count] = np.linspace(1.0 / observation_count, 1.0, old_count)
+    return weights

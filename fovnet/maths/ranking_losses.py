@@ -31,7 +31,7 @@ def tie_starts(losses: Floats | Integers) -> Integers:
     return np.searchsorted(losses, losses, side="left")
 
 
-def weights(weighting: str, first_of_tie: Integers) -> Floats:
+def weigh_places(weighting: str, first_of_tie: Integers) -> Floats:
     """(n,) weight of each place by a weighting, "one", "linear", "inverse" or "log"; the places of
     a tie share their mean."""
     places = np.arange(1.0, len(first_of_tie) + 1.0)

@@ -34,14 +34,14 @@ LEAST_DETOUR_STEPS = 6.0
 """The detour over an outlier, in mean steps: at most 6 for evenly spread slices."""
 
 
-def roughness(probabilities: NDArray[np.float64]) -> float:
+def measure_roughness(probabilities: NDArray[np.float64]) -> float:
     """The roughness of (s, k) probabilities, from 0 up to about 1; 0 for too few slices.
 
     Pairs are summed by rank, Σ_{i<j} |x_i - x_j| = Σ_i (2i - s + 1) x_(i), in O(s log s).
     """
     if len(probabilities) < LEAST_SLICES:
         return 0.0
-    probabilities = without_lone(probabilities)
+    probabilities = drop_outliers(probabilities)
     slice_count = len(probabilities)
     sorted_by_class = np.sort(probabilities, axis=0)
     mean_distance = float(
@@ -54,7 +54,7 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
     return neighbour_distance / max(mean_distance, LEAST_DISTANCE)
 
 
-def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def drop_outliers(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """(s - m, k) the slices without the m <= ⌈s GREATEST_LONE_SHARE⌉ outliers: the path over one is
     longer than past it by more than LEAST_DETOUR_STEPS mean steps."""
     kept_slices = probabilities

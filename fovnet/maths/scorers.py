@@ -30,7 +30,7 @@ class Layers:
     @classmethod
     def draw(cls, widths: tuple[int, ...], members: int, rng: np.random.Generator) -> Layers:
         """Networks with weights and biases uniform within ±1/√in, as torch's."""
-        layers = cls(widths, np.empty((members, size_of(widths))))
+        layers = cls(widths, np.empty((members, parameter_count(widths))))
         for weights, biases in layers.views:
             bound = 1.0 / np.sqrt(weights.shape[1])
             weights[:] = rng.uniform(-bound, bound, weights.shape)
@@ -53,7 +53,7 @@ class Layers:
         return tuple(layer_views)
 
 
-def size_of(widths: tuple[int, ...]) -> int:
+def parameter_count(widths: tuple[int, ...]) -> int:
     """The number K of parameters of one network."""
     return sum((inputs + 1) * outputs for inputs, outputs in pairwise(widths))
 
@@ -84,7 +84,7 @@ def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Fl
     return gradients.flat, gradient
 
 
-def scores(layers: Layers, x: Floats) -> Floats:
+def score_points(layers: Layers, x: Floats) -> Floats:
     """The scores (M, n): the only output of each network."""
     return forward(layers, x)[-1][..., 0]
 
@@ -93,31 +93,36 @@ def scores(layers: Layers, x: Floats) -> Floats:
 class Adam:
     """Steps on parameters, which change in place.
 
+    decay          of the running mean of the gradient, and of that of its square
+    least_divisor  added to the root of the mean square, so that no step divides by 0
+
     Source: Kingma & Ba, *Adam: a method for stochastic optimization* (2015), algorithm 1.
     """
 
     parameters: Floats
     decay: tuple[float, float] = (0.9, 0.999)
-    least: float = 1e-8
-    steps: int = 0
+    least_divisor: float = 1e-8
+    step_count: int = 0
     mean: Floats = field(init=False)
-    square: Floats = field(init=False)
+    squared_mean: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self.mean = np.zeros_like(self.parameters)
-        self.square = np.zeros_like(self.parameters)
+        self.squared_mean = np.zeros_like(self.parameters)
 
     def step(self, gradient: Floats, rate: float) -> None:
         """One step against the gradient, of the parameters' shape."""
-        self.steps += 1
+        self.step_count += 1
         mean_decay, square_decay = self.decay
         self.mean += (1.0 - mean_decay) * (gradient - self.mean)
-        self.square += (1.0 - square_decay) * (gradient * gradient - self.square)
-        deviation = np.sqrt(self.square / (1.0 - square_decay**self.steps)) + self.least
-        self.parameters -= rate / (1.0 - mean_decay**self.steps) * self.mean / deviation
+        self.squared_mean += (1.0 - square_decay) * (gradient * gradient - self.squared_mean)
+        deviation = (
+            np.sqrt(self.squared_mean / (1.0 - square_decay**self.step_count)) + self.least_divisor
+        )
+        self.parameters -= rate / (1.0 - mean_decay**self.step_count) * self.mean / deviation
 
 
-def cosine(step_index: int, step_count: int, first_rate: float, last_rate: float) -> float:
+def cosine_rate(step_index: int, step_count: int, first_rate: float, last_rate: float) -> float:
     """The rate of a step counted from 0: from `first_rate` along half a
     cosine, to `last_rate` at `step_count`.
 

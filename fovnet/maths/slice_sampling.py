@@ -66,7 +66,8 @@ def _draw_on_ellipse(
         candidate_log_likelihood = log_likelihood(candidate)
         if candidate_log_likelihood > least_log_likelihood or angle == 0.0:
             return candidate, candidate_log_likelihood
-        least_angle, greatest_angle = (
-            (angle, greatest_angle) if angle < 0.0 else (least_angle, angle)
-        )
+        if angle < 0.0:
+            least_angle = angle
+        else:
+            greatest_angle = angle
         angle = rng.uniform(least_angle, greatest_angle)

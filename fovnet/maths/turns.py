@@ -79,7 +79,9 @@ def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
 def _direction_of_third_axis(turn: tuple[Axis, ...]) -> int:
     """The direction of the third axis, as an index in RUNS."""
     axis, sign = turn[2]
-    return 4 if axis == ACROSS else (1 - axis) * 2 + 2 + (sign < 0)
+    if axis == ACROSS:
+        return RUNS.index("side to side")
+    return (1 - axis) * 2 + 2 + (sign < 0)
 
 
 _ALL_TURNS = [
@@ -100,10 +102,10 @@ ALONG: NDArray[np.int64] = np.array(list(reversed(_DIRECTION_BY_VIEWS.values()))
 
 SOURCES: tuple[tuple[int, int], ...] = tuple(
     next(
-        (plane, at)
-        for plane, whole in enumerate(PLANES)
-        for at, move in enumerate(MOVES)
-        if without_sides(move_view(whole, move)) == view
+        (plane, move_index)
+        for plane, plane_view in enumerate(PLANES)
+        for move_index, move in enumerate(MOVES)
+        if without_sides(move_view(plane_view, move)) == view
     )
     for view in VIEWS
 )

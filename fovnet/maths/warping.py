@@ -47,7 +47,7 @@ class Target:
         )
 
 
-def half_ranked(scores: Floats) -> Target:
+def rank_worse_half(scores: Floats) -> Target:
     """The better half keeps its distances; the worse half is mapped by rank to the upper half of a
     normal distribution.
 
@@ -69,13 +69,13 @@ def half_ranked(scores: Floats) -> Target:
     return _standard_target(scores, warped_scores, 2 * scale if has_distances else None)
 
 
-def rank_normal(scores: Floats) -> Target:
+def rank_all(scores: Floats) -> Target:
     """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.
     Ties share a rank."""
     return _standard_target(scores, ndtri((_mean_ranks(scores) - 0.5) / len(scores)), None)
 
 
-def raw(scores: Floats) -> Target:
+def keep_scores(scores: Floats) -> Target:
     """The scores themselves, centred and scaled."""
     scaled_distances, scale = _scale_below_half(scores / 2 - float(np.median(scores / 2)))
     return _standard_target(scores, scaled_distances, 2 * scale)
@@ -101,14 +101,15 @@ def _standard_target(scores: Floats, warped_scores: Floats, scale: float | None)
     scaled_values = warped_scores / greatest_value
     deviation = float(scaled_values.std())
     # equal scores hold no distances
-    unit = min(deviation * greatest_value * scale, LARGEST_FLOAT) if scale and deviation else None
-    return Target(
-        scores, np.asarray((scaled_values - scaled_values.mean()) / (deviation or 1.0)), unit
-    )
+    unit = None
+    if scale and deviation:
+        unit = min(deviation * greatest_value * scale, LARGEST_FLOAT)
+    standard_values = (scaled_values - scaled_values.mean()) / (deviation or 1.0)
+    return Target(scores, np.asarray(standard_values), unit)
 
 
 TARGETS: Mapping[str, Callable[[Floats], Target]] = {
-    "half-ranked": half_ranked,
-    "ranked": rank_normal,
-    "raw": raw,
+    "half-ranked": rank_worse_half,
+    "ranked": rank_all,
+    "raw": keep_scores,
 }

@@ -25,28 +25,32 @@ LEAD = 0.15
 """The default: several workers then take at most about a sixth more trials than one (`fovnet bench
 search --workers 4`)."""
 
+MICROSECONDS = 1e6
+"""In a second."""
+
 
 class SlotsInSight(NamedTuple):
     """The slots that a slot has seen finished, and those it knows as pending, each ascending."""
 
-    seen: tuple[int, ...]
-    pending: tuple[int, ...]
+    seen_slots: tuple[int, ...]
+    pending_slots: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Clock:
     """W workers, and how far they may run ahead of the results.
 
-    initial  number of first slots, which use no scores and need not wait for any
-    lead     in [0, 1]: 0 waits for all earlier slots, as one worker does; 1 waits for none
+    initial_count  number of first slots, which use no scores and need not wait for any
+    lead_share     in [0, 1]: 0 waits for all earlier slots, as one worker does; 1 waits for none
     """
 
     workers: int
-    initial: int
-    lead: float
+    initial_count: int
+    lead_share: float
 
-    def sight(self, predicted_seconds: Sequence[float]) -> SlotsInSight:
-        """What slot t has seen, given the predicted seconds of slots 0..t-1.
+    def slots_in_sight(self, predicted_seconds: Sequence[float]) -> SlotsInSight:
+        """The slots that slot t has seen, and those that are pending, given the predicted seconds
+        of slots 0..t-1.
 
         A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums
         are then exact, so that two workers free at the same time are so on every machine, whatever
@@ -54,27 +58,30 @@ class Clock:
         """
         slot_ends, next_start = self._simulate(predicted_seconds)
         return SlotsInSight(
-            seen=tuple(slot for slot, end in enumerate(slot_ends) if end <= next_start),
-            pending=tuple(slot for slot, end in enumerate(slot_ends) if end > next_start),
+            seen_slots=tuple(slot for slot, end in enumerate(slot_ends) if end <= next_start),
+            pending_slots=tuple(slot for slot, end in enumerate(slot_ends) if end > next_start),
         )
 
-    def ends(self, predicted_seconds: Sequence[float]) -> tuple[float, ...]:
+    def virtual_ends(self, predicted_seconds: Sequence[float]) -> tuple[float, ...]:
         """The virtual time in seconds at which each slot ends."""
-        return tuple(end / 1e6 for end in self._simulate(predicted_seconds)[0])
+        slot_ends, _ = self._simulate(predicted_seconds)
+        return tuple(end / MICROSECONDS for end in slot_ends)
 
     def _simulate(self, predicted_seconds: Sequence[float]) -> tuple[list[int], int]:
         """(end of each slot, start of the next one), in virtual microseconds."""
         worker_free_at = [0] * self.workers  # a heap: its head is the first worker free
         slot_ends: list[int] = []
-        all_ended = [0]  # all_ended[k]: when slots 0..k-1 are finished
+        first_ended = [0]  # first_ended[k]: when slots 0..k-1 are finished
         for slot, seconds in enumerate(predicted_seconds):
-            start = max(worker_free_at[0], all_ended[self._awaited_count(slot)])
-            end = start + max(1, round(seconds * 1e6))
+            start = max(worker_free_at[0], first_ended[self._awaited_count(slot)])
+            end = start + max(1, round(seconds * MICROSECONDS))
             heapq.heapreplace(worker_free_at, end)
             slot_ends.append(end)
-            all_ended.append(max(all_ended[-1], end))
-        return slot_ends, max(worker_free_at[0], all_ended[self._awaited_count(len(slot_ends))])
+            first_ended.append(max(first_ended[-1], end))
+        return slot_ends, max(worker_free_at[0], first_ended[self._awaited_count(len(slot_ends))])
 
     def _awaited_count(self, slot: int) -> int:
         """How many of the first slots must be finished before `slot` starts."""
-        return 0 if slot < self.initial else slot - int(self.lead * slot)
+        if slot < self.initial_count:
+            return 0
+        return slot - int(self.lead_share * slot)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -24,15 +24,15 @@ from fovnet.errors import SearchError
 from fovnet.machine.locks import take_lock
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS_PREFIX
-from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking
+from fovnet.search.look.view import DEFAULT_CANDIDATES, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
+from fovnet.search.trial import Proposal, Trial, trial_from_facts, trial_to_facts
 
-PRIOR_FILE = "prior.safetensors"
-OTHER_PREDICTIONS = (
+PRIOR_FILE_NAME = "prior.safetensors"
+OTHER_PREDICTIONS_TEXT = (
     "its search began with other predictions (predicted_seconds), which order its clock: restore the "
     "calibration.json that it began with, or the numbers of search.speed; or give another results folder to "
     "start a new search."
@@ -61,17 +61,23 @@ class Journal:
     def write(self, trial: Trial) -> None:
         """Writes a finished trial, atomically."""
         path = slot_path(self.folder, trial.proposal.slot)
-        write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
+        write_json(
+            path, trial_to_facts(trial), settings=self.search.identity, seed=self.search.seed
+        )
 
     def write_header(
-        self, trials: int, asked: int, ends_after: int | None, notes: list[str]
+        self, most_trials: int, requested_trials: int, ends_after: int | None, notes: list[str]
     ) -> None:
-        """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one,
-        and `ends_after` the number after which the search ends early, None if it does not."""
+        """Writes search.json.
+
+        most_trials, requested_trials  the greatest number ever requested, and the last one
+        ends_after  the number after which the search ends early, None if it does not
+        notes       in sentences
+        """
         header = {
             **self.search.identity,
-            "trials": trials,
-            "asked": asked,
+            "trials": most_trials,
+            "asked": requested_trials,
             "ends_after": ends_after,
             "notes": notes,
         }
@@ -123,19 +129,21 @@ def open_journal(folder: Path, search: Search) -> Journal:
         refuse_another_search(folder, search)
     # lost arrays are written again: the hashes in search.json match
     if not is_begun or not _holds_arrays(folder / "search.npz"):
-        memory_array = {} if search.memory is None else {"memory": search.memory}
         arrays = {
             "rows": search.space.rows,
             "predicted_seconds": search.predicted_seconds,
             "feasible": search.feasible,
         }
-        write_npz(folder / "search.npz", **arrays, **memory_array)
+        if search.memory is not None:
+            arrays["memory"] = search.memory
+        write_npz(folder / "search.npz", **arrays)
     if search.prior is not None:
-        write_prior(search.prior, folder / PRIOR_FILE)
+        write_prior(search.prior, folder / PRIOR_FILE_NAME)
     return Journal(folder, search)
 
 
 def _holds_arrays(path: Path) -> bool:
+    """Whether the file is a readable npz with arrays in it."""
     try:
         return bool(read_npz(path))
     except (OSError, EOFError, BadZipFile, ValueError):
@@ -150,7 +158,9 @@ def refuse_another_search(folder: Path, search: Search) -> None:
     for key, value in {**later_settings, **search.identity}.items():
         if header.get(key) != value:
             if key == "predicted_seconds_sha256":
-                raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
+                raise SearchError(
+                    "journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS_TEXT}"
+                )
             raise SearchError(
                 "journal-of-another-search",
                 f"{folder}: its search has {key} = {header.get(key)}, this one {value}; give another folder "
@@ -180,21 +190,21 @@ def slot_path(folder: Path, slot: int) -> Path:
     return folder / f"slot-{slot:04d}.json"
 
 
-def to_repeat(slot: Path) -> str:
+def repeat_instruction(slot_file: Path) -> str:
     """The instruction to have a slot trained again, to the same bytes; it depends on whether the
     search runs as jobs."""
-    command = (
-        "the same `snakemake` command trains"
-        if slot.parent.name.startswith(JOBS_PREFIX)
-        else "`fovnet search` trains"
-    )
-    return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {command} that slot again"
+    if slot_file.parent.name.startswith(JOBS_PREFIX):
+        command = "the same `snakemake` command trains"
+    else:
+        command = "`fovnet search` trains"
+    trials_table = slot_file.parent.parent / "trials.tsv"
+    return f"remove {slot_file} and {trials_table}, and {command} that slot again"
 
 
 def read_slot(path: Path) -> Trial:
     """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it
     is unreadable."""
-    return from_facts(read_json(path))
+    return trial_from_facts(read_json(path))
 
 
 def read_trials(folder: Path) -> list[Trial]:
@@ -206,7 +216,7 @@ def read_trials(folder: Path) -> list[Trial]:
             trials.append(read_slot(path))
         except (ValueError, KeyError, TypeError) as fault:
             raise SearchError(
-                "slot-damaged", f"{path}: unreadable ({fault}): {to_repeat(path)}."
+                "slot-damaged", f"{path}: unreadable ({fault}): {repeat_instruction(path)}."
             ) from fault
     return sorted(trials, key=lambda trial: trial.proposal.slot)
 
@@ -221,20 +231,22 @@ def read_search(folder: Path) -> Search:
         header_settings = {
             key: header[key] for key in ("method", "seed", "workers", "start", "initial", "lead")
         }
-        space = Space(axes, arrays["rows"])
         search = Search(
-            space,
+            Space(axes, arrays["rows"]),
             **header_settings,
             predicted_seconds=arrays["predicted_seconds"],
             feasible=arrays["feasible"],
             modelling=Modelling(**header["modelling"]),
             memory=arrays.get("memory"),
-            candidates=header.get("candidates", 24),
+            candidates=header.get("candidates", DEFAULT_CANDIDATES),
             schedule=Schedule(**header.get("schedule", {})),
-            polling=Polling.from_facts(header["polling"]) if "polling" in header else POLLING,
-            ranking=Ranking.from_facts(header["ranking"]) if "ranking" in header else RANKING,
-            prior=read_prior(folder / PRIOR_FILE, axes) if "prior_sha256" in header else None,
         )
+        if "polling" in header:
+            search = replace(search, polling=Polling.from_facts(header["polling"]))
+        if "ranking" in header:
+            search = replace(search, ranking=Ranking.from_facts(header["ranking"]))
+        if "prior_sha256" in header:
+            search = replace(search, prior=read_prior(folder / PRIOR_FILE_NAME, axes))
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
             "journal-header",
@@ -256,11 +268,11 @@ def replay(folder: Path, slot: int) -> Proposal:
     trial_by_slot = {trial.proposal.slot: trial for trial in read_trials(folder)}
     earlier_proposals: list[Proposal] = []
     for earlier_slot in range(slot):
-        earlier_proposals.append(
-            trial_by_slot[earlier_slot].proposal
-            if earlier_slot in trial_by_slot
-            else _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
-        )
+        if earlier_slot in trial_by_slot:
+            proposal = trial_by_slot[earlier_slot].proposal
+        else:
+            proposal = _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
+        earlier_proposals.append(proposal)
     return _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
 
 

@@ -6,21 +6,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fovnet.search.look.a_mads import adogs_and_mads
-from fovnet.search.look.ensemble import ensemble_improvement
-from fovnet.search.look.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
-from fovnet.search.look.gaussian import (
-    confidence_bound,
-    expected_improvement,
-    probability_of_improvement,
-    thompson,
+from fovnet.search.look.a_mads import choose_by_a_mads
+from fovnet.search.look.ensemble import choose_by_ensemble
+from fovnet.search.look.entropic import (
+    choose_by_entropy_portfolio,
+    choose_by_entropy_search,
+    choose_by_max_value_entropy,
 )
-from fovnet.search.look.grid import lattice
-from fovnet.search.look.mads import mads
-from fovnet.search.look.ranking import best_ranked
-from fovnet.search.look.rgpe import taught_improvement
-from fovnet.search.look.tpe import STARTUPS, parzen
-from fovnet.search.look.uniform import uniform
+from fovnet.search.look.gaussian import (
+    choose_by_confidence_bound,
+    choose_by_expected_improvement,
+    choose_by_improvement_probability,
+    choose_by_thompson_draw,
+)
+from fovnet.search.look.grid import choose_on_lattice
+from fovnet.search.look.mads import choose_by_mads
+from fovnet.search.look.ranking import choose_by_ranking
+from fovnet.search.look.rgpe import choose_by_taught_processes
+from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
+from fovnet.search.look.uniform import choose_uniformly
 from fovnet.search.look.view import Look
 from fovnet.search.spend.schedule import Kind
 
@@ -34,23 +38,23 @@ class Method(NamedTuple):
 
 
 METHODS: Mapping[str, Method] = {
-    "grid": Method(lattice),
-    "random": Method(uniform),
-    "gp-ei": Method(expected_improvement),
-    "gp-pi": Method(probability_of_improvement),
-    "gp-lcb": Method(confidence_bound),
-    "gp-ts": Method(thompson),
-    "tpe": Method(parzen),
-    "gp-mes": Method(max_value_entropy),
-    "gp-es": Method(entropy_search),
-    "gp-esp": Method(entropy_search_portfolio),
-    "hyperband": Method(uniform, "hyperband"),
-    "gp-hyperband": Method(expected_improvement, "hyperband"),
-    "mads": Method(mads),
-    "a-mads": Method(adogs_and_mads),
-    "ranking": Method(best_ranked),
-    "ensemble-ei": Method(ensemble_improvement),
-    "gp-rgpe": Method(taught_improvement),
+    "grid": Method(choose_on_lattice),
+    "random": Method(choose_uniformly),
+    "gp-ei": Method(choose_by_expected_improvement),
+    "gp-pi": Method(choose_by_improvement_probability),
+    "gp-lcb": Method(choose_by_confidence_bound),
+    "gp-ts": Method(choose_by_thompson_draw),
+    "tpe": Method(choose_by_parzen),
+    "gp-mes": Method(choose_by_max_value_entropy),
+    "gp-es": Method(choose_by_entropy_search),
+    "gp-esp": Method(choose_by_entropy_portfolio),
+    "hyperband": Method(choose_uniformly, "hyperband"),
+    "gp-hyperband": Method(choose_by_expected_improvement, "hyperband"),
+    "mads": Method(choose_by_mads),
+    "a-mads": Method(choose_by_a_mads),
+    "ranking": Method(choose_by_ranking),
+    "ensemble-ei": Method(choose_by_ensemble),
+    "gp-rgpe": Method(choose_by_taught_processes),
 }
 POLLING_METHODS = ("mads", "a-mads")
 

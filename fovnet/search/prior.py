@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from fovnet.errors import SearchError
-from fovnet.maths.rankers import CODE, LATENT, DeepSet, Ranker
+from fovnet.maths.rankers import CODE_WIDTH, LATENT_WIDTH, DeepSet, Ranker
 from fovnet.maths.scorers import Layers
 from fovnet.records import replace_with
 from fovnet.search.space import Axis, Space
@@ -39,27 +39,33 @@ class EarlierSearch:
     """An earlier search: levels (n, d) and losses (n,) of the rows it trained, from the lowest
     loss; a large one's are thinned out in a file.
 
-    scored  number of its rows with a loss
+    name          of its journal
+    sha256        of its levels and losses, before they were thinned out
+    scored_count  number of its rows with a loss
     """
 
     name: str
     sha256: str
-    scored: int
+    scored_count: int
     levels: Integers
     losses: Floats
 
     @property
     def facts(self) -> dict[str, Any]:
         """All but the arrays, as JSON."""
-        return {"name": self.name, "sha256": self.sha256, "scored": self.scored}
+        return {"name": self.name, "sha256": self.sha256, "scored": self.scored_count}
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
     """The parsed file, and its bytes.
 
-    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were
-           predicted
+    axes     of the space
+    ranker   the networks
+    sources  the searches that taught them
+    facts    fovnet's version, settings, seed, number of steps, and how well held-out sources were
+             predicted
+    data     the bytes of the file
     """
 
     axes: tuple[Axis, ...]
@@ -74,13 +80,13 @@ class Prior:
         return hashlib.sha256(self.data).hexdigest()
 
 
-def support_of(x: Floats, first: Integers) -> Floats:
-    """The support (n, D + 1) of sorted points: each with its level among them, the share of better
-    ones."""
-    return np.column_stack([x, (first + 0.5) / max(1, len(first))])
+def make_support(points: Floats, tie_starts: Integers) -> Floats:
+    """The support (n, D + 1) of points (n, D) sorted from the best, with the index of the first of
+    those that tie with each (n,): each with its level, the share of better ones."""
+    return np.column_stack([points, (tie_starts + 0.5) / max(1, len(tie_starts))])
 
 
-def prior_of(
+def make_prior(
     axes: Sequence[Axis], ranker: Ranker, sources: Sequence[EarlierSearch], facts: Mapping[str, Any]
 ) -> Prior:
     """The prior of these parts, as it is read again from its file."""
@@ -122,9 +128,10 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
             "prior-damaged",
             f"{path}: not a readable prior ({fault}); learn it again with `fovnet search learn`.",
         ) from fault
-    if axis_difference := difference(prior.axes, axes):
-        other_remedy = "learn it again for this space with `fovnet search learn`"
-        raise SearchError("prior-space", f"{path}: {axis_difference}; {other_remedy}.")
+    axis_difference = describe_axis_difference(prior.axes, axes)
+    if axis_difference:
+        remedy = "learn it again for this space with `fovnet search learn`"
+        raise SearchError("prior-space", f"{path}: {axis_difference}; {remedy}.")
     return prior
 
 
@@ -134,24 +141,26 @@ def parse_prior(data: bytes) -> Prior:
     tensors = load(data)
     description = _read_description(data)
     axes = tuple(Axis.from_facts(facts) for facts in description.pop("axes"))
-    input_width = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
-    has_task = "each.0.weight" in tensors
-    networks = [_read_layers(tensors, name) for name in _part_names(has_task)]
-    input_widths = [input_width + CODE * has_task, input_width + 1, LATENT][: len(networks)]
+    knows_task = "each.0.weight" in tensors
+    networks = [_read_layers(tensors, name) for name in _part_names(knows_task)]
+    column_count = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
+    input_widths = [column_count]
+    output_widths = [1]
+    if knows_task:
+        input_widths = [column_count + CODE_WIDTH, column_count + 1, LATENT_WIDTH]
+        output_widths = [1, LATENT_WIDTH, CODE_WIDTH]
     if [network.widths[0] for network in networks] != input_widths or [
         network.widths[-1] for network in networks
-    ] != [
-        1,
-        LATENT,
-        CODE,
-    ][: len(networks)]:
+    ] != output_widths:
         raise ValueError(
             f"networks of widths {[network.widths for network in networks]}, inputs {input_widths} are wanted"
         )
-    ranker = Ranker(networks[0], DeepSet(*networks[1:]) if has_task else None)
+    ranker = Ranker(networks[0])
+    if knows_task:
+        ranker = Ranker(networks[0], DeepSet(*networks[1:]))
     sources = tuple(
-        _read_source(tensors, axes, source_index, facts)
-        for source_index, facts in enumerate(description.pop("sources"))
+        _read_source(tensors, axes, source_number, facts)
+        for source_number, facts in enumerate(description.pop("sources"))
     )
     return Prior(axes, ranker, sources, description, data)
 
@@ -163,42 +172,34 @@ def _read_description(data: bytes) -> dict[str, Any]:
     return description
 
 
-def _part_names(has_task: bool) -> tuple[str, ...]:
-    return ("scorer", "each", "whole") if has_task else ("scorer",)
+def _part_names(knows_task: bool) -> tuple[str, ...]:
+    """The names, in the file, of the networks of a ranker, in the order of its `parts`."""
+    if knows_task:
+        return "scorer", "each", "whole"
+    return ("scorer",)
 
 
 def _read_layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
     """The networks of a name, of float64 and finite.  Raises ValueError and KeyError."""
     layer_count = sum(key.startswith(f"{name}.") for key in tensors) // 2
-    layer_pairs = [
-        (tensors[f"{name}.{layer_index}.weight"], tensors[f"{name}.{layer_index}.bias"])
-        for layer_index in range(layer_count)
-    ]
-    member_count = len(layer_pairs[0][0]) if layer_pairs else 0
-    widths = (
-        (layer_pairs[0][0].shape[1], *(bias.shape[-1] for _, bias in layer_pairs))
-        if member_count
-        else ()
-    )
-    expected_shapes = [
-        ((member_count, input_width, output_width), (member_count, 1, output_width))
-        for input_width, output_width in pairwise(widths)
-    ]
+    weights = [tensors[f"{name}.{layer}.weight"] for layer in range(layer_count)]
+    biases = [tensors[f"{name}.{layer}.bias"] for layer in range(layer_count)]
+    weight_shapes = [layer_weights.shape for layer_weights in weights]
+    if not layer_count or len(weight_shapes[0]) != 3 or not weight_shapes[0][0]:
+        raise ValueError(f"{name}: its layers have the shapes {weight_shapes}")
+    network_count = weight_shapes[0][0]
+    widths = (weight_shapes[0][1], *(layer_biases.shape[-1] for layer_biases in biases))
+    expected_weight_shapes = [(network_count, *layer_widths) for layer_widths in pairwise(widths)]
+    expected_bias_shapes = [(network_count, 1, output_width) for output_width in widths[1:]]
     if (
-        not member_count
-        or [(weight.shape, bias.shape) for weight, bias in layer_pairs] != expected_shapes
+        weight_shapes != expected_weight_shapes
+        or [layer_biases.shape for layer_biases in biases] != expected_bias_shapes
     ):
-        raise ValueError(
-            f"{name}: its layers have the shapes {[weight.shape for weight, _ in layer_pairs]}"
-        )
-    flat_weights = np.concatenate(
-        [array.reshape(member_count, -1) for layer_pair in layer_pairs for array in layer_pair],
-        axis=1,
-    )
-    if {array.dtype for layer_pair in layer_pairs for array in layer_pair} != {
-        np.dtype(np.float64)
-    } or not np.isfinite(flat_weights).all():
+        raise ValueError(f"{name}: its layers have the shapes {weight_shapes}")
+    arrays = [array for layer in zip(weights, biases, strict=True) for array in layer]
+    if any(array.dtype != np.float64 or not np.isfinite(array).all() for array in arrays):
         raise ValueError(f"{name}: weights are not finite numbers of 64 bits")
+    flat_weights = np.concatenate([array.reshape(network_count, -1) for array in arrays], axis=1)
     return Layers(widths, flat_weights)
 
 
@@ -221,22 +222,26 @@ def _read_source(
             f"source {source_number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not "
             "finite"
         )
-    return EarlierSearch(**facts, levels=levels, losses=losses)
+    return EarlierSearch(
+        facts["name"], facts["sha256"], facts["scored"], levels=levels, losses=losses
+    )
 
 
-def difference(
+def describe_axis_difference(
     prior_axes: Sequence[Axis], space_axes: Sequence[Axis], owner: str = "that of the search"
 ) -> str:
-    """In words, the first axis in which two spaces differ; empty where they agree."""
-    for axis_index in range(max(len(prior_axes), len(space_axes))):
-        prior_axis, space_axis = (
-            some_axes[axis_index] if axis_index < len(some_axes) else None
-            for some_axes in (prior_axes, space_axes)
-        )
+    """In words, the first axis in which two spaces differ; empty where they agree.  `owner` is
+    what has the second space."""
+    axis_pairs = zip_longest(prior_axes, space_axes)
+    for axis_number, (prior_axis, space_axis) in enumerate(axis_pairs, start=1):
         if prior_axis is None or space_axis is None or prior_axis.facts != space_axis.facts:
-            return f"its axis {axis_index + 1} is {_axis_in_words(prior_axis)}, {owner} {_axis_in_words(space_axis)}"
+            prior_phrase = _axis_in_words(prior_axis)
+            return f"its axis {axis_number} is {prior_phrase}, {owner} {_axis_in_words(space_axis)}"
     return ""
 
 
 def _axis_in_words(axis: Axis | None) -> str:
-    return f"{axis.name} ({axis.kind}: {', '.join(map(str, axis.levels))})" if axis else "missing"
+    """Name, kind and levels of an axis; "missing" for None."""
+    if axis is None:
+        return "missing"
+    return f"{axis.name} ({axis.kind}: {', '.join(map(str, axis.levels))})"

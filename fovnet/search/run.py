@@ -67,6 +67,8 @@ class Attempt(NamedTuple):
 class SearchRun:
     """A running search.
 
+    journal, submit, stop_below_regret, progress  as in `run_search`
+    trials         number of full trainings requested
     proposals      made so far
     trial_by_slot  the finished trials
     in_training    the trainings in progress
@@ -116,15 +118,13 @@ class SearchRun:
         requested; else None."""
         # no row is begun twice
         feasible_count = int(self.search.feasible.sum())
-        return (
-            feasible_count
-            if self.search.schedule.kind == "full" and feasible_count < self.trials
-            else None
-        )
+        if self.search.schedule.kind == "full" and feasible_count < self.trials:
+            return feasible_count
+        return None
 
     def _is_budget_spent(self) -> bool:
         """Whether no slot is left to propose."""
-        if not self.search.schedule.within_budget(self.proposals, self.trials):
+        if not self.search.schedule.is_within_budget(self.proposals, self.trials):
             return True
         slot_limit = self._slots_of_all_rows()
         return slot_limit is not None and len(self.proposals) >= slot_limit
@@ -139,28 +139,32 @@ class SearchRun:
         trial = self.journal.read(slot)
         if trial is not None:
             self._refuse_contradiction(trial.proposal)
-            if (ending := self._too_little_gain(trial.proposal)) is None:
+            ending = self._too_little_gain(trial.proposal)
+            if ending is None:
                 self.proposals.append(trial.proposal)
                 self._keep_finished(trial)
             return ending
         predicted_seconds = [proposal.predicted_seconds for proposal in self.proposals]
-        self._wait_for(self.search.clock.sight(predicted_seconds).seen)
+        self._wait_for(self.search.clock.slots_in_sight(predicted_seconds).seen_slots)
         try:
             proposal = propose_slot(self.search, self.proposals, self.trial_by_slot)
         except SearchError as fault:
             if fault.code != "space-exhausted":
                 raise
             return f"The search ends after {several(slot, 'slot')}: {fault.sentence}"
-        if (ending := self._too_little_gain(proposal)) is None:
+        ending = self._too_little_gain(proposal)
+        if ending is None:
             self.proposals.append(proposal)
             self.in_training[self.submit(proposal)] = Attempt(proposal)
         return ending
 
     def _too_little_gain(self, proposal: Proposal) -> str | None:
+        """The sentence with which the search ends before this proposal, if too little is left to
+        gain; else None."""
         if self.stop_below_regret is None:
             return None
         # those of a recorded proposal may be in training again
-        self._wait_for(proposal.seen)
+        self._wait_for(proposal.seen_slots)
         return too_little_gain(self.search, proposal, self.trial_by_slot, self.stop_below_regret)
 
     def _wait_for(self, slots: Collection[int]) -> None:
@@ -192,13 +196,16 @@ class SearchRun:
         self._keep_finished(trial)
 
     def _keep_finished(self, trial: Trial) -> None:
+        """Keeps a trial of the journal in memory, and tells of the progress."""
         self.trial_by_slot[trial.proposal.slot] = trial
         self._report_progress()
 
     def _report_progress(self) -> None:
+        """Calls `progress` with the full trainings that the finished slots stand for, and those
+        requested."""
         if self.progress:
             finished_proposals = (trial.proposal for trial in self.trial_by_slot.values())
-            self.progress(self.search.schedule.full_trainings(finished_proposals), self.trials)
+            self.progress(self.search.schedule.full_trainings_of(finished_proposals), self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could
@@ -238,8 +245,10 @@ def train_alone(proposal: Proposal, submit: Submit) -> Trial:
     """The trial of one proposal, when it is finished; after a failure of the machine it is repeated
     as in a whole search."""
     retries: tuple[str, ...] = ()
-    while (outcome := outcome_of(submit(proposal))).status == "error" and len(retries) < RETRIES:
+    outcome = outcome_of(submit(proposal))
+    while outcome.status == "error" and len(retries) < RETRIES:
         retries = (*retries, outcome.message)
+        outcome = outcome_of(submit(proposal))
     return Trial(proposal, outcome, retries)
 
 

@@ -17,8 +17,9 @@ from fovnet.machine.threads import one_thread
 from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock, SlotsInSight
 from fovnet.search.look.mesh import refuse_neighbours
-from fovnet.search.look.uniform import few
+from fovnet.search.look.uniform import default_initial_count
 from fovnet.search.look.view import (
+    DEFAULT_CANDIDATES,
     POLLING,
     RANKING,
     RECOMMENDED,
@@ -44,7 +45,7 @@ class Search:
 
     start              the row tried first, or the feasible row nearest to it is
     initial            number of slots spread over the space before the model is used, the first
-                       included; None: as given by `few`, or the method's own of FIRST_SLOTS
+                       included; None: as given by `default_initial_count`, or the method's own of FIRST_SLOTS
     predicted_seconds  (M,) float64, seconds of each row for the virtual clock
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
@@ -72,14 +73,20 @@ class Search:
     modelling: Modelling = RECOMMENDED
     memory: NDArray[np.float64] | None = None
     lead: float = LEAD
-    candidates: Candidates = 24
+    candidates: Candidates = DEFAULT_CANDIDATES
     schedule: Schedule = FULL
     polling: Polling = POLLING
     ranking: Ranking = RANKING
     prior: Prior | None = None
 
     def __post_init__(self) -> None:
-        row_count = len(self.space)
+        self._refuse_settings()
+        self._refuse_arrays()
+        refuse_neighbours(self.space, self.polling)
+        self._refuse_predictions()
+
+    def _refuse_settings(self) -> None:
+        """Raises SearchError for an unknown method, invalid workers, seed or lead."""
         if self.method not in METHODS:
             raise SearchError(
                 "search-method",
@@ -95,6 +102,10 @@ class Search:
                 "search-lead",
                 f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).",
             )
+
+    def _refuse_arrays(self) -> None:
+        """Raises SearchError for arrays of wrong shape, or memory estimates that are not positive."""
+        row_count = len(self.space)
         if self.predicted_seconds.shape != (row_count,) or self.feasible.shape != (row_count,):
             given_counts = (
                 f"{self.predicted_seconds.size} predicted seconds and a mask of {self.feasible.size} "
@@ -104,27 +115,29 @@ class Search:
                 "search-shape",
                 f"{given_counts}; the space has {row_count} rows: give one of each for every row, in its order.",
             )
-        if self.memory is not None and (
-            self.memory.shape != (row_count,)
-            or not (np.isfinite(self.memory) & (self.memory > 0)).all()
-        ):
+        if self.memory is None:
+            return
+        is_positive = np.isfinite(self.memory) & (self.memory > 0)
+        if self.memory.shape != (row_count,) or not is_positive.all():
             least_memory = self.memory.min(initial=np.inf)
             raise SearchError(
                 "search-memory",
                 f"{self.memory.size} estimates of memory, the least {least_memory:g} bytes; give {row_count} numbers "
                 "above 0, one for each row of the space.",
             )
-        refuse_neighbours(self.space, self.polling)
+
+    def _refuse_predictions(self) -> None:
+        """Raises SearchError without a feasible row, or for one whose predicted seconds are not a
+        positive number."""
         if not self.feasible.any():
             raise SearchError(
                 "no-feasible-row",
-                f"none of the {row_count} configurations fits; allow more memory or smaller networks.",
+                f"none of the {len(self.space)} configurations fits; allow more memory or smaller networks.",
             )
-        is_unsound = self.feasible & ~(
-            np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0)
-        )
-        if is_unsound.any():
-            unsound_row = int(is_unsound.argmax())
+        is_positive = np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0)
+        unsound_rows = np.flatnonzero(self.feasible & ~is_positive)
+        if len(unsound_rows):
+            unsound_row = int(unsound_rows[0])
             raise SearchError(
                 "search-seconds",
                 f"row {unsound_row} of the space, {self.space.configuration(unsound_row)}, is predicted to take "
@@ -140,19 +153,19 @@ class Search:
     @property
     def first_slots(self) -> int:
         """The number of slots spread over the space before the model is used."""
-        return self.initial or FIRST_SLOTS.get(self.method) or few(self.space)
+        return self.initial or FIRST_SLOTS.get(self.method) or default_initial_count(self.space)
 
     @property
     def first_row(self) -> int:
         """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the
         unit cube."""
-        return self.space.nearest(self.space.rows[self.start], self.feasible)
+        return self.space.nearest_row(self.space.rows[self.start], self.feasible)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """The facts, as JSON, that must be equal for two runs to be the same search; large arrays
         by their SHA-256."""
-        return {
+        facts: dict[str, Any] = {
             "method": self.method,
             "seed": self.seed,
             "workers": self.workers,
@@ -165,14 +178,21 @@ class Search:
             "rows_sha256": digest(self.space.rows),
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),
-            "memory_sha256": None if self.memory is None else digest(self.memory),
-            # journals of before do not have it
-            **({} if self.candidates == 24 else {"candidates": self.candidates}),
-            **self.schedule.facts,
-            **({"polling": self.polling.facts} if self.method in POLLING_METHODS else {}),
-            **({"ranking": self.ranking.facts} if self.method == "ranking" else {}),
-            **({"prior_sha256": self.prior.sha256} if self.prior else {}),
+            "memory_sha256": None,
         }
+        if self.memory is not None:
+            facts["memory_sha256"] = digest(self.memory)
+        # journals of before do not have it
+        if self.candidates != DEFAULT_CANDIDATES:
+            facts["candidates"] = self.candidates
+        facts |= self.schedule.facts
+        if self.method in POLLING_METHODS:
+            facts["polling"] = self.polling.facts
+        if self.method == "ranking":
+            facts["ranking"] = self.ranking.facts
+        if self.prior:
+            facts["prior_sha256"] = self.prior.sha256
+        return facts
 
 
 def training_seed(seed: int, slot: int) -> int:
@@ -210,13 +230,14 @@ def propose_slot(
     is_free_row = search.feasible.copy()  # (M,): never begun
     is_free_row[[proposal.row for proposal in earlier]] = False
     ledger = Ledger.of(
-        search.schedule, earlier, sight.score_by_slot, any_free=bool(is_free_row.any())
+        search.schedule, earlier, sight.score_by_slot, has_free_rows=bool(is_free_row.any())
     )
-    next_move = (spending_policy or SPENDS[search.schedule.kind])(ledger)
+    policy = spending_policy or SPENDS[search.schedule.kind]
+    next_move = policy(ledger)
     if next_move is None:
         raise SearchError(
             "space-exhausted",
-            f"every feasible configuration, {rows_begun(earlier)} in all, has been tried; ask for fewer "
+            f"every feasible configuration, {count_rows_begun(earlier)} in all, has been tried; ask for fewer "
             "trials, or give search.space more levels or larger limits.",
         )
     if isinstance(next_move, GoOn):
@@ -224,9 +245,7 @@ def propose_slot(
         return proposal_for(search, earlier, sight.slots, next_move, choice)
     if not earlier:
         return proposal_for(search, earlier, sight.slots, next_move, Choice(search.first_row))
-    stopped_slot_by_row = {
-        ledger_entry.row: ledger_entry.slot for ledger_entry in next_move.stopped
-    }
+    stopped_slot_by_row = {entry.row: entry.slot for entry in next_move.stopped_entries}
     is_free_row[list(stopped_slot_by_row)] = True
     choice = _choose_row(search, earlier, sight, is_free_row)
     if choice.row in stopped_slot_by_row:
@@ -240,7 +259,7 @@ def _sight_of_slot(
 ) -> Sight:
     """What the next slot knows.  Raises KeyError with a slot that it must have seen and that has no
     trial."""
-    seen_slots, pending_slots = search.clock.sight(
+    seen_slots, pending_slots = search.clock.slots_in_sight(
         [proposal.predicted_seconds for proposal in earlier]
     )
     # the same objects in every tuple: 1,000 slots have seen half a million
@@ -254,22 +273,25 @@ def _choose_row(
 ) -> Choice:
     """The choice of the method's Look among the free rows (M,)."""
     seen_rows = {trial.proposal.row for trial in sight.trials}
-    pending_rows = [earlier[slot].row for slot in sight.slots.pending]
+    pending_rows = [earlier[slot].row for slot in sight.slots.pending_slots]
+    rung_epochs: tuple[int, ...] = ()
+    if search.schedule.kind != "full":
+        rung_epochs = search.schedule.rungs
     slot = len(earlier)
     view = View(
         search.space,
         trials=sight.trials,
-        pending=tuple(row for row in pending_rows if row not in seen_rows),
-        free=is_free_row,
+        pending_rows=tuple(row for row in pending_rows if row not in seen_rows),
+        is_free=is_free_row,
         slot=slot,
         seed=search.seed,
-        initial=search.first_slots,
+        initial_count=search.first_slots,
         predicted_seconds=search.predicted_seconds,
         memory=search.memory,
         modelling=search.modelling,
         candidates=search.candidates,
-        continued=slot - rows_begun(earlier),
-        rungs=() if search.schedule.kind == "full" else search.schedule.rungs,
+        continued_count=slot - count_rows_begun(earlier),
+        rung_epochs=rung_epochs,
         polling=search.polling,
         ranking=search.ranking,
         prior=search.prior,
@@ -279,9 +301,9 @@ def _choose_row(
         return METHODS[search.method].look(view)
 
 
-def rows_begun(earlier: Sequence[Proposal]) -> int:
+def count_rows_begun(earlier: Sequence[Proposal]) -> int:
     """How many rows these proposals begin."""
-    return sum(proposal.continues is None for proposal in earlier)
+    return sum(proposal.continued_slot is None for proposal in earlier)
 
 
 def proposal_for(
@@ -291,16 +313,22 @@ def proposal_for(
     seen and not."""
     slot = len(earlier)
     schedule = search.schedule
-    continued_proposal = earlier[move.slot] if isinstance(move, GoOn) else None
+    seed = training_seed(search.seed, slot)
+    continued_slot = None
+    begun_epochs = 0
+    if isinstance(move, GoOn):
+        continued_proposal = earlier[move.slot]
+        continued_slot = continued_proposal.slot
+        seed = continued_proposal.seed
+        if not schedule.restarts:
+            begun_epochs = int(continued_proposal.epochs or 0)
     proposal = Proposal(
         slot,
         choice.row,
         search.space.configuration(choice.row),
-        seed=training_seed(search.seed, slot)
-        if continued_proposal is None
-        else continued_proposal.seed,
-        seen=slots.seen,
-        pending=slots.pending,
+        seed=seed,
+        seen_slots=slots.seen_slots,
+        pending_slots=slots.pending_slots,
         predicted_seconds=seconds_for(search, choice.row),
         forecast=choice.forecast,
         step=choice.step,
@@ -308,58 +336,55 @@ def proposal_for(
     if schedule.kind == "full":
         return proposal
     rung_epochs = schedule.rungs[move.rung]
-    begun_epochs = (
-        0
-        if continued_proposal is None or schedule.restarts
-        else int(continued_proposal.epochs or 0)
-    )
     return replace(
         proposal,
         predicted_seconds=seconds_for(search, choice.row, rung_epochs, begun_epochs),
         epochs=rung_epochs,
-        continues=None if continued_proposal is None else continued_proposal.slot,
-        begun=begun_epochs,
+        continued_slot=continued_slot,
+        begun_epochs=begun_epochs,
         bracket=move.bracket,
         rung=move.rung,
     )
 
 
-def seconds_for(search: Search, row: int, epochs: int | None = None, begun: int = 0) -> float:
-    """The predicted seconds of a row's training from the epochs already `begun` to `epochs`; None:
+def seconds_for(
+    search: Search, row: int, epochs: int | None = None, begun_epochs: int = 0
+) -> float:
+    """The predicted seconds of a row's training from the epochs already begun to `epochs`; None:
     of all of it."""
-    all_seconds = float(search.predicted_seconds[row])
+    full_seconds = float(search.predicted_seconds[row])
     if epochs is None:
-        return all_seconds
-    return all_seconds * (epochs - begun) / search.schedule.epochs
+        return full_seconds
+    return full_seconds * (epochs - begun_epochs) / search.schedule.epochs
 
 
 def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal) -> bool:
     """Whether a recorded proposal may be this search's for the next slot; whether the method would
     choose it is not asked."""
     schedule = search.schedule
-    slots_in_sight = search.clock.sight(
+    slots = search.clock.slots_in_sight(
         [earlier_proposal.predicted_seconds for earlier_proposal in earlier]
     )
-    if (proposal.seen, proposal.pending) != slots_in_sight:
+    if (proposal.seen_slots, proposal.pending_slots) != slots:
         return False
     if not (0 <= proposal.row < len(search.space) and search.feasible[proposal.row]):
         return False
-    if not 0 <= proposal.rung <= schedule.last:
+    if not 0 <= proposal.rung <= schedule.last_rung:
         return False
-    if not 0 <= proposal.bracket <= schedule.newest_possible(earlier):
+    if not 0 <= proposal.bracket <= schedule.newest_possible_bracket(earlier):
         return False
-    if proposal.continues is None:
+    if proposal.continued_slot is None:
         if any(earlier_proposal.row == proposal.row for earlier_proposal in earlier):
             return False
         move: Move = Begin(proposal.bracket, proposal.rung)
     else:
-        if proposal.continues not in proposal.seen:
+        if proposal.continued_slot not in proposal.seen_slots:
             return False
-        if not _may_follow(earlier, earlier[proposal.continues], proposal):
+        if not _may_follow(earlier, earlier[proposal.continued_slot], proposal):
             return False
-        move = GoOn(proposal.continues, proposal.bracket, proposal.rung)
+        move = GoOn(proposal.continued_slot, proposal.bracket, proposal.rung)
     choice = Choice(proposal.row, proposal.forecast, proposal.step)
-    return proposal_for(search, earlier, slots_in_sight, move, choice) == proposal
+    return proposal_for(search, earlier, slots, move, choice) == proposal
 
 
 def _may_follow(
@@ -367,7 +392,8 @@ def _may_follow(
 ) -> bool:
     """Whether a proposal may go on with one of its row on a lower rung, with which no other
     does."""
-    if any(earlier_proposal.continues == continued_proposal.slot for earlier_proposal in earlier):
+    continued_slots = {earlier_proposal.continued_slot for earlier_proposal in earlier}
+    if continued_proposal.slot in continued_slots:
         return False
     return continued_proposal.row == proposal.row and continued_proposal.rung < proposal.rung
 
@@ -390,10 +416,10 @@ def too_little_gain(
     trial_by_slot must include those that the proposal has seen; with fewer than ENOUGH_SCORES
     scores per axis among these no search ends.
     """
-    expected_regret = None if proposal.forecast is None else proposal.forecast.expected_regret
+    expected_regret = proposal.expected_regret
     if bound is None or expected_regret is None or expected_regret >= bound:
         return None
-    score_count = sum(trial_by_slot[slot].score is not None for slot in proposal.seen)
+    score_count = sum(trial_by_slot[slot].score is not None for slot in proposal.seen_slots)
     if score_count < ENOUGH_SCORES * len(search.space.axes):
         return None
     return (

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,32 +78,31 @@ class Axis:
                     "space-levels",
                     f"axis {name}: from {levels_of_kind['low']} to {levels_of_kind['high']}; give 0 < low < high.",
                 )
-            return cls(
-                name,
-                even_ratios(
-                    levels_of_kind["low"], levels_of_kind["high"], levels_of_kind["levels"]
-                ),
+            log_levels = even_ratios(
+                levels_of_kind["low"], levels_of_kind["high"], levels_of_kind["levels"]
             )
-        return cls(
-            name, tuple(levels_of_kind), "categorical" if kind == "categorical" else "ordinal"
-        )
+            return cls(name, log_levels)
+        return cls(name, tuple(levels_of_kind), cast(Kind, kind))
 
     @property
     def facts(self) -> dict[str, Any]:
         """The axis in JSON form; `places` only if given."""
-        places = {} if self.places is None else {"places": list(self.places)}
-        return {"name": self.name, "levels": list(self.levels), "kind": self.kind, **places}
+        facts: dict[str, Any] = {
+            "name": self.name,
+            "levels": list(self.levels),
+            "kind": self.kind,
+        }
+        if self.places is not None:
+            facts["places"] = list(self.places)
+        return facts
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Axis:
         """The axis from its JSON form."""
-        places = facts.get("places")
-        return cls(
-            facts["name"],
-            tuple(facts["levels"]),
-            facts["kind"],
-            None if places is None else tuple(places),
-        )
+        axis = cls(facts["name"], tuple(facts["levels"]), facts["kind"])
+        if facts.get("places") is None:
+            return axis
+        return replace(axis, places=tuple(facts["places"]))
 
     @property
     def columns(self) -> Floats:
@@ -117,6 +116,8 @@ class Axis:
         return np.asarray(np.eye(level_count) / np.sqrt(2.0))
 
 
+DIFFERENT_CATEGORY_GAP = 0.5
+"""Gap of two numbers of levels, which are whole, above which they are different categories."""
 MOST_ROWS = 2_000_000  # a proposal then takes 5 GB with 300 known trials
 
 
@@ -171,17 +172,20 @@ class Space:
         """The parametrisation of the columns' lengthscales; categories with the same levels share
         those of the levels."""
         category_levels = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
-        start_by_levels = dict(
-            zip(category_levels, np.cumsum([0, *map(len, category_levels)]).tolist(), strict=False)
-        )
-        # an ordinal axis of the same levels has one column, and a lengthscale of its own
-        scale_indices = [
-            start_by_levels[axis.levels] + np.arange(len(axis.levels))
-            if axis.columns.shape[1] > 1
-            else np.full(1, -1)
-            for axis in self.axes
-        ]
-        return Scales.of(self.axis_of_column, np.concatenate(scale_indices))
+        first_scale_by_levels = {}
+        scale_count = 0
+        for levels in category_levels:
+            first_scale_by_levels[levels] = scale_count
+            scale_count += len(levels)
+        scale_of_columns = []
+        for axis in self.axes:
+            if axis.columns.shape[1] > 1:
+                first_scale = first_scale_by_levels[axis.levels]
+                scale_of_columns.append(first_scale + np.arange(len(axis.levels)))
+            else:
+                # an ordinal axis of the same levels has one column, and a lengthscale of its own
+                scale_of_columns.append(np.full(1, -1))
+        return Scales.of(self.axis_of_column, np.concatenate(scale_of_columns))
 
     def configuration(self, row: int) -> dict[str, Level]:
         """{axis: level} of one row, as plain Python values."""
@@ -193,22 +197,7 @@ class Space:
     def row_of(self, configuration: Mapping[str, Any]) -> int:
         """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the
         level or the row is not in the space."""
-        axis_names = [axis.name for axis in self.axes]
-        if set(configuration) != set(axis_names):
-            missing_names = sorted(set(axis_names) - set(configuration))
-            unknown_names = sorted(set(configuration) - set(axis_names))
-            differences = [
-                f"{difference} {', '.join(names_there)}"
-                for difference, names_there in (
-                    ("lacks", missing_names),
-                    ("has, unknown to the space,", unknown_names),
-                )
-                if names_there
-            ]
-            raise SearchError(
-                "space-axes",
-                f"the configuration (search.start) {' and '.join(differences)}; give each axis of the space once.",
-            )
+        self._refuse_other_axes(configuration)
         level_indices = np.array(
             [_index_of_level(axis, configuration[axis.name]) for axis in self.axes]
         )
@@ -220,56 +209,80 @@ class Space:
             )
         return int(matching_rows[0])
 
-    def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
-        """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the
+    def _refuse_other_axes(self, configuration: Mapping[str, Any]) -> None:
+        """Raises SearchError "space-axes" if a configuration lacks an axis or has an unknown one."""
+        axis_names = {axis.name for axis in self.axes}
+        missing_names = sorted(axis_names - set(configuration))
+        unknown_names = sorted(set(configuration) - axis_names)
+        differences = []
+        if missing_names:
+            differences.append(f"lacks {', '.join(missing_names)}")
+        if unknown_names:
+            differences.append(f"has, unknown to the space, {', '.join(unknown_names)}")
+        if differences:
+            raise SearchError(
+                "space-axes",
+                f"the configuration (search.start) {' and '.join(differences)}; give each axis of the space once.",
+            )
+
+    def nearest_row(self, levels: Integers, is_allowed: NDArray[np.bool_]) -> int:
+        """The row nearest to `levels` (d,) in the unit cube, of those allowed (M,); the
         first of equally near ones."""
         cube_point = np.concatenate(
             [axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)]
         )
-        allowed_rows = np.flatnonzero(allowed)
+        allowed_rows = np.flatnonzero(is_allowed)
         squared_distances = ((self.unit_cube[allowed_rows] - cube_point) ** 2).sum(axis=1)
         # rounded: equally near means equal, not to the last bit
         return int(allowed_rows[np.argmin(np.round(squared_distances, 12))])
 
 
-def places_of(space: Space) -> Floats:
+def row_places(space: Space) -> Floats:
     """(M, d) every row as one number per axis: its place on [0, 1], or the number of its level
     where the axis is categorical."""
-    axis_places = [
-        axis.columns[level_indices, 0] if axis.kind == "ordinal" else level_indices
-        for axis, level_indices in zip(space.axes, space.rows.T, strict=True)
-    ]
+    axis_places: list[NDArray[Any]] = []
+    for axis, level_indices in zip(space.axes, space.rows.T, strict=True):
+        if axis.kind == "ordinal":
+            axis_places.append(axis.columns[level_indices, 0])
+        else:
+            axis_places.append(level_indices)
     return np.column_stack(axis_places).astype(np.float64)
 
 
-def nearest_free(
-    space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator
+def draw_nearest_free(
+    space: Space,
+    places: Floats,
+    point: Floats,
+    is_free: NDArray[np.bool_],
+    rng: np.random.Generator,
 ) -> int:
-    """The free row nearest to a point (d,); ties are drawn at random.
+    """The free row nearest to a point (d,), given the places (M, d) of all rows and which of them
+    are free (M,); ties are drawn at random.
 
     A space of categories has many ties, the first of which would always be in the same part of the
     table.
     """
-    free_rows = np.flatnonzero(free)
-    free_distances = distances(space, places[free_rows], point)
+    free_rows = np.flatnonzero(is_free)
+    free_distances = distances_to_point(space, places[free_rows], point)
     return int(rng.choice(free_rows[free_distances == free_distances.min()]))
 
 
-def distances(space: Space, places: Floats, point: Floats) -> Floats:
+def distances_to_point(space: Space, places: Floats, point: Floats) -> Floats:
     """(m,) from a point (d,) to rows at these places (m, d): the sum of distances along ordinals
     and 1 per category that differs, rounded so that equally far means equal."""
-    ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
+    is_ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
     gaps = np.abs(places - point)
-    return np.asarray(np.round(np.where(ordinal, gaps, gaps > 0.5).sum(axis=1), 12))
+    distance_by_axis = np.where(is_ordinal, gaps, gaps > DIFFERENT_CATEGORY_GAP)
+    return np.asarray(np.round(distance_by_axis.sum(axis=1), 12))
 
 
 def paper_space() -> Space:
     """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel,
     separable, rate, batch."""
-    return Space.of(PAPER)
+    return Space.of(PAPER_LEVELS)
 
 
-PAPER: Mapping[str, tuple[Level, ...]] = {
+PAPER_LEVELS: Mapping[str, tuple[Level, ...]] = {
     "blocks": tuple(range(1, 6)),
     "convolutions": tuple(range(1, 6)),
     "log2_filters": tuple(range(2, 9)),
@@ -279,7 +292,7 @@ PAPER: Mapping[str, tuple[Level, ...]] = {
     "log2_batch": tuple(range(2, 9)),
 }
 
-BASELINE: Mapping[str, Level] = {
+BASELINE_CONFIGURATION: Mapping[str, Level] = {
     "blocks": 5,
     "convolutions": 1,
     "log2_filters": 6,
@@ -292,7 +305,10 @@ BASELINE: Mapping[str, Level] = {
 
 
 def _kind_of_levels(levels: Sequence[Level]) -> Kind:
-    return "categorical" if any(isinstance(level, bool | str) for level in levels) else "ordinal"
+    """Categorical if a word or a yes/no is among the levels, else ordinal."""
+    if any(isinstance(level, bool | str) for level in levels):
+        return "categorical"
+    return "ordinal"
 
 
 def _index_of_level(axis: Axis, level: Any) -> int:

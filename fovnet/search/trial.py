@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from numbers import Real
 from typing import Any, Literal, cast, get_args
 
+from fovnet.records import facts_of_record, json_key
 from fovnet.search.space import Level
 
 Status = Literal["completed", "out_of_memory", "diverged", "timeout", "pruned", "error"]
@@ -44,14 +45,14 @@ class Proposal:
 
     slot, row           its numbers in the search and in the space
     seed                for the training, derived from the search's seed and the slot
-    seen, pending       the slots finished, and still running, in virtual time when this one began;
+    seen_slots, pending_slots  those finished, and still running, in virtual time when this one began;
                         together 0..slot-1
     predicted_seconds   its duration on the virtual clock
     forecast            the model's prediction; None if no model was used
     epochs              of the training at this slot's end, those of the slots it continues
                         included; None: all there are
-    continues, begun    the earlier slot whose training goes on here, and how many of the epochs it
-                        has done
+    continued_slot      the earlier slot whose training goes on here, None if it begins here
+    begun_epochs        how many of the epochs that earlier slot has done
     bracket, rung       their numbers in a search that compares trainings before their last epoch
     step                of a method with several steps, the one that chose the row
     """
@@ -60,16 +61,23 @@ class Proposal:
     row: int
     configuration: Mapping[str, Level]
     seed: int
-    seen: tuple[int, ...]
-    pending: tuple[int, ...]
+    seen_slots: tuple[int, ...] = field(metadata=json_key("seen"))
+    pending_slots: tuple[int, ...] = field(metadata=json_key("pending"))
     predicted_seconds: float
     forecast: Forecast | None = None
     epochs: int | None = None
-    continues: int | None = None
-    begun: int = 0
+    continued_slot: int | None = field(default=None, metadata=json_key("continues"))
+    begun_epochs: int = field(default=0, metadata=json_key("begun"))
     bracket: int = 0
     rung: int = 0
     step: str = ""
+
+    @property
+    def expected_regret(self) -> float | None:
+        """The expected regret of the forecast; None without one."""
+        if self.forecast is None:
+            return None
+        return self.forecast.expected_regret
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,9 @@ class Trial:
     @property
     def score(self) -> float | None:
         """The outcome's score if a method may learn from it (completed or pruned); else None."""
-        return self.outcome.score if self.outcome.status in ("completed", "pruned") else None
+        if self.outcome.status in ("completed", "pruned"):
+            return self.outcome.score
+        return None
 
 
 def configuration_is_to_blame(status: Status) -> bool:
@@ -135,7 +145,7 @@ def configuration_is_to_blame(status: Status) -> bool:
     return status in ("out_of_memory", "diverged", "timeout")
 
 
-def latest(trials: Iterable[Trial]) -> list[Trial]:
+def latest_trials(trials: Iterable[Trial]) -> list[Trial]:
     """The trials without those that a later one continues, in the order in which their rows were
     begun.
 
@@ -148,16 +158,15 @@ def latest(trials: Iterable[Trial]) -> list[Trial]:
     return list(trial_by_row.values())
 
 
-def best(trials: Sequence[Trial], count: int) -> list[Trial]:
+def best_trials(trials: Sequence[Trial], count: int) -> list[Trial]:
     """The `count` completed trials of lowest score, best first, ties by slot, each training once;
     fewer where fewer completed."""
-    completed = [trial for trial in latest(trials) if trial.outcome.status == "completed"]
-    return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[
-        :count
-    ]
+    completed = [trial for trial in latest_trials(trials) if trial.outcome.status == "completed"]
+    completed.sort(key=lambda trial: (cast(float, trial.score), trial.proposal.slot))
+    return completed[:count]
 
 
-def to_facts(trial: Trial) -> dict[str, Any]:
+def trial_to_facts(trial: Trial) -> dict[str, Any]:
     """A trial in the form of strict JSON: non-finite losses become the strings "nan", "inf" and
     "-inf"."""
     outcome_facts = asdict(trial.outcome)
@@ -167,13 +176,13 @@ def to_facts(trial: Trial) -> dict[str, Any]:
     if not trial.outcome.epoch_seconds:
         del outcome_facts["epoch_seconds"]
     return {
-        "proposal": proposal_facts(trial.proposal),
+        "proposal": proposal_to_facts(trial.proposal),
         "outcome": outcome_facts,
         "retries": trial.retries,
     }
 
 
-def from_facts(facts: Mapping[str, Any]) -> Trial:
+def trial_from_facts(facts: Mapping[str, Any]) -> Trial:
     """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they
     are invalid."""
     outcome_facts = dict(facts["outcome"])
@@ -183,53 +192,67 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
     }
     outcome_facts["score"] = _number_from_json(outcome_facts["score"])
     outcome_facts["epoch_seconds"] = tuple(outcome_facts.get("epoch_seconds", ()))
-    return Trial(proposal_of(facts["proposal"]), Outcome(**outcome_facts), tuple(facts["retries"]))
+    return Trial(
+        proposal_from_facts(facts["proposal"]), Outcome(**outcome_facts), tuple(facts["retries"])
+    )
 
 
-SCHEDULE_FIELDS = ("epochs", "continues", "begun", "bracket", "rung")
-"""Fields that only proposals with a number of epochs are written with: other journals stay as they
+SCHEDULE_KEYS = ("epochs", "continues", "begun", "bracket", "rung")
+"""Keys that only proposals with a number of epochs are written with: other journals stay as they
 always were."""
 
 
-def proposal_facts(proposal: Proposal) -> dict[str, Any]:
+def proposal_to_facts(proposal: Proposal) -> dict[str, Any]:
     """The proposal in the form of JSON."""
-    left_out = (
-        *(SCHEDULE_FIELDS if proposal.epochs is None else ()),
-        *(() if proposal.step else ("step",)),
-    )
-    return {name: value for name, value in asdict(proposal).items() if name not in left_out}
+    facts: dict[str, Any] = facts_of_record(proposal)
+    if proposal.epochs is None:
+        for key in SCHEDULE_KEYS:
+            del facts[key]
+    if not proposal.step:
+        del facts["step"]
+    return facts
 
 
-def proposal_of(facts: Mapping[str, Any]) -> Proposal:
+def proposal_from_facts(facts: Mapping[str, Any]) -> Proposal:
     """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are
     invalid."""
-    slots_by_sight = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
-    forecast = facts.get("forecast")
+    schedule_facts = {key: facts[key] for key in SCHEDULE_KEYS if facts.get(key) is not None}
     whole_numbers = [
         facts["slot"],
         facts["row"],
         facts["seed"],
-        *slots_by_sight["seen"],
-        *slots_by_sight["pending"],
+        *facts["seen"],
+        *facts["pending"],
+        *schedule_facts.values(),
     ]
-    whole_numbers += [facts[name] for name in SCHEDULE_FIELDS if facts.get(name) is not None]
     if any(type(whole_number) is not int for whole_number in whole_numbers):
         raise TypeError("slot, row, seed, epochs and the slots seen: whole numbers were expected")
     _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
-    if forecast is not None:
-        _refuse_non_numbers(
-            **{
-                name: 0.0 if value is None and name in OPTIONAL_FORECAST_FIELDS else value
-                for name, value in forecast.items()
-            }
-        )
-    return Proposal(
-        **{
-            **facts,
-            **slots_by_sight,
-            "forecast": None if forecast is None else Forecast(**forecast),
-        }
-    )
+    field_by_key = {
+        field_of_proposal.metadata.get("json_key", field_of_proposal.name): field_of_proposal.name
+        for field_of_proposal in fields(Proposal)
+    }
+    unknown_keys = sorted(set(facts) - set(field_by_key))
+    if unknown_keys:
+        raise TypeError(f"unknown keys {unknown_keys}")
+    value_by_field = {field_by_key[key]: value for key, value in facts.items()}
+    value_by_field["seen_slots"] = tuple(facts["seen"])
+    value_by_field["pending_slots"] = tuple(facts["pending"])
+    value_by_field["forecast"] = _forecast_from_facts(facts.get("forecast"))
+    return Proposal(**value_by_field)
+
+
+def _forecast_from_facts(facts: Mapping[str, Any] | None) -> Forecast | None:
+    """The forecast from its facts, None from none.  Raises TypeError if they are invalid."""
+    if facts is None:
+        return None
+    given_numbers = {
+        name: value
+        for name, value in facts.items()
+        if value is not None or name not in OPTIONAL_FORECAST_FIELDS
+    }
+    _refuse_non_numbers(**given_numbers)
+    return Forecast(**facts)
 
 
 OPTIONAL_FORECAST_FIELDS = ("low", "high", "expected_regret")
@@ -243,8 +266,14 @@ def _refuse_non_numbers(**numbers: Any) -> None:
 
 
 def _number_to_json(value: float | None) -> Number:
-    return value if value is None or math.isfinite(value) else str(float(value))
+    """The number, or None; one that is not finite as a string, which strict JSON can hold."""
+    if value is None or math.isfinite(value):
+        return value
+    return str(float(value))
 
 
 def _number_from_json(value: Number) -> Any:
-    return float(value) if isinstance(value, str) else value
+    """The number that `_number_to_json` has written."""
+    if isinstance(value, str):
+        return float(value)
+    return value

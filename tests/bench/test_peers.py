@@ -12,7 +12,7 @@ from fovnet.bench.peers import PEERS, THAWING, PeerLibrary, replay_peer
 from fovnet.bench.replay import replay_asking
 from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
-from fovnet.search.space import Axis, Space, nearest_free, places_of
+from fovnet.search.space import Axis, Space, draw_nearest_free, row_places
 
 SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"), "categorical")))
 
@@ -20,7 +20,7 @@ SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"),
 @pytest.fixture
 def table() -> RecordedTable:
     """A bowl over 18 rows, one of which diverged."""
-    places = places_of(SPACE)
+    places = row_places(SPACE)
     loss = (places[:, 0] - 0.6) ** 2 + 0.1 * (places[:, 1] != 1)
     loss[4] = np.nan
     return RecordedTable("bowl", SPACE, loss, np.ones(len(loss)))
@@ -52,18 +52,18 @@ def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(
 
 
 def test_what_is_not_free_becomes_the_nearest_free_row_and_a_category_counts_one() -> None:
-    places, free = places_of(SPACE), np.ones(len(SPACE), dtype=bool)
+    places, free = row_places(SPACE), np.ones(len(SPACE), dtype=bool)
     rng = np.random.default_rng(0)
     wanted = SPACE.row_of({"rate": 4, "kind": "b"})
-    assert nearest_free(SPACE, places, places[wanted], free, rng) == wanted
+    assert draw_nearest_free(SPACE, places, places[wanted], free, rng) == wanted
     free[wanted] = False
-    beside = {nearest_free(SPACE, places, places[wanted], free, rng) for _ in range(20)}
+    beside = {draw_nearest_free(SPACE, places, places[wanted], free, rng) for _ in range(20)}
     # 0.2 away, equals by lot
     assert beside == {SPACE.row_of({"rate": rate, "kind": "b"}) for rate in (2, 8)}
     free[:] = False
     free[[SPACE.row_of({"rate": 32, "kind": "b"}), SPACE.row_of({"rate": 4, "kind": "c"})]] = True
     # 0.6 against 1
-    assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of(
+    assert draw_nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of(
         {"rate": 32, "kind": "b"}
     )
 

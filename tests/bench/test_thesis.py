@@ -191,7 +191,7 @@ def test_a_table_that_lacks_combinations_teaches_of_all_of_them(
     taught = learn_lesson(path, load_table(path))
     depths = [line for line in taught.lines if line["axis"] == "depth" and "level" in line]
     rows = {line["level"]: line["rows"] for line in depths}
-    assert rows == {"1": 10, "2": 0, "3": 10} and taught.importance.full_grid
+    assert rows == {"1": 10, "2": 0, "3": 10} and taught.importance.is_full_grid
 
 
 def test_an_installation_without_its_table_says_how_to_record_one(tmp_path: Path) -> None:

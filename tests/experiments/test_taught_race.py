@@ -14,7 +14,7 @@ from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
 from fovnet.search.learn.training import Lessons, learn
 from fovnet.search.prior import EarlierSearch, write_prior
-from fovnet.search.space import Axis, Space, places_of
+from fovnet.search.space import Axis, Space, row_places
 from taught_race import CONTESTANTS, TaughtEntry, app
 from tests.typed_words import output_of
 
@@ -33,7 +33,7 @@ PRIOR = learn(SOURCES, SPACE.axes, Lessons(steps=1), 0, checked=False)
 @pytest.fixture
 def table() -> RecordedTable:
     """A bowl over 18 rows, one of which diverged."""
-    places = places_of(SPACE)
+    places = row_places(SPACE)
     loss = (places[:, 0] - 0.6) ** 2 + 0.1 * (places[:, 1] != 1)
     loss[4] = np.nan
     return RecordedTable("bowl", SPACE, loss, np.ones(len(loss)))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, lists
 from scipy.spatial.distance import cdist
 
-from fovnet.maths.effects import deviations_of_level_means, effects, is_full_grid
+from fovnet.maths.effects import decompose, deviations_of_level_means, is_full_grid
 from fovnet.maths.growing import Growing
 from fovnet.maths.kernels import KERNELS
 from fovnet.search.space import Axis, Space
@@ -40,7 +40,7 @@ def part(f, rows, axes):
 def test_the_variances_of_all_parts_add_up_and_ours_are_those_of_the_definition(counts, seed):
     rows = grid(counts)
     f = np.random.default_rng(seed).normal(3.0, 2.0, len(rows))
-    found, d = effects(f, rows, counts), len(counts)
+    found, d = decompose(f, rows, counts), len(counts)
     variance = {
         axes: part(f, rows, list(axes)).var()
         for size in range(1, d + 1)
@@ -59,7 +59,7 @@ def test_the_variances_of_all_parts_add_up_and_ours_are_those_of_the_definition(
 def test_a_sum_of_functions_of_one_axis_has_no_interactions(counts, seed):
     rng, rows = np.random.default_rng(seed), grid(counts)
     curves = [rng.normal(size=count) for count in counts]
-    found = effects(sum(curve[rows[:, j]] for j, curve in enumerate(curves)), rows, counts)
+    found = decompose(sum(curve[rows[:, j]] for j, curve in enumerate(curves)), rows, counts)
     for j, curve in enumerate(curves):
         np.testing.assert_allclose(found.main[j] - found.mean, curve - curve.mean(), atol=1e-12)
     assert (
@@ -70,7 +70,7 @@ def test_a_sum_of_functions_of_one_axis_has_no_interactions(counts, seed):
 
 def test_a_product_of_two_centred_axes_is_all_interaction():
     rows = grid([3, 5, 2])
-    found = effects((rows[:, 0] - 1.0) * (rows[:, 1] - 2.0), rows, [3, 5, 2])
+    found = decompose((rows[:, 0] - 1.0) * (rows[:, 1] - 2.0), rows, [3, 5, 2])
     assert found.main_variance.max() < 1e-25 and np.isclose(
         found.pair_variance[0, 1], found.variance
     )
@@ -82,7 +82,7 @@ def test_means_of_a_table_with_holes_are_those_of_the_rows_it_has(counts, seed):
     rng, rows = np.random.default_rng(seed), grid(counts)
     rows = rows[rng.permutation(len(rows))[: max(1, len(rows) // 2)]]
     f = rng.normal(size=len(rows))
-    found = effects(f, rows, counts)
+    found = decompose(f, rows, counts)
     for (j, k), means in found.pairs.items():
         for a, b in product(range(counts[j]), range(counts[k])):
             here = f[(rows[:, j] == a) & (rows[:, k] == b)]
@@ -122,7 +122,10 @@ def test_the_deviation_of_a_level_mean_is_that_of_the_whole_covariance_matrix(ke
         np.array([3, 70, 11, 42, 8, 55]),
     )
     process.posterior(known, np.zeros(6), known[:0])
-    K = process.s2 * process.kernel(cdist(process.scaled, process.scaled, "sqeuclidean"))[0]
+    K = (
+        process.s2
+        * process.kernel(cdist(process.scaled_cube, process.scaled_cube, "sqeuclidean"))[0]
+    )
     covariance = K - K[:, known] @ np.linalg.solve(
         K[np.ix_(known, known)] + process.noise * np.eye(6), K[known]
     )

@@ -57,7 +57,7 @@ def test_it_falls_with_gamma_everywhere_and_its_bound_lies_above():
     gamma = np.sort(np.concatenate([-np.logspace(-8, 100, 3000), np.logspace(-8, 100, 3000)]))
     value = entropy.log_entropy_lost(gamma)
     assert np.isfinite(value).all() and (np.diff(value) <= 1e-8).all()
-    bound = entropy.at_most_on_the_lowest(gamma, np.ones(len(gamma)), np.zeros(1))
+    bound = entropy.bound_information_on_the_lowest(gamma, np.ones(len(gamma)), np.zeros(1))
     assert (bound >= value - 1e-9 * np.abs(value)).all()
 
 
@@ -72,7 +72,8 @@ def test_the_bound_of_several_minima_lies_above_their_mean(seed):
     )
     value = entropy.log_information_on_the_lowest(mean, variance, lowest)
     assert (
-        entropy.at_most_on_the_lowest(mean, variance, lowest) >= value - 1e-9 * np.abs(value)
+        entropy.bound_information_on_the_lowest(mean, variance, lowest)
+        >= value - 1e-9 * np.abs(value)
     ).all()
     each = [
         np.exp(entropy.log_information_on_the_lowest(mean, variance, lowest[[k]]))
@@ -124,7 +125,7 @@ def test_drawn_minima_follow_the_gumbel_distribution_of_those_quartiles():
         np.linspace(0.01, 0.99, 99),
     )
     first, middle, last = entropy.quartiles_of_the_lowest(mean, variance)
-    drawn = np.sort(entropy.lowest_values(mean, variance, uniform))
+    drawn = np.sort(entropy.draw_lowest_values(mean, variance, uniform))
     scale = (last - first) / (gumbel_l.ppf(0.75) - gumbel_l.ppf(0.25))
     np.testing.assert_allclose(
         drawn, gumbel_l.ppf(uniform, loc=middle - scale * gumbel_l.ppf(0.5), scale=scale), atol=1e-9
@@ -143,10 +144,12 @@ def test_another_origin_and_unit_of_the_values_change_no_information(shift, scal
     rng = np.random.default_rng(2)
     mean, variance, uniform = rng.normal(0.0, 1.0, 30), rng.uniform(0.1, 1.0, 30), rng.random(16)
     plain = entropy.log_information_on_the_lowest(
-        mean, variance, entropy.lowest_values(mean, variance, uniform)
+        mean, variance, entropy.draw_lowest_values(mean, variance, uniform)
     )
     moved = shift + scale * mean, scale**2 * variance
-    value = entropy.log_information_on_the_lowest(*moved, entropy.lowest_values(*moved, uniform))
+    value = entropy.log_information_on_the_lowest(
+        *moved, entropy.draw_lowest_values(*moved, uniform)
+    )
     np.testing.assert_allclose(value, plain, rtol=1e-5, atol=1e-5)
 
 

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fovnet.maths.gradients import BINS, CELL_PIXELS, NOISE_ENERGY, histograms, move_histograms
+from fovnet.maths.gradients import (
+    BINS,
+    CELL_PIXELS,
+    NOISE_ENERGY,
+    move_histograms,
+    orientation_histograms,
+)
 from fovnet.maths.turns import MOVES
 
 
@@ -45,7 +51,10 @@ def test_every_pixel_votes_for_the_two_nearest_directions(seed, rows, columns):
         .astype(np.float32)
     )
     np.testing.assert_allclose(
-        histograms(picture[None])[0], by_hand(picture.astype(float)), rtol=1e-3, atol=1e-4
+        orientation_histograms(picture[None])[0],
+        by_hand(picture.astype(float)),
+        rtol=1e-3,
+        atol=1e-4,
     )
 
 
@@ -57,8 +66,8 @@ def test_those_of_a_moved_picture_are_those_of_the_picture_moved(seed, move):
     laid = pictures.swapaxes(1, 2) if transposed else pictures
     laid = laid[:, :: -1 if rows else 1, :: -1 if columns else 1]
     np.testing.assert_allclose(
-        histograms(np.ascontiguousarray(laid)),
-        move_histograms(histograms(pictures), move),
+        orientation_histograms(np.ascontiguousarray(laid)),
+        move_histograms(orientation_histograms(pictures), move),
         rtol=1e-4,
         atol=1e-5,
     )
@@ -67,17 +76,19 @@ def test_those_of_a_moved_picture_are_those_of_the_picture_moved(seed, move):
 def test_a_picture_in_negative_has_the_same_ones():
     """Fat is bright in one weighting and dark in another."""
     picture = np.random.default_rng(1).random((1, 32, 32)).astype(np.float32)
-    np.testing.assert_allclose(histograms(1 - picture), histograms(picture), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(
+        orientation_histograms(1 - picture), orientation_histograms(picture), rtol=1e-3, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize(("turn", "which"), [(0, 0), (1, BINS // 2)])
 def test_an_edge_that_runs_down_points_across_and_one_that_runs_across_points_down(turn, which):
     edge = np.zeros((16, 16), np.float32)
     edge[:, 8:] = 1
-    found = histograms(np.rot90(edge, turn)[None].copy())[0].sum(axis=(0, 1))
+    found = orientation_histograms(np.rot90(edge, turn)[None].copy())[0].sum(axis=(0, 1))
     assert found[which] > 0
     assert np.delete(found, which) == pytest.approx(0)
 
 
 def test_a_flat_picture_has_none():
-    assert not histograms(np.full((1, 16, 24), 0.7, np.float32)).any()
+    assert not orientation_histograms(np.full((1, 16, 24), 0.7, np.float32)).any()

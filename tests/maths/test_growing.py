@@ -17,7 +17,7 @@ from fovnet.maths.scales import Scales
 def process(M: int, seed: int, noise: float = 0.01, settled: int = 0) -> Growing:
     rng = np.random.default_rng(seed)
     theta = np.concatenate([np.log(rng.uniform(0.3, 1.5, 4)), [0.2, np.log(noise)]])
-    return Growing(rng.random((M, 4)), Scales.plain(4), theta, settled=settled)
+    return Growing(rng.random((M, 4)), Scales.plain(4), theta, settled_count=settled)
 
 
 @pytest.mark.parametrize("settled", [0, 700])
@@ -26,7 +26,7 @@ def test_the_factor_grown_by_a_thousand_rows_is_the_one_computed_at_once(settled
     rows = np.random.default_rng(1).permutation(1200)[:1000]
     for n in (1, 30, 33, 97, 500, 501, 1000):
         L = growing.factor(rows[:n])
-    X = growing.scaled[rows]
+    X = growing.scaled_cube[rows]
     whole = cholesky(
         growing.s2 * matern52(cdist(X, X, "sqeuclidean"))[0] + growing.noise * np.eye(1000),
         lower=True,
@@ -39,7 +39,7 @@ def test_mean_and_variance_are_those_of_the_textbook(n: int) -> None:
     growing, rng = process(400, n, settled=2 * BLOCK_ROWS), np.random.default_rng(n)
     rows, y = rng.permutation(400)[:n], rng.normal(size=n)
     mean, variance = growing.posterior(rows, y, rows[:0])
-    expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta)
+    expected = gp.posterior(growing.unit_cube, growing.unit_cube[rows], y, growing.theta)
     np.testing.assert_allclose(mean, expected[0], atol=1e-9)
     np.testing.assert_allclose(variance, expected[1], atol=1e-9)
 
@@ -53,7 +53,7 @@ def test_the_covariance_of_some_rows_is_that_of_the_textbook_and_its_diagonal_th
     known, running, points = order[:60], order[60 : 60 + pending], order[50:90]
     covariance = growing.covariance(known, running, points)
     given = order[: 60 + pending]
-    K = growing.s2 * matern52(cdist(growing.scaled, growing.scaled, "sqeuclidean"))[0]
+    K = growing.s2 * matern52(cdist(growing.scaled_cube, growing.scaled_cube, "sqeuclidean"))[0]
     solved = np.linalg.solve(
         K[np.ix_(given, given)] + growing.noise * np.eye(len(given)), K[np.ix_(given, points)]
     )
@@ -105,7 +105,10 @@ def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) ->
         rng.random((12, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel]
     )
     draws = np.array([growing.prior_draw(rng) for _ in range(4000)])
-    expected = growing.s2 * KERNELS[kernel](cdist(growing.scaled, growing.scaled, "sqeuclidean"))[0]
+    expected = (
+        growing.s2
+        * KERNELS[kernel](cdist(growing.scaled_cube, growing.scaled_cube, "sqeuclidean"))[0]
+    )
     assert np.abs(draws.mean(axis=0)).max() < 0.1
     assert np.abs(np.cov(draws.T) - expected).max() < 0.1 * growing.s2
 
@@ -118,7 +121,7 @@ def test_the_textbook_agrees_for_every_kernel(kernel: str) -> None:
     )
     rows, y = rng.permutation(90)[:40], rng.normal(size=40)
     expected = gp.posterior(
-        growing.cube, growing.cube[rows], y, growing.theta, kernel=KERNELS[kernel]
+        growing.unit_cube, growing.unit_cube[rows], y, growing.theta, kernel=KERNELS[kernel]
     )
     np.testing.assert_allclose(growing.posterior(rows, y, rows[:0]), expected, atol=1e-9)
 
@@ -132,7 +135,9 @@ def test_asked_about_the_first_rows_only_it_answers_as_about_all(
     """But for rounding, with observations among the rows asked about and among the others.  Not to the bit:
     a kernel of OpenBLAS computes whole tiles of columns otherwise than those left over."""
     whole, rng = process(300, 7, settled=settled), np.random.default_rng(7)
-    part = Growing(whole.cube, whole.scales, whole.theta, settled=settled, asked=asked)
+    part = Growing(
+        whole.unit_cube, whole.scales, whole.theta, settled_count=settled, returned_count=asked
+    )
     order, y = np.concatenate([[0, 299], 1 + rng.permutation(298)]), rng.normal(size=90)
     rows, running = order[:90], order[90 : 90 + pending]
     assert (rows < asked).any() and (rows >= asked).any() and part.V.shape[1] == asked

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, sampled_from
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from fovnet.maths.kernels import KERNELS, frequencies
+from fovnet.maths.kernels import KERNELS, draw_frequencies
 
 REFERENCE = {"matern52": Matern(1.0, nu=2.5), "squared-exponential": RBF(1.0)}
 
@@ -38,7 +38,7 @@ def test_coinciding_points_are_one_and_the_same(name):
 def test_the_mean_cosine_of_random_frequencies_is_the_correlation(name, r):
     """200,000 cosines of standard deviation at most 0.71: their mean is within 0.007 in all but one of 10,000
     cases."""
-    omega = frequencies(KERNELS[name], 200_000, 3, np.random.default_rng(5))
+    omega = draw_frequencies(KERNELS[name], 200_000, 3, np.random.default_rng(5))
     gap = r * np.array([0.6, 0.0, 0.8])
     assert np.cos(omega @ gap).mean() == pytest.approx(
         KERNELS[name](np.array([r**2]))[0][0], abs=0.007

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
-from fovnet.maths.ordering import PASS_COUNTS, neighbour_ratio, passes
+from fovnet.maths.ordering import PASS_COUNTS, detect_passes, neighbour_ratio
 
 
 @given(integers(0, 10**6), integers(3, 6), integers(1, 4))
@@ -42,15 +42,15 @@ def test_a_smooth_course_taken_in_passes_is_told_from_one_in_its_order(
     order = np.concatenate(
         [np.arange((first + later) % number, s, number) for later in range(number)]
     )
-    assert passes(x[order]) == passes(x[::-1][order]) == number
-    assert passes(x) == passes(x[::-1]) == 1
+    assert detect_passes(x[order]) == detect_passes(x[::-1][order]) == number
+    assert detect_passes(x) == detect_passes(x[::-1]) == 1
 
 
 def test_what_is_in_no_order_or_few_lies_in_no_passes() -> None:
     """Of a few things some order fits better by chance: 9 of 9 would have to fit."""
     rng = np.random.default_rng(0)
-    assert {passes(rng.normal(size=(s, 256))) for s in range(2, 120)} == {1}
-    assert passes(np.arange(9.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7]]) == 1
-    assert passes(np.ones((20, 3))) == 1
+    assert {detect_passes(rng.normal(size=(s, 256))) for s in range(2, 120)} == {1}
+    assert detect_passes(np.arange(9.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7]]) == 1
+    assert detect_passes(np.ones((20, 3))) == 1
     # ten are enough
-    assert passes(np.arange(10.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7, 9]]) == 2
+    assert detect_passes(np.arange(10.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7, 9]]) == 2

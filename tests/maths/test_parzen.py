@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
 
-from fovnet.maths.parzen import forgetting, mixture, shares
+from fovnet.maths.parzen import estimate_mixture, estimate_shares, weigh_by_age
 
 AT = np.array([0.0, 0.3, 0.77, 1.0])
 WITH_TIES = {n: np.arange(n) * 7 % 11 / 10 for n in (0, 1, 2, 3, 5, 24, 25)}
@@ -58,7 +58,7 @@ def test_a_mixture_is_that_of_hyperopt(theirs):
     at = np.linspace(0.0, 1.0, 41)
     for places in OBSERVED:
         mine, (weights, means, deviations) = (
-            mixture(places),
+            estimate_mixture(places),
             theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0),
         )
         assert np.array_equal(mine.means, means) and np.array_equal(mine.deviations, deviations)
@@ -75,7 +75,7 @@ def test_masses_of_even_levels_are_those_of_hyperopts_rounded_values(theirs, lev
         mass = theirs.GMM1_lpdf(
             at, *theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0), low=0.0, high=1.0, q=step
         )
-        assert mixture(places).log_mass(at) == pytest.approx(mass, abs=1e-12)
+        assert estimate_mixture(places).log_mass(at) == pytest.approx(mass, abs=1e-12)
 
 
 @given(
@@ -83,7 +83,7 @@ def test_masses_of_even_levels_are_those_of_hyperopts_rounded_values(theirs, lev
     levels=lists(integers(0, 300), min_size=1, max_size=9, unique=True),
 )
 def test_masses_of_uneven_levels_are_areas_below_the_density_in_whatever_order(places, levels):
-    made, middles = mixture(np.array(places)), (np.arange(20_000) + 0.5) / 20_000
+    made, middles = estimate_mixture(np.array(places)), (np.arange(20_000) + 0.5) / 20_000
     nearest = np.abs(middles[:, None] - np.array(levels) / 300).argmin(axis=1)
     areas = np.bincount(
         nearest, weights=np.exp(made.log_density(middles)) / len(middles), minlength=len(levels)
@@ -93,13 +93,13 @@ def test_masses_of_uneven_levels_are_areas_below_the_density_in_whatever_order(p
 
 def test_levels_that_are_equal_or_all_but_equal_have_a_finite_mass():
     assert np.isfinite(
-        mixture(np.array([0.3, 0.9])).log_mass(np.array([0.0, 5e-324, 0.5, 0.5, 1.0]))
+        estimate_mixture(np.array([0.3, 0.9])).log_mass(np.array([0.0, 5e-324, 0.5, 0.5, 1.0]))
     ).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 24, 25, 26, 27, 40, 300])
 def test_trials_are_forgotten_as_by_hyperopt(theirs, n):
-    assert forgetting(n).tolist() == theirs.linear_forgetting_weights(n, 25).tolist()
+    assert weigh_by_age(n).tolist() == theirs.linear_forgetting_weights(n, 25).tolist()
 
 
 @pytest.mark.parametrize("n", [0, 1, 24, 25, 26, 100])
@@ -111,7 +111,7 @@ def test_shares_of_categories_are_those_of_hyperopt(theirs, n):
         else np.ones(5)
     )
     posterior = counts / counts.sum()
-    assert np.exp(shares(levels, 5).log_density(np.arange(5.0))) == pytest.approx(
+    assert np.exp(estimate_shares(levels, 5).log_density(np.arange(5.0))) == pytest.approx(
         posterior, rel=1e-14
     )
 
@@ -124,17 +124,17 @@ def test_densities_are_those_that_hyperopt_gave():
         print(tpe.GMM1_lpdf(AT, weights, means, deviations, low=0.0, high=1.0).round(9).tolist())
     """
     for places, recorded in zip(OBSERVED, RECORDED, strict=True):
-        assert mixture(places).log_density(AT) == pytest.approx(recorded, abs=1e-9)
+        assert estimate_mixture(places).log_density(AT) == pytest.approx(recorded, abs=1e-9)
 
 
 def test_categories_seen_once_twice_and_never():
     """2, 1 and 0 of three, and 1 added to each: 3, 2 and 1 of six."""
-    assert shares(np.array([0, 1, 0]), 3).shares == pytest.approx([3 / 6, 2 / 6, 1 / 6])
+    assert estimate_shares(np.array([0, 1, 0]), 3).shares == pytest.approx([3 / 6, 2 / 6, 1 / 6])
 
 
 @given(places=lists(floats(0.0, 1.0), max_size=60), seed=integers(0, 99))
 def test_a_mixture_has_mass_one_and_draws_inside(places, seed):
-    made, middles = mixture(np.array(places)), (np.arange(4000) + 0.5) / 4000
+    made, middles = estimate_mixture(np.array(places)), (np.arange(4000) + 0.5) / 4000
     assert np.exp(made.log_density(middles)).mean() == pytest.approx(1.0, rel=1e-3)
     drawn = made.draw(np.random.default_rng(seed), 24)
     assert len(drawn) == 24 and (drawn >= 0.0).all() and (drawn < 1.0).all()
@@ -143,7 +143,7 @@ def test_a_mixture_has_mass_one_and_draws_inside(places, seed):
 @pytest.mark.parametrize("places", [DISTINCT[2], WITH_TIES[5], DISTINCT[40]], ids=len)
 def test_values_are_drawn_as_often_as_their_density_says(places):
     """20,000 values in ten bins: every share within four standard deviations of the bin's mass."""
-    made, bins = mixture(places), 10
+    made, bins = estimate_mixture(places), 10
     mass = (
         np.exp(made.log_density((np.arange(10_000) + 0.5) / 10_000)).reshape(bins, -1).mean(axis=1)
         / bins
@@ -153,5 +153,5 @@ def test_values_are_drawn_as_often_as_their_density_says(places):
 
 
 def test_categories_are_drawn_as_often_as_their_shares_say():
-    drawn = shares(np.array([0, 1, 0]), 3).draw(np.random.default_rng(0), 6_000)
+    drawn = estimate_shares(np.array([0, 1, 0]), 3).draw(np.random.default_rng(0), 6_000)
     assert np.bincount(drawn.astype(int)) / 1_000 == pytest.approx([3, 2, 1], abs=0.15)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, list_mle, tie_starts, weights
+from fovnet.maths.ranking_losses import LOSSES, list_mle, tie_starts, weigh_places
 
 rng = np.random.default_rng(0)
 X, SUPPORT = rng.random((20, 5)), rng.random((7, 6))
@@ -13,7 +13,7 @@ SINGLE = np.arange(20)
 
 
 def drawn(members=3, seed=1, inputs=5):
-    return Ranker.draw(inputs, (8, 8), members, np.random.default_rng(seed), knows=True)
+    return Ranker.draw(inputs, (8, 8), members, np.random.default_rng(seed), knows_task=True)
 
 
 def leaves_of(ranker):
@@ -38,7 +38,7 @@ def through(layers, h):
 )
 def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
     ranker, first = drawn(), tie_starts(np.sort(rng.integers(0, 12, 20)))
-    c = weights("log", first)
+    c = weigh_places("log", first)
     members, each, whole = leaves_of(ranker)
     latent = through(each, torch.tensor(12.0**0.5 * (support - 0.5))).sum(1, keepdim=True) / max(
         1, len(support)
@@ -85,7 +85,7 @@ def test_a_copy_is_trained_and_the_original_stays():
 def test_of_two_tasks_that_are_each_others_reverse_the_support_tells_which():
     """The loss is x, or -x: three rows with their levels say which, and no network without them could."""
     draw = np.random.default_rng(3)
-    ranker = Ranker.draw(1, (32, 32), 3, draw, knows=True)
+    ranker = Ranker.draw(1, (32, 32), 3, draw, knows_task=True)
 
     def task(sign, n):
         x = np.sort(draw.random(n))[::sign]

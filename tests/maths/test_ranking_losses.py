@@ -18,7 +18,7 @@ from fovnet.maths.ranking_losses import (
     rank_net,
     squared_level_error,
     tie_starts,
-    weights,
+    weigh_places,
 )
 
 rng = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def test_the_list_loss_is_minus_the_log_likelihood_of_the_order(n):
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_tied_places_have_coxs_partial_likelihood_in_breslows_form_and_no_order(kind):
-    s, c = rng.normal(size=7), weights(kind, TIED)
+    s, c = rng.normal(size=7), weigh_places(kind, TIED)
     at_risk = [logsumexp(s[first:]) for first in TIED]
     value, gradient = list_mle(s[None], c, TIED)
     assert value[0] == pytest.approx(sum(c * (at_risk - s)), rel=1e-12)
@@ -63,7 +63,7 @@ def test_tied_places_have_coxs_partial_likelihood_in_breslows_form_and_no_order(
 @every_list
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_gradients_are_those_of_central_differences(loss, first, kind):
-    s, c, step = rng.normal(size=(3, 7)), weights(kind, first), 1e-5
+    s, c, step = rng.normal(size=(3, 7)), weigh_places(kind, first), 1e-5
     _, gradient = loss(s, c, first)
     for j in range(7):
         moved = step * (np.arange(7) == j)
@@ -96,7 +96,7 @@ def of_torch(name, s, c, first):
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_losses_and_gradients_are_torchs(name, first, kind):
     s = torch.tensor(3.0 * rng.normal(size=(4, 7)), requires_grad=True)
-    c = weights(kind, first)
+    c = weigh_places(kind, first)
     theirs = of_torch(name, s, c, first)
     theirs.sum().backward()
     value, gradient = LOSSES[name](s.detach().numpy(), c, first)
@@ -108,7 +108,7 @@ def test_losses_and_gradients_are_torchs(name, first, kind):
 @every_list
 @pytest.mark.parametrize("loss", [list_mle, rank_net, list_net])
 def test_a_constant_added_to_all_scores_changes_nothing(loss, first):
-    s, c = rng.normal(size=(3, 7)), weights("log", first)
+    s, c = rng.normal(size=(3, 7)), weigh_places("log", first)
     value, gradient = loss(s, c, first)
     assert loss(s + 7.5, c, first)[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
     assert np.abs(gradient.sum(axis=1)).max() < 1e-12
@@ -118,12 +118,14 @@ def test_a_constant_added_to_all_scores_changes_nothing(loss, first):
 @pytest.mark.parametrize("loss", [list_mle, list_net])
 def test_losses_of_lists_are_convex_in_the_scores(loss, first):
     one, other = 3.0 * rng.normal(size=(2, 500, 7))
-    ends = [loss(s, weights("inverse", first), first)[0] for s in (one, other, 0.5 * (one + other))]
+    ends = [
+        loss(s, weigh_places("inverse", first), first)[0] for s in (one, other, 0.5 * (one + other))
+    ]
     assert (ends[2] <= 0.5 * (ends[0] + ends[1]) + 1e-12).all()
 
 
 def test_a_right_order_scaled_up_costs_nothing_and_a_wrong_one_ever_more():
-    right, c = np.arange(7.0)[::-1][None], weights("log", SINGLE)
+    right, c = np.arange(7.0)[::-1][None], weigh_places("log", SINGLE)
     for loss in (list_mle, rank_net):
         falling = [loss(scale * right, c, SINGLE)[0][0] for scale in (1.0, 3.0, 10.0, 40.0)]
         assert falling == sorted(falling, reverse=True) and 0.0 <= falling[-1] < 1e-16
@@ -140,7 +142,7 @@ def test_scores_of_700_and_long_lists_give_finite_values_and_gradients(loss):
         ]
     )
     first = tie_starts(np.sort(rng.integers(0, 1500, 2000)))
-    for value in loss(s, weights("log", first), first):
+    for value in loss(s, weigh_places("log", first), first):
         assert np.isfinite(value).all()
 
 
@@ -160,12 +162,12 @@ def test_pairs_and_points_are_scikit_learns():
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_weights_fall_by_place_and_ties_share_theirs(kind):
-    alone, tied = weights(kind, SINGLE), weights(kind, TIED)
+    alone, tied = weigh_places(kind, SINGLE), weigh_places(kind, TIED)
     assert (np.diff(alone) <= 0).all() and tied.sum() == pytest.approx(alone.sum())
     assert tied[1] == tied[2] == tied[3] == pytest.approx(alone[1:4].mean()) and tied[4] == alone[4]
 
 
 def test_linear_weights_sum_to_one_and_the_best_place_weighs_1_44_by_logarithms():
-    assert weights("linear", SINGLE).sum() == pytest.approx(1.0)
-    assert weights("log", SINGLE)[0] == pytest.approx(1.0 / np.log(2.0))
-    assert weights("inverse", SINGLE)[3] == 0.25
+    assert weigh_places("linear", SINGLE).sum() == pytest.approx(1.0)
+    assert weigh_places("log", SINGLE)[0] == pytest.approx(1.0 / np.log(2.0))
+    assert weigh_places("inverse", SINGLE)[3] == 0.25

@@ -8,7 +8,7 @@ from hypothesis.strategies import floats, integers
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from fovnet.maths.warping import TARGETS, half_ranked, rank_normal, raw
+from fovnet.maths.warping import TARGETS, keep_scores, rank_all, rank_worse_half
 
 SCORES = arrays(
     np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lambda value: round(value, 3))
@@ -18,7 +18,7 @@ SCORES = arrays(
 @given(SCORES)
 @example(np.full(3, 1.754))  # their mean is 1.7539999999999998
 def test_the_order_is_kept_and_ties_stay_ties(y):
-    warped = half_ranked(y).values
+    warped = rank_worse_half(y).values
     order = np.argsort(y, kind="stable")
     assert (np.diff(warped[order]) >= -1e-9).all()
     assert np.isfinite(warped).all() and abs(warped.mean()) < 1e-6
@@ -28,12 +28,12 @@ def test_the_order_is_kept_and_ties_stay_ties(y):
 def test_a_giant_among_the_bad_changes_nothing():
     y = np.array([0.2, 0.25, 0.3, 0.4, 0.9])
     np.testing.assert_array_equal(
-        half_ranked(y).values, half_ranked(np.where(y == 0.9, 1e300, y)).values
+        rank_worse_half(y).values, rank_worse_half(np.where(y == 0.9, 1e300, y)).values
     )
 
 
 def test_the_better_half_keeps_its_distances():
-    warped = half_ranked(np.array([0.0, 1.0, 3.0, 50.0, 70.0])).values
+    warped = rank_worse_half(np.array([0.0, 1.0, 3.0, 50.0, 70.0])).values
     assert np.isclose((warped[2] - warped[1]) / (warped[1] - warped[0]), 2.0)
 
 
@@ -50,22 +50,22 @@ def test_every_target_keeps_the_order_and_leads_back_to_the_scores(name, y):
 
 def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
     y = np.array([1.0, 2.0, 3.0, 80.0, 90.0])
-    for warp in (half_ranked, raw):
+    for warp in (rank_worse_half, keep_scores):
         target = warp(y)
         assert target.score_of(target.values.min() - 0.5) == pytest.approx(1.0 - 0.5 * target.unit)
-    values = half_ranked(y).values
-    assert half_ranked(y).unit == pytest.approx(1.0 / (values[1] - values[0]))
+    values = rank_worse_half(y).values
+    assert rank_worse_half(y).unit == pytest.approx(1.0 / (values[1] - values[0]))
 
 
 @given(SCORES)
 def test_ranks_are_those_of_scipy(y):
     expected = ndtri((rankdata(y) - 0.5) / len(y))
     np.testing.assert_allclose(
-        rank_normal(y).values * expected.std(), expected - expected.mean(), atol=1e-9
+        rank_all(y).values * expected.std(), expected - expected.mean(), atol=1e-9
     )
 
 
-@pytest.mark.parametrize("warp", [half_ranked, raw])
+@pytest.mark.parametrize("warp", [rank_worse_half, keep_scores])
 @pytest.mark.parametrize("power", [-1000, -40, 40, 900])
 def test_losses_of_any_size_are_believed_alike(warp, power):
     """Sums and squares of 1e300 are no numbers, those of 1e-300 are nothing; a power of two changes no bit of
@@ -76,14 +76,14 @@ def test_losses_of_any_size_are_believed_alike(warp, power):
     assert large.unit == np.ldexp(target.unit, power)
 
 
-@pytest.mark.parametrize("warp", [half_ranked, raw])
+@pytest.mark.parametrize("warp", [rank_worse_half, keep_scores])
 def test_the_largest_losses_there_are_have_values(warp):
     target = warp(np.array([-1.7e308, 1e307, 1.2e308, 1.7e308]))
     assert np.isfinite(target.values).all() and np.isfinite(target.unit)
 
 
 def test_ranks_know_no_units_and_never_leave_what_was_seen():
-    target = rank_normal(np.array([3.0, 1.0, 2.0]))
+    target = rank_all(np.array([3.0, 1.0, 2.0]))
     assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]
 
 
@@ -94,13 +94,13 @@ def test_ranks_know_no_units_and_never_leave_what_was_seen():
 )
 def test_scores_whose_better_half_is_one_value_know_no_units(scores):
     """Else an expected regret of 0.4 would be reported for losses of 0.05."""
-    target = half_ranked(np.array(scores))
+    target = rank_worse_half(np.array(scores))
     assert target.unit is None and not target.is_within_reach(float(target.values.min()) - 1.0)
     assert target.score_of(target.values.min() - 1.0) == 0.05
 
 
 def test_raw_scores_survive_giants():
-    target = raw(np.array([1e300, 0.0, -1e300]))
+    target = keep_scores(np.array([1e300, 0.0, -1e300]))
     np.testing.assert_allclose(target.values, np.sqrt(1.5) * np.array([1.0, 0.0, -1.0]))
 
 

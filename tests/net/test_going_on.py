@@ -20,7 +20,7 @@ from fovnet.net.stopping import Ends, Plateau
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.trial import Proposal, Trial, latest
+from fovnet.search.trial import Proposal, Trial, latest_trials
 
 AXES = (
     Axis("blocks", (4, 5)),
@@ -147,14 +147,16 @@ def test_a_search_keeps_one_network_for_each_training_and_no_checkpoint_at_its_e
 ) -> None:
     trials = searched(job, tmp_path, spend)
     by_slot = {trial.proposal.slot: trial for trial in trials}
-    continued = [trial for trial in trials if trial.proposal.continues is not None]
+    continued = [trial for trial in trials if trial.proposal.continued_slot is not None]
     assert continued and any(trial.proposal.epochs == 9 for trial in trials)
     for trial in continued:
-        before = by_slot[trial.proposal.continues]
+        before = by_slot[trial.proposal.continued_slot]
         assert (
             trial.outcome.validation_loss[: before.proposal.epochs]
             == before.outcome.validation_loss
         )
-        assert trial.proposal.begun == before.proposal.epochs and trial.score <= before.score
+        assert trial.proposal.begun_epochs == before.proposal.epochs and trial.score <= before.score
     kept = {path.name for path in (tmp_path / "networks").iterdir()}
-    assert kept == {weights_path_of(tmp_path, trial.proposal.slot).name for trial in latest(trials)}
+    assert kept == {
+        weights_path_of(tmp_path, trial.proposal.slot).name for trial in latest_trials(trials)
+    }

@@ -204,7 +204,7 @@ def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path
         journal = tmp_path / str(workers)
         trials = search_networks(search(workers, rows=37), job(slices, journal), journal, trials=6)
         made[workers] = (
-            [replace(trial.proposal, seen=(), pending=()) for trial in trials],
+            [replace(trial.proposal, seen_slots=(), pending_slots=()) for trial in trials],
             [replace(trial.outcome, seconds=0.0) for trial in trials],
         )
         assert not list(journal.glob("networks/*.checkpoint"))
@@ -233,6 +233,8 @@ def test_what_is_pruned_follows_from_what_the_slot_had_seen(slices: Path, tmp_pa
     assert {trial.outcome.status for trial in first} == {"completed", "pruned"}
     by_slot = {trial.proposal.slot: trial for trial in first}
     for trial in first:
-        bound = envelope.over([by_slot[slot] for slot in trial.proposal.seen]).get(1, np.inf)
+        bound = envelope.highest_losses([by_slot[slot] for slot in trial.proposal.seen_slots]).get(
+            1, np.inf
+        )
         assert (trial.outcome.status == "pruned") == (trial.outcome.validation_loss[0] > bound)
         assert trial.score == min(trial.outcome.validation_loss)

@@ -117,5 +117,5 @@ def test_the_envelope_is_the_best_completed_trials_curve_so_far_and_a_margin() -
         trial(2, "completed", 0.9, 0.9),
         trial(3, "error"),
     ]
-    assert envelope.over(seen) == {1: 3.0, 3: 1.5, 5: pytest.approx(1.2)}
-    assert envelope.over([trial(0, "diverged", 1.0)]) == envelope.over([]) == {}
+    assert envelope.highest_losses(seen) == {1: 3.0, 3: 1.5, 5: pytest.approx(1.2)}
+    assert envelope.highest_losses([trial(0, "diverged", 1.0)]) == envelope.highest_losses([]) == {}

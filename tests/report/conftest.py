@@ -12,7 +12,7 @@ from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
 from fovnet.report.content.page import gather
 from fovnet.report.content.run_record import Member, RunRecord
-from fovnet.search.trial import Outcome, Proposal, Trial, best
+from fovnet.search.trial import Outcome, Proposal, Trial, best_trials
 
 
 def module_in(path):
@@ -96,7 +96,7 @@ def members_of(trials):
             weights=f"member-{one.proposal.slot:04d}.safetensors",
             mixing_weight=0.1,
         )
-        for one in best(trials, 10)
+        for one in best_trials(trials, 10)
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fovnet.maths.effects import effects
+from fovnet.maths.effects import decompose
 from fovnet.search.explain.explanation import explain
 from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.search import Search
@@ -57,7 +57,7 @@ def trials(count=24):
 def matter():
     """What a model would say that knows the truth."""
     values, counts = truth(), [len(axis.levels) for axis in SPACE.axes]
-    parts = effects(values, SPACE.rows, counts)
+    parts = decompose(values, SPACE.rows, counts)
     axes = tuple(
         AxisEffect(
             axis.name,
@@ -107,5 +107,5 @@ def explanation():
     search = Search(SPACE, "gp-ei", 1, 2, 0, 6, seconds, seconds > 0)
     note = "The search ends after 24 trials: no more than 0.0123 of the score is expected to be gained."
     return replace(
-        explain(search, trials(), asked=40, ends_after=24, notes=[note]), matter=matter()
+        explain(search, trials(), requested_trials=40, ends_after=24, notes=[note]), matter=matter()
     )

@@ -39,7 +39,7 @@ def run(method, slots, outcome, **changes):
     for slot in range(slots):
         proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)
         trials[slot] = Trial(proposal, outcome(proposal))
-    return explain(search, list(trials.values()), asked=asked)
+    return explain(search, list(trials.values()), requested_trials=asked)
 
 
 def score(proposal):
@@ -200,17 +200,17 @@ def test_the_page_of_a_schedule_shows_what_was_spent_on_what(make_page):
     rows = rungs_table(explanation.spending).rows
     assert [row[0] for row in rows] == ["1", "3", "9"] and sum(
         int(row[1]) for row in rows
-    ) == explanation.finished
+    ) == explanation.finished_count
     for count in (1, 10, 500):
         slots = tuple(
             Stretch(n, n // 2, n % 2, n / 7, n / 7 + 0.01 * (1 + n % 5), 1.0 + n % 3)
             for n in range(count)
         )
-        figure = rungs_figure(replace(explanation.spending, slots=slots))
+        figure = rungs_figure(replace(explanation.spending, stretches=slots))
         bars = figure.axes[0].patches
         assert len(bars) == count and len(png(figure, dpi=30)) > 1000
         assert len({bar.get_facecolor() for bar in bars}) == min(2, count)
-    assert rungs_figure(replace(explanation.spending, slots=())) is None
+    assert rungs_figure(replace(explanation.spending, stretches=())) is None
     assert len(set(rung_colours(6))) == 6
 
 
@@ -268,7 +268,10 @@ def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
     ):
         text = " ".join(
             paragraphs(
-                replace(explanation, matter=replace(explanation.matter, explained=explained))
+                replace(
+                    explanation,
+                    importance=replace(explanation.importance, explained_share=explained),
+                )
             )
         )
         assert words in text
@@ -292,7 +295,9 @@ def test_bands_are_blamed_for_what_good_ones_do_less_than_once_in_forty_searches
     """Of three scores one falls outside in 14 % of searches with right bands and two in 0.7 %; 71 all lie
     inside in 2.62 %, 72 in 2.49."""
     explanation = planted_search.explanation()
-    share = type(explanation.forecasts.inside).of([True] * inside + [False] * (of - inside))
+    share = type(explanation.forecasts.inside_share).of([True] * inside + [False] * (of - inside))
     assert verdict in " ".join(
-        paragraphs(replace(explanation, forecasts=replace(explanation.forecasts, inside=share)))
+        paragraphs(
+            replace(explanation, forecasts=replace(explanation.forecasts, inside_share=share))
+        )
     )

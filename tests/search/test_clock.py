@@ -14,7 +14,7 @@ LEADS = one_of(floats(0.0, 1.0), integers(0, 1).map(float))
 
 def sees(seconds, workers):
     """What a slot sees where nobody waits for anything but a free worker."""
-    return Clock(workers, 0, 1.0).sight(seconds)
+    return Clock(workers, 0, 1.0).slots_in_sight(seconds)
 
 
 def simulated(seconds, workers, initial=0, lead=1.0):
@@ -40,27 +40,29 @@ def simulated(seconds, workers, initial=0, lead=1.0):
 @given(SECONDS, integers(1, 5), integers(0, 6), LEADS)
 @settings(max_examples=300)
 def test_what_a_slot_sees_equals_the_simulation(seconds, workers, initial, lead):
-    assert Clock(workers, initial, lead).sight(seconds) == simulated(
+    assert Clock(workers, initial, lead).slots_in_sight(seconds) == simulated(
         seconds, workers, initial, lead
     )
 
 
 @given(SECONDS, integers(1, 5), LEADS)
 def test_all_but_the_lead_of_the_slots_before_are_seen_the_earliest_first(seconds, workers, lead):
-    seen, _ = Clock(workers, 0, lead).sight(seconds)
+    seen, _ = Clock(workers, 0, lead).slots_in_sight(seconds)
     assert set(range(len(seconds) - int(lead * len(seconds)))) <= set(seen)
 
 
 @given(SECONDS, integers(1, 5))
 def test_without_a_lead_the_workers_take_turns(seconds, workers):
-    assert Clock(workers, 0, 0.0).sight(seconds) == (tuple(range(len(seconds))), ())
+    assert Clock(workers, 0, 0.0).slots_in_sight(seconds) == (tuple(range(len(seconds))), ())
 
 
 @given(SECONDS, integers(1, 5), LEADS)
 def test_what_a_slot_has_seen_every_later_one_has_seen_too(seconds, workers, lead):
     clock = Clock(workers, 2, lead)
     for slot in range(len(seconds)):
-        assert set(clock.sight(seconds[:slot])[0]) <= set(clock.sight(seconds[: slot + 1])[0])
+        assert set(clock.slots_in_sight(seconds[:slot])[0]) <= set(
+            clock.slots_in_sight(seconds[: slot + 1])[0]
+        )
 
 
 @given(SECONDS)
@@ -85,8 +87,8 @@ def test_the_first_slots_see_nothing_and_ends_at_the_same_moment_are_both_seen()
 @given(lists(floats(0.001, 100), max_size=30), integers(1, 5))
 def test_a_slot_is_seen_once_it_has_ended(seconds, workers):
     clock = Clock(workers, 3, 0.2)
-    finished = clock.ends(seconds)
-    seen, pending = clock.sight(seconds)
+    finished = clock.virtual_ends(seconds)
+    seen, pending = clock.slots_in_sight(seconds)
     assert sorted((*seen, *pending)) == list(range(len(seconds)))
     assert all(finished[early] < finished[late] for early in seen for late in pending)
 
@@ -95,7 +97,7 @@ def test_a_slot_is_seen_once_it_has_ended(seconds, workers):
 def test_one_worker_is_done_after_the_sum_of_the_seconds(seconds):
     """Within half a microsecond for each."""
     np.testing.assert_allclose(
-        Clock(1, 3, 0.2).ends(seconds),
+        Clock(1, 3, 0.2).virtual_ends(seconds),
         np.cumsum(seconds),
         rtol=0,
         atol=0.5e-6 * len(seconds) + 1e-9,

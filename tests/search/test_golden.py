@@ -12,7 +12,7 @@ import pytest
 
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
-from fovnet.search.trial import Outcome, Trial, from_facts, to_facts
+from fovnet.search.trial import Outcome, Trial, trial_from_facts, trial_to_facts
 
 SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
 RECORDED = {
@@ -112,8 +112,8 @@ def test_a_search_without_a_schedule_writes_the_journal_that_it_always_did(metho
     search, trials = searched(method)
     digest, rows = RECORDED[method]
     assert [trial.proposal.row for trial in trials] == rows
-    facts = [to_facts(trial) for trial in trials]
-    assert repr([from_facts(one) for one in facts]) == repr(
+    facts = [trial_to_facts(trial) for trial in trials]
+    assert repr([trial_from_facts(one) for one in facts]) == repr(
         trials
     )  # nan equals nothing but its name
     for one in facts:

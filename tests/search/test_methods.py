@@ -12,7 +12,7 @@ from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.view import RECOMMENDED, Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.search import Search, propose_slot
-from fovnet.search.space import BASELINE, Space, paper_space
+from fovnet.search.space import BASELINE_CONFIGURATION, Space, paper_space
 from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.trial import Outcome, Trial
 
@@ -61,11 +61,11 @@ def search_of(
 
 def view_of(space, trials, **changes):
     rest = {
-        "pending": (),
-        "free": np.ones(len(space), dtype=bool),
+        "pending_rows": (),
+        "is_free": np.ones(len(space), dtype=bool),
         "slot": len(trials),
         "seed": 0,
-        "initial": 4,
+        "initial_count": 4,
     }
     return View(
         space, tuple(trials), **{**rest, "predicted_seconds": np.ones(len(space)), **changes}
@@ -132,7 +132,7 @@ def test_a_proposal_can_be_replayed_from_what_it_saw_and_ignores_the_rest(method
     proposals = [trial.proposal for trial in trials]
     for slot, proposal in enumerate(proposals):
         assert (
-            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen})
+            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen_slots})
             == proposal
         )
 
@@ -155,7 +155,7 @@ every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha"])
 def trained(search, outcome_of, trials):
     """The trials for the epochs of so many full trainings, or until nothing is left to do."""
     done = {}
-    while search.schedule.within_budget(
+    while search.schedule.is_within_budget(
         proposals := [one.proposal for one in done.values()], trials
     ):
         try:
@@ -187,18 +187,18 @@ def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes
     proposals = [trial.proposal for trial in trials]
     for slot, proposal in enumerate(proposals):
         assert (
-            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen})
+            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen_slots})
             == proposal
         )
-    begun = [one.row for one in proposals if one.continues is None]
-    continued = [one for one in proposals if one.continues is not None]
+    begun = [one.row for one in proposals if one.continued_slot is None]
+    continued = [one for one in proposals if one.continued_slot is not None]
     assert len(set(begun)) == len(begun) > 4 and len(
         {(one.row, one.epochs) for one in proposals}
     ) == len(proposals)
     for one in continued:
-        before = proposals[one.continues]
-        assert one.continues in one.seen and trials[before.slot].score is not None
-        assert (one.row, one.seed, one.begun) == (before.row, before.seed, before.epochs)
+        before = proposals[one.continued_slot]
+        assert one.continued_slot in one.seen_slots and trials[before.slot].score is not None
+        assert (one.row, one.seed, one.begun_epochs) == (before.row, before.seed, before.epochs)
         assert one.epochs > before.epochs and one.rung > before.rung
     assert continued
 
@@ -210,7 +210,7 @@ def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_
 ):
     def begun(schedule):
         trials = trained(search_of(SMALL, method, initial=6, schedule=schedule), falling, 6)
-        return [one.proposal.row for one in trials if one.proposal.continues is None][:6]
+        return [one.proposal.row for one in trials if one.proposal.continued_slot is None][:6]
 
     assert begun(Schedule(kind, 9)) == begun(FULL)
 
@@ -234,13 +234,13 @@ def test_under_a_schedule_too_a_whole_space_is_searched_and_everything_may_fail(
 @pytest.mark.parametrize("method", LOOKS)
 def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
     space = paper_space()
-    start, feasible = space.row_of(BASELINE), np.ones(len(space), dtype=bool)
+    start, feasible = space.row_of(BASELINE_CONFIGURATION), np.ones(len(space), dtype=bool)
     assert propose_slot(search_of(space, method, start=start), [], {}).row == start
     feasible[space.rows[:, 0] >= 3] = False  # at most three blocks fit
     nearest = propose_slot(
         search_of(space, method, start=start, feasible=feasible), [], {}
     ).configuration
-    assert nearest == {**BASELINE, "blocks": 3}
+    assert nearest == {**BASELINE_CONFIGURATION, "blocks": 3}
 
 
 @pytest.mark.parametrize("method", LOOKS)
@@ -272,7 +272,9 @@ def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
     loss = smooth_loss(space)
 
     def end(method, seed):
-        search = search_of(space, method, seed=seed, start=space.row_of(BASELINE), initial=5)
+        search = search_of(
+            space, method, seed=seed, start=space.row_of(BASELINE_CONFIGURATION), initial=5
+        )
         trials = path(
             search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30
         )
@@ -295,7 +297,11 @@ def test_gp_ei_learns_where_trainings_diverge():
             Outcome("diverged") if over else Outcome("completed", score=float(loss[proposal.row]))
         )
 
-    trials = path(search_of(space, "gp-ei", start=space.row_of(BASELINE), initial=5), outcome, 40)
+    trials = path(
+        search_of(space, "gp-ei", start=space.row_of(BASELINE_CONFIGURATION), initial=5),
+        outcome,
+        40,
+    )
     late = [trial.outcome.status for trial in trials[15:]]
     assert late.count("diverged") <= 5
     assert min(trial.score for trial in trials if trial.score is not None) < np.quantile(
@@ -322,7 +328,7 @@ def test_a_machine_failure_teaches_gp_ei_nothing_but_not_to_repeat_the_row():
     search, outcome = search_of(SMALL, "gp-ei"), Outcome("completed", score=1.0)
     trials = path(search, lambda proposal: Outcome("error") if proposal.slot == 3 else outcome, 8)
     view = view_of(SMALL, trials)
-    assert len(view.failed) == 0 and trials[3].proposal.row not in view.scored[0]
+    assert len(view.failed_rows) == 0 and trials[3].proposal.row not in view.scored_losses[0]
     assert (Chances(view).log_chance(np.arange(len(SMALL))) == 0.0).all()
 
 
@@ -330,12 +336,14 @@ def test_pending_rows_push_the_next_worker_elsewhere():
     """Four workers who saw the same results choose four rows that are no neighbours all."""
     space = paper_space()
     loss = smooth_loss(space)
-    search = search_of(space, "gp-ei", workers=4, lead=1.0, start=space.row_of(BASELINE), initial=5)
+    search = search_of(
+        space, "gp-ei", workers=4, lead=1.0, start=space.row_of(BASELINE_CONFIGURATION), initial=5
+    )
     trials = path(
         search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 16
     )
     last = space.unit_cube[[trial.proposal.row for trial in trials[-4:]]]
-    assert len({trial.proposal.pending for trial in trials[-4:]}) == 4
+    assert len({trial.proposal.pending_slots for trial in trials[-4:]}) == 4
     assert max(np.linalg.norm(a - b) for a in last for b in last) > 0.3
 
 

@@ -12,14 +12,14 @@ from scipy.stats import kendalltau
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, open_journal, read_search, refuse_another_search, replay
 from fovnet.search.learn.earlier_searches import read_journal, source_of
-from fovnet.search.learn.training import Lessons, learn, unusable
-from fovnet.search.look.guard import misranked_pairs
+from fovnet.search.learn.training import Lessons, learn, why_unusable
+from fovnet.search.look.guard import count_misranked_pairs
 from fovnet.search.look.view import Ranking
 from fovnet.search.prior import (
     FACTS_KEY,
     EarlierSearch,
     _read_description,
-    prior_of,
+    make_prior,
     read_prior,
     write_prior,
 )
@@ -73,7 +73,7 @@ def test_a_file_gives_back_what_was_learned_to_the_last_bit(prior, tmp_path):
         (one.losses == other.losses).all() and (one.levels == other.levels).all()
         for one, other in zip(again.sources, SOURCES, strict=True)
     )
-    assert prior_of(again.axes, again.ranker, again.sources, again.facts).data == prior.data
+    assert make_prior(again.axes, again.ranker, again.sources, again.facts).data == prior.data
 
 
 def test_what_is_learned_orders_a_task_that_was_not_seen(prior):
@@ -172,8 +172,8 @@ def test_a_prior_that_is_not_there_says_how_it_is_made(tmp_path):
 
 def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
     few, alike = source(loss_of(CENTRES[0]), np.arange(4)), source(np.ones(SIZE))
-    assert unusable(few) == "4 configurations of this space with a score, 5 or more are needed"
-    assert unusable(alike) == "all its scores are equal" and unusable(SOURCES[0]) == ""
+    assert why_unusable(few) == "4 configurations of this space with a score, 5 or more are needed"
+    assert why_unusable(alike) == "all its scores are equal" and why_unusable(SOURCES[0]) == ""
     with pytest.raises(
         SearchError,
         match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources",
@@ -186,7 +186,7 @@ def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
 def test_large_sources_are_thinned_to_a_third_of_the_best_and_others_evenly(monkeypatch):
     from fovnet.search.learn import training
 
-    monkeypatch.setattr(training, "KEPT", 30)
+    monkeypatch.setattr(training, "MOST_KEPT_ROWS", 30)
     kept = learn(SOURCES[:1], SPACE.axes, replace(SHORT, steps=2), 1).sources[0]
     assert (
         kept.scored == SIZE
@@ -224,7 +224,7 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
     assert (
         read.source.losses.tolist() == scores
         and read.left_out == 0
-        and read.source.scored == len(scores) < 30
+        and read.source.scored_count == len(scores) < 30
     )
     assert [
         SPACE.configuration(int(np.flatnonzero((SPACE.rows == row).all(axis=1))[0]))
@@ -240,8 +240,8 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
     )
     assert narrow.left_out == sum(
         row[0] >= 5 for row in read.source.levels
-    ) and narrow.source.scored + narrow.left_out == len(scores)
-    assert read_journal(tmp_path, SPACE.axes[:2]).source.scored == 0
+    ) and narrow.source.scored_count + narrow.left_out == len(scores)
+    assert read_journal(tmp_path, SPACE.axes[:2]).source.scored_count == 0
     with pytest.raises(SearchError, match="journal-header"):
         read_journal(tmp_path / "none", SPACE.axes)
 
@@ -307,10 +307,10 @@ def test_a_journal_of_another_prior_is_another_searchs(prior, tmp_path):
 
 
 def test_misranked_pairs_by_hand():
-    assert misranked_pairs(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])) == 0
-    assert misranked_pairs(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.2, 0.3])) == 3
+    assert count_misranked_pairs(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])) == 0
+    assert count_misranked_pairs(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.2, 0.3])) == 3
     # two halves; equal losses are no pair
-    assert misranked_pairs(np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.2])) == 1
+    assert count_misranked_pairs(np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.2])) == 1
 
 
 def reversed_prior():

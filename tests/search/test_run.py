@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.search.jobs.proposals import request_of
+from fovnet.search.jobs.proposals import read_request
 from fovnet.search.journal import own_journal, read_trials, replay
 from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import ENOUGH_SCORES, Search
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.trial import Outcome, latest, to_facts
+from fovnet.search.trial import Outcome, latest_trials, trial_to_facts
 
 SPACE = Space.of(
     {"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]}
@@ -117,7 +117,7 @@ def test_every_recorded_slot_can_be_replayed_from_the_journal_alone(tmp_path, me
     # a slot still in the air is worked out as well
     (tmp_path / "slot-0008.json").unlink()
     assert replay(tmp_path, 8) == trials[8].proposal
-    if 8 in trials[9].proposal.pending:
+    if 8 in trials[9].proposal.pending_slots:
         assert replay(tmp_path, 9) == trials[9].proposal
 
 
@@ -133,7 +133,7 @@ def test_more_trials_may_be_asked_for_later_and_fewer_are_a_beginning(tmp_path):
 def test_a_finished_search_is_read_and_not_trained_again(tmp_path):
     before = search(tmp_path)
     again = search(tmp_path, submit=None)
-    assert [to_facts(trial) for trial in again] == [to_facts(trial) for trial in before]
+    assert [trial_to_facts(trial) for trial in again] == [trial_to_facts(trial) for trial in before]
 
 
 OTHER = [
@@ -220,8 +220,8 @@ def test_a_machine_failure_is_tried_again_twice_and_leaves_its_traces(tmp_path, 
     assert (attempts.count(2), attempts.count(6), attempts.count(7)) == (3, 3, 1)
     assert trials[2].outcome.status == "completed" and len(trials[2].retries) == 2
     assert trials[6].outcome.status == "error" and "the node is gone" in trials[6].outcome.message
-    assert [to_facts(trial) for trial in read_trials(tmp_path)] == [
-        to_facts(trial) for trial in trials
+    assert [trial_to_facts(trial) for trial in read_trials(tmp_path)] == [
+        trial_to_facts(trial) for trial in trials
     ]
     undisturbed = search(tmp_path / "undisturbed", trials=6)
     assert [trial.proposal for trial in trials[:6]] == [trial.proposal for trial in undisturbed]
@@ -426,7 +426,7 @@ def test_the_number_asked_for_last_is_recorded(tmp_path):
     search(tmp_path, workers=1, trials=12)
     search(tmp_path, workers=1, trials=5)
     header = json.loads((tmp_path / "search.json").read_text())
-    assert (header["trials"], header["asked"]) == (12, 5) and request_of(tmp_path, 12).trials == 5
+    assert (header["trials"], header["asked"]) == (12, 5) and read_request(tmp_path, 12).trials == 5
 
 
 def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
@@ -484,7 +484,7 @@ def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(
         with pytest.raises(KeyboardInterrupt):
             search(tmp_path / "crashed", breaking, **plan)
     search(tmp_path / "crashed", **plan)
-    assert any(trial.proposal.continues is not None for trial in calm)
+    assert any(trial.proposal.continued_slot is not None for trial in calm)
     assert (
         lasting(tmp_path / "calm")
         == lasting(tmp_path / "shuffled")
@@ -560,7 +560,9 @@ def test_a_journal_of_before_schedules_goes_on_and_is_refused_to_one(tmp_path):
 )
 def test_a_continuation_that_contradicts_the_search_is_refused(tmp_path, change):
     trials = search(tmp_path, method="random", schedule=SCHEDULES[2], trials=6)
-    slot = next(trial.proposal for trial in trials if trial.proposal.continues is not None).slot
+    slot = next(
+        trial.proposal for trial in trials if trial.proposal.continued_slot is not None
+    ).slot
     path = tmp_path / f"slot-{slot:04d}.json"
     facts = json.loads(path.read_text())
     facts["proposal"] |= change
@@ -600,17 +602,17 @@ def test_what_the_machine_interrupts_on_a_higher_rung_leaves_the_row_its_earlier
     def submit(proposal):
         future = Future()
         future.set_exception(ConnectionError("the node is gone"))
-        return future if proposal.continues is not None else at_once(proposal)
+        return future if proposal.continued_slot is not None else at_once(proposal)
 
     trials = search(tmp_path, submit, schedule=schedule, method="random", trials=6)
     gone = [trial for trial in trials if trial.outcome.status == "error"]
     assert gone and all(
-        len(trial.retries) == 2 and trial.proposal.continues is not None for trial in gone
+        len(trial.retries) == 2 and trial.proposal.continued_slot is not None for trial in gone
     )
-    standing = {trial.proposal.row: trial.proposal.slot for trial in latest(trials)}
+    standing = {trial.proposal.row: trial.proposal.slot for trial in latest_trials(trials)}
     assert [standing[trial.proposal.row] for trial in gone] == [
-        trial.proposal.continues for trial in gone
+        trial.proposal.continued_slot for trial in gone
     ]
     assert not {trial.proposal.slot for trial in gone} & {
-        trial.proposal.continues for trial in trials
+        trial.proposal.continued_slot for trial in trials
     }

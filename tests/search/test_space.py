@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import data, integers, lists
 
 from fovnet.errors import SearchError
-from fovnet.search.space import BASELINE, Axis, Space, paper_space
+from fovnet.search.space import BASELINE_CONFIGURATION, Axis, Space, paper_space
 
 
 def test_the_papers_space_has_34300_networks_and_every_one_finds_its_way_back():
@@ -28,8 +28,8 @@ def test_the_papers_space_has_34300_networks_and_every_one_finds_its_way_back():
 
 def test_the_baseline_is_the_papers_and_is_plain_python():
     space = paper_space()
-    found = space.configuration(space.row_of(BASELINE))
-    assert found == BASELINE
+    found = space.configuration(space.row_of(BASELINE_CONFIGURATION))
+    assert found == BASELINE_CONFIGURATION
     assert {type(value) for value in found.values()} == {int, bool}
 
 
@@ -70,7 +70,7 @@ def test_nearest_is_the_nearest_of_all(data):
     )
     allowed[data.draw(integers(0, len(space) - 1))] = True
     row = data.draw(integers(0, len(space) - 1))
-    found = space.nearest(space.rows[row], allowed)
+    found = space.nearest_row(space.rows[row], allowed)
     gaps = np.linalg.norm(space.unit_cube - space.unit_cube[row], axis=1)
     assert allowed[found] and gaps[found] <= gaps[allowed].min() + 1e-6
     assert found == row or not allowed[row]
@@ -95,7 +95,7 @@ def test_a_table_lists_only_its_own_rows():
 )
 def test_a_configuration_outside_the_space_is_refused_by_name(wrong, code):
     with pytest.raises(SearchError, match=code):
-        paper_space().row_of({**BASELINE, **wrong})
+        paper_space().row_of({**BASELINE_CONFIGURATION, **wrong})
 
 
 def test_levels_are_given_once_each():

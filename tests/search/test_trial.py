@@ -11,10 +11,10 @@ from fovnet.search.trial import (
     Outcome,
     Proposal,
     Trial,
-    best,
+    best_trials,
     configuration_is_to_blame,
-    from_facts,
-    to_facts,
+    trial_from_facts,
+    trial_to_facts,
 )
 
 
@@ -46,8 +46,8 @@ def test_any_trial_survives_strict_json(curve, score, status):
         peak_memory_bytes=9,
         versions={"torch": "2"},
     )
-    text = json.dumps(to_facts(before), allow_nan=False)
-    after = from_facts(json.loads(text))
+    text = json.dumps(trial_to_facts(before), allow_nan=False)
+    after = trial_from_facts(json.loads(text))
     assert after.proposal == before.proposal
     assert same(after.outcome.score, score) and all(map(same, after.outcome.validation_loss, curve))
 
@@ -60,8 +60,8 @@ def test_best_ranks_completed_trials_by_score_then_slot():
         trial(3, score=1.0),
         trial(4, "pruned", 0.5),
     ]
-    assert [one.proposal.slot for one in best(trials, 10)] == [1, 3, 0]
-    assert [one.proposal.slot for one in best(trials, 1)] == [1]
+    assert [one.proposal.slot for one in best_trials(trials, 10)] == [1, 3, 0]
+    assert [one.proposal.slot for one in best_trials(trials, 1)] == [1]
 
 
 def test_a_completed_training_has_a_finite_score():
@@ -98,10 +98,10 @@ def test_a_completed_training_has_a_finite_score():
 )
 def test_facts_of_other_types_are_no_trial(part, change):
     """Edited by hand, or another program's: moved aside by whoever reads a journal, as a damaged file is."""
-    facts = json.loads(json.dumps(to_facts(trial(3, score=1.0, seconds=1.5))))
-    assert from_facts(facts) == trial(3, score=1.0, seconds=1.5)
+    facts = json.loads(json.dumps(trial_to_facts(trial(3, score=1.0, seconds=1.5))))
+    assert trial_from_facts(facts) == trial(3, score=1.0, seconds=1.5)
     with pytest.raises((TypeError, ValueError)):
-        from_facts({**facts, part: {**facts[part], **change}})
+        trial_from_facts({**facts, part: {**facts[part], **change}})
 
 
 def test_only_failures_of_the_configuration_teach():

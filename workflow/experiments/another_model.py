@@ -40,7 +40,7 @@ from fovnet.search.look.view import POLLING, Neighbour
 from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Level, Space
-from fovnet.search.trial import Outcome, Proposal, Trial, best
+from fovnet.search.trial import Outcome, Proposal, Trial, best_trials
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -271,7 +271,7 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     """The best trial, trained again as it was, on the test pictures."""
     training, _, test = pictures()
     failed = sum(trial.score is None for trial in trials)
-    best_trial = next(iter(best(trials, 1)), None)
+    best_trial = next(iter(best_trials(trials, 1)), None)
     if best_trial is None or best_trial.score is None:
         return Result(task.method, task.start, task.seed, len(trials), failed)
     proposal = best_trial.proposal

@@ -175,7 +175,7 @@ def _runs(chain: ChainModel, r: int) -> tuple[Floats, Floats]:
     if not height:
         return evidence, evidence
     mm = chain.edges_mm - chain.edges_mm[:, None]
-    return evidence + height.cut(mm), evidence + height.whole(mm)
+    return evidence + height.cut_run_evidence(mm), evidence + height.whole_run_evidence(mm)
 
 
 @app.command()

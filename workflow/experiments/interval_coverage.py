@@ -38,7 +38,7 @@ from fovnet.maths.intervals import (
     widened_level,
     wilson_interval,
 )
-from fovnet.maths.ranking import pairs_of
+from fovnet.maths.ranking import count_pairs
 from fovnet.records import write_tsv
 
 Floats = NDArray[np.float64]
@@ -240,7 +240,7 @@ def _of_borders(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
 
 def _of_area(study: Study, weights: Floats) -> dict[str, Ends]:
     """Intervals of the area under the curve of the scores."""
-    pairs = pairs_of(study.score, study.positive, study.of_score, len(study.slices))
+    pairs = count_pairs(study.score, study.positive, study.of_score, len(study.slices))
     return {
         "bootstrap-t": _pair(t_interval(pairs.area_and_error, weights)),
         "BCa": bca_interval(pairs.area, weights),

@@ -20,7 +20,7 @@ from fovnet.errors import ConfigError
 from fovnet.own_files import is_our_prior
 from fovnet.records import digest
 from fovnet.search.learn.training import Lessons, learn
-from fovnet.search.prior import EarlierSearch, difference, write_prior
+from fovnet.search.prior import EarlierSearch, describe_axis_difference, write_prior
 from fovnet.search.space import Axis
 
 app = typer.Typer(add_completion=False)
@@ -34,7 +34,7 @@ def sources_of(
     tables = [load_table(path) for path in paths]
     axes = tables[0].space.axes
     for path, table in zip(paths, tables, strict=True):
-        if fault := difference(table.space.axes, axes, "that of the first table"):
+        if fault := describe_axis_difference(table.space.axes, axes, "that of the first table"):
             raise ConfigError(
                 "bench-axes", f"{path}: {fault}; give tables of the same axes and levels"
             )
@@ -92,7 +92,7 @@ def learn_from_tables(
     lessons = Lessons(steps=steps, context=context)
     with progress_bar("learning") as advance:
         prior = learn(sources, axes, lessons, seed, advance, checked=False)
-    sources_text = ", ".join(f"{source.name} ({source.scored})" for source in prior.sources)
+    sources_text = ", ".join(f"{source.name} ({source.scored_count})" for source in prior.sources)
     out.print(f"{write_prior(prior, out_file)}: learned from {sources_text}")
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from fovnet.search.prior import Prior
-from fovnet.search.space import Space, places_of
+from fovnet.search.space import Space, row_places
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ class MeanPlace:
     searches that have it; ties, and last those that none has, in random order."""
 
     def __init__(self, space: Space, seed: int, prior: Prior) -> None:
-        self.places = places_of(space)
+        self.places = row_places(space)
         rng = np.random.default_rng(seed)
         row_by_levels = {levels: row for row, levels in enumerate(map(tuple, space.rows.tolist()))}
         shares_by_row: dict[int, list[float]] = {}

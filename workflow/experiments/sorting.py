@@ -30,7 +30,7 @@ from fovnet.cli.options import Workers, file_out, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import list_mle
-from fovnet.maths.scorers import Layers, scores
+from fovnet.maths.scorers import Layers, score_points
 from fovnet.records import write_tsv
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ def share_sorted(study: Study) -> float:
         return Batch(numbers, numbers[:0], lambda s: study.slope(s[..., 0])[..., None])
 
     train(Ranker(networks), batch, study.epochs, study.rate, study.rate_end)
-    list_scores = scores(networks, study.numbers(TESTED, rng)).reshape(-1, study.size)
+    list_scores = score_points(networks, study.numbers(TESTED, rng)).reshape(-1, study.size)
     return float((np.diff(list_scores) < 0.0).all(axis=1).mean())
 
 

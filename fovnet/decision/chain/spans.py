@@ -15,7 +15,7 @@ from fovnet.decision.chain.boundaries import Boundary, find_boundaries
 from fovnet.decision.chain.chain_model import LEAST_PROBABILITY, ChainModel, count_observations
 from fovnet.decision.chain.presence import Presence, compute_presence
 from fovnet.decision.rule import EVEN_PROBABILITY, Rule
-from fovnet.maths.roughness import roughness
+from fovnet.maths.roughness import measure_roughness
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
 from fovnet.regions import Vocabulary
 

@@ -10,12 +10,12 @@ from fovnet.decision.checks.check import Check, Concern, DecidedVolume, Floats, 
 from fovnet.decision.checks.percent import percents_below_bar
 from fovnet.decision.confidence_bar import conformal_floor
 from fovnet.decision.rule import Rule
-from fovnet.maths.agreement import agreement
+from fovnet.maths.agreement import measure_agreement
 
 
 def measure(volume: DecidedVolume) -> Floats:
     """(s,) agreement of the members on each slice, 0 to 1."""
-    return agreement(volume.members, volume.weights)
+    return measure_agreement(volume.members, volume.weights)
 
 
 def fit_bar(agreements: Sequence[Floats]) -> float:

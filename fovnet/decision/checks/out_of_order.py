@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fovnet.decision.chain.margins import air_slices, lit_rows
 from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume, Floats
 from fovnet.decision.rule import Rule
-from fovnet.maths.ordering import neighbour_ratio, passes
+from fovnet.maths.ordering import detect_passes, neighbour_ratio
 
 GREATEST_DISORDER = 1.2
 """160 simulated volumes had at most 0.87, and at least 1.48 with their slices shuffled."""
@@ -61,7 +61,7 @@ def measure_disorder(pixels: NDArray[np.uint8]) -> float:
 
 def count_passes(pixels: NDArray[np.uint8]) -> int:
     """The passes of slices (s, side, side) that seem to be stored as they were acquired; else 1."""
-    return passes(_block_means(pixels))
+    return detect_passes(_block_means(pixels))
 
 
 def _block_means(pixels: NDArray[np.uint8]) -> Floats:

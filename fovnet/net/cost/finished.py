@@ -64,4 +64,4 @@ def timings_of_finished_trials(
 def _own_epochs(trial: Trial) -> int:
     """The epochs trained in a trial's slot; none where the training had already ended on a
     plateau."""
-    return len(trial.outcome.validation_loss) - trial.proposal.begun
+    return len(trial.outcome.validation_loss) - trial.proposal.begun_epochs

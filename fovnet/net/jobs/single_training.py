@@ -16,7 +16,7 @@ from fovnet.net.jobs.workers import TrainingJob, train_proposal, use_one_thread
 from fovnet.net.paths import forget_checkpoint
 from fovnet.records import digest, read_json, write_json
 from fovnet.search.journal import lock_journal
-from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
+from fovnet.search.trial import Outcome, Proposal, Trial, trial_from_facts, trial_to_facts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -103,7 +103,7 @@ class SingleTraining:
         outcome = train_proposal(job, proposal, report_epoch, self.weights_path)
         write_json(
             record_path,
-            {**to_facts(Trial(proposal, outcome)), "decides": self._deciding_hash},
+            {**trial_to_facts(Trial(proposal, outcome)), "decides": self._deciding_hash},
             settings=self.configuration,
             seed=self.seed,
         )
@@ -162,6 +162,6 @@ class SingleTraining:
         none that can be read."""
         try:
             facts = read_json(self.folder / RECORD_FILE)
-            return from_facts(facts), facts.get("decides")
+            return trial_from_facts(facts), facts.get("decides")
         except (OSError, ValueError, KeyError, TypeError):
             return None, None

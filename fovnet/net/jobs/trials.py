@@ -9,12 +9,12 @@ from pathlib import Path
 from fovnet.errors import SearchError
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool
 from fovnet.net.paths import forget_checkpoint, weights_path_of
-from fovnet.search.jobs.steps import finish, on_record
+from fovnet.search.jobs.steps import finish, is_on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
 from fovnet.search.run import Submit, run_search
 from fovnet.search.search import Search
 from fovnet.search.spend.ledger import Ledger
-from fovnet.search.spend.spends import may_go_on
+from fovnet.search.spend.spends import continuable_slots
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 
@@ -69,8 +69,8 @@ def _submit_function(pool: TrainingPool, job: TrainingJob, journal: Path, search
         _forget_unneeded(job, journal, search)
         if job.envelope is None:
             return pool.submit(proposal)
-        trials_seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen]
-        return pool.submit(proposal, job.envelope.over(trials_seen))
+        trials_seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen_slots]
+        return pool.submit(proposal, job.envelope.highest_losses(trials_seen))
 
     return submit
 
@@ -90,17 +90,19 @@ def _forget_unneeded(job: TrainingJob, journal: Path, search: Search) -> None:
         return
     score_by_slot = {trial.proposal.slot: trial.score for trial in trials}
     proposals = (trial.proposal for trial in trials)
-    ledger = Ledger.of(search.schedule, proposals, score_by_slot, any_free=True)
+    ledger = Ledger.of(search.schedule, proposals, score_by_slot, has_free_rows=True)
     _forget_checkpoints(
-        job.networks_folder, journal, slots_needed=may_go_on(ledger, search.workers)
+        job.networks_folder, journal, slots_needed=continuable_slots(ledger, search.workers)
     )
     for trial in trials:
-        if trial.proposal.continues is not None and trial.outcome.status != "error":
-            weights_path_of(job.networks_folder, trial.proposal.continues).unlink(missing_ok=True)
+        if trial.proposal.continued_slot is not None and trial.outcome.status != "error":
+            weights_path_of(job.networks_folder, trial.proposal.continued_slot).unlink(
+                missing_ok=True
+            )
 
 
 def _forget_checkpoints(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
     for path in networks.glob("slot-*.checkpoint"):
         slot = int(path.stem.split("-")[1])
-        if slot not in slots_needed and on_record(journal, slot):
+        if slot not in slots_needed and is_on_record(journal, slot):
             forget_checkpoint(path)

@@ -186,8 +186,10 @@ def train_proposal(
     device = choose_device(job.device)
     training_data = _read_data(job, device)
     weights_path = given_weights_path or weights_path_of(job.networks_folder, proposal.slot)
-    if proposal.begun and proposal.continues is not None:
-        inherit_training(weights_path_of(job.networks_folder, proposal.continues), weights_path)
+    if proposal.begun_epochs and proposal.continued_slot is not None:
+        inherit_training(
+            weights_path_of(job.networks_folder, proposal.continued_slot), weights_path
+        )
     architecture = architecture_of_configuration(
         proposal.configuration,
         classes=training_data.targets.shape[1],
@@ -229,7 +231,7 @@ def _outcome_of_ending(
     epoch_seconds: tuple[float, ...] = ()
     if job.records_epoch_seconds or proposal.epochs is not None:
         epoch_seconds = ending.epoch_seconds
-        slot_seconds = sum(epoch_seconds[proposal.begun :])
+        slot_seconds = sum(epoch_seconds[proposal.begun_epochs :])
     return Outcome(
         status=ending.status,
         training_loss=ending.training_losses,

@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.wording import duration
 from fovnet.search.space import Level
-from fovnet.search.trial import Status, Trial, latest
+from fovnet.search.trial import Status, Trial, latest_trials
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def trainings_of(trials: Sequence[Trial]) -> list[TrainingSummary]:
         _training_over_slots(
             last_slot, [trial for trial in trials if trial.proposal.row == last_slot.proposal.row]
         )
-        for last_slot in latest(trials)
+        for last_slot in latest_trials(trials)
     ]
 
 

@@ -39,7 +39,9 @@ def descent_figure(descent: Descent) -> Figure | None:
         frame_axis = figure.add_axes((0.08, 0.10, 0.9, 0.24))
         _draw_scores(score_axis, descent.points)
         scale_axis(score_axis, "y", scores)
-        _draw_frames(frame_axis, [point for point in descent.points if point.frame is not None])
+        _draw_frames(
+            frame_axis, [point for point in descent.points if point.frame_reach is not None]
+        )
         for axis in (score_axis, frame_axis):
             axis.set_xlim(-0.5, max(1, len(descent.points)) - 0.5)
         score_axis.tick_params(labelbottom=False)
@@ -53,9 +55,9 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
         step_points = [point for point in points if point.kind == step_name]
         scored_points = [point for point in step_points if point.score is not None]
         if step_points:
-            marker_sizes = [MARKER_SIZE_BY_MOVED[point.moved] for point in scored_points]
+            marker_sizes = [MARKER_SIZE_BY_MOVED[point.is_new_centre] for point in scored_points]
             axis.scatter(
-                [point.begun for point in scored_points],
+                [point.configuration_number for point in scored_points],
                 [point.score for point in scored_points],
                 s=marker_sizes,
                 color=colour,
@@ -64,7 +66,7 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
                 label=step_name,
                 zorder=3,
             )
-    failed_slots = [point.begun for point in points if point.score is None]
+    failed_slots = [point.configuration_number for point in points if point.score is None]
     if failed_slots:
         axis.scatter(
             failed_slots,
@@ -76,10 +78,10 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
             linewidths=0.9,
             label="failed",
         )
-    points_with_lowest = [point for point in points if point.lowest is not None]
+    points_with_lowest = [point for point in points if point.centre_score is not None]
     axis.step(
-        [point.begun for point in points_with_lowest],
-        [point.lowest for point in points_with_lowest],
+        [point.configuration_number for point in points_with_lowest],
+        [point.centre_score for point in points_with_lowest],
         where="post",
         color=INK,
         linewidth=1.0,
@@ -92,13 +94,15 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
 def _draw_frames(axis: Any, points_with_frame: list[Point]) -> None:
     """The reach of the poll by configuration, with a line at each restart."""
     axis.step(
-        [point.begun for point in points_with_frame],
-        [point.frame for point in points_with_frame],
+        [point.configuration_number for point in points_with_frame],
+        [point.frame_reach for point in points_with_frame],
         where="post",
         color=ACCENT,
         linewidth=1.2,
     )
-    frame_sizes = sorted({point.frame for point in points_with_frame if point.frame is not None})
+    frame_sizes = sorted(
+        {point.frame_reach for point in points_with_frame if point.frame_reach is not None}
+    )
     axis.set_yscale("log")
     axis.set_yticks(frame_sizes, [f"{frame_size:g}" for frame_size in frame_sizes])
     axis.minorticks_off()
@@ -107,4 +111,4 @@ def _draw_frames(axis: Any, points_with_frame: list[Point]) -> None:
     axis.xaxis.get_major_locator().set_params(integer=True)
     for point in points_with_frame:
         if point.kind == "restart":
-            axis.axvline(point.begun, color=FAINT, linewidth=0.5, zorder=0)
+            axis.axvline(point.configuration_number, color=FAINT, linewidth=0.5, zorder=0)

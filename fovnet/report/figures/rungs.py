@@ -31,18 +31,20 @@ def rungs_figure(spending: Spending) -> Figure | None:
     """Above, one line per configuration over virtual time, each slot a bar in the colour of its
     rung; below, the score at each slot's end, joined along a training.  None before the first slot
     has ended."""
-    ended_stretches = [stretch for stretch in spending.slots if stretch.ends is not None]
+    ended_stretches = [stretch for stretch in spending.stretches if stretch.end_seconds is not None]
     if not ended_stretches:
         return None
     colour_by_rung = rung_colours(len(spending.rungs))
-    unit_seconds, unit_name = unit_of_time(max(stretch.ends or 0.0 for stretch in ended_stretches))
+    unit_seconds, unit_name = unit_of_time(
+        max(stretch.end_seconds or 0.0 for stretch in ended_stretches)
+    )
     with house_style():
         figure = Figure(figsize=(9.6, 5.6))
         bar_axis = figure.add_axes((0.08, 0.44, 0.9, 0.49))
         score_axis = figure.add_axes((0.08, 0.09, 0.9, 0.31))
         _draw_bars(bar_axis, ended_stretches, unit_seconds, colour_by_rung)
         _draw_scores(score_axis, ended_stretches, unit_seconds, colour_by_rung)
-        last_end = max(stretch.ends or 0.0 for stretch in ended_stretches) / unit_seconds
+        last_end = max(stretch.end_seconds or 0.0 for stretch in ended_stretches) / unit_seconds
         for axis in (bar_axis, score_axis):
             axis.set_xlim(-0.01 * last_end, 1.01 * last_end)
         bar_axis.tick_params(labelbottom=False)
@@ -62,22 +64,22 @@ def _draw_bars(
 ) -> None:
     """A bar for each slot, from its begin to its end, in the line of its configuration; crosses for
     failures."""
-    configuration_count = 1 + max(stretch.place for stretch in stretches)
-    least_seconds = LEAST_BAR_SHARE * max(stretch.ends or 0.0 for stretch in stretches)
+    configuration_count = 1 + max(stretch.row_number for stretch in stretches)
+    least_seconds = LEAST_BAR_SHARE * max(stretch.end_seconds or 0.0 for stretch in stretches)
     # from a slot to the one that goes on with it
     for stretch, next_stretch in _successive_slots(stretches):
         axis.hlines(
-            stretch.place,
-            (stretch.ends or 0.0) / unit_seconds,
-            (next_stretch.begins or 0.0) / unit_seconds,
+            stretch.row_number,
+            (stretch.end_seconds or 0.0) / unit_seconds,
+            (next_stretch.begin_seconds or 0.0) / unit_seconds,
             color=FAINT,
             linewidth=0.4,
         )
-    begin_seconds = np.array([stretch.begins for stretch in stretches], dtype=np.float64)
-    end_seconds = np.array([stretch.ends for stretch in stretches], dtype=np.float64)
+    begin_seconds = np.array([stretch.begin_seconds for stretch in stretches], dtype=np.float64)
+    end_seconds = np.array([stretch.end_seconds for stretch in stretches], dtype=np.float64)
     bar_seconds = np.maximum(end_seconds - begin_seconds, least_seconds)
     axis.barh(
-        [stretch.place for stretch in stretches],
+        [stretch.row_number for stretch in stretches],
         bar_seconds / unit_seconds,
         left=begin_seconds / unit_seconds,
         height=max(0.85, configuration_count / MOST_SEPARATE_LINES),
@@ -85,10 +87,10 @@ def _draw_bars(
         linewidth=0,
     )
     failed_stretches = [stretch for stretch in stretches if stretch.score is None]
-    failed_ends = [(stretch.ends or 0.0) / unit_seconds for stretch in failed_stretches]
+    failed_ends = [(stretch.end_seconds or 0.0) / unit_seconds for stretch in failed_stretches]
     axis.scatter(
         failed_ends,
-        [stretch.place for stretch in failed_stretches],
+        [stretch.row_number for stretch in failed_stretches],
         marker="x",
         s=14,
         color=WARN,
@@ -107,7 +109,7 @@ def _draw_scores(
     there is none."""
     scored_stretches = sorted(
         (stretch for stretch in stretches if stretch.score is not None),
-        key=lambda stretch: (stretch.ends or 0.0, stretch.slot),
+        key=lambda stretch: (stretch.end_seconds or 0.0, stretch.slot),
     )
     if not scored_stretches:
         axis.text(
@@ -122,14 +124,18 @@ def _draw_scores(
         return
     for stretch, next_stretch in _successive_slots(scored_stretches):
         axis.plot(
-            [(stretch.ends or 0.0) / unit_seconds, (next_stretch.ends or 0.0) / unit_seconds],
+            [
+                (stretch.end_seconds or 0.0) / unit_seconds,
+                (next_stretch.end_seconds or 0.0) / unit_seconds,
+            ],
             [stretch.score, next_stretch.score],
             color=FAINT,
             linewidth=0.5,
             zorder=1,
         )
     scored_ends = (
-        np.array([stretch.ends for stretch in scored_stretches], dtype=np.float64) / unit_seconds
+        np.array([stretch.end_seconds for stretch in scored_stretches], dtype=np.float64)
+        / unit_seconds
     )
     scores = np.array([stretch.score for stretch in scored_stretches], dtype=np.float64)
     axis.step(
@@ -154,9 +160,9 @@ def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stret
     last_stretch_by_place: dict[int, Stretch] = {}
     successive_pairs = []
     for stretch in sorted(stretches, key=lambda stretch: stretch.slot):
-        if stretch.place in last_stretch_by_place:
-            successive_pairs.append((last_stretch_by_place[stretch.place], stretch))
-        last_stretch_by_place[stretch.place] = stretch
+        if stretch.row_number in last_stretch_by_place:
+            successive_pairs.append((last_stretch_by_place[stretch.row_number], stretch))
+        last_stretch_by_place[stretch.row_number] = stretch
     return successive_pairs
 
 
@@ -167,7 +173,7 @@ def _draw_legend(axis: Any, spending: Spending, colours: Sequence[str]) -> None:
         Line2D([], [], color=colour, linewidth=5, label=rung_name)
         for colour, rung_name in zip(colours, rung_names, strict=True)
     ]
-    if any(stretch.score is None for stretch in spending.slots):
+    if any(stretch.score is None for stretch in spending.stretches):
         handles.append(
             Line2D([], [], color=WARN, marker="x", linewidth=0, markersize=4, label="failed")
         )

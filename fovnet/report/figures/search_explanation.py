@@ -16,7 +16,7 @@ from fovnet.report.content.wording import level_text, percent, with_spaces
 from fovnet.report.figures.descent import descent_figure
 from fovnet.report.figures.rungs import rungs_figure
 from fovnet.search.explain.explanation import Explanation, Prediction, Step
-from fovnet.search.explain.importance import AxisEffect, Matter
+from fovnet.search.explain.importance import AxisEffect, Importance
 
 PANELS_PER_ROW = 4  # of the figure of effects
 
@@ -41,11 +41,13 @@ def figures_of_search(explanation: Explanation) -> dict[str, Figure]:
     if explanation.spending:
         figure_by_name["rungs"] = rungs_figure(explanation.spending)
     scored_predictions = [
-        prediction for prediction in explanation.forecasts.slots if prediction.score is not None
+        prediction
+        for prediction in explanation.forecasts.predictions
+        if prediction.score is not None
     ]
     if scored_predictions:
         figure_by_name["forecasts"] = forecast_figure(scored_predictions)
-    importance = explanation.matter
+    importance = explanation.importance
     if importance:
         figure_by_name["effects"] = effects_figure(importance)
     return {name: figure for name, figure in figure_by_name.items() if figure is not None}
@@ -58,8 +60,8 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         figure = Figure(figsize=(7.6, 3.0))
         score_axis = figure.add_axes((0.1, 0.16, 0.39, 0.72))
         regret_axis = figure.add_axes((0.6, 0.16, 0.37, 0.72))
-        scored_steps = [step for step in steps if step.best is not None]
-        best_scores = np.array([step.best for step in scored_steps], dtype=np.float64)
+        scored_steps = [step for step in steps if step.lowest_score is not None]
+        best_scores = np.array([step.lowest_score for step in scored_steps], dtype=np.float64)
         measured_and_predicted_s = np.array(
             [[step.seconds_spent, step.predicted_seconds_spent] for step in scored_steps]
         ).T
@@ -121,7 +123,9 @@ def forecast_figure(all_predictions: Sequence[Prediction]) -> Figure:
             (False, WARN, "outside"),
         ):
             drawn_predictions = [
-                prediction for prediction in all_predictions if prediction.inside is is_inside_band
+                prediction
+                for prediction in all_predictions
+                if prediction.is_inside is is_inside_band
             ]
             if not drawn_predictions:
                 continue
@@ -172,7 +176,7 @@ def _forecast_points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dt
     return points
 
 
-def effects_figure(importance: Matter) -> Figure | None:
+def effects_figure(importance: Importance) -> Figure | None:
     """One panel per axis of more than one level: the expected score at each level, averaged over
     the other axes; hollow if no trial of it has a score.  None without such an axis."""
     effects = [effect for effect in importance.axes if len(effect.levels) > 1]
@@ -183,7 +187,7 @@ def effects_figure(importance: Matter) -> Figure | None:
         score
         for effect in effects
         for level in effect.levels
-        for score in (level.score, level.low, level.high)
+        for score in (level.score, level.low_score, level.high_score)
         if score is not None
     ]
     with house_style():
@@ -220,9 +224,9 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
         [effect.levels[index].score for index in level_indices], dtype=np.float64
     )
     is_ordinal = effect.kind == "ordinal"
-    if effect.levels[0].low is not None:
-        band_lows = np.array([level.low for level in effect.levels])
-        band_highs = np.array([level.high for level in effect.levels])
+    if effect.levels[0].low_score is not None:
+        band_lows = np.array([level.low_score for level in effect.levels])
+        band_highs = np.array([level.high_score for level in effect.levels])
         if is_ordinal:
             axis.fill_between(
                 level_indices, band_lows, band_highs, color=ACCENT, alpha=0.15, linewidth=0
@@ -233,7 +237,7 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     if is_ordinal:
         line_width = 1.3
     axis.plot(level_indices, level_scores, color=ACCENT, linewidth=line_width)
-    has_score = np.array([effect.levels[index].scored > 0 for index in level_indices])
+    has_score = np.array([effect.levels[index].scored_count > 0 for index in level_indices])
     axis.scatter(
         level_indices,
         level_scores,

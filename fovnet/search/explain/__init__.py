@@ -4,7 +4,7 @@
     importance   which hyper-parameters mattered, and how
     descent      the course of a direct search
     spent        what was spent on which trainings, where they are compared before their end
-    taught       what earlier searches taught it, and whether that was right
+    prior_review what earlier searches taught it, and whether that was right
 
 Behind these doors: `corrected_seconds`, predicted times compared with measured ones.
 """

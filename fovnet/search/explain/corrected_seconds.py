@@ -16,7 +16,7 @@ and can be replayed from its journal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,56 +24,52 @@ from numpy.typing import NDArray
 from fovnet.search.trial import Trial
 
 Floats = NDArray[np.float64]
-DEVICE_DEVIATION = 1.0  # standard deviation of w0
-WEIGHT_DEVIATION = 0.2  # of w
-NOISE_DEVIATION = 0.1  # of the noise
-REWEIGHTING_ROUNDS = 5  # of reweighting
+DEVICE_DEVIATION = 1.0  # prior standard deviation of w0
+WEIGHT_DEVIATION = 0.2  # prior standard deviation of each of the weights w
+NOISE_DEVIATION = 0.1  # standard deviation of the noise
+REWEIGHTING_ROUNDS = 5
 
 
 def seconds_of(trial: Trial) -> float | None:
     """The seconds of a completed training, which may have ended on a plateau after fewer epochs
     than predicted; None for others."""
-    return (
-        trial.outcome.seconds
-        if trial.outcome.status == "completed" and trial.outcome.seconds > 0
-        else None
-    )
+    if trial.outcome.status == "completed" and trial.outcome.seconds > 0:
+        return trial.outcome.seconds
+    return None
 
 
 def pace_of(trial: Trial) -> float | None:
     """Measured over predicted seconds of a completed training, those of its slot's own epochs; None
     for others."""
     seconds = seconds_of(trial)
-    return None if seconds is None else seconds / trial.proposal.predicted_seconds
+    if seconds is None:
+        return None
+    return seconds / trial.proposal.predicted_seconds
 
 
-def correct_predictions(
-    predictions: Floats,
-    features: Floats,
-    trials: Sequence[Trial],
-    pace: Callable[[Trial], float | None] = pace_of,
-) -> Floats:
+def correct_predictions(predictions: Floats, features: Floats, trials: Sequence[Trial]) -> Floats:
     """Predictions (M,) corrected by the trials; unchanged if no trial has a measured value.
 
-    features (M, p), each between 0 and 1: the unit cube of a space.  `pace` gives a trial's
-    measured over its predicted value, None if it has none.
+    features  (M, p), each between 0 and 1: the unit cube of a space
     """
-    rows_with_paces = [
-        (trial.proposal.row, measured_pace)
-        for trial in trials
-        if (measured_pace := pace(trial)) is not None
-    ]
-    if not rows_with_paces:
+    paces = []
+    timed_rows = []
+    for trial in trials:
+        pace = pace_of(trial)
+        if pace is not None:
+            paces.append(pace)
+            timed_rows.append(trial.proposal.row)
+    if not paces:
         return predictions
-    rows = np.array([row for row, _ in rows_with_paces])
-    r = np.log([measured_pace for _, measured_pace in rows_with_paces])
     phi = np.hstack([np.ones((len(features), 1)), features - 0.5])
-    return np.asarray(predictions * np.exp(phi @ _posterior_weights(phi[rows], r)))
+    return np.asarray(
+        predictions * np.exp(phi @ _posterior_weights(phi[timed_rows], np.log(paces)))
+    )
 
 
 def _posterior_weights(phi: Floats, r: Floats) -> Floats:
-    """(1 + p,) posterior mean of the weights.  Bishop, eq. 3.50, with a precision for each
-    residual."""
+    """(1 + p,) posterior mean of the weights w of features phi (n, 1 + p), given the log ratios r
+    (n,).  Bishop, eq. 3.50, with a precision for each residual."""
     prior_precision = np.diag(
         [1 / DEVICE_DEVIATION**2] + [1 / WEIGHT_DEVIATION**2] * (phi.shape[1] - 1)
     )

@@ -8,42 +8,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fovnet.maths.poll import SIZES
-from fovnet.search.look.mads import PollState, nearest, states
+from fovnet.records import json_key
+from fovnet.search.look.mads import PollState, closest_rows, poll_states
 from fovnet.search.look.mesh import Mesh, mesh_of
 from fovnet.search.methods import POLLING_METHODS
 from fovnet.search.search import Search
 from fovnet.search.space import Level
-from fovnet.search.trial import Trial, latest
+from fovnet.search.trial import Trial, latest_trials
 
 
 @dataclass(frozen=True)
 class Point:
     """One configuration of the search, by its last slot.
 
-    begun   its number among the configurations begun;  step  by which it was chosen
-    lowest  the score of the centre after it;  rung, frame  of the poll, and how far it reaches along an axis,
-        as a share
-    moved   whether it became the centre
+    configuration_number  among the configurations begun, from 0
+    step           of the search that chose it
+    score          None if it failed
+    centre_score   the score of the centre after it, None before the first score
+    rung           of the poll after it, and frame_reach, how far that reaches along an axis, as a
+                   share of it
+    is_new_centre  whether it became the centre
     """
 
     slot: int
-    begun: int
+    configuration_number: int = field(metadata=json_key("begun"))
     step: str
     score: float | None
-    lowest: float | None
+    centre_score: float | None = field(metadata=json_key("lowest"))
     rung: int | None
-    frame: float | None
-    moved: bool
+    frame_reach: float | None = field(metadata=json_key("frame"))
+    is_new_centre: bool = field(metadata=json_key("moved"))
 
     @property
     def kind(self) -> str:
         """The step, polls of all rungs alike."""
-        return "poll" if self.step.startswith("poll") else self.step
+        if self.step.startswith("poll"):
+            return "poll"
+        return self.step
 
 
 @dataclass(frozen=True)
@@ -51,100 +57,106 @@ class Certificate:
     """How many neighbours the best row has, and how many of them were tried: one level along an
     axis, or one category away; of a list of rows, those nearest to it.
 
-    beyond  those that are never proposed, because they fit no limit
+    slot              of the best row
+    is_of_list        whether the space is a list of rows
+    neighbour_count   neighbours that fit, and tried_count those of them that were tried
+    infeasible_count  neighbours that are never proposed, because they fit no limit
     """
 
     slot: int
     configuration: dict[str, Level]
-    listed: bool
-    neighbours: int
-    tried: int
-    beyond: int
+    is_of_list: bool = field(metadata=json_key("listed"))
+    neighbour_count: int = field(metadata=json_key("neighbours"))
+    tried_count: int = field(metadata=json_key("tried"))
+    infeasible_count: int = field(metadata=json_key("beyond"))
 
 
 @dataclass(frozen=True)
 class Descent:
-    """The course of a direct search: configurations by step, how often the centre moved, each of
-    them, and the certificate of the best, None before the first score."""
+    """The course of a direct search.
 
-    steps: tuple[tuple[str, int], ...]
-    moves: int
+    step_counts  (step, number of configurations that it chose), the most frequent first
+    move_count   how often the centre moved
+    points       one per configuration, in the order in which they were begun
+    certificate  of the best row, None before the first score
+    """
+
+    step_counts: tuple[tuple[str, int], ...] = field(metadata=json_key("steps"))
+    move_count: int = field(metadata=json_key("moves"))
     points: tuple[Point, ...]
     certificate: Certificate | None
 
 
-def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
+def trace_descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     """The course of a search from its finished trials by slot; None for a method that does not
     poll."""
     if search.method not in POLLING_METHODS:
         return None
     mesh = mesh_of(search.space, search.polling, search.seed)
-    latest_trials = latest(trials)
+    final_trials = latest_trials(trials)
     step_by_row = {
         trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step
     }
-    first_state, *later_states = states(mesh, latest_trials)
-    points = []
-    for trial_number, (trial, state) in enumerate(zip(latest_trials, later_states, strict=True)):
-        points.append(
-            _point_of_trial(
-                mesh, trial, state, trial_number, step_by_row.get(trial.proposal.row, "start")
-            )
-        )
-    count_by_step = Counter(point.kind for point in points)
-    last_state = later_states[-1] if later_states else first_state
-    certificate = (
-        None if last_state is None else _certificate(search, mesh, last_state.centre, trials)
-    )
+    first_state, *later_states = poll_states(mesh, final_trials)
+    points = [
+        _point_of_trial(mesh, trial, state, number, step_by_row.get(trial.proposal.row, "start"))
+        for number, (trial, state) in enumerate(zip(final_trials, later_states, strict=True))
+    ]
+    certificate = None
+    last_state = [first_state, *later_states][-1]
+    if last_state is not None:
+        certificate = _certify(search, mesh, last_state.centre, trials)
     return Descent(
-        tuple(count_by_step.most_common()),
-        sum(point.moved for point in points) - 1,
-        tuple(points),
-        certificate,
+        step_counts=tuple(Counter(point.kind for point in points).most_common()),
+        move_count=sum(point.is_new_centre for point in points) - 1,
+        points=tuple(points),
+        certificate=certificate,
     )
 
 
 def _point_of_trial(
-    mesh: Mesh, trial: Trial, poll_state: PollState | None, trial_number: int, step_name: str
+    mesh: Mesh,
+    trial: Trial,
+    poll_state: PollState | None,
+    configuration_number: int,
+    step_name: str,
 ) -> Point:
-    """The point of a trial, the `trial_number`-th of its search, in the state of the poll after
-    it."""
-    if poll_state is None:
-        return Point(
-            trial.proposal.slot, trial_number, step_name, trial.score, None, None, None, False
-        )
-    mesh_rung = min(poll_state.rung, mesh.last)
-    has_moved = poll_state.centre is trial
-    return Point(
+    """The point of a trial, whose row was begun as the `configuration_number`-th from 0, in the
+    state of the poll after it."""
+    point = Point(
         trial.proposal.slot,
-        trial_number,
+        configuration_number,
         step_name,
         trial.score,
-        poll_state.centre.score,
-        mesh_rung,
-        SIZES[mesh_rung],
-        has_moved,
+        centre_score=None,
+        rung=None,
+        frame_reach=None,
+        is_new_centre=False,
+    )
+    if poll_state is None:
+        return point
+    mesh_rung = min(poll_state.rung, mesh.last_rung)
+    return replace(
+        point,
+        centre_score=poll_state.centre.score,
+        rung=mesh_rung,
+        frame_reach=SIZES[mesh_rung],
+        is_new_centre=poll_state.centre is trial,
     )
 
 
-def _certificate(
-    search: Search, mesh: Mesh, best_trial: Trial, trials: Sequence[Trial]
-) -> Certificate:
+def _certify(search: Search, mesh: Mesh, best_trial: Trial, trials: Sequence[Trial]) -> Certificate:
     """How many feasible neighbours the best row has, and how many of them were tried."""
     best_row = best_trial.proposal.row
     is_any_row = np.ones(len(search.space), dtype=bool)
-    neighbours = (
-        nearest(mesh, best_row, is_any_row)
-        if mesh.full
-        else mesh.nearest_rows(best_row, is_any_row)
-    )
+    neighbours = closest_rows(mesh, best_row, is_any_row)
     feasible_neighbours = neighbours[search.feasible[neighbours]]
     tried_rows = {trial.proposal.row for trial in trials}
     return Certificate(
         best_trial.proposal.slot,
         dict(best_trial.proposal.configuration),
-        not mesh.full,
-        len(feasible_neighbours),
-        sum(neighbour in tried_rows for neighbour in feasible_neighbours.tolist()),
-        len(neighbours) - len(feasible_neighbours),
+        is_of_list=not mesh.is_full_grid,
+        neighbour_count=len(feasible_neighbours),
+        tried_count=sum(neighbour in tried_rows for neighbour in feasible_neighbours.tolist()),
+        infeasible_count=len(neighbours) - len(feasible_neighbours),
     )

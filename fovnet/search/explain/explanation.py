@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.machine.threads import one_thread
 from fovnet.maths.intervals import wilson_interval
+from fovnet.records import json_key
 from fovnet.search.explain.corrected_seconds import correct_predictions, pace_of, seconds_of
-from fovnet.search.explain.descent import Descent, descent
-from fovnet.search.explain.importance import Matter, what_matters
-from fovnet.search.explain.spent import Spending, virtual_ends, what_was_spent
-from fovnet.search.explain.taught import Taught, taught
+from fovnet.search.explain.descent import Descent, trace_descent
+from fovnet.search.explain.importance import Importance, measure_importance
+from fovnet.search.explain.prior_review import PriorReview, review_prior
+from fovnet.search.explain.spent import Spending, review_spending, virtual_ends
 from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
-from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
+from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest_trials
 
 NEAR_SHARE = 0.25
 """Largest deviation of predicted from measured seconds that counts as accurate, as a share of the
@@ -40,9 +41,9 @@ FEWEST_SCORES = 2
 class Step:
     """One finished trial in the course of the search.
 
-    best               the lowest score of all slots up to this one, None before the first score
-    seconds_spent      sum over all trainings up to this slot, as measured;  predicted_seconds_spent  as
-        predicted
+    lowest_score       of all slots up to this one, None before the first score
+    seconds_spent      sum over all trainings up to this slot, as measured
+    predicted_seconds_spent  the same sum, as predicted
     virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None
                        after a missing slot
     expected_regret    from the slot's forecast
@@ -51,7 +52,7 @@ class Step:
     slot: int
     status: Status
     score: float | None
-    best: float | None
+    lowest_score: float | None = field(metadata=json_key("best"))
     seconds_spent: float
     predicted_seconds_spent: float
     virtual_end: float | None
@@ -70,7 +71,19 @@ class Prediction:
     slot: int
     forecast: Forecast
     score: float | None
-    inside: bool | None
+    is_inside: bool | None = field(metadata=json_key("inside"))
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the score lies below the band."""
+        low_score = self.forecast.low
+        return self.score is not None and low_score is not None and self.score < low_score
+
+    @property
+    def is_above(self) -> bool:
+        """Whether the score lies above the band."""
+        high_score = self.forecast.high
+        return self.score is not None and high_score is not None and self.score > high_score
 
 
 @dataclass(frozen=True)
@@ -93,32 +106,33 @@ class Share:
 class Forecasts:
     """The accuracy of the forecasts.
 
-    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the
-               others.  A band reaches at most to the worst score seen so far, so that a new worst
-               lies above it; if the model uses only ranks, at most to the best one, too
-    trained    share of trials with a forecast that have a score, machine failures excluded
-    expected   the expected number of these, the sum of their chances to train
+    inside_share   of the scores, those inside their 95 % band.  A band reaches at most to the worst
+                   score seen so far, so that a new worst lies above it; if the model uses only
+                   ranks, at most to the best one, too
+    below_count, above_count  numbers of scores below their band, and above
+    trained_share  of the trials with a forecast, those that have a score, machine failures excluded
+    expected_trainings  the expected number of these, the sum of their chances to train
     """
 
-    inside: Share
-    below: int
-    above: int
-    trained: Share
-    expected: float
-    slots: tuple[Prediction, ...]
+    inside_share: Share = field(metadata=json_key("inside"))
+    below_count: int = field(metadata=json_key("below"))
+    above_count: int = field(metadata=json_key("above"))
+    trained_share: Share = field(metadata=json_key("trained"))
+    expected_trainings: float = field(metadata=json_key("expected"))
+    predictions: tuple[Prediction, ...] = field(metadata=json_key("slots"))
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`:
-    the number of failed earlier attempts."""
+    """A trial without a score; `chance_to_train` from its forecast, None without one;
+    `retry_count`: how many earlier attempts failed."""
 
     slot: int
     status: Status
     message: str
     configuration: dict[str, Level]
     chance_to_train: float | None
-    retries: int
+    retry_count: int = field(metadata=json_key("retries"))
 
 
 @dataclass(frozen=True)
@@ -130,149 +144,175 @@ class FailureGroup:
     count: int
     because_of_configuration: bool
     mean_chance_to_train: float | None
-    example: str
+    example_message: str = field(metadata=json_key("example"))
 
 
 @dataclass(frozen=True)
-class Seconds:
+class SecondsAccuracy:
     """The accuracy of predicted training times; the search's virtual clock uses the original
     predictions only.
 
-    predicted  share of trainings whose prediction was within 25 % of the measured time
-    refined    the same for predictions corrected by the trials before each
-    left       seconds until the requested trials are done, from the mean corrected prediction of
-               the finished trials; 0 when they are done
+    predicted_share  of the trainings, those whose prediction was within 25 % of the measured time
+    corrected_share  the same for predictions corrected by the trials before each
+    seconds_left     until the requested trials are done, from the mean corrected prediction of the
+                     finished trials; 0 when they are done
     """
 
-    predicted: Share
-    refined: Share
-    left: float
+    predicted_share: Share = field(metadata=json_key("predicted"))
+    corrected_share: Share = field(metadata=json_key("refined"))
+    seconds_left: float = field(metadata=json_key("left"))
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The analysis of a search; `matter` is None if fewer than two trials have a score.
+    """The analysis of a search.
 
-    asked   number of trials requested, full trainings          notes     sentences noted by the search itself
-    ends_after  number of slots after which the search ended early; None if it did not
-    finished, scored  numbers of slots
-    spending  what was spent on what; None if every training went to its end
-    descent   the course of a direct search; None for another method;  taught  by earlier searches, None if it
-        was not
-    pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed
-            trials
-    seconds accuracy of predicted training times, None before the first completed training
+    initial_slots     number of slots spread over the space before the model was used
+    row_count, feasible_count  configurations of the space, and those that fit
+    requested_trials  full trainings that were asked for
+    finished_count, scored_count  slots that are finished, and those with a score
+    notes             sentences noted by the search itself
+    pace_quartiles    (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
+    importance        of the hyper-parameters; None if fewer than two trials have a score
+    seconds_accuracy  of predicted training times; None before the first completed training
+    ends_after        number of slots after which the search ended early; None if it did not
+    spending          what was spent on what; None if every training went to its end
+    descent           the course of a direct search; None for another method
+    prior_review      what earlier searches taught; None if they taught nothing
     """
 
     method: str
     seed: int
     workers: int
-    initial: int
-    rows: int
-    feasible: int
-    asked: int
-    finished: int
-    scored: int
+    initial_slots: int = field(metadata=json_key("initial"))
+    row_count: int = field(metadata=json_key("rows"))
+    feasible_count: int = field(metadata=json_key("feasible"))
+    requested_trials: int = field(metadata=json_key("asked"))
+    finished_count: int = field(metadata=json_key("finished"))
+    scored_count: int = field(metadata=json_key("scored"))
     notes: tuple[str, ...]
-    pace: tuple[float, float, float] | None
+    pace_quartiles: tuple[float, float, float] | None = field(metadata=json_key("pace"))
     best_slot: int | None
     best_configuration: dict[str, Level] | None
     steps: tuple[Step, ...]
     forecasts: Forecasts
-    matter: Matter | None
+    importance: Importance | None = field(metadata=json_key("matter"))
     failure_groups: tuple[FailureGroup, ...]
     failures: tuple[Failure, ...]
-    seconds: Seconds | None = None
+    seconds_accuracy: SecondsAccuracy | None = field(default=None, metadata=json_key("seconds"))
     ends_after: int | None = None
     spending: Spending | None = None
     descent: Descent | None = None
-    taught: Taught | None = None
+    prior_review: PriorReview | None = field(default=None, metadata=json_key("taught"))
 
     @property
-    def done(self) -> int:
+    def full_trainings_done(self) -> int:
         """The number of full trainings that the finished slots stand for."""
-        spending = self.spending
-        return self.finished if spending is None else spending.epochs // spending.rungs[-1].epochs
+        if self.spending is None:
+            return self.finished_count
+        return self.spending.epochs_spent // self.spending.rungs[-1].epochs
 
     @property
-    def begun(self) -> int:
+    def begun_count(self) -> int:
         """The number of configurations of the finished slots."""
-        return self.finished if self.spending is None else self.spending.begun
+        if self.spending is None:
+            return self.finished_count
+        return self.spending.begun_count
 
     @property
-    def ended(self) -> bool:
+    def has_ended_early(self) -> bool:
         """Whether the search ended early."""
-        return self.ends_after is not None and self.finished >= self.ends_after
+        return self.ends_after is not None and self.finished_count >= self.ends_after
 
     @property
-    def more_than_asked(self) -> bool:
+    def is_beyond_request(self) -> bool:
         """Whether it had run further before, when more was requested."""
-        return self.done > self.asked or (
-            self.ends_after is not None and self.finished > self.ends_after
+        return self.full_trainings_done > self.requested_trials or (
+            self.ends_after is not None and self.finished_count > self.ends_after
         )
 
     @property
-    def missing(self) -> int:
+    def missing_count(self) -> int:
         """The number of unfinished slots before the last finished one."""
-        return self.steps[-1].slot + 1 - len(self.steps) if self.steps else 0
+        if not self.steps:
+            return 0
+        return self.steps[-1].slot + 1 - len(self.steps)
 
 
 def explain(
     search: Search,
     trials: Sequence[Trial],
     *,
-    asked: int,
+    requested_trials: int,
     ends_after: int | None = None,
     notes: Sequence[str] = (),
 ) -> Explanation:
     """The analysis of a search from its finished trials, in the order of their slots; the search
     may still be running."""
     scored_trials = [trial for trial in trials if trial.score is not None]
-    final_trials = [trial for trial in latest(trials) if trial.score is not None]
-    best_trial = min(
-        final_trials, key=lambda trial: (trial.score, trial.proposal.slot), default=None
-    )
+    importance = None
     with one_thread():
-        importance = what_matters(search, trials) if len(final_trials) >= FEWEST_SCORES else None
-        taught_by_prior = taught(search, trials)
+        if len(_scored_final_trials(trials)) >= FEWEST_SCORES:
+            importance = measure_importance(search, trials)
+        prior_review = review_prior(search, trials)
+    best_slot, best_configuration = _best_slot_and_configuration(trials)
     failures = tuple(_failure_of_trial(trial) for trial in trials if trial.score is None)
+    epochs_left = _epochs_left(search, trials, requested_trials, ends_after)
     return Explanation(
         method=search.method,
         seed=search.seed,
         workers=search.workers,
-        initial=search.first_slots,
-        rows=len(search.space),
-        feasible=int(search.feasible.sum()),
-        asked=asked,
-        finished=len(trials),
-        scored=len(scored_trials),
+        initial_slots=search.first_slots,
+        row_count=len(search.space),
+        feasible_count=int(search.feasible.sum()),
+        requested_trials=requested_trials,
+        finished_count=len(trials),
+        scored_count=len(scored_trials),
         notes=tuple(notes),
-        pace=_pace_quartiles(scored_trials),
-        best_slot=None if best_trial is None else best_trial.proposal.slot,
-        best_configuration=None if best_trial is None else dict(best_trial.proposal.configuration),
+        pace_quartiles=_pace_quartiles(scored_trials),
+        best_slot=best_slot,
+        best_configuration=best_configuration,
         steps=_steps_of_trials(search, trials),
-        forecasts=_forecasts(search, trials),
-        matter=importance,
-        failure_groups=_failure_groups(failures),
+        forecasts=_assess_forecasts(search, trials),
+        importance=importance,
+        failure_groups=_group_failures(failures),
         failures=failures,
-        seconds=_seconds(search, trials, _epochs_left(search, trials, asked, ends_after)),
+        seconds_accuracy=_assess_seconds(search, trials, epochs_left),
         ends_after=ends_after,
-        spending=what_was_spent(search, trials),
-        descent=descent(search, trials),
-        taught=taught_by_prior,
+        spending=review_spending(search, trials),
+        descent=trace_descent(search, trials),
+        prior_review=prior_review,
     )
 
 
+def _scored_final_trials(trials: Sequence[Trial]) -> list[Trial]:
+    """The last trial of each configuration, of those whose last one has a score."""
+    return [trial for trial in latest_trials(trials) if trial.score is not None]
+
+
+def _best_slot_and_configuration(
+    trials: Sequence[Trial],
+) -> tuple[int | None, dict[str, Level] | None]:
+    """Slot and configuration of the lowest final score, the first of equal ones; (None, None)
+    without a score."""
+    final_trials = _scored_final_trials(trials)
+    if not final_trials:
+        return None, None
+    best_trial = min(final_trials, key=lambda trial: (trial.score, trial.proposal.slot))
+    return best_trial.proposal.slot, dict(best_trial.proposal.configuration)
+
+
 def _epochs_left(
-    search: Search, trials: Sequence[Trial], asked: int, ends_after: int | None
+    search: Search, trials: Sequence[Trial], requested_trials: int, ends_after: int | None
 ) -> int:
     """The epochs that a search still spends; of one without a schedule, its trials to come."""
     schedule = search.schedule
     if ends_after is not None and schedule.kind == "full":
-        asked = min(asked, ends_after)
+        requested_trials = min(requested_trials, ends_after)
     elif ends_after is not None and len(trials) >= ends_after:
         return 0
-    return max(0, asked * schedule.epochs - schedule.spent(trial.proposal for trial in trials))
+    epochs_spent = schedule.epochs_of(trial.proposal for trial in trials)
+    return max(0, requested_trials * schedule.epochs - epochs_spent)
 
 
 def _steps_of_trials(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
@@ -287,67 +327,65 @@ def _steps_of_trials(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...
             lowest_score = trial.score
         measured_seconds += trial.outcome.seconds
         predicted_seconds += trial.proposal.predicted_seconds
-        slot = trial.proposal.slot
-        forecast = trial.proposal.forecast
         steps.append(
             Step(
-                slot,
+                trial.proposal.slot,
                 trial.outcome.status,
                 trial.score,
-                best=lowest_score,
+                lowest_score=lowest_score,
                 seconds_spent=measured_seconds,
                 predicted_seconds_spent=predicted_seconds,
-                virtual_end=end_by_slot.get(slot),
-                expected_regret=None if forecast is None else forecast.expected_regret,
+                virtual_end=end_by_slot.get(trial.proposal.slot),
+                expected_regret=trial.proposal.expected_regret,
             )
         )
     return tuple(steps)
 
 
-def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
-    """The forecasts of all slots beside the scores that their rows ended with."""
+def _assess_forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
+    """The accuracy of the forecasts: those of scores, by the score that the row ended with, and
+    those of the chance to train."""
+    predictions = _predictions(search, trials)
+    is_inside = [prediction.is_inside for prediction in predictions]
+    chances_to_train: list[float] = []
+    has_score: list[bool] = []
+    for trial in trials:
+        forecast = trial.proposal.forecast
+        if forecast is not None and trial.outcome.status != "error":
+            chances_to_train.append(forecast.chance_to_train)
+            has_score.append(trial.score is not None)
+    return Forecasts(
+        inside_share=Share.of([flag for flag in is_inside if flag is not None]),
+        below_count=sum(prediction.is_below for prediction in predictions),
+        above_count=sum(prediction.is_above for prediction in predictions),
+        trained_share=Share.of(has_score),
+        expected_trainings=float(sum(chances_to_train)),
+        predictions=tuple(predictions),
+    )
+
+
+def _predictions(search: Search, trials: Sequence[Trial]) -> list[Prediction]:
+    """The prediction of each trial with a forecast, beside the score that its row ended with."""
     final_score_by_row = {
         trial.proposal.row: trial.score
         for trial in trials
-        if trial.proposal.rung == search.schedule.last
+        if trial.proposal.rung == search.schedule.last_rung
     }
     predictions = []
     for trial in trials:
-        if (forecast := trial.proposal.forecast) is not None:
-            score = final_score_by_row.get(trial.proposal.row)
-            is_inside = None if score is None else forecast.holds(score)
-            predictions.append(Prediction(trial.proposal.slot, forecast, score, is_inside))
-    chances_with_results = [
-        (forecast.chance_to_train, trial.score is not None)
-        for trial in trials
-        if (forecast := trial.proposal.forecast) is not None and trial.outcome.status != "error"
-    ]
-    scored_forecasts = [
-        (prediction.score, prediction.forecast)
-        for prediction in predictions
-        if prediction.score is not None
-    ]
-    return Forecasts(
-        inside=Share.of(
-            [prediction.inside for prediction in predictions if prediction.inside is not None]
-        ),
-        below=sum(
-            forecast.low is not None and score < forecast.low
-            for score, forecast in scored_forecasts
-        ),
-        above=sum(
-            forecast.high is not None and score > forecast.high
-            for score, forecast in scored_forecasts
-        ),
-        trained=Share.of([has_trained for _, has_trained in chances_with_results]),
-        expected=float(sum(chance_to_train for chance_to_train, _ in chances_with_results)),
-        slots=tuple(predictions),
-    )
+        forecast = trial.proposal.forecast
+        if forecast is not None:
+            final_score = final_score_by_row.get(trial.proposal.row)
+            is_inside = None
+            if final_score is not None:
+                is_inside = forecast.holds(final_score)
+            predictions.append(Prediction(trial.proposal.slot, forecast, final_score, is_inside))
+    return predictions
 
 
 def _pace_quartiles(scored_trials: Sequence[Trial]) -> tuple[float, float, float] | None:
     """The quartiles of measured over predicted seconds; None if no trial has both."""
-    paces = [pace for trial in scored_trials if (pace := pace_of(trial)) is not None]
+    paces = [pace for pace in map(pace_of, scored_trials) if pace is not None]
     if not paces:
         return None
     lower_quartile, median, upper_quartile = (
@@ -356,64 +394,65 @@ def _pace_quartiles(scored_trials: Sequence[Trial]) -> tuple[float, float, float
     return lower_quartile, median, upper_quartile
 
 
-def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
+def _assess_seconds(
+    search: Search, trials: Sequence[Trial], epochs_left: int
+) -> SecondsAccuracy | None:
     """How near predictions were to the measured seconds, and the seconds still to come; None if no
     training was timed."""
-    unit_cube = search.space.unit_cube
     timed_trials = [trial for trial in trials if seconds_of(trial) is not None]
     if not timed_trials:
         return None
-    corrected_before_trial = [
-        correct_predictions(search.predicted_seconds, unit_cube, timed_trials[:earlier_count])
-        for earlier_count in range(len(timed_trials))
-    ]
-    corrected_seconds = correct_predictions(search.predicted_seconds, unit_cube, timed_trials)
-    epochs_by_slot = {
-        trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials
-    }
-
-    def seconds_of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
-        return (
-            float(seconds[trial.proposal.row])
-            * epochs_by_slot[trial.proposal.slot]
-            / search.schedule.epochs
+    is_prediction_near = []
+    is_correction_near = []
+    for earlier_count, trial in enumerate(timed_trials):
+        corrected_by_earlier = correct_predictions(
+            search.predicted_seconds, search.space.unit_cube, timed_trials[:earlier_count]
         )
-
-    seconds_per_epoch = sum(seconds_of_slot(corrected_seconds, trial) for trial in trials) / sum(
-        epochs_by_slot.values()
+        corrected_seconds = _seconds_of_slot(search, corrected_by_earlier, trial)
+        is_prediction_near.append(_is_near(trial, trial.proposal.predicted_seconds))
+        is_correction_near.append(_is_near(trial, corrected_seconds))
+    corrected_by_all = correct_predictions(
+        search.predicted_seconds, search.space.unit_cube, timed_trials
     )
-    return Seconds(
-        Share.of([_is_near(trial, trial.proposal.predicted_seconds) for trial in timed_trials]),
-        Share.of(
-            [
-                _is_near(trial, seconds_of_slot(seconds, trial))
-                for trial, seconds in zip(timed_trials, corrected_before_trial, strict=True)
-            ]
-        ),
-        float(f"{seconds_per_epoch * epochs_left / search.workers:.4g}"),
+    corrected_sum = sum(_seconds_of_slot(search, corrected_by_all, trial) for trial in trials)
+    epochs_spent = search.schedule.epochs_of(trial.proposal for trial in trials)
+    seconds_left = corrected_sum / epochs_spent * epochs_left / search.workers
+    return SecondsAccuracy(
+        predicted_share=Share.of(is_prediction_near),
+        corrected_share=Share.of(is_correction_near),
+        seconds_left=float(f"{seconds_left:.4g}"),
+    )
+
+
+def _seconds_of_slot(search: Search, seconds_by_row: NDArray[np.float64], trial: Trial) -> float:
+    """The seconds of a trial's own epochs, from those of full trainings of every row (M,)."""
+    full_seconds = float(seconds_by_row[trial.proposal.row])
+    return (
+        full_seconds * own_epochs(trial.proposal, search.schedule.epochs) / search.schedule.epochs
     )
 
 
 def _is_near(trial: Trial, seconds: float) -> bool:
+    """Whether these seconds are within NEAR_SHARE of the measured ones."""
     return abs(seconds / trial.outcome.seconds - 1) <= NEAR_SHARE
 
 
 def _failure_of_trial(trial: Trial) -> Failure:
     """The failure of a trial without a score."""
-    proposal = trial.proposal
-    outcome = trial.outcome
-    chance_to_train = None if proposal.forecast is None else proposal.forecast.chance_to_train
+    chance_to_train = None
+    if trial.proposal.forecast is not None:
+        chance_to_train = trial.proposal.forecast.chance_to_train
     return Failure(
-        proposal.slot,
-        outcome.status,
-        outcome.message,
-        dict(proposal.configuration),
+        trial.proposal.slot,
+        trial.outcome.status,
+        trial.outcome.message,
+        dict(trial.proposal.configuration),
         chance_to_train,
         len(trial.retries),
     )
 
 
-def _failure_groups(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
+def _group_failures(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     """The failures by status, the most frequent first."""
     failure_groups = []
     for status, failure_count in Counter(failure.status for failure in failures).most_common():
@@ -423,17 +462,17 @@ def _failure_groups(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
             for failure in failures_of_status
             if failure.chance_to_train is not None
         ]
-        mean_chance = sum(chances_to_train) / len(chances_to_train) if chances_to_train else None
-        example_message = next(
-            (failure.message for failure in failures_of_status if failure.message), ""
-        )
+        mean_chance = None
+        if chances_to_train:
+            mean_chance = sum(chances_to_train) / len(chances_to_train)
+        messages = [failure.message for failure in failures_of_status if failure.message]
         failure_groups.append(
             FailureGroup(
                 status,
                 failure_count,
                 configuration_is_to_blame(status),
                 mean_chance,
-                example_message,
+                example_message=next(iter(messages), ""),
             )
         )
     return tuple(failure_groups)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
+from fovnet.records import json_key
 from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
-from fovnet.search.trial import Trial, latest
+from fovnet.search.trial import Trial, latest_trials
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class Stretch:
     """One slot on the virtual clock: when it begins and ends, in seconds, None after a missing
     slot.
 
-    place   number of its row in the order in which rows were begun
+    row_number  of its row, in the order in which rows were begun
     """
 
     slot: int
-    place: int
+    row_number: int = field(metadata=json_key("place"))
     rung: int
-    begins: float | None
-    ends: float | None
+    begin_seconds: float | None = field(metadata=json_key("begins"))
+    end_seconds: float | None = field(metadata=json_key("ends"))
     score: float | None
 
 
@@ -41,23 +42,28 @@ class Stretch:
 class Rung:
     """The trainings that ended at one rung, and what happened to them.
 
-    spent   epochs of these slots alone, as the budget counts them: a failure for all that it was to
-            have
-    pairs   of trainings with a score both here and at the end;  alike  those that ended in the same order
+    epochs            at which trainings are compared on this rung
+    training_count    trainings that ended here, failed_count of them without a score
+    continued_count   those that went on to a higher rung
+    stopped_count     those with a score that did not, 0 on the last rung
+    epochs_spent      of these slots alone, as the budget counts them: a failure for all that it was
+                      to have
+    pair_count        pairs of trainings with a score both here and at the end, 0 on the last rung
+    same_order_count  those of them that ended in the same order
     """
 
     epochs: int
-    trained: int
-    failed: int
-    went_on: int
-    stopped: int
-    spent: int
-    pairs: int
-    alike: int
+    training_count: int = field(metadata=json_key("trained"))
+    failed_count: int = field(metadata=json_key("failed"))
+    continued_count: int = field(metadata=json_key("went_on"))
+    stopped_count: int = field(metadata=json_key("stopped"))
+    epochs_spent: int = field(metadata=json_key("spent"))
+    pair_count: int = field(metadata=json_key("pairs"))
+    same_order_count: int = field(metadata=json_key("alike"))
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedTraining:
     """A training with a score that was not trained to its end."""
 
     slot: int
@@ -70,29 +76,32 @@ class Stopped:
 class Spending:
     """What was spent, in epochs, and the results.
 
-    begun, ended    rows begun, and trained to their end with a score
+    spend_name      "hyperband" or "asha"
+    begun_count     rows begun;  ended_count  those trained to their end with a score
     full_trainings  the epochs spent, in those of a full training
-    on_stopped, on_failed  epochs of rows that were stopped, or failed, on whatever rung
-    passed_over     rows trained to their end that were once passed over for others of their rung,
-                    one of
-                    which ended too;  better  those that ended better than all of these
+    epochs_on_stopped, epochs_on_failed  of rows that were stopped, or failed, on whatever rung
+    passed_over_count  rows trained to their end that were once passed over for others of their
+                    rung, one of which ended too
+    better_than_preferred_count  those of them that ended better than all of these others
+    stopped_trainings  the most trained first, then the best
+    stretches       every slot on the virtual clock
     """
 
-    kind: str
+    spend_name: str = field(metadata=json_key("kind"))
     rungs: tuple[Rung, ...]
-    begun: int
-    ended: int
-    epochs: int
+    begun_count: int = field(metadata=json_key("begun"))
+    ended_count: int = field(metadata=json_key("ended"))
+    epochs_spent: int = field(metadata=json_key("epochs"))
     full_trainings: float
-    on_stopped: int
-    on_failed: int
-    passed_over: int
-    better: int
-    stopped: tuple[Stopped, ...]
-    slots: tuple[Stretch, ...]
+    epochs_on_stopped: int = field(metadata=json_key("on_stopped"))
+    epochs_on_failed: int = field(metadata=json_key("on_failed"))
+    passed_over_count: int = field(metadata=json_key("passed_over"))
+    better_than_preferred_count: int = field(metadata=json_key("better"))
+    stopped_trainings: tuple[StoppedTraining, ...] = field(metadata=json_key("stopped"))
+    stretches: tuple[Stretch, ...] = field(metadata=json_key("slots"))
 
 
-def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
+def review_spending(search: Search, trials: Sequence[Trial]) -> Spending | None:
     """What the finished trials, by slot, were spent on; None for a search that trains every row to
     its end."""
     schedule = search.schedule
@@ -107,35 +116,35 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
     stopped_trials = []
     failed_trials = []
     final_score_by_row = {}
-    for trial in latest(trials):
+    for trial in latest_trials(trials):
         if trial.score is None:
             failed_trials.append(trial)
-        elif trial.proposal.rung < schedule.last:
+        elif trial.proposal.rung < schedule.last_rung:
             stopped_trials.append(trial)
         else:
             final_score_by_row[trial.proposal.row] = trial.score
-    ended_better = _better_than_those_preferred(trials, final_score_by_row)
+    is_better_than_preferred = _compare_with_preferred(trials, final_score_by_row)
     epochs_spent = sum(epochs_by_slot.values())
     return Spending(
         schedule.kind,
         rungs=tuple(
-            _rung_of_trainings(search, trials, epochs_by_slot, final_score_by_row, rung)
+            _review_rung(search, trials, epochs_by_slot, final_score_by_row, rung)
             for rung in range(len(schedule.rungs))
         ),
-        begun=len(epochs_by_row),
-        ended=len(final_score_by_row),
-        epochs=epochs_spent,
+        begun_count=len(epochs_by_row),
+        ended_count=len(final_score_by_row),
+        epochs_spent=epochs_spent,
         full_trainings=round(epochs_spent / schedule.epochs, 2),
-        on_stopped=sum(epochs_by_row[trial.proposal.row] for trial in stopped_trials),
-        on_failed=sum(epochs_by_row[trial.proposal.row] for trial in failed_trials),
-        passed_over=len(ended_better),
-        better=sum(ended_better),
-        stopped=tuple(_stopped_training(trial) for trial in _most_trained_first(stopped_trials)),
-        slots=_stretches(search, trials),
+        epochs_on_stopped=sum(epochs_by_row[trial.proposal.row] for trial in stopped_trials),
+        epochs_on_failed=sum(epochs_by_row[trial.proposal.row] for trial in failed_trials),
+        passed_over_count=len(is_better_than_preferred),
+        better_than_preferred_count=sum(is_better_than_preferred),
+        stopped_trainings=tuple(map(_stopped_training, _sort_most_trained_first(stopped_trials))),
+        stretches=_stretches(search, trials),
     )
 
 
-def _rung_of_trainings(
+def _review_rung(
     search: Search,
     trials: Sequence[Trial],
     epochs_by_slot: Mapping[int, int],
@@ -144,83 +153,87 @@ def _rung_of_trainings(
 ) -> Rung:
     """What became of the trainings on a rung."""
     trials_on_rung = [trial for trial in trials if trial.proposal.rung == rung]
-    continued_slots = {
-        trial.proposal.continues for trial in trials if trial.outcome.status != "error"
-    }
     scored_trials = [trial for trial in trials_on_rung if trial.score is not None]
-    went_on = sum(trial.proposal.slot in continued_slots for trial in scored_trials)
-    is_last = rung == search.schedule.last
-    scores_here_and_at_end = [
-        (trial.score, final_score_by_row.get(trial.proposal.row)) for trial in scored_trials
-    ]
-    is_same_order = _is_same_order_of_pairs(
-        [
-            (score_here, score_at_end)
-            for score_here, score_at_end in scores_here_and_at_end
-            if score_here is not None and score_at_end is not None
-        ]
-    )
+    continued_slots = {
+        trial.proposal.continued_slot for trial in trials if trial.outcome.status != "error"
+    }
+    continued_count = sum(trial.proposal.slot in continued_slots for trial in scored_trials)
+    stopped_count = 0
+    is_same_order: list[bool] = []
+    if rung < search.schedule.last_rung:
+        stopped_count = len(scored_trials) - continued_count
+        is_same_order = _is_same_order_of_pairs(
+            [
+                (trial.score, final_score_by_row[trial.proposal.row])
+                for trial in scored_trials
+                if trial.score is not None and trial.proposal.row in final_score_by_row
+            ]
+        )
     return Rung(
         epochs=search.schedule.rungs[rung],
-        trained=len(trials_on_rung),
-        failed=len(trials_on_rung) - len(scored_trials),
-        went_on=went_on,
-        stopped=0 if is_last else len(scored_trials) - went_on,
-        spent=sum(epochs_by_slot[trial.proposal.slot] for trial in trials_on_rung),
-        pairs=0 if is_last else len(is_same_order),
-        alike=0 if is_last else sum(is_same_order),
+        training_count=len(trials_on_rung),
+        failed_count=len(trials_on_rung) - len(scored_trials),
+        continued_count=continued_count,
+        stopped_count=stopped_count,
+        epochs_spent=sum(epochs_by_slot[trial.proposal.slot] for trial in trials_on_rung),
+        pair_count=len(is_same_order),
+        same_order_count=sum(is_same_order),
     )
 
 
 def _is_same_order_of_pairs(scores_here_and_at_end: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether each two trainings, equal neither here nor at the end, have the same order in
-    both."""
+    """Whether each two trainings, equal neither here nor at the end, have the same order in both;
+    of each training the score on a rung and that at its end."""
     products = [
-        (training[0] - other_training[0]) * (training[1] - other_training[1])
-        for training, other_training in combinations(scores_here_and_at_end, 2)
+        (score_here - other_score_here) * (score_at_end - other_score_at_end)
+        for (score_here, score_at_end), (other_score_here, other_score_at_end) in combinations(
+            scores_here_and_at_end, 2
+        )
     ]
     return [product > 0 for product in products if product != 0]
 
 
-def _better_than_those_preferred(
+def _compare_with_preferred(
     trials: Sequence[Trial], final_score_by_row: Mapping[int, float]
 ) -> list[bool]:
     """Of each row that was passed over, taken up later and ended, whether it ended better than all
     rows that had gone on from its rung meanwhile and ended too."""
     proposal_by_slot = {trial.proposal.slot: trial.proposal for trial in trials}
     continuations_by_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # by slot
-    preferred_rows_of_row: dict[int, set[int]] = defaultdict(set)
+    preferred_rows_by_row: dict[int, set[int]] = defaultdict(set)
     for trial in trials:
-        continued_proposal = proposal_by_slot.get(
-            -1 if trial.proposal.continues is None else trial.proposal.continues
-        )
-        if continued_proposal is None:
+        if trial.proposal.continued_slot not in proposal_by_slot:
             continue
+        continued_proposal = proposal_by_slot[trial.proposal.continued_slot]
         continuations = continuations_by_rung[continued_proposal.bracket, continued_proposal.rung]
         preferred_rows = {
             continuation.proposal.row
             for continuation in continuations
-            if continued_proposal.slot in continuation.proposal.seen
+            if continued_proposal.slot in continuation.proposal.seen_slots
         }
-        preferred_rows_of_row[continued_proposal.row] |= preferred_rows & final_score_by_row.keys()
+        preferred_rows_by_row[continued_proposal.row] |= preferred_rows & final_score_by_row.keys()
         continuations.append(trial)
     return [
-        final_score_by_row[row] < min(final_score_by_row[other_row] for other_row in other_rows)
-        for row, other_rows in preferred_rows_of_row.items()
-        if other_rows and row in final_score_by_row
+        final_score_by_row[row] < min(final_score_by_row[other_row] for other_row in preferred_rows)
+        for row, preferred_rows in preferred_rows_by_row.items()
+        if preferred_rows and row in final_score_by_row
     ]
 
 
-def _most_trained_first(trials: Sequence[Trial]) -> list[Trial]:
+def _sort_most_trained_first(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials with a score, those on the highest rung first, then by score and slot."""
     return sorted(
         trials, key=lambda trial: (-trial.proposal.rung, trial.score, trial.proposal.slot)
     )
 
 
-def _stopped_training(trial: Trial) -> Stopped:
+def _stopped_training(trial: Trial) -> StoppedTraining:
+    """The record of a trial that has a score and was not trained to its end."""
     proposal = trial.proposal
     assert trial.score is not None and proposal.epochs is not None  # as they were chosen
-    return Stopped(proposal.slot, proposal.epochs, trial.score, dict(proposal.configuration))
+    return StoppedTraining(
+        proposal.slot, proposal.epochs, trial.score, dict(proposal.configuration)
+    )
 
 
 def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
@@ -231,25 +244,24 @@ def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
         for slot, trial in enumerate(trials)
         if trial.proposal.slot == slot
     ]
-    return dict(enumerate(search.clock.ends(seconds_before_gap)))
+    return dict(enumerate(search.clock.virtual_ends(seconds_before_gap)))
 
 
 def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
     """The stretch of each slot on the virtual clock, in the order of the trials."""
     end_by_slot = virtual_ends(search, trials)
-    place_by_row: dict[int, int] = {}
+    number_by_row: dict[int, int] = {}
     stretches = []
     for trial in trials:
-        slot = trial.proposal.slot
-        row = trial.proposal.row
-        end_seconds = end_by_slot.get(slot)
-        begin_seconds = (
-            None if end_seconds is None else end_seconds - trial.proposal.predicted_seconds
-        )
+        row_number = number_by_row.setdefault(trial.proposal.row, len(number_by_row))
+        begin_seconds = None
+        end_seconds = end_by_slot.get(trial.proposal.slot)
+        if end_seconds is not None:
+            begin_seconds = end_seconds - trial.proposal.predicted_seconds
         stretches.append(
             Stretch(
-                slot,
-                place_by_row.setdefault(row, len(place_by_row)),
+                trial.proposal.slot,
+                row_number,
                 trial.proposal.rung,
                 begin_seconds,
                 end_seconds,

@@ -7,16 +7,17 @@ Fast to import: while planning, a workflow asks here which slots there are and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fovnet.errors import SearchError
 from fovnet.records import read_json, write_json
 from fovnet.search.clock import Clock
 from fovnet.search.journal import read_header
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.trial import Proposal, proposal_facts, proposal_of
+from fovnet.search.trial import Proposal, proposal_from_facts, proposal_to_facts
 
 
 def proposal_path(folder: Path, slot: int) -> Path:
@@ -29,15 +30,12 @@ def write_proposal(
 ) -> Path:
     """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the
     path; `source` as in `steps.begin`."""
-    decision_facts = (
-        {"ends": proposal} if isinstance(proposal, str) else {"proposal": proposal_facts(proposal)}
-    )
-    return write_json(
-        proposal_path(folder, slot),
-        {**decision_facts, "source": source},
-        settings=source,
-        seed=seed,
-    )
+    facts: dict[str, Any] = {"source": source}
+    if isinstance(proposal, str):
+        facts = {"ends": proposal, **facts}
+    else:
+        facts = {"proposal": proposal_to_facts(proposal), **facts}
+    return write_json(proposal_path(folder, slot), facts, settings=source, seed=seed)
 
 
 def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposal | str:
@@ -48,9 +46,7 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
     file_path = proposal_path(folder, slot)
     try:
         file_facts = read_json(file_path)
-        proposal: Proposal | str = (
-            str(file_facts["ends"]) if "ends" in file_facts else proposal_of(file_facts["proposal"])
-        )
+        proposal = _proposal_or_ending(file_facts)
     except FileNotFoundError:
         raise SearchError(
             "proposal-missing",
@@ -69,17 +65,25 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
     return proposal
 
 
+def _proposal_or_ending(file_facts: Mapping[str, Any]) -> Proposal | str:
+    """The proposal of a file, or the sentence with which the search ends there.  Raises ValueError,
+    KeyError or TypeError if it has neither."""
+    if "ends" in file_facts:
+        return str(file_facts["ends"])
+    return proposal_from_facts(file_facts["proposal"])
+
+
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
     """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as
     `read_proposal`."""
-    return _read_proposals_while(folder, source, lambda made: len(made) < slots)
+    return _read_proposals_while(folder, source, lambda proposals: len(proposals) < slots)
 
 
 def proposals_within(folder: Path, trials: int, source: str | None = None) -> list[Proposal]:
     """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises
     SearchError as `read_proposal`."""
     return _read_proposals_while(
-        folder, source, lambda made: is_within_budget(folder, made, trials)
+        folder, source, lambda proposals: is_within_budget(folder, proposals, trials)
     )
 
 
@@ -100,7 +104,7 @@ def _read_proposals_while(
 def is_within_budget(folder: Path, proposals: Sequence[Proposal], trials: int) -> bool:
     """Whether the search in a journal has a slot after these: those before it spend less than the
     epochs of so many trials."""
-    return Schedule(**read_header(folder).get("schedule", {})).within_budget(proposals, trials)
+    return Schedule(**read_header(folder).get("schedule", {})).is_within_budget(proposals, trials)
 
 
 def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
@@ -112,10 +116,10 @@ def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
     """
     predicted_seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
     clock = _clock_of_journal(folder)
-    awaited_before = set(clock.sight(predicted_seconds[:-1]).seen)
+    awaited_before = set(clock.slots_in_sight(predicted_seconds[:-1]).seen_slots)
     return tuple(
         seen_slot
-        for seen_slot in clock.sight(predicted_seconds).seen
+        for seen_slot in clock.slots_in_sight(predicted_seconds).seen_slots
         if seen_slot not in awaited_before
     )
 
@@ -143,7 +147,7 @@ class Request:
     notes: tuple[str, ...]
 
 
-def request_of(folder: Path, finished_count: int) -> Request:
+def read_request(folder: Path, finished_count: int) -> Request:
     """The number of trials requested of the search in a journal, with so many slots finished.
 
     A search whose slots are jobs stores no number: it is that of the proposed or finished slots,
@@ -153,16 +157,17 @@ def request_of(folder: Path, finished_count: int) -> Request:
     """
     header = read_header(folder)
     proposal_count = len(list(folder.glob("proposal-*.json")))
-    slots_with_entries = ((slot, read_proposal(folder, slot)) for slot in range(proposal_count))
-    end_slot, ending_notes = next(
-        ((slot, [entry]) for slot, entry in slots_with_entries if isinstance(entry, str)),
-        (proposal_count, []),
-    )
-    # Journals of an early release have only the greatest number, and state in their notes that a
-    # search ended.
-    implied_trials = max(end_slot, finished_count)
-    if schedule := header.get("schedule"):
-        implied_trials = Schedule(**schedule).full_trainings(read_proposals(folder, end_slot))
-    requested_trials = header.get("asked", header.get("trials", implied_trials))
-    ends_after = end_slot if ending_notes else header.get("ends_after")
-    return Request(int(requested_trials), ends_after, (*header["notes"], *ending_notes))
+    notes = list(header["notes"])
+    ends_after = header.get("ends_after")
+    slot_count = proposal_count
+    for slot in range(proposal_count):
+        proposal = read_proposal(folder, slot)
+        if isinstance(proposal, str):
+            notes.append(proposal)
+            ends_after = slot_count = slot
+            break
+    implied_trials = max(slot_count, finished_count)
+    if "schedule" in header:
+        schedule = Schedule(**header["schedule"])
+        implied_trials = schedule.full_trainings_of(read_proposals(folder, slot_count))
+    return Request(int(header.get("asked", implied_trials)), ends_after, tuple(notes))

@@ -28,7 +28,7 @@ from fovnet.search.jobs.proposals import (
     write_proposal,
 )
 from fovnet.search.journal import (
-    OTHER_PREDICTIONS,
+    OTHER_PREDICTIONS_TEXT,
     Journal,
     lock_journal,
     open_journal,
@@ -86,7 +86,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
             "search-ended",
             f"{folder}: the search ends before slot {len(earlier_proposals)}; there is no slot {slot}.",
         )
-    seen_slots, _ = search.clock.sight(
+    seen_slots, _ = search.clock.slots_in_sight(
         [proposal.predicted_seconds for proposal in earlier_proposals]
     )
     trial_by_slot = {
@@ -124,7 +124,7 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
         return trial
 
 
-def on_record(folder: Path, slot: int) -> bool:
+def is_on_record(folder: Path, slot: int) -> bool:
     """Whether a slot's trial is recorded; if the slot has a proposal file, only the trial of that
     proposal counts."""
     try:
@@ -211,9 +211,9 @@ def _refuse_other_predictions(folder: Path, search: Search) -> None:
         if isinstance(proposal, str):
             continue
         if proposal.predicted_seconds != seconds_for(
-            search, proposal.row, proposal.epochs, proposal.begun
+            search, proposal.row, proposal.epochs, proposal.begun_epochs
         ):
-            raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
+            raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS_TEXT}")
 
 
 def _slot_of_file(path: Path) -> int:

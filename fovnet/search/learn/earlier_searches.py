@@ -13,14 +13,14 @@ from fovnet.records import digest
 from fovnet.search.journal import read_header, read_trials
 from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis
-from fovnet.search.trial import latest
+from fovnet.search.trial import latest_trials
 
 
 class ReadSource(NamedTuple):
-    """A source, and the number of its scored rows that the space does not have."""
+    """A source, and `left_out_count` of its scored rows, which the space does not have."""
 
     source: EarlierSearch
-    left_out: int
+    left_out_count: int
 
 
 def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSource:
@@ -32,7 +32,7 @@ def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSour
     read_header(folder)
     scored_configurations = [
         (trial.proposal.configuration, trial.score)
-        for trial in latest(read_trials(folder))
+        for trial in latest_trials(read_trials(folder))
         if trial.score is not None
     ]
     return source_of(name or str(folder), axes, scored_configurations)
@@ -44,31 +44,25 @@ def source_of(
     scored_configurations: Iterable[tuple[Mapping[str, Any], float]],
 ) -> ReadSource:
     """The source of configurations with finite losses, those of unknown axes or levels left out."""
-    level_index_by_axis = {
-        axis.name: {level: level_index for level_index, level in enumerate(axis.levels)}
-        for axis in axes
-    }
-    scored_pairs = list(scored_configurations)
-    sorted_losses_with_levels = sorted(
-        (
-            loss,
-            [
-                level_index_by_axis[axis_name][configuration[axis_name]]
-                for axis_name in level_index_by_axis
-            ],
-        )
-        for configuration, loss in scored_pairs
-        if configuration.keys() == level_index_by_axis.keys()
-        and all(
-            configuration[axis_name] in level_index_by_axis[axis_name]
-            for axis_name in level_index_by_axis
-        )
-    )
-    levels = np.array(
-        [level_indices for _, level_indices in sorted_losses_with_levels], dtype=np.int64
-    ).reshape(-1, len(axes))
-    losses = np.array([loss for loss, _ in sorted_losses_with_levels], dtype=np.float64)
+    levels_by_axis = {axis.name: axis.levels for axis in axes}
+    scored_count = 0
+    losses_with_levels = []
+    for configuration, loss in scored_configurations:
+        scored_count += 1
+        if configuration.keys() == levels_by_axis.keys() and all(
+            configuration[name] in levels for name, levels in levels_by_axis.items()
+        ):
+            level_indices = [
+                levels.index(configuration[name]) for name, levels in levels_by_axis.items()
+            ]
+            losses_with_levels.append((loss, level_indices))
+    losses_with_levels.sort()
+    row_count = len(losses_with_levels)
+    levels_of_rows = np.array(
+        [level_indices for _, level_indices in losses_with_levels], dtype=np.int64
+    ).reshape(row_count, len(axes))
+    losses = np.array([loss for loss, _ in losses_with_levels], dtype=np.float64)
     source = EarlierSearch(
-        name, digest([levels, losses]), len(sorted_losses_with_levels), levels, losses
+        name, digest([levels_of_rows, losses]), row_count, levels_of_rows, losses
     )
-    return ReadSource(source, len(scored_pairs) - len(sorted_losses_with_levels))
+    return ReadSource(source, scored_count - row_count)

@@ -21,9 +21,9 @@ from fovnet._version import __version__
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
+from fovnet.maths.ranking_losses import LOSSES, tie_starts, weigh_places
 from fovnet.search.look.hyperparameters import fit_subset
-from fovnet.search.prior import EarlierSearch, Prior, prior_of, support_of
+from fovnet.search.prior import EarlierSearch, Prior, make_prior, make_support
 from fovnet.search.space import Axis, Space
 from fovnet.words import several
 
@@ -35,7 +35,7 @@ LIST_LENGTH = 100
 """Rows of a list."""
 MOST_SUPPORT_ROWS = 60
 """One more than the most rows of a support."""
-KEPT = 1000
+MOST_KEPT_ROWS = 1000
 """Rows of a source in the file; a third of them its best."""
 FEWEST_ROWS = 5
 """Scored rows from which a source has an order to learn."""
@@ -46,10 +46,14 @@ MANY_ROWS = 300
 
 @dataclass(frozen=True)
 class Lessons:
-    """How a prior is trained; the defaults are recommended.
+    """How a prior is trained; the defaults are recommended.  Its fields are written into the file.
 
+    steps    of training, each on one list of rows
     context  whether the networks know the task by a deep set; None: with MANY_SOURCES of MANY_ROWS
              each
+    members  networks
+    hidden   widths of their hidden layers
+    rate     learning rate at which training begins
     """
 
     steps: int = 20_000
@@ -60,11 +64,11 @@ class Lessons:
 
 
 class Task(NamedTuple):
-    """A source as points (n, D) of the unit cube, from the lowest loss, with the first places of
-    ties (n,)."""
+    """A source as points (n, D) of the unit cube, from the lowest loss, with the index of the first
+    of those that tie with each (n,)."""
 
-    x: Floats
-    first: Integers
+    points: Floats
+    tie_starts: Integers
 
 
 def learn(
@@ -82,20 +86,20 @@ def learn(
     Raises SearchError "prior-no-sources" unless one source has FEWEST_ROWS rows that are not all
     equal.
     """
-    usable_sources = [source for source in sources if not unusable(source)]
+    usable_sources = [source for source in sources if not why_unusable(source)]
     if not usable_sources:
-        reasons = "; ".join(f"{source.name}: {unusable(source)}" for source in sources)
+        reasons = "; ".join(f"{source.name}: {why_unusable(source)}" for source in sources)
         raise SearchError(
             "prior-no-sources",
             f"no search to learn an order from: {reasons}; give journals of {FEWEST_ROWS} or more trials "
             "that completed in this space, with different scores.",
         )
     tasks = [_task_of_source(axes, source) for source in usable_sources]
-    uses_context = (
-        lessons.context if lessons.context is not None else _are_enough_for_context(tasks)
-    )
-    lessons = replace(lessons, context=uses_context)
-    held_out_count = len(tasks) if checked and len(tasks) > 1 else 0
+    if lessons.context is None:
+        lessons = replace(lessons, context=_are_enough_for_context(tasks))
+    held_out_count = 0
+    if checked and len(tasks) > 1:
+        held_out_count = len(tasks)
     count_step = _step_counter(lessons, held_out_count, progress)
     with one_thread():
         ranker = meta_train(tasks, lessons, seed, count_step)
@@ -109,44 +113,56 @@ def learn(
         "seed": seed,
         "held_out": held_out_facts,
     }
-    return prior_of(axes, ranker, [_thin_out(source) for source in usable_sources], facts)
+    return make_prior(axes, ranker, [_thin_out(source) for source in usable_sources], facts)
 
 
-def unusable(source: EarlierSearch) -> str:
+def why_unusable(source: EarlierSearch) -> str:
     """Why a source teaches nothing, in words; empty where it does."""
     if len(source.losses) < FEWEST_ROWS:
         return (
             f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST_ROWS} or more "
             "are needed"
         )
-    return "all its scores are equal" if source.losses[0] == source.losses[-1] else ""
+    if source.losses[0] == source.losses[-1]:
+        return "all its scores are equal"
+    return ""
 
 
 def _are_enough_for_context(tasks: Sequence[Task]) -> bool:
-    return sum(len(task.x) >= MANY_ROWS for task in tasks) >= MANY_SOURCES
+    """Whether a network can learn to know the task from so many tasks of so many rows."""
+    return sum(len(task.points) >= MANY_ROWS for task in tasks) >= MANY_SOURCES
 
 
 def _task_of_source(axes: Sequence[Axis], source: EarlierSearch) -> Task:
+    """The points and ties of a source."""
     return Task(Space(tuple(axes), source.levels).unit_cube, tie_starts(source.losses))
 
 
 def _thin_out(source: EarlierSearch) -> EarlierSearch:
-    subset = fit_subset(source.losses, KEPT)
+    """The source with at most MOST_KEPT_ROWS of its rows."""
+    subset = fit_subset(source.losses, MOST_KEPT_ROWS)
     return replace(source, levels=source.levels[subset], losses=source.losses[subset])
 
 
 def meta_train(
-    tasks: Sequence[Task], lessons: Lessons, seed: int, step: Callable[[], None] = lambda: None
+    tasks: Sequence[Task],
+    lessons: Lessons,
+    seed: int,
+    count_step: Callable[[], None] = lambda: None,
 ) -> Ranker:
     """The networks after all steps, each on a list of one task, all tasks equally often in the
     mean."""
     rng = np.random.default_rng(seed)
     ranker = Ranker.draw(
-        tasks[0].x.shape[1], lessons.hidden, lessons.members, rng, knows=bool(lessons.context)
+        tasks[0].points.shape[1],
+        lessons.hidden,
+        lessons.members,
+        rng,
+        knows_task=bool(lessons.context),
     )
 
     def draw_batch() -> Batch:
-        step()
+        count_step()
         return _draw_lesson(tasks[int(rng.integers(len(tasks)))], rng, bool(lessons.context))
 
     train(ranker, draw_batch, lessons.steps, lessons.rate, 0.0)
@@ -155,25 +171,29 @@ def meta_train(
 
 def _draw_lesson(task: Task, rng: np.random.Generator, uses_context: bool) -> Batch:
     """A list of a task, and a support of other rows, fewer of both where the task has few."""
-    row_count = len(task.x)
-    support_size = int(rng.integers(MOST_SUPPORT_ROWS)) if uses_context else 0
-    drawn_places = (
-        rng.permutation(row_count)
-        if row_count < 4 * LIST_LENGTH
-        else rng.choice(row_count, LIST_LENGTH + support_size, replace=False)
-    )
+    row_count = len(task.points)
+    support_size = 0
+    if uses_context:
+        support_size = int(rng.integers(MOST_SUPPORT_ROWS))
+    if row_count < 4 * LIST_LENGTH:
+        drawn_places = rng.permutation(row_count)
+    else:
+        drawn_places = rng.choice(row_count, LIST_LENGTH + support_size, replace=False)
     support_size = min(support_size, row_count // 2)
     support_places = np.sort(drawn_places[:support_size])
     list_places = np.sort(drawn_places[support_size : support_size + LIST_LENGTH])
-    group_starts = tie_starts(task.first[list_places])
-    place_weights = weights("log", group_starts)
+    list_tie_starts = tie_starts(task.tie_starts[list_places])
+    place_weights = weigh_places("log", list_tie_starts)
+
+    def loss_gradient(scores: Floats) -> Floats:
+        """Of the loss, a mean over the list, in the members' scores (M, n, 1)."""
+        _, gradient = LOSSES["list"](scores[..., 0], place_weights, list_tie_starts)
+        return gradient[..., None] / len(list_tie_starts)
+
     return Batch(
-        task.x[list_places],
-        support_of(task.x[support_places], tie_starts(task.first[support_places])),
-        lambda scores: (
-            LOSSES["list"](scores[..., 0], place_weights, group_starts)[1][..., None]
-            / len(group_starts)
-        ),
+        task.points[list_places],
+        make_support(task.points[support_places], tie_starts(task.tie_starts[support_places])),
+        loss_gradient,
     )
 
 
@@ -186,18 +206,15 @@ def _held_out_facts(
 ) -> dict[str, Any]:
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its
     best row."""
-    other_tasks = [task for task_index, task in enumerate(tasks) if task_index != held_out_index]
+    held_out_task = tasks[held_out_index]
+    other_tasks = [*tasks[:held_out_index], *tasks[held_out_index + 1 :]]
     ranker = meta_train(
         other_tasks, replace(lessons, steps=_quarter_of_steps(lessons)), seed, count_step
     )
-    mean_ranks = rankdata(
-        -ranker.scores(
-            tasks[held_out_index].x,
-            support_of(tasks[held_out_index].x[:0], tasks[held_out_index].first[:0]),
-        ),
-        axis=1,
-    ).mean(axis=0)
-    tau = float(kendalltau(mean_ranks, tasks[held_out_index].first).statistic)
+    no_support = make_support(held_out_task.points[:0], held_out_task.tie_starts[:0])
+    member_scores = ranker.scores(held_out_task.points, no_support)
+    mean_ranks = rankdata(-member_scores, axis=1).mean(axis=0)
+    tau = float(kendalltau(mean_ranks, held_out_task.tie_starts).statistic)
     return {
         "tau": round(tau, 4),
         "place_of_best": int(rankdata(mean_ranks)[0]),
@@ -206,13 +223,14 @@ def _held_out_facts(
 
 
 def _quarter_of_steps(lessons: Lessons) -> int:
+    """The steps of the networks that check a held-out source."""
     return max(1, lessons.steps // 4)
 
 
 def _step_counter(
     lessons: Lessons, held_out_count: int, progress: Progress | None
 ) -> Callable[[], None]:
-    """What is called at each step, and passes on their number every hundred."""
+    """A function to be called at each step, which passes on their number every hundred."""
     step_count = lessons.steps + _quarter_of_steps(lessons) * held_out_count
     step_numbers: Iterator[int] = iter(range(1, step_count + 1))
 

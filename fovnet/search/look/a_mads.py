@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.interpolant import cubic, nearest_gap
-from fovnet.search.look.mads import likely_to_fit, mads
+from fovnet.maths.interpolant import interpolate_cubic, nearest_squared_gap
+from fovnet.search.look.mads import DECIMALS, choose_by_mads, without_misfits
 from fovnet.search.look.view import Choice, View
 
 Floats = NDArray[np.float64]
@@ -24,57 +24,58 @@ Integers = NDArray[np.int64]
 FEWEST_SCORES = 3
 
 
-def adogs_and_mads(view: View) -> Choice:
+def choose_by_a_mads(view: View) -> Choice:
     """A global search in slots whose number `every` divides, once three trials have a score; else,
-    or where it finds no row, as `mads`."""
-    if (
-        view.begun >= view.initial
-        and view.begun % view.polling.every == 0
-        and len(view.scored[0]) >= FEWEST_SCORES
-    ):
-        found_row = _search_row(likely_to_fit(view))
-        if found_row is not None:
-            return Choice(found_row, step="search")
-    return mads(view)
+    or where it finds no row, as `choose_by_mads`."""
+    is_search_slot = view.begun_count % view.polling.every == 0
+    has_enough_scores = len(view.scored_losses.rows) >= FEWEST_SCORES
+    if view.begun_count >= view.initial_count and is_search_slot and has_enough_scores:
+        row = _search_globally(without_misfits(view))
+        if row is not None:
+            return Choice(row, step="search")
+    return choose_by_mads(view)
 
 
-def _search_row(view: View) -> int | None:
-    """The free row of the lowest p if some p is below the target y, else of the least (p - y)/e."""
+def _search_globally(view: View) -> int | None:
+    """The free row of the lowest interpolated value p if some p is below the target y, else of the
+    least (p - y)/e, e the squared distance to the nearest known row; None without a row to
+    choose."""
     candidate_rows = _candidate_rows(view)
     if not len(candidate_rows):
         return None
-    finished_rows, losses = view.losses
+    finished_rows, losses = view.all_losses
     scaled_losses = scale_losses(losses)
     unit_cube = view.space.unit_cube
-    p = cubic(unit_cube[finished_rows], scaled_losses, unit_cube[candidate_rows])
-    y = target(scaled_losses, view.polling.target_step)
+    p = interpolate_cubic(unit_cube[finished_rows], scaled_losses, unit_cube[candidate_rows])
+    y = search_target(scaled_losses, view.polling.target_step)
     if (p <= y).any():
-        return int(candidate_rows[np.argmin(np.round(p, 9))])
-    taken_rows = np.concatenate([finished_rows, np.array(view.pending, dtype=np.int64)])
-    # 0 where a training that was stopped may be taken up again
+        return int(candidate_rows[np.argmin(np.round(p, DECIMALS))])
+    known_rows = np.concatenate([finished_rows, np.array(view.pending_rows, dtype=np.int64)])
+    e = nearest_squared_gap(unit_cube[known_rows], unit_cube[candidate_rows])
+    # e is 0 where a training that was stopped may be taken up again
     with np.errstate(divide="ignore"):
-        steepness = (p - y) / nearest_gap(unit_cube[taken_rows], unit_cube[candidate_rows])
-    return int(candidate_rows[np.argmin(np.round(steepness, 9))])
+        steepness = (p - y) / e
+    return int(candidate_rows[np.argmin(np.round(steepness, DECIMALS))])
 
 
 def _candidate_rows(view: View) -> Integers:
     """The free rows; if categories are fixed, those with the categories of the best row, none
     without an ordinal."""
-    free_rows = np.flatnonzero(view.free)
+    free_rows = np.flatnonzero(view.is_free)
     if view.polling.categories == "free":
         return free_rows
     is_categorical = np.array([axis.kind == "categorical" for axis in view.space.axes])
     if is_categorical.all():
         return free_rows[:0]
-    scored_rows, scores = view.scored
-    best_categories = view.space.rows[scored_rows[np.argmin(scores)]][is_categorical]
-    return np.asarray(
-        free_rows[(view.space.rows[free_rows][:, is_categorical] == best_categories).all(axis=1)]
-    )
+    categories = view.space.rows[:, is_categorical]
+    scored_rows, losses = view.scored_losses
+    best_row = scored_rows[np.argmin(losses)]
+    has_best_categories = (categories[free_rows] == categories[best_row]).all(axis=1)
+    return np.asarray(free_rows[has_best_categories])
 
 
 def scale_losses(scores: Floats) -> Floats:
-    """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence
+    """The scores (t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence
     bends nothing."""
     finite_scores = scores[np.isfinite(scores)]
     lowest_score = finite_scores.min()
@@ -85,8 +86,8 @@ def scale_losses(scores: Floats) -> Floats:
     return np.asarray(np.minimum(scores - lowest_score, score_range) / score_range)
 
 
-def target(values: Floats, step: float) -> float:
-    """y after these values by slot: a step lower after each that is the best so far, else a step
+def search_target(values: Floats, step: float) -> float:
+    """The target y after these scaled values (t,) by slot: a step lower after each that is the best so far, else a step
     higher; always below the best, 0."""
     moves = np.where(values <= np.minimum.accumulate(values), -step, step)
     return min(float(values[0] + moves.sum()), -0.001)

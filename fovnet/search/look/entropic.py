@@ -20,18 +20,20 @@ from fovnet.maths.acquisition import lower_confidence_bound
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
-    choose,
-    improving,
-    likely_improving,
+    choose_from_best,
+    likeliest_improving_rows,
     log_improvement,
-    lowest_bound,
-    lowest_drawn,
+    lowest_bound_rows,
+    lowest_drawn_rows,
+    most_improving_rows,
 )
 from fovnet.search.look.view import Choice, View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Measure = Callable[[Floats, Floats, Floats], Floats]
+LogMeasure = Callable[[Floats, Floats, Floats], Floats]
+"""The logarithm (m,) of a measure of rows, from their mean and variance (m,), and drawn values (DRAWN_MINIMA,) of the
+lowest row."""
 
 DRAWN_MINIMA = 16
 """Values of the lowest row that are drawn and averaged over."""
@@ -44,17 +46,21 @@ FINALIST_COUNT = 8
 FINAL_DRAWS: a third of the time for the same draws."""
 ROUGH_DRAWS = 500
 FINAL_DRAWS = 4000
+STREAM_OF_DRAWS = 7
+"""Third part of the seed of the draws: another one would make other journals."""
+LEAST_GAIN = 1e-6
+"""By which drawn values of the lowest row are at least below the lowest mean of a scored row."""
 LEAST_INFORMATION = 1e-9
 """Information below which rows do not differ: counted in draws it may turn out negative."""
 
 
-def max_value_entropy(view: View) -> Choice:
+def choose_by_max_value_entropy(view: View) -> Choice:
     """The row of greatest log information on the value of the lowest row, weighted by its
     probability to train (`Chances.best`)."""
-    return choose(view, informative_on_the_value)
+    return choose_from_best(view, rows_informative_on_value)
 
 
-def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> Integers:
+def rows_informative_on_value(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-mes."""
     candidate_rows = _candidate_rows(view, belief)
     rng = _generator_of_slot(view)
@@ -64,85 +70,88 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
         for mean, variance in moments_of_processes
     ]
 
-    def log_mean_of(measure: Measure, rows: Integers) -> Floats:
+    def log_mean_over_processes(log_measure: LogMeasure, rows: Integers) -> Floats:
+        """The logarithm (m,) of the mean over the processes of a measure of these rows."""
         log_measures = [
-            measure(mean[rows], variance[rows], lowest_values)
+            log_measure(mean[rows], variance[rows], lowest_values)
             for (mean, variance), lowest_values in zip(
                 moments_of_processes, lowest_values_of_processes, strict=True
             )
         ]
         return np.asarray(np.logaddexp.reduce(log_measures) - np.log(len(log_measures)))
 
-    free_rows = np.flatnonzero(view.free)
-    upper_bounds = log_mean_of(entropy.at_most_on_the_lowest, free_rows)
-    return chances.best(
-        free_rows,
-        upper_bounds,
-        lambda some_rows: log_mean_of(entropy.log_information_on_the_lowest, some_rows),
-    )
+    def log_information(rows: Integers) -> Floats:
+        """The information (m,) of each row on the value of the lowest."""
+        return log_mean_over_processes(entropy.log_information_on_the_lowest, rows)
+
+    free_rows = np.flatnonzero(view.is_free)
+    upper_bounds = log_mean_over_processes(entropy.bound_information_on_the_lowest, free_rows)
+    return chances.best_rows(free_rows, upper_bounds, log_information)
 
 
-def entropy_search(view: View) -> Choice:
+def choose_by_entropy_search(view: View) -> Choice:
     """Of the EXPLORED_ROWS rows of greatest expected improvement, the one of greatest log
     information on which row is the lowest, weighted by its probability to train.
 
     Rows that hardly train are not asked about, so that they do not fill the EXPLORED_ROWS places.
     """
-    return choose(view, informative_on_the_place)
+    return choose_from_best(view, rows_informative_on_place)
 
 
-def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> Integers:
+def rows_informative_on_place(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-es."""
-    rows = chances.likely(np.flatnonzero(view.free))
-    first = np.argsort(-log_improvement(view, belief, rows), kind="stable")[:EXPLORED_ROWS]
-    return _most_informative(view, belief, chances, np.sort(rows[first]))
+    likely_rows = chances.rows_likely_to_train(np.flatnonzero(view.is_free))
+    gains = log_improvement(view, belief, likely_rows)
+    explored_indices = np.argsort(-gains, kind="stable")[:EXPLORED_ROWS]
+    return _most_informative(view, belief, chances, np.sort(likely_rows[explored_indices]))
 
 
-def entropy_search_portfolio(view: View) -> Choice:
+def choose_by_entropy_portfolio(view: View) -> Choice:
     """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information
     on which row is the lowest, weighted by its probability to train.
 
     Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014),
     arXiv:1406.4625.
     """
-    return choose(view, informative_of_a_portfolio)
+    return choose_from_best(view, informative_rows_of_portfolio)
 
 
-def informative_of_a_portfolio(view: View, belief: Belief, chances: Chances) -> Integers:
+def informative_rows_of_portfolio(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-esp."""
-    methods = (improving, likely_improving, lowest_bound, lowest_drawn, informative_on_the_value)
-    rows = {int(view.rng.choice(best(view, belief, chances))) for best in methods}
-    return _most_informative(view, belief, chances, np.array(sorted(rows)))
+    methods = (
+        most_improving_rows,
+        likeliest_improving_rows,
+        lowest_bound_rows,
+        lowest_drawn_rows,
+        rows_informative_on_value,
+    )
+    chosen_rows = {int(view.rng.choice(best_rows(view, belief, chances))) for best_rows in methods}
+    return _most_informative(view, belief, chances, np.array(sorted(chosen_rows)))
 
 
 def _most_informative(view: View, belief: Belief, chances: Chances, rows: Integers) -> Integers:
     """Of these rows, those of greatest log information on which row is the lowest, weighted by
     their probability to train."""
     if len(rows) > FINALIST_COUNT:
-        rows = np.sort(
-            rows[
-                np.argsort(-_information(view, belief, rows, ROUGH_DRAWS), kind="stable")[
-                    :FINALIST_COUNT
-                ]
-            ]
-        )
-    return chances.best(
-        rows, np.log(np.maximum(_information(view, belief, rows, FINAL_DRAWS), LEAST_INFORMATION))
-    )
+        rough_information = _information(view, belief, rows, ROUGH_DRAWS)
+        finalist_indices = np.argsort(-rough_information, kind="stable")[:FINALIST_COUNT]
+        rows = np.sort(rows[finalist_indices])
+    information = _information(view, belief, rows, FINAL_DRAWS)
+    return chances.best_rows(rows, np.log(np.maximum(information, LEAST_INFORMATION)))
 
 
 def _information(view: View, belief: Belief, rows: Integers, draw_count: int) -> Floats:
-    """Information (m,) on which row is the lowest, the mean over the processes."""
+    """The information (m,) of these rows (m,) on which row is the lowest, the mean over the
+    processes, counted in `draw_count` joint draws."""
     candidate_rows = _candidate_rows(view, belief)
-    pending_rows = np.array(view.pending, dtype=np.int64)
+    pending_rows = np.array(view.pending_rows, dtype=np.int64)
     rng = _generator_of_slot(view)
     information = np.zeros(len(rows))
     for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
         lower_bounds = lower_confidence_bound(mean[candidate_rows], variance[candidate_rows])
-        compared_rows = np.union1d(
-            candidate_rows[np.argsort(-lower_bounds, kind="stable")[:CONTENDER_COUNT]], rows
-        )
-        covariance = process.covariance(belief.observed, pending_rows, compared_rows)
+        contender_indices = np.argsort(-lower_bounds, kind="stable")[:CONTENDER_COUNT]
+        compared_rows = np.union1d(candidate_rows[contender_indices], rows)
+        covariance = process.covariance(belief.observed_rows, pending_rows, compared_rows)
         row_positions = np.searchsorted(compared_rows, rows)
         information += entropy.information_on_the_place(
             mean[compared_rows], covariance, process.noise, row_positions, rng, draw_count
@@ -152,8 +161,8 @@ def _information(view: View, belief: Belief, rows: Integers, draw_count: int) ->
 
 def _candidate_rows(view: View, belief: Belief) -> Integers:
     """A: free, running and scored rows."""
-    is_candidate = view.free.copy()
-    is_candidate[[*view.pending, *belief.known]] = True
+    is_candidate = view.is_free.copy()
+    is_candidate[[*view.pending_rows, *belief.known_rows]] = True
     return np.flatnonzero(is_candidate)
 
 
@@ -164,15 +173,15 @@ def _draw_lowest_values(
     candidate_rows: Integers,
     rng: np.random.Generator,
 ) -> Floats:
-    """Drawn values of the lowest row (DRAWN_MINIMA,), none above the lowest mean of a scored
-    row."""
-    lowest_values = entropy.lowest_values(
+    """Drawn values of the lowest of the candidate rows (DRAWN_MINIMA,), given mean and variance of
+    all rows (M,), none above the lowest mean of a scored row."""
+    lowest_values = entropy.draw_lowest_values(
         mean[candidate_rows], variance[candidate_rows], rng.random(DRAWN_MINIMA)
     )
-    return np.minimum(lowest_values, float(mean[belief.known].min()) - 1e-6)
+    return np.minimum(lowest_values, float(mean[belief.known_rows].min()) - LEAST_GAIN)
 
 
 def _generator_of_slot(view: View) -> np.random.Generator:
     """A generator other than `View.rng`, so that ties and draws do not share numbers; all draws of
     a slot begin with the same ones."""
-    return np.random.default_rng([view.seed, view.slot, 7])
+    return np.random.default_rng([view.seed, view.slot, STREAM_OF_DRAWS])

@@ -38,6 +38,8 @@ them instead of 4.8, in 35 trials instead of 33."""
 SURE_TO_FIT = 0.8
 """Least probability to fit into memory of the first rows, which are spread over the space without a
 model of the scores."""
+LIKELY_TO_TRAIN = 0.5
+"""Least probability to train of the rows that methods without a trade-off choose from."""
 LAPSE_RATE = 0.02
 """Share of outcomes assumed independent of the row: without it, a few divergences exclude all rows
 near them for good."""
@@ -56,67 +58,69 @@ class Chances:
         """Log probability (m,) that each row trains."""
         return self._log_chance_to_fit[rows] + self._log_chance_to_train(rows)
 
-    def best(
-        self, rows: Integers, log_promise: Floats, exact: Callable[[Integers], Floats] | None = None
+    def best_rows(
+        self,
+        rows: Integers,
+        log_promise: Floats,
+        exact_log_promise: Callable[[Integers], Floats] | None = None,
     ) -> Integers:
-        """The rows of greatest log promise (m,) + CAUTION · log P(fits) + WARINESS · log P(does not
-        fail otherwise); all, if several tie.
+        """Of `rows` (m,), those of greatest log promise + CAUTION · log P(fits) + WARINESS · log
+        P(does not fail otherwise); all, if several tie.
 
-        log_promise  (m,) log acquisition value of `rows`, or an upper bound of it where `exact`
-                     gives the value of some rows.  The last
-        term is at most 0, so rows are evaluated in descending order of the other two, until no
-        further row can exceed the best.
+        log_promise        (m,) log acquisition value of `rows`, or an upper bound of it
+        exact_log_promise  gives the value of some rows, where `log_promise` is a bound
+        The last term is at most 0, so rows are evaluated in descending order of the other two,
+        until no further row can exceed the best.
         """
-        promise = log_promise + CAUTION * self._log_chance_to_fit[rows]
-        if exact is None and not len(self.view.failed):
-            return np.asarray(rows[promise == promise.max()])
-        descending_order = np.argsort(-promise, kind="stable")
-        evaluated_rows = []
-        evaluated_values = []
+        bounds = log_promise + CAUTION * self._log_chance_to_fit[rows]
+        if exact_log_promise is None and not len(self.view.failed_rows):
+            return np.asarray(rows[bounds == bounds.max()])
+        descending_order = np.argsort(-bounds, kind="stable")
+        evaluated_rows: list[Integers] = []
+        evaluated_values: list[Floats] = []
         highest_value = -np.inf
         for chunk_start in range(0, len(descending_order), ROWS_PER_CHUNK):
             chunk = descending_order[chunk_start : chunk_start + ROWS_PER_CHUNK]
-            if promise[chunk[0]] < highest_value:
+            if bounds[chunk[0]] < highest_value:
                 break
-            chunk_promise = (
-                promise[chunk]
-                if exact is None
-                else exact(rows[chunk]) + CAUTION * self._log_chance_to_fit[rows[chunk]]
-            )
-            evaluated_values.append(
-                chunk_promise + WARINESS * self._log_chance_to_train(rows[chunk])
-            )
-            evaluated_rows.append(rows[chunk])
-            highest_value = max(highest_value, float(evaluated_values[-1].max()))
-        return np.sort(
-            np.concatenate(evaluated_rows)[np.concatenate(evaluated_values) == highest_value]
-        )
+            chunk_rows = rows[chunk]
+            values = bounds[chunk]
+            if exact_log_promise is not None:
+                log_chance_to_fit = self._log_chance_to_fit[chunk_rows]
+                values = exact_log_promise(chunk_rows) + CAUTION * log_chance_to_fit
+            values = values + WARINESS * self._log_chance_to_train(chunk_rows)
+            evaluated_rows.append(chunk_rows)
+            evaluated_values.append(values)
+            highest_value = max(highest_value, float(values.max()))
+        is_best = np.concatenate(evaluated_values) == highest_value
+        return np.sort(np.concatenate(evaluated_rows)[is_best])
 
-    def fitting(self, rows: Integers) -> Integers:
+    def rows_likely_to_fit(self, rows: Integers) -> Integers:
         """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the
         most probable."""
-        log_fits = self._log_chance_to_fit[rows]
-        return np.asarray(rows[log_fits >= min(np.log(SURE_TO_FIT), float(log_fits.max()))])
+        log_chance = self._log_chance_to_fit[rows]
+        least_log_chance = min(np.log(SURE_TO_FIT), float(log_chance.max()))
+        return np.asarray(rows[log_chance >= least_log_chance])
 
-    def likely(self, rows: Integers) -> Integers:
-        """The `rows` with a probability to train of at least 0.5, or, if there are none, the most
+    def rows_likely_to_train(self, rows: Integers) -> Integers:
+        """The `rows` with a probability to train of at least LIKELY_TO_TRAIN, or, if there are none, the most
         probable."""
-        chance = self.log_chance(rows)
-        is_likely = chance >= np.log(0.5)
-        return np.asarray(rows[is_likely if is_likely.any() else chance == chance.max()])
+        log_chance = self.log_chance(rows)
+        least_log_chance = min(np.log(LIKELY_TO_TRAIN), float(log_chance.max()))
+        return np.asarray(rows[log_chance >= least_log_chance])
 
     @cached_property
     def _log_chance_to_fit(self) -> Floats:
         """(M,) log probability to fit into memory."""
-        informative_rows, did_fit = self.view.fitted
+        informative_rows, did_fit = self.view.memory_outcomes
         if self.view.memory is None or did_fit.all():
             return np.zeros(len(self.view.space))
         log_memory = np.log(self.view.memory)
         return np.log(chance_to_fit(log_memory, log_memory[informative_rows], did_fit))
 
     def _log_chance_to_train(self, rows: Integers) -> Floats:
-        """Log probability (m,) that a configuration trains, from those that did (+1) and those that
-        failed (-1).
+        """Log probability (m,) that the configurations of these rows train, from those that did
+        (+1) and those that failed (-1).
 
         A Gaussian process on these labels, with prior mean +1: untried configurations are assumed
         to train. Its lengthscales are fitted to the labels, so that an axis without influence on
@@ -124,7 +128,9 @@ class Chances:
         classification through a cumulative Gaussian); the product with expected improvement:
         Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
-        tried_rows, did_train = self.view.outcomes  # by slot: new ones are appended at the end
+        tried_rows, did_train = (
+            self.view.training_outcomes
+        )  # by slot: new ones are appended at the end
         if did_train.all():
             return np.zeros(len(rows))
         labels_below_one = np.where(did_train, 0.0, -2.0)

@@ -6,19 +6,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.search.look.uniform import nearest_to
+from fovnet.search.look.uniform import choose_nearest
 from fovnet.search.look.view import Choice, View
 
 Floats = NDArray[np.float64]
 
+ROOT_ITERATIONS = 60
+"""After which φ no longer changes."""
 
-def lattice(view: View) -> Choice:
+
+def choose_on_lattice(view: View) -> Choice:
     """The free row nearest to the point of the number of rows begun; a space is exhausted after as
     many as it has rows."""
-    return nearest_to(view, point(view.begun, len(view.space.axes)))
+    return choose_nearest(view, lattice_point(view.begun_count, len(view.space.axes)))
 
 
-def point(slot: int, dimension_count: int) -> Floats:
+def lattice_point(slot: int, dimension_count: int) -> Floats:
     """Point (d,) in [0, 1) of slot 0, the centre, or of a later one: ½ + slot · φ⁻ʲ on axis j =
     1..d, without its whole part.
 
@@ -28,6 +31,6 @@ def point(slot: int, dimension_count: int) -> Floats:
     Source: Roberts, *The unreasonable effectiveness of quasirandom sequences* (2018).
     """
     phi = 2.0
-    for _ in range(60):
+    for _ in range(ROOT_ITERATIONS):
         phi = (1.0 + phi) ** (1.0 / (dimension_count + 1))
     return np.asarray((0.5 + slot * np.cumprod(np.full(dimension_count, 1.0 / phi))) % 1.0)

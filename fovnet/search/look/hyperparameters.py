@@ -27,21 +27,27 @@ Integers = NDArray[np.int64]
 
 BYTES_PER_NUMBER = 8
 """Bytes of an int64 and of a float64: caches use the bytes of arrays as keys."""
+ALWAYS_FITTED = 50
+"""Observations up to which the hyper-parameters are fitted to all of them."""
+FEWEST_FOR_EARLIER_FIT = 8
+"""Observations from which the fit to the first half of them is a start worth having."""
 SAMPLE_COUNT = 8
 """Number of sampled hyper-parameters to average over."""
 
 
-def milestone(n: int) -> int:
-    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of
-    50, 54, 58, ..., a 12th apart.
+def fitted_count(n: int) -> int:
+    """How many of n observations the hyper-parameters are fitted to: all up to ALWAYS_FITTED, then
+    the last of 50, 54, 58, ..., a 12th apart.
 
     A refit changes all covariances, so that the Cholesky factor is computed anew; at these
     intervals it costs less than extending it.
     """
-    fitted_count = n if n <= 50 else 50
-    while fitted_count + fitted_count // 12 <= n and fitted_count >= 50:
-        fitted_count += fitted_count // 12
-    return fitted_count
+    if n <= ALWAYS_FITTED:
+        return n
+    count = ALWAYS_FITTED
+    while count + count // 12 <= n:
+        count += count // 12
+    return count
 
 
 def fit_subset(values: Floats, most: int = 150) -> Integers:
@@ -64,53 +70,42 @@ def fit_subset(values: Floats, most: int = 150) -> Integers:
 def fit_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str
 ) -> Floats:
-    """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
-    fitted_count = milestone(len(rows))
-    return np.frombuffer(
-        _fit_cached(
-            space, rows[:fitted_count].tobytes(), values[:fitted_count].tobytes(), targets, kernel
-        )
+    """The maximum a posteriori theta (p+2,) for the first `fitted_count(n)` of the values (n,) at
+    rows (n,), warped by `targets`."""
+    count = fitted_count(len(rows))
+    theta_bytes = _fit_cached(
+        space, rows[:count].tobytes(), values[:count].tobytes(), targets, kernel
     )
+    return np.frombuffer(theta_bytes)
 
 
 def sample_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int
 ) -> Floats:
-    """SAMPLE_COUNT thetas (S, p+2) from their posterior given the first `milestone(n)` of the values,
-    warped."""
-    fitted_count = milestone(len(rows))
-    return np.frombuffer(
-        _sample_cached(
-            space,
-            rows[:fitted_count].tobytes(),
-            values[:fitted_count].tobytes(),
-            targets,
-            kernel,
-            seed,
-        )
-    ).reshape(SAMPLE_COUNT, -1)
+    """SAMPLE_COUNT thetas (S, p+2) from their posterior given the first `fitted_count(n)` of the
+    values (n,) at rows (n,), warped by `targets`."""
+    count = fitted_count(len(rows))
+    theta_bytes = _sample_cached(
+        space, rows[:count].tobytes(), values[:count].tobytes(), targets, kernel, seed
+    )
+    return np.frombuffer(theta_bytes).reshape(SAMPLE_COUNT, -1)
 
 
 @lru_cache(maxsize=32)
 def _fit_cached(
     space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None, kernel: str
 ) -> bytes:
-    """The fit, started from the optimum for the first half of the observations, which is mostly
-    cached, else computed."""
+    """The bytes of the fitted theta (p+2,), started from the optimum for the first half of the
+    observations, which is mostly cached, else computed."""
     X, y = _warped_observations(space, row_bytes, value_bytes, targets)
     half_count = len(row_bytes) // BYTES_PER_NUMBER // 2
     first_theta = None
-    if half_count >= 8:
+    if half_count >= FEWEST_FOR_EARLIER_FIT:
+        half_bytes = half_count * BYTES_PER_NUMBER
         first_theta = np.frombuffer(
-            _fit_cached(
-                space,
-                row_bytes[: half_count * BYTES_PER_NUMBER],
-                value_bytes[: half_count * BYTES_PER_NUMBER],
-                targets,
-                kernel,
-            )
+            _fit_cached(space, row_bytes[:half_bytes], value_bytes[:half_bytes], targets, kernel)
         )
-    return gp.fit(X, y, space.scales, KERNELS[kernel], first_theta).tobytes()
+    return gp.fit_theta(X, y, space.scales, KERNELS[kernel], first_theta).tobytes()
 
 
 @lru_cache(maxsize=4)
@@ -123,6 +118,7 @@ def _sample_cached(
     prior_mean, prior_width = gp.prior_of(space.scales)
 
     def log_likelihood(theta: Floats) -> float:
+        """Of y, given theta (p+2,); -inf where it cannot be computed."""
         try:
             return gp.log_marginal_likelihood(
                 theta, squared_gaps, y, space.scales, KERNELS[kernel]
@@ -148,15 +144,11 @@ def _warped_observations(
     space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None
 ) -> tuple[Floats, Floats]:
     """The points (m, D) and warped values (m,) to fit to, of each row its latest value."""
-    value_by_row = dict(
-        zip(
-            np.frombuffer(row_bytes, dtype=np.int64).tolist(),
-            np.frombuffer(value_bytes).tolist(),
-            strict=True,
-        )
-    )
+    rows = np.frombuffer(row_bytes, dtype=np.int64).tolist()
+    value_by_row = dict(zip(rows, np.frombuffer(value_bytes).tolist(), strict=True))
     X = space.unit_cube[list(value_by_row)]
     y = np.array(list(value_by_row.values()))
-    y = y if targets is None else TARGETS[targets](y).values
+    if targets is not None:
+        y = TARGETS[targets](y).values
     subset = fit_subset(y)
     return X[subset], y[subset]

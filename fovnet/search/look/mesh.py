@@ -2,7 +2,7 @@
 on.
 
     d  axes        n  ordinal axes of two levels or more        k, K  rung and last rung, of maths/poll.SIZES
-    vectors  (m, d) int64, a level of each axis, whether or not the space has such a row
+    points  (m, d) int64, a level of each axis, whether or not the space has such a row
 Every level is a point of the mesh, so that only the frame, within which a poll reaches, shrinks
 from rung to rung. Sources: Lakhmiri (2021), thesis, chapters 2 and 4, algorithms 1 and 4; what it
 leaves open, as NOMAD 4 has it.
@@ -21,129 +21,116 @@ from scipy.spatial.distance import cdist
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES, directions, reflection
 from fovnet.search.look.view import Neighbour, Polling
-from fovnet.search.space import Axis, Level, Space
+from fovnet.search.space import Level, Space
 from fovnet.words import did_you_mean
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+NO_ROW = -1
+"""Stands for a row where there is none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """The polls of a space, fixed by the seed of the search.
-
-    full    whether every combination of levels is a row
-    first   the rung on which a centre is first polled: on a list, whose rows lie farther apart, the
-            widest
-    last    that on which a poll is of the neighbours one level away (of axes of over 101 levels, a
-            hundredth)
-    aside   neighbours of a row by category, at most
-    """
+    """The polls of a space, fixed by the seed of the search."""
 
     space: Space
     polling: Polling
     seed: int
 
     @cached_property
-    def ordinal(self) -> list[int]:
-        """The axes along which polls go."""
+    def ordinal_axes(self) -> list[int]:
+        """The axes along which polls go, by their numbers."""
         return [
-            a
-            for a, axis in enumerate(self.space.axes)
+            axis_index
+            for axis_index, axis in enumerate(self.space.axes)
             if axis.kind == "ordinal" and len(axis.levels) > 1
         ]
 
     @cached_property
-    def full(self) -> bool:
+    def is_full_grid(self) -> bool:
+        """Whether every combination of levels is a row."""
         return len(self.space) == math.prod(self._grid_shape)
 
     @cached_property
-    def first(self) -> int:
-        return 1 if self.full else 0
+    def first_rung(self) -> int:
+        """The rung on which a centre is first polled: on a list, whose rows lie farther apart, the
+        widest."""
+        if self.is_full_grid:
+            return 1
+        return 0
 
     @cached_property
-    def last(self) -> int:
-        if not self.ordinal:
-            return self.first
-        least = min(self._level_gap_by_axis[a] for a in self.ordinal)
-        fine = next((k for k, size in enumerate(SIZES) if size <= least), len(SIZES) - 1)
-        return max(self.first, fine)
+    def last_rung(self) -> int:
+        """The rung on which a poll is of the neighbours one level away (of axes of over 101 levels,
+        a hundredth)."""
+        if not self.ordinal_axes:
+            return self.first_rung
+        least_gap = min(self._level_gap_by_axis.values())
+        wider_count = sum(size > least_gap for size in SIZES)
+        return max(self.first_rung, min(wider_count, len(SIZES) - 1))
 
     @cached_property
-    def aside(self) -> int:
-        return sum(self._most_neighbours(axis) for axis in self.space.axes)
+    def most_category_neighbours(self) -> int:
+        """How many neighbours a row has by category, at most."""
+        return sum(map(self._most_neighbours, range(len(self.space.axes))))
 
-    def poll(self, centre: int, rung: int) -> Integers:
-        """The points around a row, at most 2n, in the order of the poll: a function of (seed,
-        centre, rung) alone."""
-        return _poll(self, centre, min(rung, self.last))
+    def poll_points(self, centre_row: int, rung: int) -> Integers:
+        """The points around a row (m, d), at most 2n, in the order of the poll: a function of
+        (seed, centre row, rung) alone."""
+        return _poll_points(self, centre_row, min(rung, self.last_rung))
 
-    def neighbours(self, centre: int) -> Integers:
-        """The points that differ by category, or as the settings say."""
-        levels = self.space.rows[centre]
-        return np.array(
-            [
-                moved
-                for axis in range(len(levels))
-                for moved in self._neighbour_points(levels, axis)
-            ],
-            dtype=np.int64,
-        ).reshape(-1, len(levels))
+    def neighbour_points(self, centre_row: int) -> Integers:
+        """The points (m, d) that differ from a row by category, or as the settings say."""
+        levels = self.space.rows[centre_row]
+        points: list[Integers] = []
+        for axis_index in range(len(levels)):
+            points += self._neighbours_along(levels, axis_index)
+        return np.array(points, dtype=np.int64).reshape(-1, len(levels))
 
-    def land(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
-        """The free rows that the points become, each once, in their order.
+    def reached_rows(self, points: Integers, centre_row: int, rung: int, is_free: Mask) -> Integers:
+        """The free rows that the points (m, d) become, each once, in their order; free are those of
+        `is_free` (M,).
 
         On a full grid the row of the point itself.  In a list the free row nearest to it, but only
         if it is nearer than the centre: with the nearest row, free or not, five recorded lists
         needed 131 draws to their best row, as many as random search, because a list has hardly a
         point's own row; so they need 58.
         """
-        if not len(vectors):
+        if not len(points):
             return np.zeros(0, dtype=np.int64)
-        rows = (
-            self._rows_at_points(vectors)
-            if self.full
-            else self._nearest(vectors, centre, rung, free)
-        )
+        if self.is_full_grid:
+            rows = self._rows_at_points(points)
+        else:
+            rows = self._nearest_free_rows(points, centre_row, rung, is_free)
+        distinct_rows = dict.fromkeys(rows.tolist())
         return np.array(
-            [row for row in dict.fromkeys(rows.tolist()) if row >= 0 and free[row]], dtype=np.int64
+            [row for row in distinct_rows if row != NO_ROW and is_free[row]], dtype=np.int64
         )
 
-    def nearest_rows(self, centre: int, free: Mask) -> Integers:
-        """The free ones among the 2n + aside rows of a list that are nearest to a row."""
-        rows = _near(self, centre)
-        return np.asarray(rows[free[rows]], dtype=np.int64)
+    def nearest_rows(self, centre_row: int, is_free: Mask) -> Integers:
+        """The free ones among the rows of a list that are nearest to a row, as many as a poll and
+        the categories have."""
+        rows = _rows_nearby(self, centre_row)
+        return np.asarray(rows[is_free[rows]], dtype=np.int64)
 
-    def step_beyond(self, last_centre: int, centre: int) -> Integers:
-        """(1, d) the point as far beyond the centre as the row before it is on the other side."""
-        old, new = self.space.rows[[last_centre, centre]]
-        point = new.copy()
-        point[self.ordinal] = np.clip(2 * new - old, 0, np.array(self._grid_shape) - 1)[
-            self.ordinal
-        ]
+    def point_beyond(self, previous_centre_row: int, centre_row: int) -> Integers:
+        """(1, d) the point as far beyond the centre as the previous centre is on the other side."""
+        previous_levels, levels = self.space.rows[[previous_centre_row, centre_row]]
+        mirrored_levels = np.clip(2 * levels - previous_levels, 0, np.array(self._grid_shape) - 1)
+        point = levels.copy()
+        point[self.ordinal_axes] = mirrored_levels[self.ordinal_axes]
         return np.asarray(point[None])
 
-    def _neighbour_points(self, levels: Integers, axis_index: int) -> list[Integers]:
-        """The points that a row's level of an axis is changed to."""
-        level_count = len(self.space.axes[axis_index].levels)
+    def _neighbours_along(self, levels: Integers, axis_index: int) -> list[Integers]:
+        """The neighbours of a point (d,) whose level of one axis differs; other axes are reset as
+        the rule of the axis says."""
         own_level = int(levels[axis_index])
-        rule = self._rule_by_axis.get(axis_index)
-        if rule is None:
-            levels_reached = (
-                [level for level in range(level_count) if level != own_level]
-                if self.space.axes[axis_index].kind == "categorical"
-                else []
-            )
-        else:
-            levels_reached = {
-                "all": [*range(level_count)],
-                "next": [(own_level + 1) % level_count],
-                "steps": [own_level - 1, own_level + 1],
-            }[rule.to]
         neighbour_points = []
-        for level in levels_reached:
-            if 0 <= level < level_count and level != own_level:
+        for level in self._neighbour_levels(axis_index, own_level):
+            if 0 <= level < self._grid_shape[axis_index] and level != own_level:
                 neighbour_point = levels.copy()
                 neighbour_point[axis_index] = level
                 for other_axis, reset_level in self._resets_by_axis.get(axis_index, ()):
@@ -151,143 +138,150 @@ class Mesh:
                 neighbour_points.append(neighbour_point)
         return neighbour_points
 
-    def _most_neighbours(self, axis: Axis) -> int:
-        """How many neighbours an axis gives a row, at most."""
-        rule = self._rule_by_axis.get(self.space.axes.index(axis))
-        other_levels = len(axis.levels) - 1
+    def _neighbour_levels(self, axis_index: int, own_level: int) -> list[int]:
+        """The levels beside a level of an axis, by the rule of the axis; those beyond its ends and
+        the level itself may be among them."""
+        level_count = self._grid_shape[axis_index]
+        rule = self._rule_by_axis.get(axis_index)
         if rule is None:
-            return other_levels if axis.kind == "categorical" else 0
-        return min(other_levels, {"all": other_levels, "next": 1, "steps": 2}[rule.to])
+            if self.space.axes[axis_index].kind == "ordinal":
+                return []
+            return [*range(level_count)]
+        if rule.to == "all":
+            return [*range(level_count)]
+        if rule.to == "next":
+            return [(own_level + 1) % level_count]
+        return [own_level - 1, own_level + 1]
 
-    def _rows_at_points(self, vectors: Integers) -> Integers:
-        return np.asarray(
-            self._row_by_place[np.ravel_multi_index(tuple(vectors.T), self._grid_shape)]
-        )
+    def _most_neighbours(self, axis_index: int) -> int:
+        """How many neighbours an axis gives a row, at most."""
+        other_level_count = self._grid_shape[axis_index] - 1
+        return min(other_level_count, len(self._neighbour_levels(axis_index, 0)))
 
-    def _nearest(self, vectors: Integers, centre_row: int, rung: int, is_free: Mask) -> Integers:
-        """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the
-        same at each call, and of the numbers that `_poll` draws."""
-        cube_points = self._cube_points(vectors)
+    def _rows_at_points(self, points: Integers) -> Integers:
+        """(m,) of a full grid, the rows of points (m, d)."""
+        places = np.ravel_multi_index(tuple(points.T), self._grid_shape)
+        return np.asarray(self._row_by_place[places])
+
+    def _nearest_free_rows(
+        self, points: Integers, centre_row: int, rung: int, is_free: Mask
+    ) -> Integers:
+        """(m,) of a list, the free row nearest to each point (m, d), NO_ROW where the centre is as
+        near; ties by lot, the same at each call, and of the numbers that `_poll_points` draws."""
+        cube_points = self._cube_points(points)
         unit_cube = self.space.unit_cube
         free_rows = np.flatnonzero(is_free)
         gaps_to_centre = np.round(
             cdist(cube_points, unit_cube[[centre_row]], "sqeuclidean")[:, 0], 12
         )
         gaps_to_rows = np.round(cdist(cube_points, unit_cube[free_rows], "sqeuclidean"), 12)
-        nearest_rows = []
-        for point_gaps, centre_gap in zip(gaps_to_rows, gaps_to_centre, strict=True):
-            tied_rows = (
-                free_rows[point_gaps == point_gaps.min()]
-                if len(point_gaps) and point_gaps.min() < centre_gap
-                else []
-            )
-            nearest_rows.append(
-                int(np.random.default_rng([self.seed, centre_row, rung]).choice(tied_rows))
-                if len(tied_rows)
-                else -1
-            )
-        return np.array(nearest_rows, dtype=np.int64)
+        nearest_rows = np.full(len(points), NO_ROW)
+        for point_index, (row_gaps, centre_gap) in enumerate(
+            zip(gaps_to_rows, gaps_to_centre, strict=True)
+        ):
+            least_gap = row_gaps.min(initial=np.inf)
+            if least_gap < centre_gap:
+                rng = np.random.default_rng([self.seed, centre_row, rung])
+                nearest_rows[point_index] = rng.choice(free_rows[row_gaps == least_gap])
+        return nearest_rows
 
-    def _cube_points(self, vectors: Integers) -> Floats:
-        """(m, D) in the unit cube."""
+    def _cube_points(self, points: Integers) -> Floats:
+        """The points (m, d) in the unit cube, (m, D)."""
         return np.hstack(
             [
-                axis.columns[vectors[:, axis_index]]
-                for axis_index, axis in enumerate(self.space.axes)
+                axis.columns[axis_levels]
+                for axis, axis_levels in zip(self.space.axes, points.T, strict=True)
             ]
         )
 
     @cached_property
     def _grid_shape(self) -> tuple[int, ...]:
+        """The number of levels of each axis."""
         return tuple(len(axis.levels) for axis in self.space.axes)
 
     @cached_property
     def _level_gap_by_axis(self) -> dict[int, float]:
+        """The distance of two neighbouring levels of each ordinal axis, as a share of it."""
         return {
-            axis_index: 1.0 / (len(self.space.axes[axis_index].levels) - 1)
-            for axis_index in self.ordinal
+            axis_index: 1.0 / (self._grid_shape[axis_index] - 1) for axis_index in self.ordinal_axes
         }
 
     @cached_property
     def _row_by_place(self) -> Integers:
         """(M,) of a full grid: the row at each place of the grid whose last axis varies fastest."""
+        places = np.ravel_multi_index(tuple(self.space.rows.T), self._grid_shape)
         rows = np.empty(len(self.space), dtype=np.int64)
-        rows[np.ravel_multi_index(tuple(self.space.rows.T), self._grid_shape)] = np.arange(
-            len(self.space)
-        )
+        rows[places] = np.arange(len(self.space))
         return rows
 
     @cached_property
+    def _axis_by_name(self) -> dict[str, int]:
+        """The number of each axis."""
+        return {axis.name: axis_index for axis_index, axis in enumerate(self.space.axes)}
+
+    @cached_property
     def _rule_by_axis(self) -> dict[int, Neighbour]:
-        axis_index_by_name = {
-            axis.name: axis_index for axis_index, axis in enumerate(self.space.axes)
-        }
-        return {axis_index_by_name[rule.axis]: rule for rule in self.polling.neighbours}
+        """The rule for the neighbours along an axis, of those axes that have one."""
+        return {self._axis_by_name[rule.axis]: rule for rule in self.polling.neighbours}
 
     @cached_property
     def _resets_by_axis(self) -> dict[int, list[tuple[int, int]]]:
-        """Of each axis the others that its neighbours reset, and to which level."""
-        axis_index_by_name = {
-            axis.name: axis_index for axis_index, axis in enumerate(self.space.axes)
-        }
-        return {
-            axis: [
-                (
-                    axis_index_by_name[name],
-                    self.space.axes[axis_index_by_name[name]].levels.index(level),
-                )
-                for name, level in rule.reset
-            ]
-            for axis, rule in self._rule_by_axis.items()
-        }
+        """{axis: [(other axis, level that the axis' neighbours have there)]}, by numbers."""
+        resets_by_axis: dict[int, list[tuple[int, int]]] = {}
+        for axis_index, rule in self._rule_by_axis.items():
+            resets = resets_by_axis.setdefault(axis_index, [])
+            for name, level in rule.reset:
+                other_axis = self._axis_by_name[name]
+                resets.append((other_axis, self.space.axes[other_axis].levels.index(level)))
+        return resets_by_axis
 
-    def _moved_levels(self, centre_row: int, direction: Floats, frame_size: float) -> Integers:
+    def move_levels(self, centre_row: int, direction: Floats, frame_size: float) -> Integers:
         """The levels (d,) of a row moved along a direction (n,) by the frame's size."""
-        moved_levels = self.space.rows[centre_row].copy()
-        for axis_index, component in zip(self.ordinal, direction.tolist(), strict=True):
+        levels = self.space.rows[centre_row].copy()
+        for axis_index, component in zip(self.ordinal_axes, direction.tolist(), strict=True):
             level_gap = self._level_gap_by_axis[axis_index]
-            level_places = self.space.axes[axis_index].columns[:, 0]
             wanted_step = component * max(frame_size, level_gap)
             if abs(component) < 1.0 and abs(wanted_step) < level_gap / 2:
                 continue
-            own_place = level_places[moved_levels[axis_index]]
-            levels_beyond = np.flatnonzero(
-                level_places > own_place if component > 0 else level_places < own_place
-            )
+            level_places = self.space.axes[axis_index].columns[:, 0]
+            steps = level_places - level_places[levels[axis_index]]
+            levels_beyond = np.flatnonzero(steps * np.sign(component) > 0)
             if len(levels_beyond):  # else it is at an end
-                moved_levels[axis_index] = levels_beyond[
-                    np.argmin(
-                        np.round(np.abs(level_places[levels_beyond] - own_place - wanted_step), 12)
-                    )
-                ]
-        return np.asarray(moved_levels)
+                step_errors = np.round(np.abs(steps[levels_beyond] - wanted_step), 12)
+                levels[axis_index] = levels_beyond[np.argmin(step_errors)]
+        return np.asarray(levels)
 
 
 def refuse_neighbours(space: Space, polling: Polling) -> None:
     """Raise ConfigError "config-invalid" unless the axes and levels that neighbours name are in the
     space."""
-    levels_by_axis = {axis.name: axis.levels for axis in space.axes}
-
-    def levels_of(name: str, where: str) -> tuple[Level, ...]:
-        if name in levels_by_axis:
-            return levels_by_axis[name]
-        hint = did_you_mean(name, levels_by_axis, f"its axes are {', '.join(levels_by_axis)}")
-        raise ConfigError("config-invalid", f"{where}: {name} is not an axis of the space; {hint}")
-
     for rule in polling.neighbours:
-        where = f"search.neighbours.{rule.axis}"
-        levels_of(rule.axis, "search.neighbours")
+        setting = f"search.neighbours.{rule.axis}"
+        _levels_of_axis(space, rule.axis, "search.neighbours")
         for name, level in rule.reset:
             if name == rule.axis:
                 raise ConfigError(
                     "config-invalid",
-                    f"{where}.reset: {name} is the axis in which these differ; reset other axes",
+                    f"{setting}.reset: {name} is the axis in which these differ; reset other axes",
                 )
-            if level not in (levels := levels_of(name, f"{where}.reset")):
+            levels = _levels_of_axis(space, name, f"{setting}.reset")
+            if level not in levels:
                 remedy = f"its levels are {', '.join(map(str, levels))}"
                 raise ConfigError(
-                    "config-invalid", f"{where}.reset: {name} has no level {level}; {remedy}"
+                    "config-invalid", f"{setting}.reset: {name} has no level {level}; {remedy}"
                 )
+
+
+def _levels_of_axis(space: Space, name: str, setting: str) -> tuple[Level, ...]:
+    """The levels of the axis of a name that a setting gives.  Raises ConfigError "config-invalid"
+    if there is no such axis."""
+    levels_by_axis = {axis.name: axis.levels for axis in space.axes}
+    if name not in levels_by_axis:
+        hint = did_you_mean(name, levels_by_axis, f"its axes are {', '.join(levels_by_axis)}")
+        raise ConfigError(
+            "config-invalid", f"{setting}: {name} is not an axis of the space; {hint}"
+        )
+    return levels_by_axis[name]
 
 
 @lru_cache(maxsize=4)
@@ -297,31 +291,33 @@ def mesh_of(space: Space, polling: Polling, seed: int) -> Mesh:
 
 
 @lru_cache(maxsize=4096)
-def _poll(mesh: Mesh, centre_row: int, rung: int) -> Integers:
-    """(m, d) the points about a row at a rung.  Its numbers are those of the lots of `_nearest`,
-    and at rung 0 of `_near`, as a seed is padded with zeros; other ones would make other
-    journals."""
+def _poll_points(mesh: Mesh, centre_row: int, rung: int) -> Integers:
+    """(m, d) the points about a row at a rung.  Its numbers are those of the lots of
+    `_nearest_free_rows`, and at rung 0 of `_rows_nearby`, as a seed is padded with zeros; other
+    ones would make other journals."""
     rng = np.random.default_rng([mesh.seed, centre_row, rung])
-    ordinal_count = len(mesh.ordinal)
-    if not ordinal_count:
+    axis_count = len(mesh.ordinal_axes)
+    if not axis_count:
         return np.zeros((0, len(mesh.space.axes)), dtype=np.int64)
-    normal_vector = rng.standard_normal(ordinal_count)
-    basis = reflection(normal_vector) if rung < mesh.last else np.eye(ordinal_count)
+    normal_vector = rng.standard_normal(axis_count)
+    basis = np.eye(axis_count)
+    if rung < mesh.last_rung:
+        basis = reflection(normal_vector)
     points = [
-        mesh._moved_levels(centre_row, direction, SIZES[rung])
-        for direction in directions(basis, rng)
+        mesh.move_levels(centre_row, direction, SIZES[rung]) for direction in directions(basis, rng)
     ]
-    moved_points = [levels for levels in points if (levels != mesh.space.rows[centre_row]).any()]
+    moved_points = [point for point in points if (point != mesh.space.rows[centre_row]).any()]
     return np.array(moved_points, dtype=np.int64).reshape(-1, len(mesh.space.axes))
 
 
 @lru_cache(maxsize=4096)
-def _near(mesh: Mesh, centre_row: int) -> Integers:
-    """The 2n + aside rows nearest to a row, ties by lot, of the numbers of `_poll` at rung 0."""
-    squared_gaps = np.round(
-        ((mesh.space.unit_cube - mesh.space.unit_cube[centre_row]) ** 2).sum(axis=1), 12
-    )
+def _rows_nearby(mesh: Mesh, centre_row: int) -> Integers:
+    """The rows nearest to a row, nearest first, 2n and as many as it has neighbours by category;
+    ties by lot, of the numbers of `_poll_points` at rung 0."""
+    unit_cube = mesh.space.unit_cube
+    squared_gaps = np.round(((unit_cube - unit_cube[centre_row]) ** 2).sum(axis=1), 12)
     tie_breaks = np.random.default_rng([mesh.seed, centre_row]).permutation(len(squared_gaps))
     squared_gaps[centre_row] = np.inf
     rows_by_gap = np.asarray(np.lexsort((tie_breaks, squared_gaps)), dtype=np.int64)
-    return np.asarray(rows_by_gap[: min(len(squared_gaps) - 1, 2 * len(mesh.ordinal) + mesh.aside)])
+    nearby_count = 2 * len(mesh.ordinal_axes) + mesh.most_category_neighbours
+    return rows_by_gap[: min(len(squared_gaps) - 1, nearby_count)]

@@ -23,13 +23,13 @@ from scipy.stats import rankdata
 
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
+from fovnet.maths.ranking_losses import LOSSES, tie_starts, weigh_places
 from fovnet.search.look.feasibility import Chances
-from fovnet.search.look.gaussian import expected_improvement, six_digits
-from fovnet.search.look.guard import judge
-from fovnet.search.look.uniform import spread_among
+from fovnet.search.look.gaussian import choose_by_expected_improvement, round_to_six_digits
+from fovnet.search.look.guard import judge_prior
+from fovnet.search.look.uniform import choose_spread_among
 from fovnet.search.look.view import Choice, Ranking, View
-from fovnet.search.prior import Prior, support_of
+from fovnet.search.prior import Prior, make_support
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Trial
 
@@ -53,11 +53,15 @@ PRIOR_RATES = (0.001, 0.00001)
 """The rates at which that training begins and ends."""
 GUARDED_STEP = "gp-ei"
 """The step of a row that the Gaussian process chose, because the prior misleads."""
+FEWEST_TO_SPLIT = 5
+"""Rows of a list from which one in five is its support; of fewer, all are both."""
+SQUASHING = 0.01
+"""Of scores kept within a range k, as k·tanh(SQUASHING · s)."""
 FEWEST_FORECASTS = 20
 """Recorded forecasts from which it is known how far the members' agreement deceives."""
 
 
-def best_ranked(view: View) -> Choice:
+def choose_by_ranking(view: View) -> Choice:
     """The free row, likely to train, of the greatest promise by its places in the members'
     rankings; ties at random.
 
@@ -66,33 +70,34 @@ def best_ranked(view: View) -> Choice:
     further on what is seen, unless it misleads; then the choice is that of gp-ei, and its step says
     so.
     """
-    candidate_rows = np.flatnonzero(view.free)
+    free_rows = np.flatnonzero(view.is_free)
     chances = Chances(view)
-    if view.prior is None and view.begun < view.initial:
-        return spread_among(view, chances.fitting(candidate_rows))
-    candidate_rows = chances.likely(candidate_rows)
-    sorted_losses = sort_by_loss(*view.scored)
+    if view.prior is None and view.begun_count < view.initial_count:
+        return choose_spread_among(view, chances.rows_likely_to_fit(free_rows))
+    candidate_rows = chances.rows_likely_to_train(free_rows)
+    sorted_losses = sort_by_loss(*view.scored_losses)
     if view.prior is None and len(np.unique(sorted_losses.losses)) < 2:
-        return spread_among(view, candidate_rows)
+        return choose_spread_among(view, candidate_rows)
     if _prior_misleads(view):
-        return expected_improvement(view)._replace(step=GUARDED_STEP)
+        return choose_by_expected_improvement(view)._replace(step=GUARDED_STEP)
     ranker = fit_ranker(
-        view.space, sorted_losses.key, view.ranking, view.seed, view.slot, view.prior
+        view.space, sorted_losses.fit_key, view.ranking, view.seed, view.slot, view.prior
     )
-    support = support_of(view.space.unit_cube[sorted_losses.rows], tie_starts(sorted_losses.losses))
-    member_scores = score_rows(
-        ranker, view.space.unit_cube, np.concatenate([candidate_rows, sorted_losses.rows]), support
-    )
+    unit_cube = view.space.unit_cube
+    support = make_support(unit_cube[sorted_losses.rows], tie_starts(sorted_losses.losses))
+    scored_rows = np.concatenate([candidate_rows, sorted_losses.rows])
+    member_scores = score_rows(ranker, unit_cube, scored_rows, support)
     # with those of the best row seen, where there is one
-    promise_of_rows = promises(member_scores[:, : len(candidate_rows) + 1], view)
-    chosen_index = int(view.rng.choice(np.flatnonzero(promise_of_rows == promise_of_rows.max())))
+    promise = promise_of_rows(member_scores[:, : len(candidate_rows) + 1], view)
+    chosen_index = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
     row = int(candidate_rows[chosen_index])
-    if view.rungs or not len(sorted_losses.rows):
+    if view.rung_epochs or not len(sorted_losses.rows):
         return Choice(row)
     seen_scores = member_scores[:, len(candidate_rows) :]
-    return Choice(
-        row, forecast(view, sorted_losses, seen_scores, member_scores[:, chosen_index], row)
+    forecast = forecast_by_places(
+        view, sorted_losses, seen_scores, member_scores[:, chosen_index], row
     )
+    return Choice(row, forecast)
 
 
 def _prior_misleads(view: View) -> bool:
@@ -100,8 +105,8 @@ def _prior_misleads(view: View) -> bool:
     process."""
     if view.prior is None or not view.ranking.guard:
         return False
-    verdict = judge(view.prior, view)
-    return verdict is not None and verdict.misleads
+    verdict = judge_prior(view.prior, view)
+    return verdict is not None and verdict.prior_misleads
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +118,7 @@ class SortedLosses:
     losses: Floats
 
     @property
-    def key(self) -> tuple[bytes, bytes]:
+    def fit_key(self) -> tuple[bytes, bytes]:
         """All that a fit depends on: rows and groups of ties."""
         return self.rows.tobytes(), tie_starts(self.losses).tobytes()
 
@@ -136,31 +141,31 @@ def fit_ranker(
     """The members, fitted to the list of a key: from starts that seed and slot determine, or from
     the prior's networks, which stay as they are while no two rows differ."""
     sorted_rows, group_starts = (np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in key)
+    row_count = len(sorted_rows)
     points = space.unit_cube[sorted_rows]
     rng = np.random.default_rng([seed, slot])
-    network_sizes = (points.shape[1], settings.hidden, settings.members)
-    ranker = prior.ranker.copy() if prior else Ranker.draw(*network_sizes, rng)
-    all_places = np.arange(len(sorted_rows))
+    if prior is None:
+        ranker = Ranker.draw(points.shape[1], settings.hidden, settings.members, rng)
+    else:
+        ranker = prior.ranker.copy()
 
     def draw_batch() -> Batch:
-        list_places = (
-            all_places
-            if len(sorted_rows) <= LONGEST_LIST
-            else _draw_list_places(len(sorted_rows), rng)
-        )
-        support_places = (
-            list_places if ranker.task is None else _draw_support_places(list_places, rng)
-        )
-        if ranker.task is not None and len(list_places) >= 5:
+        """A list of rows and its support, both drawn anew where they are not all rows."""
+        list_places = np.arange(row_count)
+        if row_count > LONGEST_LIST:
+            list_places = _draw_list_places(row_count, rng)
+        support_places = list_places
+        if ranker.task is not None and len(list_places) >= FEWEST_TO_SPLIT:
+            support_places = _draw_support_places(list_places, rng)
             list_places = np.setdiff1d(list_places, support_places)
         return Batch(
             points[list_places],
-            support_of(points[support_places], tie_starts(group_starts[support_places])),
+            make_support(points[support_places], tie_starts(group_starts[support_places])),
             _loss_gradient(settings, tie_starts(group_starts[list_places])),
         )
 
     if len(np.unique(group_starts)) > 1:
-        train(ranker, draw_batch, *_epochs_and_rates(settings, len(sorted_rows), prior))
+        train(ranker, draw_batch, *_epochs_and_rates(settings, row_count, prior))
     return ranker
 
 
@@ -174,13 +179,9 @@ def _epochs_and_rates(
 
 
 def _draw_support_places(list_places: Integers, rng: np.random.Generator) -> Integers:
-    """The part of a list that is its support: a fifth of it, all of fewer than five."""
-    list_length = len(list_places)
-    return (
-        list_places
-        if list_length < 5
-        else np.sort(rng.choice(list_places, max(1, list_length // 5), replace=False))
-    )
+    """A fifth of the places of a list, sorted: its support."""
+    support_size = max(1, len(list_places) // FEWEST_TO_SPLIT)
+    return np.sort(rng.choice(list_places, support_size, replace=False))
 
 
 def _draw_list_places(row_count: int, rng: np.random.Generator) -> Integers:
@@ -194,86 +195,113 @@ def _draw_list_places(row_count: int, rng: np.random.Generator) -> Integers:
 def _loss_gradient(settings: Ranking, group_starts: Integers) -> Callable[[Floats], Floats]:
     """The gradient of the loss, a mean over the list, in the members' raw scores (M, n, 1)."""
     loss_and_gradient = LOSSES[settings.loss]
-    place_weights = weights(settings.weight, group_starts)
+    place_weights = weigh_places(settings.weight, group_starts)
+    row_count = len(group_starts)
+
+    def gradient(raw_scores: Floats) -> Floats:
+        """Of the loss of the scores as they are."""
+        _, score_gradient = loss_and_gradient(raw_scores[..., 0], place_weights, group_starts)
+        return score_gradient[..., None] / row_count
+
     if settings.range is None:
-        return lambda scores: (
-            loss_and_gradient(scores[..., 0], place_weights, group_starts)[1][..., None]
-            / len(group_starts)
-        )
+        return gradient
     score_range = settings.range
 
-    def gradient_within_range(scores: Floats) -> Floats:
-        squashed_scores = np.tanh(0.01 * scores)
-        return (
-            loss_and_gradient(score_range * squashed_scores[..., 0], place_weights, group_starts)[
-                1
-            ][..., None]
-            * (0.01 * score_range * (1.0 - squashed_scores**2))
-            / len(group_starts)
+    def gradient_within_range(raw_scores: Floats) -> Floats:
+        """Of the loss of the scores kept within the range."""
+        squashed_scores = np.tanh(SQUASHING * raw_scores)
+        _, score_gradient = loss_and_gradient(
+            score_range * squashed_scores[..., 0], place_weights, group_starts
         )
+        squashing_slope = SQUASHING * score_range * (1.0 - squashed_scores**2)
+        return score_gradient[..., None] * squashing_slope / row_count
 
     return gradient_within_range
 
 
 def score_rows(ranker: Ranker, unit_cube: Floats, rows: Integers, support: Floats) -> Floats:
-    """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
+    """The members' scores (M, m) of rows (m,), given a support (u, D + 1), rounded so that equal
+    ones are ties on every machine."""
     row_chunks = np.split(rows, range(CHUNK, len(rows), CHUNK))
-    return np.round(
-        np.concatenate([ranker.scores(unit_cube[chunk], support) for chunk in row_chunks], axis=1),
-        DECIMALS,
-    )
+    scores_of_chunks = [ranker.scores(unit_cube[chunk], support) for chunk in row_chunks]
+    member_scores: Floats = np.concatenate(scores_of_chunks, axis=1)
+    return np.round(member_scores, DECIMALS)
 
 
-def promises(member_scores: Floats, view: View) -> Floats:
-    """What the acquisition makes (m,) of scores (M, m + 1), of which the last are those of the best
-    row seen.
+def promise_of_rows(member_scores: Floats, view: View) -> Floats:
+    """The promise (m,) of m rows by the acquisition, from the members' scores (M, m + 1), of which
+    the last are those of the best row seen.
 
     While other rows are pending, members are weighted at random, and the workers' rows differ more
     (the Bayesian bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134): on seven tables four workers
     then began 1.08 times as many rows as one, and 1.21 times without (21 races each, 100 epochs).
     """
     rng = view.rng
-    member_count = len(member_scores)
-    member_weights = (
-        rng.dirichlet(np.ones(member_count))
-        if view.pending
-        else np.full(member_count, 1.0 / member_count)
-    )
-    return np.round(
-        ACQUISITIONS[_acquisition_name(view)](places(member_scores), member_weights, rng), DECIMALS
-    )
+    member_weights = draw_member_weights(view, len(member_scores), rng)
+    acquisition = ACQUISITIONS[_acquisition_name(view)]
+    return np.round(acquisition(rank_scores(member_scores), member_weights, rng), DECIMALS)
+
+
+def draw_member_weights(view: View, member_count: int, rng: np.random.Generator) -> Floats:
+    """Weights (M,) of the members, of sum 1: drawn at random while other rows are pending, else
+    equal."""
+    if view.pending_rows:
+        return rng.dirichlet(np.ones(member_count))
+    return np.full(member_count, 1.0 / member_count)
 
 
 def _acquisition_name(view: View) -> str:
-    return view.ranking.acquisition or ("log-ei" if view.prior is None else "mean-rank")
+    """The acquisition of the settings; without one, that which suits best with a prior, or without."""
+    if view.ranking.acquisition is not None:
+        return view.ranking.acquisition
+    if view.prior is None:
+        return "log-ei"
+    return "mean-rank"
 
 
-def places(member_scores: Floats) -> Floats:
+def rank_scores(member_scores: Floats) -> Floats:
     """The place of each score (M, m) within its member's; ties share their mean place."""
     return np.asarray(rankdata(-member_scores, axis=1))
 
 
 Acquisition = Callable[[Floats, Floats, np.random.Generator], Floats]
+"""The promise (m,) of rows, from places (M, m + 1) in the members' rankings, the last that of the
+best row seen, and the members' weights (M,)."""
 
 
-def _log_improvement(log_places: Floats, member_weights: Floats) -> Floats:
+def _expected_log_improvement(
+    member_places: Floats, member_weights: Floats, rng: np.random.Generator
+) -> Floats:
+    """The log expected improvement (m,) of the logarithms of places on that of the best row
+    seen."""
+    log_places = np.log(member_places)
     mean = member_weights @ log_places
     variance = member_weights @ (log_places - mean) ** 2
     return log_expected_improvement(mean[:-1], variance[:-1], float(mean[-1]))
 
 
+def _promise_of_drawn_member(
+    member_places: Floats, member_weights: Floats, rng: np.random.Generator
+) -> Floats:
+    """Minus the places (m,) in the ranking of a member drawn at random."""
+    return -member_places[rng.integers(len(member_places)), :-1]
+
+
+def _promise_of_mean_place(
+    member_places: Floats, member_weights: Floats, rng: np.random.Generator
+) -> Floats:
+    """Minus the mean place (m,) of each row."""
+    return -(member_weights @ member_places)[:-1]
+
+
 ACQUISITIONS: Mapping[str, Acquisition] = {
-    "log-ei": lambda member_places, member_weights, rng: _log_improvement(
-        np.log(member_places), member_weights
-    ),
-    "thompson": lambda member_places, member_weights, rng: (
-        -member_places[rng.integers(len(member_places)), :-1]
-    ),
-    "mean-rank": lambda member_places, member_weights, rng: -(member_weights @ member_places)[:-1],
+    "log-ei": _expected_log_improvement,
+    "thompson": _promise_of_drawn_member,
+    "mean-rank": _promise_of_mean_place,
 }
 
 
-def forecast(
+def forecast_by_places(
     view: View, sorted_losses: SortedLosses, seen_scores: Floats, row_scores: Floats, row: int
 ) -> Forecast:
     """The forecast of a row: the places of its scores (M,) among those of the seen rows (M, n), as
@@ -283,52 +311,54 @@ def forecast(
     lower end is open. No regret: ranks know no distances.
     """
     seen_count = len(sorted_losses.rows)
-    places_among_seen = 0.5 + 0.5 * (
-        (seen_scores > row_scores[:, None]).sum(axis=1)
-        + (seen_scores >= row_scores[:, None]).sum(axis=1)
-    )
-    place_errors = forecast_faults(view.trials)
-    knows_margin = len(place_errors) >= FEWEST_FORECASTS
-    place_margin = seen_count * float(np.quantile(place_errors, 0.95)) if knows_margin else 0.0
+    better_counts = (seen_scores > row_scores[:, None]).sum(axis=1)
+    not_worse_counts = (seen_scores >= row_scores[:, None]).sum(axis=1)
+    places_among_seen = 0.5 + 0.5 * (better_counts + not_worse_counts)
     low_place, median_place, high_place = np.quantile(places_among_seen, [0.025, 0.5, 0.975])
-    low_place = low_place - place_margin
-    high_place = high_place + place_margin
+    place_errors = relative_place_errors(view.trials)
+    knows_margin = len(place_errors) >= FEWEST_FORECASTS
+    if knows_margin:
+        place_margin = seen_count * float(np.quantile(place_errors, 0.95))
+        low_place = low_place - place_margin
+        high_place = high_place + place_margin
+    low_loss = None
+    if knows_margin and low_place >= 1.0:
+        low_loss = _loss_at_place(sorted_losses, low_place)
+    high_loss = None
+    if high_place <= seen_count:
+        high_loss = _loss_at_place(sorted_losses, high_place)
     chance_to_train = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
     return Forecast(
         score=_loss_at_place(sorted_losses, median_place),
-        low=_loss_at_place(sorted_losses, low_place) if knows_margin and low_place >= 1.0 else None,
-        high=_loss_at_place(sorted_losses, high_place) if high_place <= seen_count else None,
-        chance_to_train=six_digits(chance_to_train),
+        low=low_loss,
+        high=high_loss,
+        chance_to_train=round_to_six_digits(chance_to_train),
         expected_regret=None,
     )
 
 
 def _loss_at_place(sorted_losses: SortedLosses, place: float) -> float:
-    """The loss at a place between those seen."""
-    return six_digits(
-        float(
-            np.interp(place, np.arange(1.0, len(sorted_losses.losses) + 1.0), sorted_losses.losses)
-        )
-    )
+    """The loss at a place, from 1, interpolated between those seen."""
+    seen_places = np.arange(1.0, len(sorted_losses.losses) + 1.0)
+    return round_to_six_digits(float(np.interp(place, seen_places, sorted_losses.losses)))
 
 
-def forecast_faults(trials: tuple[Trial, ...]) -> Floats:
+def relative_place_errors(trials: tuple[Trial, ...]) -> Floats:
     """|place forecast - place taken| / n of each trial with a forecast and a score, among the n
     scores its slot had seen."""
     loss_by_slot = {trial.proposal.slot: trial.score for trial in trials}
     place_errors = []
     for trial in trials:
-        if trial.proposal.forecast is not None and trial.score is not None:
-            losses_seen = np.array(
-                [
-                    loss
-                    for slot in trial.proposal.seen
-                    if (loss := loss_by_slot.get(slot)) is not None
-                ]
-            )
-            foretold_place, place_taken = (
-                ((losses_seen < loss_to_place).mean() + (losses_seen <= loss_to_place).mean()) / 2
-                for loss_to_place in (trial.proposal.forecast.score, trial.score)
-            )
-            place_errors.append(abs(foretold_place - place_taken))
+        if trial.proposal.forecast is None or trial.score is None:
+            continue
+        losses_or_none = [loss_by_slot.get(slot) for slot in trial.proposal.seen_slots]
+        losses_seen = np.array([loss for loss in losses_or_none if loss is not None])
+        forecast_place = _relative_place(trial.proposal.forecast.score, losses_seen)
+        taken_place = _relative_place(trial.score, losses_seen)
+        place_errors.append(abs(forecast_place - taken_place))
     return np.array(place_errors)
+
+
+def _relative_place(loss: float, other_losses: Floats) -> float:
+    """The share of the other losses (n,) that are below a loss, equal ones counting a half."""
+    return float(((other_losses < loss).mean() + (other_losses <= loss).mean()) / 2)

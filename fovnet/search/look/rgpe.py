@@ -27,12 +27,12 @@ from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
     believe,
-    choose,
-    expected_improvement,
-    improving,
+    choose_by_expected_improvement,
+    choose_from_best,
     mixture_moments,
+    most_improving_rows,
 )
-from fovnet.search.look.guard import left_out, wrong_pairs
+from fovnet.search.look.guard import misranking_matrix, predict_left_out
 from fovnet.search.look.hyperparameters import fit_subset
 from fovnet.search.look.view import Choice, View
 from fovnet.search.prior import EarlierSearch
@@ -42,14 +42,18 @@ from fovnet.search.trial import Forecast
 Floats = NDArray[np.float64]
 
 BOOTSTRAP_DRAWS = 256
+OWN_QUANTILE = 0.95
+"""Of the own process' wrong pairs over the draws: earlier ones with a median above it are out."""
 
 
-def taught_improvement(view: View) -> Choice:
+def choose_by_taught_processes(view: View) -> Choice:
     """The choice of gp-ei under the weighted processes, from the first score on; without a prior
     gp-ei's."""
     if view.prior is None:
-        return expected_improvement(view)
-    return choose(replace(view, initial=1), improving, believe_taught, forecast_taught)
+        return choose_by_expected_improvement(view)
+    return choose_from_best(
+        replace(view, initial_count=1), most_improving_rows, believe_taught, forecast_taught
+    )
 
 
 def believe_taught(view: View) -> Belief:
@@ -61,31 +65,32 @@ def believe_taught(view: View) -> Belief:
     """
     own_belief = believe(view)
     modelling = view.modelling
-    sources = view.prior.sources if view.prior else ()
-    posteriors = [
-        source_posterior(source, view.space, modelling.targets, modelling.kernel)
-        for source in sources
-    ]
-    mean, variance = (
-        np.stack(values_of_processes)
-        for values_of_processes in zip(*posteriors, mixture_moments(own_belief), strict=True)
-    )
-    process_weights = weights(
-        np.stack([*mean[:-1, own_belief.known], left_out(view)]), view.scored[1], view.rng
-    )
-    mean = process_weights @ mean
-    variance = process_weights**2 @ variance
+    means = []
+    variances = []
+    if view.prior is not None:
+        for source in view.prior.sources:
+            source_mean, source_variance = source_posterior(
+                source, view.space, modelling.targets, modelling.kernel
+            )
+            means.append(source_mean)
+            variances.append(source_variance)
+    predictions = [mean[own_belief.known_rows] for mean in means]
+    predictions.append(predict_left_out(view))
+    process_weights = weigh_processes(np.stack(predictions), view.scored_losses.losses, view.rng)
+    own_mean, own_variance = mixture_moments(own_belief)
+    mean = process_weights @ np.stack([*means, own_mean])
+    variance = process_weights**2 @ np.stack([*variances, own_variance])
     return replace(
         own_belief,
         mean=mean[None],
         variance=variance[None],
-        best=float(mean[own_belief.known].min()),
+        best_value=float(mean[own_belief.known_rows].min()),
     )
 
 
-def weights(predictions: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
-    """The weights (k + 1,) of processes by what they say (k + 1, n) of rows with these losses (n,),
-    the search's own last; those that tie for a draw share it.
+def weigh_processes(predictions: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
+    """The weights (k + 1,) of processes by their predictions (k + 1, n) of rows with these losses
+    (n,), the search's own last; those that tie for a draw share it.
 
     An earlier one is out where its median over the draws is above the own one's 95 % quantile: many
     poor ones would else outweigh it by luck.
@@ -94,17 +99,15 @@ def weights(predictions: Floats, losses: Floats, rng: np.random.Generator) -> Fl
     draw_counts = rng.multinomial(
         loss_count, np.full(loss_count, 1.0 / loss_count), size=BOOTSTRAP_DRAWS
     ).astype(np.float64)  # (S, n)
-    wrong_pairs_in_draw = np.stack(
-        [
-            ((draw_counts @ wrong_pairs(prediction, losses)) * draw_counts).sum(axis=1)
-            for prediction in predictions
-        ]
-    )
-    is_left_out = np.median(wrong_pairs_in_draw[:-1], axis=1) > np.quantile(
-        wrong_pairs_in_draw[-1], 0.95
-    )
-    wrong_pairs_in_draw[:-1][is_left_out] = np.inf
-    has_fewest = wrong_pairs_in_draw == wrong_pairs_in_draw.min(axis=0)
+    wrong_pairs_of_processes = []
+    for prediction in predictions:
+        is_misranked = misranking_matrix(prediction, losses)
+        wrong_pairs_of_processes.append(((draw_counts @ is_misranked) * draw_counts).sum(axis=1))
+    wrong_pairs = np.stack(wrong_pairs_of_processes)  # (k + 1, S)
+    most_wrong_pairs = np.quantile(wrong_pairs[-1], OWN_QUANTILE)
+    is_left_out = np.median(wrong_pairs[:-1], axis=1) > most_wrong_pairs
+    wrong_pairs[:-1][is_left_out] = np.inf
+    has_fewest = wrong_pairs == wrong_pairs.min(axis=0)
     return np.asarray((has_fewest / has_fewest.sum(axis=0)).mean(axis=1))
 
 
@@ -126,11 +129,11 @@ def source_posterior(
 
 @lru_cache(maxsize=32)
 def _fit_theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kernel: str) -> Floats:
-    """The hyper-parameters, fitted to a part of the rows."""
+    """The hyper-parameters (p + 2,) of an earlier search, fitted to a part of its rows."""
     space = Space(axes, source.levels)
     warped_losses = TARGETS[targets](source.losses).values
     fitted_indices = fit_subset(warped_losses)
-    return gp.fit(
+    return gp.fit_theta(
         space.unit_cube[fitted_indices],
         warped_losses[fitted_indices],
         space.scales,
@@ -140,5 +143,5 @@ def _fit_theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kern
 
 def forecast_taught(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, by its place among what is believed of the rows seen."""
-    rows = ranking.sort_by_loss(*view.scored).rows
+    rows = ranking.sort_by_loss(*view.scored_losses).rows
     return forecast_among_seen(view, belief, belief.mean[0, rows], row)

@@ -7,14 +7,16 @@ Source: as in maths/parzen.py, and `hyperopt.tpe.suggest`, to whose constants th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.parzen import Estimate, mixture, shares
-from fovnet.search.look.feasibility import ROWS_PER_CHUNK, Chances
-from fovnet.search.look.uniform import uniform
+from fovnet.maths.parzen import Estimate, estimate_mixture, estimate_shares
+from fovnet.search.look.feasibility import LIKELY_TO_TRAIN, ROWS_PER_CHUNK, Chances
+from fovnet.search.look.uniform import choose_uniformly
 from fovnet.search.look.view import Choice, View
-from fovnet.search.space import distances, places_of
+from fovnet.search.space import distances_to_point, row_places
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,10 +25,12 @@ STARTUPS = 20
 """Trials drawn uniformly at random before any is estimated from."""
 CANDIDATES = 24
 """Values drawn along each axis from the density of the good trials."""
+GOOD_SHARE_OF_ROOT = 0.25
+"""Good trials, as a share of the root of the number of trials."""
 MOST_GOOD_TRIALS = 25
 
 
-def parzen(view: View) -> Choice:
+def choose_by_parzen(view: View) -> Choice:
     """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values
     drawn from the good trials' density: of greatest density among good trials over that among
     others.
@@ -35,43 +39,43 @@ def parzen(view: View) -> Choice:
     of the axes' log ratios instead, each of the masses of levels; that needs 15 to 80 % more draws,
     on average, on four of five recorded tables.  No forecast.
     """
-    good_rows, other_rows = split(view)
-    if len(good_rows) + len(other_rows) < view.initial:
-        return uniform(view)
-    rng = view.rng
-    level_places = places_of(view.space)
-    chances = Chances(view)
-
-    def axis_estimates(axis_index: int) -> tuple[Estimate, Estimate]:
-        return _density_estimate(view, level_places, good_rows, axis_index), _density_estimate(
-            view, level_places, other_rows, axis_index
-        )
-
+    good_rows, other_rows = split_trials(view)
+    if len(good_rows) + len(other_rows) < view.initial_count:
+        return choose_uniformly(view)
+    place_by_row = row_places(view.space)
     axis_indices = range(len(view.space.axes))
-    estimate_pairs = [axis_estimates(axis_index) for axis_index in axis_indices]
+    good_estimates = [
+        _density_estimate(view, place_by_row, good_rows, axis_index) for axis_index in axis_indices
+    ]
+    other_estimates = [
+        _density_estimate(view, place_by_row, other_rows, axis_index) for axis_index in axis_indices
+    ]
+    estimate_pairs = list(zip(good_estimates, other_estimates, strict=True))
+    chances = Chances(view)
+    rng = view.rng
     if view.candidates == "all":
-        likely_rows = chances.likely(np.flatnonzero(view.free))
-        level_indices = view.space.rows[likely_rows]
-        log_promise = np.sum(
-            [
-                _log_mass_ratio(view, axis_index, *estimate_pairs[axis_index])[
-                    level_indices[:, axis_index]
-                ]
-                for axis_index in axis_indices
-            ],
-            axis=0,
+        candidate_rows = chances.rows_likely_to_train(np.flatnonzero(view.is_free))
+        log_promise = _sum_of_log_mass_ratios(view, candidate_rows, estimate_pairs)
+        best_rows = candidate_rows[log_promise == log_promise.max()]
+    else:
+        best_point = np.array(
+            [_best_drawn_value(*estimate_pair, rng) for estimate_pair in estimate_pairs]
         )
-        return Choice(int(rng.choice(likely_rows[log_promise == log_promise.max()])))
-    best_point = np.array(
-        [_best_drawn_value(*estimate_pair, rng) for estimate_pair in estimate_pairs]
-    )
-    return Choice(
-        int(
-            rng.choice(
-                _nearest_likely_rows(view, chances, distances(view.space, level_places, best_point))
-            )
-        )
-    )
+        distance_by_row = distances_to_point(view.space, place_by_row, best_point)
+        best_rows = _nearest_likely_rows(view, chances, distance_by_row)
+    return Choice(int(rng.choice(best_rows)))
+
+
+def _sum_of_log_mass_ratios(
+    view: View, rows: Integers, estimate_pairs: Sequence[tuple[Estimate, Estimate]]
+) -> Floats:
+    """(m,) of rows (m,), the sum over the axes of the log ratio of the masses of their levels,
+    from the estimates of the good and of the other trials along each axis."""
+    log_ratios = []
+    for axis_index, (good_estimate, other_estimate) in enumerate(estimate_pairs):
+        log_ratio_by_level = _log_mass_ratio(view, axis_index, good_estimate, other_estimate)
+        log_ratios.append(log_ratio_by_level[view.space.rows[rows, axis_index]])
+    return np.asarray(np.sum(log_ratios, axis=0))
 
 
 def _nearest_likely_rows(view: View, chances: Chances, distance_by_row: Floats) -> Integers:
@@ -81,70 +85,64 @@ def _nearest_likely_rows(view: View, chances: Chances, distance_by_row: Floats) 
     Rows are asked about from the nearest on, as each question costs a row of a Gaussian process:
     all 34,300 took 1.3 s.
     """
-    free_rows = np.flatnonzero(view.free)
+    free_rows = np.flatnonzero(view.is_free)
     free_rows = free_rows[np.argsort(distance_by_row[free_rows], kind="stable")]
+    free_distances = distance_by_row[free_rows]
     chunk_start = 0
     while chunk_start < len(free_rows):
-        chunk_end = int(
-            np.searchsorted(
-                distance_by_row[free_rows],
-                distance_by_row[free_rows[min(chunk_start + ROWS_PER_CHUNK, len(free_rows)) - 1]],
-                side="right",
-            )
-        )
-        likely_rows = free_rows[chunk_start:chunk_end][
-            chances.log_chance(free_rows[chunk_start:chunk_end]) >= np.log(0.5)
-        ]
+        # rows of equal distance are in one chunk
+        last_distance = free_distances[min(chunk_start + ROWS_PER_CHUNK, len(free_rows)) - 1]
+        chunk_end = int(np.searchsorted(free_distances, last_distance, side="right"))
+        chunk_rows = free_rows[chunk_start:chunk_end]
+        likely_rows = chunk_rows[chances.log_chance(chunk_rows) >= np.log(LIKELY_TO_TRAIN)]
         if len(likely_rows):
-            return np.sort(
-                likely_rows[distance_by_row[likely_rows] == distance_by_row[likely_rows].min()]
-            )
+            return _nearest_rows(likely_rows, distance_by_row)
         chunk_start = chunk_end
-    most_likely_rows = chances.likely(free_rows)
-    return np.sort(
-        most_likely_rows[
-            distance_by_row[most_likely_rows] == distance_by_row[most_likely_rows].min()
-        ]
-    )
+    return _nearest_rows(chances.rows_likely_to_train(free_rows), distance_by_row)
 
 
-def split(view: View) -> tuple[Integers, Integers]:
+def _nearest_rows(rows: Integers, distance_by_row: Floats) -> Integers:
+    """Of these rows those of the least distance, given the distances (M,) of all rows, sorted."""
+    distances = distance_by_row[rows]
+    return np.sort(rows[distances == distances.min()])
+
+
+def split_trials(view: View) -> tuple[Integers, Integers]:
     """The rows of the good trials, the ⌈√N / 4⌉ of lowest score but at most 25, and of all others;
     each by slot, pending ones last.
 
     Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
     """
-    finished_rows, scores = view.losses
-    begun_rows = np.append(finished_rows, np.array(view.pending, dtype=np.int64))
-    losses = np.pad(scores, (0, len(view.pending)), constant_values=np.inf)
-    good_count = min(
-        int(np.ceil(0.25 * np.sqrt(len(begun_rows)))),
-        MOST_GOOD_TRIALS,
-        int(np.isfinite(losses).sum()),
-    )
+    finished_rows, losses = view.all_losses
+    pending_count = len(view.pending_rows)
+    begun_rows = np.append(finished_rows, np.array(view.pending_rows, dtype=np.int64))
+    losses = np.pad(losses, (0, pending_count), constant_values=np.inf)
+    wanted_count = int(np.ceil(GOOD_SHARE_OF_ROOT * np.sqrt(len(begun_rows))))
+    scored_count = int(np.isfinite(losses).sum())
+    good_count = min(wanted_count, MOST_GOOD_TRIALS, scored_count)
     is_good = np.zeros(len(begun_rows), dtype=bool)
     is_good[np.argsort(losses, kind="stable")[:good_count]] = True
     return begun_rows[is_good], begun_rows[~is_good]
 
 
 def _density_estimate(
-    view: View, level_places: Floats, rows: Integers, axis_index: int
+    view: View, place_by_row: Floats, rows: Integers, axis_index: int
 ) -> Estimate:
-    if view.space.axes[axis_index].kind == "ordinal":
-        return mixture(level_places[rows, axis_index])
-    return shares(view.space.rows[rows, axis_index], len(view.space.axes[axis_index].levels))
+    """The density of these rows (m,) along an axis, given the places (M, d) of all rows."""
+    axis = view.space.axes[axis_index]
+    if axis.kind == "ordinal":
+        return estimate_mixture(place_by_row[rows, axis_index])
+    return estimate_shares(view.space.rows[rows, axis_index], len(axis.levels))
 
 
 def _log_mass_ratio(
     view: View, axis_index: int, good_estimate: Estimate, other_estimate: Estimate
 ) -> Floats:
     """(L,) the log ratio of the masses of each level of an axis."""
-    space_axis = view.space.axes[axis_index]
-    level_values = (
-        space_axis.columns[:, 0]
-        if space_axis.kind == "ordinal"
-        else np.arange(len(space_axis.levels), dtype=np.float64)
-    )
+    axis = view.space.axes[axis_index]
+    level_values = np.arange(len(axis.levels), dtype=np.float64)
+    if axis.kind == "ordinal":
+        level_values = axis.columns[:, 0]
     return good_estimate.log_mass(level_values) - other_estimate.log_mass(level_values)
 
 
@@ -154,10 +152,5 @@ def _best_drawn_value(
     """The value, of CANDIDATES drawn from the good trials' density, of greatest ratio of the two
     densities."""
     drawn_values = good_estimate.draw(rng, CANDIDATES)
-    return float(
-        drawn_values[
-            np.argmax(
-                good_estimate.log_density(drawn_values) - other_estimate.log_density(drawn_values)
-            )
-        ]
-    )
+    log_ratios = good_estimate.log_density(drawn_values) - other_estimate.log_density(drawn_values)
+    return float(drawn_values[np.argmax(log_ratios)])

@@ -11,23 +11,26 @@ from numpy.typing import NDArray
 from fovnet.search.look.view import Choice, View
 from fovnet.search.space import Space
 
+FEWEST_SPREAD_ROWS = 3
 
-def uniform(view: View) -> Choice:
+
+def choose_uniformly(view: View) -> Choice:
     """A free row, drawn uniformly at random."""
-    return Choice(int(view.rng.choice(np.flatnonzero(view.free))))
+    return Choice(int(view.rng.choice(np.flatnonzero(view.is_free))))
 
 
-def few(space: Space) -> int:
+def default_initial_count(space: Space) -> int:
     """The number of spread rows before the model is used: three, or one per level of the largest
     categorical axis, if that has more.
 
     All levels of a categorical axis are equally far apart, so the model predicts nothing for a
     level never seen.
     """
-    return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
+    category_counts = [len(axis.levels) for axis in space.axes if axis.kind == "categorical"]
+    return max([FEWEST_SPREAD_ROWS, *category_counts])
 
 
-def spread(view: View) -> Choice:
+def choose_spread(view: View) -> Choice:
     """The free row nearest to the slot's point of a scrambled Sobol sequence, fixed by the search's
     seed.
 
@@ -38,21 +41,21 @@ def spread(view: View) -> Choice:
     from scipy.stats import qmc  # 30 MB, needed for the first few slots only
 
     sequence = qmc.Sobol(len(view.space.axes), scramble=True, seed=np.random.default_rng(view.seed))
-    sequence.fast_forward(view.begun)
-    return nearest_to(view, sequence.random(1)[0])
+    sequence.fast_forward(view.begun_count)
+    return choose_nearest(view, sequence.random(1)[0])
 
 
-def spread_among(view: View, rows: NDArray[np.int64]) -> Choice:
+def choose_spread_among(view: View, rows: NDArray[np.int64]) -> Choice:
     """As `spread`, of these free rows alone."""
-    allowed = np.zeros(len(view.space), dtype=bool)
-    allowed[rows] = True
-    return spread(replace(view, free=allowed))
+    is_allowed = np.zeros(len(view.space), dtype=bool)
+    is_allowed[rows] = True
+    return choose_spread(replace(view, is_free=is_allowed))
 
 
-def nearest_to(view: View, point: NDArray[np.float64]) -> Choice:
+def choose_nearest(view: View, point: NDArray[np.float64]) -> Choice:
     """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an
     axis having an equal share of it."""
     levels = np.array(
         [int(share * len(axis.levels)) for share, axis in zip(point, view.space.axes, strict=True)]
     )
-    return Choice(view.space.nearest(levels, view.free))
+    return Choice(view.space.nearest_row(levels, view.is_free))

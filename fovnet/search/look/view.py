@@ -26,7 +26,7 @@ from fovnet.choices import (
 )
 from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
-from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest
+from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest_trials
 
 Floats = NDArray[np.float64]
 
@@ -59,8 +59,12 @@ class Modelling:
     def facts(self) -> dict[str, Any]:
         """The modelling as JSON; without the last two where they have their defaults, as in
         journals of before."""
-        later = {"choose": "best", "fidelity": "latest"}
-        return {name: value for name, value in asdict(self).items() if later.get(name) != value}
+        facts = asdict(self)
+        if self.choose == "best":
+            del facts["choose"]
+        if self.fidelity == "latest":
+            del facts["fidelity"]
+        return facts
 
 
 RECOMMENDED = Modelling()
@@ -77,7 +81,7 @@ class Neighbour(NamedTuple):
 
 @dataclass(frozen=True)
 class Polling:
-    """How "mads" and "a-mads" poll; the defaults are recommended.
+    """How "mads" and "a-mads" poll; the defaults are recommended.  Its fields are settings.
 
     order        of a poll: by "shepard"'s mean of the ranks known near a point, or "none"
     speculative  after a success, try as far again in its direction
@@ -120,14 +124,16 @@ POLLING = Polling()
 @dataclass(frozen=True)
 class Ranking:
     """How "ranking" learns the order of the scores, and what it does with it; the defaults are
-    recommended.
+    recommended.  Its fields are settings.
 
     loss         "list": of the whole order; "pair": of its pairs; "net": of two softmax
                  distributions; "point": of levels
     weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or
                  "one" for all alike
-    members      networks, each from a start of its own;     hidden  widths of their hidden layers
-    epochs       of each fit;     rate, rate_end  at which it begins and ends
+    members      networks, each from a start of its own
+    hidden       widths of their hidden layers
+    epochs       of each fit
+    rate, rate_end  learning rate at which a fit begins and ends
     acquisition  of a row's places in the members' rankings: the expected improvement of their
                  logarithms ("log-ei"), that of a member drawn ("thompson"), or their mean
                  ("mean-rank"); None: the last with a prior, else the first
@@ -160,52 +166,79 @@ class Ranking:
 RANKING = Ranking()
 
 
+DEFAULT_CANDIDATES: Candidates = 24
+"""Values that "tpe" draws along each axis, unless the settings say otherwise."""
+
+
+class RowLosses(NamedTuple):
+    """Rows and their losses, (n,) each."""
+
+    rows: NDArray[np.int64]
+    losses: Floats
+
+
+class RowOutcomes(NamedTuple):
+    """Rows (n,), and whether what was asked of each succeeded (n,)."""
+
+    rows: NDArray[np.int64]
+    has_succeeded: NDArray[np.bool_]
+
+
+class RungLosses(NamedTuple):
+    """Rows, rungs and losses, (N,) each, of trainings that may have ended on any rung."""
+
+    rows: NDArray[np.int64]
+    rungs: NDArray[np.int64]
+    losses: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """The search as slot `slot` sees it.
 
-    trials    those finished in virtual time, by slot
-    pending   rows still running for the first time
-    free      (M,) bool, rows that may be proposed: feasible and never proposed before, or stopped
-              early and to be taken up again; at least one
-    continued number of earlier slots that continue another, and so begin no row
-    rungs     the epochs at which trainings are compared before their end, which is the last; empty:
-              they are not
-    initial   number of rows, the first included, spread over the space before a model is used
-    seed      of the whole search
-    predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if
-        unknown
-    candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and
-        "a-mads"
-    ranking   of "ranking";     prior  what earlier searches taught, of "ranking" and "gp-rgpe"
+    trials           those finished in virtual time, by slot
+    pending_rows     rows still running for the first time
+    is_free          (M,) bool, rows that may be proposed: feasible and never proposed before, or
+                     stopped early and to be taken up again; at least one
+    seed             of the whole search
+    initial_count    number of rows, the first included, spread over the space before a model is used
+    predicted_seconds  (M,), of each row's training
+    memory           (M,), estimated bytes that each row needs, None if unknown
+    candidates       of "tpe": the values drawn along each axis, or "all" free rows
+    continued_count  number of earlier slots that continue another, and so begin no row
+    rung_epochs      the epochs at which trainings are compared before their end, which is the last;
+                     empty: they are not
+    polling          of "mads" and "a-mads"
+    ranking          of "ranking"
+    prior            what earlier searches taught, of "ranking" and "gp-rgpe"
     """
 
     space: Space
     trials: tuple[Trial, ...]
-    pending: tuple[int, ...]
-    free: NDArray[np.bool_]
+    pending_rows: tuple[int, ...]
+    is_free: NDArray[np.bool_]
     slot: int
     seed: int
-    initial: int
+    initial_count: int
     predicted_seconds: Floats
     memory: Floats | None = None
     modelling: Modelling = RECOMMENDED
-    candidates: Candidates = 24
-    continued: int = 0
-    rungs: tuple[int, ...] = ()
+    candidates: Candidates = DEFAULT_CANDIDATES
+    continued_count: int = 0
+    rung_epochs: tuple[int, ...] = ()
     polling: Polling = POLLING
     ranking: Ranking = RANKING
     prior: Prior | None = None
 
     @property
-    def begun(self) -> int:
+    def begun_count(self) -> int:
         """The number of rows begun before."""
-        return self.slot - self.continued
+        return self.slot - self.continued_count
 
     @cached_property
-    def seen(self) -> tuple[Trial, ...]:
+    def latest_trials(self) -> tuple[Trial, ...]:
         """The latest trial of each row, in the order in which the rows were begun."""
-        return tuple(latest(self.trials))
+        return tuple(latest_trials(self.trials))
 
     @property
     def rng(self) -> np.random.Generator:
@@ -214,61 +247,62 @@ class View:
         return np.random.default_rng([self.seed, self.slot])
 
     @property
-    def scored(self) -> tuple[NDArray[np.int64], Floats]:
-        """Rows and scores, (n,) each, of the trials that have one."""
-        trials = [trial for trial in self.seen if trial.score is not None]
-        return _rows_of_trials(trials), np.array(
-            [trial.score for trial in trials], dtype=np.float64
-        )
+    def scored_losses(self) -> RowLosses:
+        """Rows and scores of the latest trials that have a score."""
+        trials = [trial for trial in self.latest_trials if trial.score is not None]
+        scores = np.array([trial.score for trial in trials], dtype=np.float64)
+        return RowLosses(_rows_of_trials(trials), scores)
 
     @property
-    def losses(self) -> tuple[NDArray[np.int64], Floats]:
-        """Rows and scores, (n,) each, of all trials but those that the machine ended; a failure's
-        is infinite."""
-        counted = [trial for trial in self.seen if trial.outcome.status != "error"]
-        scores = [np.inf if trial.score is None else trial.score for trial in counted]
-        return _rows_of_trials(counted), np.array(scores, dtype=np.float64)
+    def all_losses(self) -> RowLosses:
+        """Rows and scores of all latest trials but those that the machine ended; a failure's is
+        infinite."""
+        trials = [trial for trial in self.latest_trials if trial.outcome.status != "error"]
+        scores = np.array([trial.score for trial in trials], dtype=np.float64)  # None becomes NaN
+        return RowLosses(_rows_of_trials(trials), np.where(np.isnan(scores), np.inf, scores))
 
     @property
-    def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later
-        one continues."""
+    def rung_observations(self) -> RungLosses:
+        """Rows, rungs and scores of all slots with a score, also of those that a later one
+        continues."""
         trials = [trial for trial in self.trials if trial.score is not None]
-        rungs = np.array([trial.proposal.rung for trial in trials], dtype=np.int64)
-        return (
+        return RungLosses(
             _rows_of_trials(trials),
-            rungs,
+            np.array([trial.proposal.rung for trial in trials], dtype=np.int64),
             np.array([trial.score for trial in trials], dtype=np.float64),
         )
 
     @property
-    def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that are informative about memory, and whether they fitted; empty
+    def memory_outcomes(self) -> RowOutcomes:
+        """Rows of the trials that are informative about memory, and whether they fitted; empty
         without memory estimates."""
         if self.memory is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-        informative_trials = [trial for trial in self.seen if trial.outcome.status != "error"]
-        did_fit = [trial.outcome.status != "out_of_memory" for trial in informative_trials]
-        return _rows_of_trials(informative_trials), np.array(did_fit, dtype=bool)
+            return RowOutcomes(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
+        trials = [trial for trial in self.latest_trials if trial.outcome.status != "error"]
+        did_fit = [trial.outcome.status != "out_of_memory" for trial in trials]
+        return RowOutcomes(_rows_of_trials(trials), np.array(did_fit, dtype=bool))
 
     @property
-    def failed(self) -> NDArray[np.int64]:
+    def failed_rows(self) -> NDArray[np.int64]:
         """Rows that failed because of their configuration, except out of memory if there are memory
         estimates."""
-        return _rows_of_trials(filter(self._is_failure, self.seen))
+        return _rows_of_trials(filter(self._is_failure, self.latest_trials))
 
     @property
-    def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they
+    def training_outcomes(self) -> RowOutcomes:
+        """Rows of the trials that have a score or are in `failed_rows`, by slot, and whether they
         have one."""
-        informative_trials = [
-            trial for trial in self.seen if trial.score is not None or self._is_failure(trial)
+        trials = [
+            trial
+            for trial in self.latest_trials
+            if trial.score is not None or self._is_failure(trial)
         ]
-        return _rows_of_trials(informative_trials), np.array(
-            [trial.score is not None for trial in informative_trials], dtype=bool
-        )
+        did_train = [trial.score is not None for trial in trials]
+        return RowOutcomes(_rows_of_trials(trials), np.array(did_train, dtype=bool))
 
     def _is_failure(self, trial: Trial) -> bool:
+        """Whether a trial failed because of its configuration, and not for a lack of memory that
+        the memory estimates are to explain."""
         is_explained_by_memory = self.memory is not None and trial.outcome.status == "out_of_memory"
         return configuration_is_to_blame(trial.outcome.status) and not is_explained_by_memory
 
@@ -278,8 +312,12 @@ def _rows_of_trials(trials: Iterable[Trial]) -> NDArray[np.int64]:
 
 
 class Choice(NamedTuple):
-    """A free row, the forecast of the method's model, None if no model was used, and the step of a
-    method that has several."""
+    """What a Look chooses.
+
+    row       a free row
+    forecast  of the method's model, None if no model was used
+    step      of a method that has several steps, the one that chose the row
+    """
 
     row: int
     forecast: Forecast | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.search.trial import Trial, best
+from fovnet.search.trial import Trial, best_trials
 
 
 @dataclass(frozen=True)
@@ -21,18 +21,16 @@ class Envelope:
     milestones: tuple[int, ...]
     margin: float
 
-    def over(self, seen_trials: Sequence[Trial]) -> dict[int, float]:
+    def highest_losses(self, seen_trials: Sequence[Trial]) -> dict[int, float]:
         """{milestone epoch: highest loss that is not pruned there}, from the completed trial of
         lowest score; empty without one.
 
         Its loss at an epoch is the lowest up to then; if it ended before, the lowest of all.
         """
-        best_trials = best(seen_trials, 1)
-        if not best_trials:
-            return {}
-        losses = best_trials[0].outcome.validation_loss
-        return (
-            {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones}
-            if losses
-            else {}
-        )
+        for best_trial in best_trials(seen_trials, 1):
+            losses = best_trial.outcome.validation_loss
+            if losses:
+                return {
+                    epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones
+                }
+        return {}

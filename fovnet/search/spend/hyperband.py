@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, best_of
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, sort_best_first
 from fovnet.search.spend.schedule import Schedule
 
 
-def hyperband(ledger: Ledger) -> Move | None:
+def spend_by_hyperband(ledger: Ledger) -> Move | None:
     """Goes on in the oldest bracket where a rung is complete, the most trained first; else begins
     in the oldest one that is not full.
 
@@ -22,12 +22,12 @@ def hyperband(ledger: Ledger) -> Move | None:
     have a score, go on to rung i.  Where nothing is left to begin, a rung does not wait for those
     still running, and a bracket that begins too low to take up what others stopped is passed over.
     """
-    for bracket in range(ledger.newest_bracket + ledger.schedule.last + 2):
-        move = _begin_in(ledger, bracket) or next(
-            _promotions(ledger, bracket, waits_for_all=True), None
-        )
-        if move is not None:
-            return move
+    for bracket in range(ledger.newest_bracket + ledger.schedule.last_rung + 2):
+        beginning = _begin_in(ledger, bracket)
+        if beginning is not None:
+            return beginning
+        for promotion in _promotions(ledger, bracket, waits_for_all=True):
+            return promotion
     for bracket in range(ledger.newest_bracket + 1):
         for promotion in _promotions(ledger, bracket, waits_for_all=False):
             return promotion
@@ -54,21 +54,25 @@ def _reusable_entries(ledger: Ledger, bracket: int, rung: int) -> list[LedgerEnt
 
 
 def _begin_in(ledger: Ledger, bracket: int) -> Begin | None:
-    """To begin in a bracket, if it is not full, and a row is left to begin or to take up."""
+    """The move that begins in a bracket; None if it is full, or no row is left to begin or to take
+    up."""
     first_rung = _first_rung(ledger.schedule, bracket)
-    if len(ledger.rungs.get((bracket, first_rung), ())) >= ledger.schedule.members(bracket):
+    if len(ledger.entries_by_rung.get((bracket, first_rung), ())) >= ledger.schedule.starting_count(
+        bracket
+    ):
         return None
     stopped_entries = _reusable_entries(ledger, bracket, first_rung)
-    if not ledger.any_free and not stopped_entries:
+    if not ledger.has_free_rows and not stopped_entries:
         return None
     return Begin(bracket, first_rung, stopped_entries)
 
 
 def _promotions(ledger: Ledger, bracket: int, *, waits_for_all: bool) -> Iterator[GoOn]:
-    """Who goes on in a bracket that is full, the most trained first."""
+    """The moves of those who go on in a bracket that is full, the most trained first; as in
+    `_complete_rungs`, a rung may have to wait for all its members."""
     for rung in reversed(_complete_rungs(ledger, bracket, waits_for_all)):
-        promotion_count = promotions_from(ledger.schedule, bracket, rung)
-        for entry in best_of(ledger.rungs[bracket, rung])[:promotion_count]:
+        greatest_count = promotion_count(ledger.schedule, bracket, rung)
+        for entry in sort_best_first(ledger.entries_by_rung[bracket, rung])[:greatest_count]:
             if entry.slot not in ledger.continued_slots:
                 yield GoOn(entry.slot, bracket, rung + 1)
 
@@ -76,26 +80,27 @@ def _promotions(ledger: Ledger, bracket: int, *, waits_for_all: bool) -> Iterato
 def _complete_rungs(ledger: Ledger, bracket: int, waits_for_all: bool) -> list[int]:
     """The rungs of a full bracket, below the last, whose members are all there and, if it
     `waits_for_all`, all seen."""
-    rungs: list[int] = []
+    complete_rungs: list[int] = []
     expected_count = 1  # of the first rung whatever has begun: it is full
-    for rung in range(_first_rung(ledger.schedule, bracket), ledger.schedule.last):
-        members = ledger.rungs.get((bracket, rung), ())
-        if len(members) < expected_count or (
-            waits_for_all and not all(entry.is_seen for entry in members)
-        ):
+    for rung in range(_first_rung(ledger.schedule, bracket), ledger.schedule.last_rung):
+        members = ledger.entries_by_rung.get((bracket, rung), ())
+        if len(members) < expected_count:
             break
-        rungs.append(rung)
-        expected_count = max(
-            1, min(promotions_from(ledger.schedule, bracket, rung), len(best_of(members)))
-        )
-    return rungs
+        if waits_for_all and not all(entry.is_seen for entry in members):
+            break
+        complete_rungs.append(rung)
+        most_promotions = promotion_count(ledger.schedule, bracket, rung)
+        scored_count = len(sort_best_first(members))
+        expected_count = max(1, min(most_promotions, scored_count))
+    return complete_rungs
 
 
-def promotions_from(schedule: Schedule, bracket: int, rung: int) -> int:
+def promotion_count(schedule: Schedule, bracket: int, rung: int) -> int:
     """How many of a rung, at most, go on from it in a bracket: n_0 // η^i to its rung i."""
     divisor: int = schedule.eta ** (rung - _first_rung(schedule, bracket) + 1)
-    return schedule.members(bracket) // divisor
+    return schedule.starting_count(bracket) // divisor
 
 
 def _first_rung(schedule: Schedule, bracket: int) -> int:
-    return schedule.last - schedule.climbs(bracket)
+    """The rung on which a bracket begins its configurations."""
+    return schedule.last_rung - schedule.climbed_rungs(bracket)

@@ -17,14 +17,19 @@ from fovnet.search.trial import Proposal
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or
-    was not seen."""
+    """One earlier slot.
+
+    row, bracket, rung  those of its proposal
+    continued_slot  the earlier slot whose training it continues; None if it begins a row
+    is_seen         whether it has been seen finished
+    score           None if it failed or was not seen
+    """
 
     slot: int
     row: int
     bracket: int
     rung: int
-    continues: int | None
+    continued_slot: int | None
     is_seen: bool
     score: float | None
 
@@ -32,13 +37,13 @@ class LedgerEntry:
 class Begin(NamedTuple):
     """Begin a configuration that the Look chooses, in a bracket, up to the epochs of a rung.
 
-    stopped  earlier slots whose rows the Look may choose as well: then that training goes on to the
-             rung
+    stopped_entries  earlier slots whose rows the Look may choose as well: then that training goes
+                     on to the rung
     """
 
     bracket: int
     rung: int
-    stopped: Sequence[LedgerEntry] = ()
+    stopped_entries: Sequence[LedgerEntry] = ()
 
 
 class GoOn(NamedTuple):
@@ -55,7 +60,7 @@ class Ledger:
 
     schedule: Schedule
     entries: tuple[LedgerEntry, ...]
-    any_free: bool
+    has_free_rows: bool
 
     @classmethod
     def of(
@@ -64,7 +69,7 @@ class Ledger:
         earlier: Iterable[Proposal],
         score_by_slot: Mapping[int, float | None],
         *,
-        any_free: bool,
+        has_free_rows: bool,
     ) -> Ledger:
         """The ledger of all earlier proposals; score_by_slot has the seen slots."""
         entries = (
@@ -73,22 +78,24 @@ class Ledger:
                 proposal.row,
                 proposal.bracket,
                 proposal.rung,
-                proposal.continues,
+                proposal.continued_slot,
                 is_seen=proposal.slot in score_by_slot,
                 score=score_by_slot.get(proposal.slot),
             )
             for proposal in earlier
         )
-        return cls(schedule, tuple(entries), any_free)
+        return cls(schedule, tuple(entries), has_free_rows)
 
     @cached_property
     def continued_slots(self) -> frozenset[int]:
         """The slots that another continues."""
-        return frozenset(entry.continues for entry in self.entries if entry.continues is not None)
+        return frozenset(
+            entry.continued_slot for entry in self.entries if entry.continued_slot is not None
+        )
 
     @cached_property
-    def rungs(self) -> Mapping[tuple[int, int], Sequence[LedgerEntry]]:
-        """The slots of each (bracket, rung), in their order."""
+    def entries_by_rung(self) -> Mapping[tuple[int, int], Sequence[LedgerEntry]]:
+        """{(bracket, rung): its slots, in their order}."""
         entries_by_rung: dict[tuple[int, int], list[LedgerEntry]] = {}
         for entry in self.entries:
             entries_by_rung.setdefault((entry.bracket, entry.rung), []).append(entry)
@@ -106,7 +113,7 @@ class Ledger:
             entry
             for entry in self.entries
             if entry.score is not None
-            and entry.rung < self.schedule.last
+            and entry.rung < self.schedule.last_rung
             and entry.slot not in self.continued_slots
         ]
 
@@ -116,12 +123,10 @@ Spend = Callable[[Ledger], Move | None]
 """How much to spend on the next slot; None where nothing is left to do.  A pure function."""
 
 
-def best_of(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+def sort_best_first(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """The entries with a score, best first, ties by slot."""
     scored_entries = [
         (entry.score, entry.slot, entry) for entry in entries if entry.score is not None
     ]
-    return [
-        entry
-        for *_, entry in sorted(scored_entries, key=lambda score_slot_entry: score_slot_entry[:2])
-    ]
+    scored_entries.sort(key=lambda score_slot_entry: score_slot_entry[:2])
+    return [entry for _, _, entry in scored_entries]

@@ -62,38 +62,40 @@ class Schedule:
         return tuple((2 * self.epochs + divisor) // (2 * divisor) for divisor in divisors)
 
     @property
-    def last(self) -> int:
-        """K."""
+    def last_rung(self) -> int:
+        """K, the number of the last rung."""
         return len(self.rungs) - 1
 
-    def climbs(self, bracket: int) -> int:
+    def climbed_rungs(self, bracket: int) -> int:
         """s: the rungs that a bracket climbs; K for the first, then one less each, and again K
         after 0."""
-        return self.last - bracket % (self.last + 1)
+        return self.last_rung - bracket % (self.last_rung + 1)
 
-    def members(self, bracket: int) -> int:
+    def starting_count(self, bracket: int) -> int:
         """n_0 = ⌈(K+1) · η^s / (s+1)⌉, how many configurations a bracket begins."""
-        s = self.climbs(bracket)
-        scaled_count: int = (self.last + 1) * self.eta**s
+        s = self.climbed_rungs(bracket)
+        scaled_count: int = (self.last_rung + 1) * self.eta**s
         return -(-scaled_count // (s + 1))
 
-    def newest_possible(self, proposals: Sequence[Proposal]) -> int:
+    def newest_possible_bracket(self, proposals: Sequence[Proposal]) -> int:
         """The newest bracket that the slot after these may be in: hyperband passes over K at most,
         asha has one."""
+        if self.kind != "hyperband":
+            return 0
         newest_bracket = max((proposal.bracket for proposal in proposals), default=-1)
-        return newest_bracket + self.last + 1 if self.kind == "hyperband" else 0
+        return newest_bracket + self.last_rung + 1
 
-    def full_trainings(self, proposals: Iterable[Proposal]) -> int:
+    def full_trainings_of(self, proposals: Iterable[Proposal]) -> int:
         """How many full trainings have the epochs that these proposals spend, rounded down; of
         "full", their number."""
-        return self.spent(proposals) // self.epochs
+        return self.epochs_of(proposals) // self.epochs
 
-    def within_budget(self, proposals: Iterable[Proposal], trials: int) -> bool:
+    def is_within_budget(self, proposals: Iterable[Proposal], trials: int) -> bool:
         """Whether a search for the epochs of so many full trainings has a slot after these: of
         "full", fewer than `trials`."""
-        return self.spent(proposals) < trials * self.epochs
+        return self.epochs_of(proposals) < trials * self.epochs
 
-    def spent(self, proposals: Iterable[Proposal]) -> int:
+    def epochs_of(self, proposals: Iterable[Proposal]) -> int:
         """The epochs that these proposals spend."""
         return sum(own_epochs(proposal, self.epochs) for proposal in proposals)
 
@@ -101,13 +103,17 @@ class Schedule:
     def facts(self) -> dict[str, Any]:
         """The schedule as JSON; empty for "full", whose journals are those of before there were
         schedules."""
-        return {} if self.kind == "full" else {"schedule": asdict(self)}
+        if self.kind == "full":
+            return {}
+        return {"schedule": asdict(self)}
 
 
 FULL = Schedule()
 
 
-def own_epochs(proposal: Proposal, epochs: int) -> int:
+def own_epochs(proposal: Proposal, full_epochs: int) -> int:
     """The epochs that a proposal spends itself, those of the training it goes on with not counted;
-    `epochs` is R."""
-    return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun
+    `full_epochs` are those of a full training."""
+    if proposal.epochs is None:
+        return full_epochs - proposal.begun_epochs
+    return proposal.epochs - proposal.begun_epochs

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from fovnet.search.spend.asha import asha
-from fovnet.search.spend.hyperband import hyperband, promotions_from
-from fovnet.search.spend.ledger import Begin, Ledger, Move, Spend, best_of
+from fovnet.search.spend.asha import spend_by_asha
+from fovnet.search.spend.hyperband import promotion_count, spend_by_hyperband
+from fovnet.search.spend.ledger import Begin, Ledger, Move, Spend, sort_best_first
 from fovnet.search.spend.schedule import Kind
 
 
-def full(ledger: Ledger) -> Move | None:
+def train_to_end(ledger: Ledger) -> Move | None:
     """Every training to its last epoch: begins another configuration, as long as a row is left."""
-    return Begin(0, ledger.schedule.last) if ledger.any_free else None
+    if not ledger.has_free_rows:
+        return None
+    return Begin(0, ledger.schedule.last_rung)
 
 
-SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
+SPENDS: Mapping[Kind, Spend] = {
+    "full": train_to_end,
+    "hyperband": spend_by_hyperband,
+    "asha": spend_by_asha,
+}
 
 SPARE_CHECKPOINTS = 4
 """Checkpoints that asha keeps for places lost for a while: without them one worker trains 1.0 to
@@ -24,7 +30,7 @@ SPARE_CHECKPOINTS = 4
 gp-ei, 9 and 27 epochs, 200 slots)."""
 
 
-def may_go_on(ledger: Ledger, workers: int) -> Collection[int]:
+def continuable_slots(ledger: Ledger, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
     Of asha the best ⌈n/η⌉ + W + SPARE_CHECKPOINTS of the n on a rung; of hyperband those among the
@@ -33,11 +39,11 @@ def may_go_on(ledger: Ledger, workers: int) -> Collection[int]:
     """
     schedule = ledger.schedule
     kept_slots: set[int] = set()
-    for (bracket, rung), entries_on_rung in ledger.rungs.items():
+    for (bracket, rung), entries_on_rung in ledger.entries_by_rung.items():
         kept_count = -(-len(entries_on_rung) // schedule.eta) + workers + SPARE_CHECKPOINTS
         if schedule.kind == "hyperband":
             kept_count = len(entries_on_rung)
             if not schedule.reuse:
-                kept_count = promotions_from(schedule, bracket, rung)
-        kept_slots |= {entry.slot for entry in best_of(entries_on_rung)[:kept_count]}
+                kept_count = promotion_count(schedule, bracket, rung)
+        kept_slots |= {entry.slot for entry in sort_best_first(entries_on_rung)[:kept_count]}
     return {entry.slot for entry in ledger.paused_entries if entry.slot in kept_slots}

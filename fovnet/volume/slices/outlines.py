@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.gradients import BINS, CELL_PIXELS, histograms
+from fovnet.maths.gradients import BINS, CELL_PIXELS, orientation_histograms
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 WHITE_QUANTILE = 0.98  # quantile of the central pixels that is scaled to 1
@@ -32,6 +32,6 @@ def compute_outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:
     scaled_pictures = np.clip(
         np.stack([central_pixels, whole_field], axis=1) / white[:, None, None, None], 0, 1
     )
-    return histograms(
+    return orientation_histograms(
         scaled_pictures.reshape(-1, SCALE_PIXELS, SCALE_PIXELS).astype(np.float32)
     ).reshape(-1, *OUTLINE_SHAPE)

@@ -34,8 +34,8 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
 from fovnet.records import write_json, write_npz
 from fovnet.search.journal import slot_path
-from fovnet.search.space import BASELINE, Space, paper_space
-from fovnet.search.trial import Outcome, Proposal, Trial, to_facts
+from fovnet.search.space import BASELINE_CONFIGURATION, Space, paper_space
+from fovnet.search.trial import Outcome, Proposal, Trial, trial_to_facts
 
 LAPTOP = DeviceSpeed(100.0, 20.0, 60.0, 10.0, 540.0, 16, 0.32)
 CARD = DeviceSpeed(40_000.0, 2_000.0, 8.0, 1_500.0, 2.0, 32, 0.28)
@@ -248,12 +248,12 @@ def test_a_training_that_went_on_is_timed_by_the_epochs_of_each_slot(tmp_path: P
     )
     for slot, (before, begun, done, seconds, device) in enumerate(ran):
         proposal = Proposal(
-            slot, 0, BASELINE, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot
+            slot, 0, BASELINE_CONFIGURATION, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot
         )
         outcome = Outcome(
             "completed", curve[:done], curve[:done], curve[done - 1], seconds, device=device
         )
-        write_json(slot_path(tmp_path, slot), to_facts(Trial(proposal, outcome)))
+        write_json(slot_path(tmp_path, slot), trial_to_facts(Trial(proposal, outcome)))
     write_npz(tmp_path / "rows.npz", targets=np.zeros((4, 7)), validation=np.arange(50))
     timed = timings_of_finished_trials(tmp_path, "cpu", head="fc", slices_per_epoch=100)
     assert timed.work.epochs.tolist() == [1, 2] and timed.measured_seconds.tolist() == [2.0, 5.0]

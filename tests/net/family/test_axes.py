@@ -8,7 +8,7 @@ from fovnet.errors import SearchError
 from fovnet.net.cost.columns import columns_of_configurations
 from fovnet.net.cost.predicted import DeviceSpeed, Work, price_rows
 from fovnet.net.family import axes
-from fovnet.search.space import BASELINE, PAPER, Axis, paper_space
+from fovnet.search.space import BASELINE_CONFIGURATION, PAPER_LEVELS, Axis, paper_space
 
 
 def priced(configuration, head="fc"):
@@ -18,7 +18,7 @@ def priced(configuration, head="fc"):
 
 
 def paper_axes(**changes):
-    return [Axis.of(name, levels) for name, levels in {**PAPER, **changes}.items()]
+    return [Axis.of(name, levels) for name, levels in {**PAPER_LEVELS, **changes}.items()]
 
 
 def test_the_papers_axes_are_in_order_already_and_any_other_order_becomes_it():
@@ -27,17 +27,19 @@ def test_the_papers_axes_are_in_order_already_and_any_other_order_becomes_it():
 
 
 def test_the_step_and_the_batch_have_two_names_each():
-    plain = {**BASELINE, "learning_rate": 0.001, "batch": 8}
+    plain = {**BASELINE_CONFIGURATION, "learning_rate": 0.001, "batch": 8}
     del plain["log10_learning_rate"], plain["log2_batch"]
     assert (
-        axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE))
-        and axes.batch_size(plain) == axes.batch_size(BASELINE) == 8
+        axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE_CONFIGURATION))
+        and axes.batch_size(plain) == axes.batch_size(BASELINE_CONFIGURATION) == 8
     )
-    np.testing.assert_array_equal(priced(plain), priced(BASELINE))
+    np.testing.assert_array_equal(priced(plain), priced(BASELINE_CONFIGURATION))
 
 
 def test_a_head_of_the_configurations_own_is_priced_as_such():
-    np.testing.assert_array_equal(priced({**BASELINE, "head": "gap"}), priced(BASELINE, "gap"))
+    np.testing.assert_array_equal(
+        priced({**BASELINE_CONFIGURATION, "head": "gap"}), priced(BASELINE_CONFIGURATION, "gap")
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def proposal(slot: int, **changes: int) -> Proposal:
         slot,
         {**CONFIGURATION, **changes},
         seed=100 + slot,
-        seen=(),
-        pending=(),
+        seen_slots=(),
+        pending_slots=(),
         predicted_seconds=1.0,
     )
 

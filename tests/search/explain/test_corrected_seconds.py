@@ -73,16 +73,3 @@ def test_the_order_of_the_trials_makes_no_difference() -> None:
         for order in (range(25), range(24, -1, -1))
     )
     np.testing.assert_allclose(there, back, rtol=1e-9)
-
-
-def test_memory_is_refined_by_peaks_where_they_were_counted() -> None:
-    measured = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [
-        trial(21, 1.0, peak=0)
-    ]
-
-    def pace(trial: Trial) -> float | None:
-        peak = trial.outcome.peak_memory_bytes
-        return peak / (1e9 * PREDICTED[trial.proposal.row]) if peak else None
-
-    found = correct_predictions(1e9 * PREDICTED, FEATURES, measured, pace)
-    np.testing.assert_allclose(found, 1.3e9 * PREDICTED, rtol=0.02)

@@ -3,16 +3,16 @@ explanation."""
 
 import json
 from concurrent.futures import Future
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fovnet.maths import gp
 from fovnet.maths.kernels import matern52
-from fovnet.records import write_json
+from fovnet.records import facts_of_record, write_json
 from fovnet.search.explain.explanation import explain
-from fovnet.search.jobs.proposals import Request, request_of
+from fovnet.search.jobs.proposals import Request, read_request
 from fovnet.search.journal import Journal, read_trials
 from fovnet.search.look.gaussian import believe
 from fovnet.search.look.view import Modelling, View
@@ -88,7 +88,7 @@ def trials(search):
 
 @pytest.fixture(scope="module")
 def explanation(search, trials):
-    return explain(search, trials, asked=34)
+    return explain(search, trials, requested_trials=34)
 
 
 def end_of(search, trials):
@@ -107,25 +107,25 @@ def end_of(search, trials):
 
 
 def test_the_axes_that_make_the_loss_are_found(explanation):
-    shares = {axis.name: axis.share for axis in explanation.matter.axes}
-    lengths = {axis.name: axis.lengthscale for axis in explanation.matter.axes}
+    shares = {axis.name: axis.share for axis in explanation.importance.axes}
+    lengths = {axis.name: axis.lengthscale for axis in explanation.importance.axes}
     assert shares["width"] > shares["depth"] > shares["kind"] > shares["flag"]
     assert (
         lengths["width"] < lengths["depth"] < lengths["flag"]
         and shares["lone"] == 0.0
         and lengths["lone"] is None
     )
-    assert explanation.matter.explained > 0.7
-    width = next(axis for axis in explanation.matter.axes if axis.name == "width")
+    assert explanation.importance.explained_share > 0.7
+    width = next(axis for axis in explanation.importance.axes if axis.name == "width")
     assert min(width.levels, key=lambda level: level.score).level == 4
 
 
 def test_shares_of_variance_and_relevance_add_up(explanation):
-    matter = explanation.matter
+    matter = explanation.importance
     assert np.isclose(
         sum(axis.share for axis in matter.axes)
         + sum(pair.share for pair in matter.pairs)
-        + matter.higher,
+        + matter.higher_order_share,
         1.0,
         atol=1e-4,
     )
@@ -141,7 +141,7 @@ def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(
     belief = believe(end_of(search, trials))
     rows, axes = (
         [SPACE.configuration(row) for row in range(len(SPACE))],
-        {axis.name: axis for axis in explanation.matter.axes},
+        {axis.name: axis for axis in explanation.importance.axes},
     )
     for axis in axes.values():
         for level in axis.levels:
@@ -153,11 +153,11 @@ def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(
             assert np.isclose(
                 level.score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5
             )
-            assert level.low <= level.score <= level.high
-            assert level.tried == sum(
+            assert level.low_score <= level.score <= level.high_score
+            assert level.tried_count == sum(
                 trial.proposal.configuration[axis.name] == level.level for trial in trials
             )
-    for pair in explanation.matter.pairs:
+    for pair in explanation.importance.pairs:
         first, second = (axes[name] for name in pair.axes)
         for a, line in zip(first.levels, pair.scores, strict=True):
             for b, score in zip(second.levels, line, strict=True):
@@ -175,13 +175,17 @@ def test_what_the_model_predicts_is_found_by_leaving_out_each_score_for_real(
     search, trials, explanation
 ):
     belief = believe(end_of(search, trials))
-    X, y, theta = SPACE.unit_cube[belief.known], belief.target.values, belief.processes[0].theta
+    X, y, theta = (
+        SPACE.unit_cube[belief.known_rows],
+        belief.target.values,
+        belief.processes[0].theta,
+    )
     wrong, constant = 0.0, 0.0
     for i in range(len(y)):
         kept = np.arange(len(y)) != i
         mean, _ = gp.posterior(X[i : i + 1], X[kept], y[kept], theta, SPACE.scales, matern52)
         wrong, constant = wrong + (y[i] - mean[0]) ** 2, constant + (y[i] - y[kept].mean()) ** 2
-    assert np.isclose(explanation.matter.explained, 1 - wrong / constant, rtol=1e-5)
+    assert np.isclose(explanation.importance.explained_share, 1 - wrong / constant, rtol=1e-5)
 
 
 def test_every_step_has_the_best_of_all_before_it_and_the_clock_of_the_search(trials, explanation):
@@ -196,7 +200,7 @@ def test_every_step_has_the_best_of_all_before_it_and_the_clock_of_the_search(tr
             trial.score,
             spent,
         )
-        assert step.best == best or (step.best is None and best == np.inf)
+        assert step.lowest_score == best or (step.lowest_score is None and best == np.inf)
         assert step.expected_regret == (
             trial.proposal.forecast.expected_regret if trial.proposal.forecast else None
         )
@@ -204,9 +208,9 @@ def test_every_step_has_the_best_of_all_before_it_and_the_clock_of_the_search(tr
     for one in trials:
         begins = explanation.steps[one.proposal.slot].virtual_end - one.proposal.predicted_seconds
         assert all(
-            explanation.steps[slot].virtual_end <= begins + 1e-5 for slot in one.proposal.seen
+            explanation.steps[slot].virtual_end <= begins + 1e-5 for slot in one.proposal.seen_slots
         )
-    assert explanation.pace == (2.0, 2.0, 2.0)
+    assert explanation.pace_quartiles == (2.0, 2.0, 2.0)
     predicted = np.cumsum([trial.proposal.predicted_seconds for trial in trials])
     np.testing.assert_allclose(
         [step.predicted_seconds_spent for step in explanation.steps], predicted
@@ -221,7 +225,10 @@ def test_a_trial_that_the_machine_failed_does_not_count_for_the_chance_to_train(
     counted = [
         trial.score is not None for trial in forecast_trials if trial.outcome.status != "error"
     ]
-    assert (explanation.forecasts.trained.count, explanation.forecasts.trained.total) == (
+    assert (
+        explanation.forecasts.trained_share.count,
+        explanation.forecasts.trained_share.total,
+    ) == (
         sum(counted),
         len(counted),
     )
@@ -240,17 +247,25 @@ def test_the_share_inside_the_band_is_counted_and_has_wilsons_interval(search, t
         for trial in trials
         for band in [next(scores, None) if trial.score is not None else None]
     ]
-    forecasts = explain(search, planted, asked=34).forecasts
-    assert (forecasts.inside.count, forecasts.inside.total, forecasts.below, forecasts.above) == (
+    forecasts = explain(search, planted, requested_trials=34).forecasts
+    assert (
+        forecasts.inside_share.count,
+        forecasts.inside_share.total,
+        forecasts.below_count,
+        forecasts.above_count,
+    ) == (
         3,
         5,
         1,
         1,
     )
-    assert np.isclose(forecasts.inside.low, 0.2307, atol=1e-4) and np.isclose(
-        forecasts.inside.high, 0.8824, atol=1e-4
+    assert np.isclose(forecasts.inside_share.low, 0.2307, atol=1e-4) and np.isclose(
+        forecasts.inside_share.high, 0.8824, atol=1e-4
     )
-    assert forecasts.expected == 2.5 and (forecasts.trained.count, forecasts.trained.total) == (
+    assert forecasts.expected_trainings == 2.5 and (
+        forecasts.trained_share.count,
+        forecasts.trained_share.total,
+    ) == (
         5,
         5,
     )
@@ -319,8 +334,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_any_search_has_an_explanation_that_strict_json_can_hold(name, tmp_path):
     search, slots, train = CASES[name]
-    explanation = explain(search, run(search, slots, train), asked=slots)
-    written = write_json(tmp_path / "explain.json", asdict(explanation)).read_text()
+    explanation = explain(search, run(search, slots, train), requested_trials=slots)
+    written = write_json(tmp_path / "explain.json", facts_of_record(explanation)).read_text()
     facts = json.loads(written, parse_constant=pytest.fail)
     assert facts["finished"] == slots and (facts["matter"] is None) == (facts["scored"] < 2)
     if name == "ranks":
@@ -341,8 +356,8 @@ def test_any_search_has_an_explanation_that_strict_json_can_hold(name, tmp_path)
 
 
 def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
-    explanation = explain(search, [*trials[:9], *trials[11:20]], asked=34)
-    assert (explanation.finished, explanation.missing) == (18, 2)
+    explanation = explain(search, [*trials[:9], *trials[11:20]], requested_trials=34)
+    assert (explanation.finished_count, explanation.missing_count) == (18, 2)
     assert [step.virtual_end is None for step in explanation.steps] == [False] * 9 + [True] * 9
 
 
@@ -359,7 +374,7 @@ def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_w
         for share in [next(ratios, None)]
         if share
     ]
-    found = explain(search, timed, asked=34).seconds.predicted
+    found = explain(search, timed, requested_trials=34).seconds.predicted_share
     assert (found.count, found.total) == (2, 5)
 
 
@@ -379,11 +394,11 @@ def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_fin
         ]
         for factors in (range(1, 6), np.ones(99))
     )
-    assert explain(search, slow, asked=34).pace == (2.0, 3.0, 4.0)
+    assert explain(search, slow, requested_trials=34).pace == (2.0, 3.0, 4.0)
     mean = np.mean([trial.proposal.predicted_seconds for trial in even])
-    assert explain(search, even, asked=len(even) + 12).seconds.left == pytest.approx(
-        12 * mean / search.workers, rel=1e-3
-    )
+    assert explain(
+        search, even, requested_trials=len(even) + 12
+    ).seconds.seconds_left == pytest.approx(12 * mean / search.workers, rel=1e-3)
 
 
 def test_what_was_cut_short_was_not_quick(search, trials):
@@ -399,11 +414,11 @@ def test_what_was_cut_short_was_not_quick(search, trials):
         for trial in trials
     ]
     assert sum(trial.outcome.status == "pruned" for trial in pruned) > 5
-    assert explain(search, pruned, asked=34).pace == (2.0, 2.0, 2.0)
+    assert explain(search, pruned, requested_trials=34).pace == (2.0, 2.0, 2.0)
 
 
 def test_the_same_trials_give_the_same_explanation(search, trials, explanation):
-    assert explain(search, trials, asked=34) == explanation
+    assert explain(search, trials, requested_trials=34) == explanation
 
 
 @pytest.mark.parametrize("asked", [25, 26])
@@ -430,18 +445,22 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
 
     with pytest.raises(KeyboardInterrupt):
         run_search(search, trials=asked, folder=tmp_path, submit=submit)
-    noted = request_of(tmp_path, 6)
+    noted = read_request(tmp_path, 6)
     assert (noted.trials, noted.ends_after, len(noted.notes)) == (
         asked,
         25 if asked > 25 else None,
         asked - 25,
     )
     explanation = explain(
-        search, read_trials(tmp_path), asked=asked, ends_after=noted.ends_after, notes=noted.notes
+        search,
+        read_trials(tmp_path),
+        requested_trials=asked,
+        ends_after=noted.ends_after,
+        notes=noted.notes,
     )
-    assert explanation.seconds.left == 19 * 60.0
-    done = explain(search, read_trials(tmp_path), asked=25, ends_after=6)
-    assert done.seconds.left == 0.0
+    assert explanation.seconds_accuracy.seconds_left == 19 * 60.0
+    done = explain(search, read_trials(tmp_path), requested_trials=25, ends_after=6)
+    assert done.seconds.seconds_left == 0.0
 
 
 def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):
@@ -453,6 +472,6 @@ def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):
     write_json(
         folder / "search.json", {**search.identity, "trials": 9, "asked": 4, "notes": [note]}
     )
-    assert request_of(folder, 2) == Request(4, None, (note,))
+    assert read_request(folder, 2) == Request(4, None, (note,))
     Journal(folder, search).write_header(9, 4, 2, [note])
-    assert request_of(folder, 2) == Request(4, 2, (note,))
+    assert read_request(folder, 2) == Request(4, 2, (note,))

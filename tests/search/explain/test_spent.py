@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from fovnet.search.explain.explanation import explain
-from fovnet.search.explain.spent import Rung, Stopped, what_was_spent
+from fovnet.search.explain.spent import Rung, StoppedTraining, review_spending
 from fovnet.search.look.view import Modelling
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule, own_epochs
-from fovnet.search.trial import Forecast, Outcome, Proposal, Trial, latest
+from fovnet.search.trial import Forecast, Outcome, Proposal, Trial, latest_trials
 
 SPACE = Space.of({"a": range(8), "b": range(6)})
 SECONDS = np.random.default_rng(1).lognormal(0.0, 1.0, len(SPACE))
@@ -46,7 +46,7 @@ def loss(proposal):
 
 def spent(search, trials, outcome_of=loss):
     done = {}
-    while search.schedule.within_budget(
+    while search.schedule.is_within_budget(
         proposals := [one.proposal for one in done.values()], trials
     ):
         proposal = propose_slot(search, proposals, done)
@@ -94,21 +94,26 @@ def planted():
 
 
 def test_ten_slots_are_counted_as_by_hand():
-    found = what_was_spent(search_of(), list(planted()))
+    found = review_spending(search_of(), list(planted()))
     # trained, failed, went on, stopped, spent; pairs, alike
     assert found.rungs == (
         Rung(1, 5, 1, 2, 2, 5, 1, 0),
         Rung(3, 3, 1, 2, 0, 6, 1, 1),
         Rung(9, 2, 0, 0, 0, 12, 0, 0),
     )
-    assert (found.begun, found.ended, found.epochs, found.full_trainings) == (5, 2, 23, 2.56)
-    assert (found.on_stopped, found.on_failed) == (1 + 2 + 1, 1)
-    assert (found.passed_over, found.better) == (1, 1)
-    assert found.stopped == (
-        Stopped(8, 1, 4.5, SPACE.configuration(4)),
-        Stopped(0, 1, 5.0, SPACE.configuration(0)),
+    assert (found.begun_count, found.ended_count, found.epochs_spent, found.full_trainings) == (
+        5,
+        2,
+        23,
+        2.56,
     )
-    assert [one.place for one in found.slots] == [0, 1, 2, 2, 3, 1, 2, 1, 4, 0]
+    assert (found.epochs_on_stopped, found.epochs_on_failed) == (1 + 2 + 1, 1)
+    assert (found.passed_over_count, found.better_than_preferred_count) == (1, 1)
+    assert found.stopped_trainings == (
+        StoppedTraining(8, 1, 4.5, SPACE.configuration(4)),
+        StoppedTraining(0, 1, 5.0, SPACE.configuration(0)),
+    )
+    assert [one.place for one in found.stretches] == [0, 1, 2, 2, 3, 1, 2, 1, 4, 0]
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -116,9 +121,14 @@ def test_ten_slots_are_counted_as_by_hand():
 def test_every_epoch_and_every_training_is_counted_once(kind, workers):
     search = search_of(kind, workers)
     trials = spent(search, 12)
-    found, final = what_was_spent(search, trials), latest(trials)
-    assert sum(one.trained for one in found.rungs) == len(trials) and found.begun == len(final)
-    assert all(one.trained == one.failed + one.went_on + one.stopped for one in found.rungs[:-1])
+    found, final = review_spending(search, trials), latest_trials(trials)
+    assert sum(one.training_count for one in found.rungs) == len(
+        trials
+    ) and found.begun_count == len(final)
+    assert all(
+        one.training_count == one.failed + one.continued_count + one.stopped
+        for one in found.rungs[:-1]
+    )
     ended = {
         trial.proposal.row
         for trial in final
@@ -127,26 +137,26 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
     on_ended = sum(own_epochs(trial.proposal, 9) for trial in trials if trial.proposal.row in ended)
     total = sum(own_epochs(trial.proposal, 9) for trial in trials)
     assert (
-        found.epochs
+        found.epochs_spent
         == total
         == sum(one.spent for one in found.rungs)
-        == found.on_stopped + found.on_failed + on_ended
+        == found.epochs_on_stopped + found.epochs_on_failed + on_ended
     )
     assert (
-        len(found.stopped) == sum(one.stopped for one in found.rungs) > 0
-        and len(ended) == found.ended
+        len(found.stopped_trainings) == sum(one.stopped for one in found.rungs) > 0
+        and len(ended) == found.ended_count
     )
     # on the clock a training goes on after it was seen
-    for one in found.slots:
-        before = trials[one.slot].proposal.continues
-        assert before is None or found.slots[before].ends <= one.begins + 1e-5
+    for one in found.stretches:
+        before = trials[one.slot].proposal.continued_slot
+        assert before is None or found.stretches[before].ends <= one.begins + 1e-5
 
 
 def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
     search = search_of()
     trials = spent(search, 14)
     at = {(one.proposal.row, one.proposal.rung): one.score for one in trials}
-    for rung, found in enumerate(what_was_spent(search, trials).rungs[:-1]):
+    for rung, found in enumerate(review_spending(search, trials).rungs[:-1]):
         both = [
             row
             for row, last in at
@@ -157,11 +167,13 @@ def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
         ]
         assert (found.pairs, found.alike) == (len(alike), sum(alike)) and alike
     steady = spent(search, 14, lambda proposal: Outcome("completed", score=float(proposal.row)))
-    assert all(one.alike == one.pairs > 0 for one in what_was_spent(search, steady).rungs[:-1])
+    assert all(
+        one.alike == one.pair_count > 0 for one in review_spending(search, steady).rungs[:-1]
+    )
 
 
 def test_a_search_that_trains_all_to_the_end_spends_nothing_of_its_own():
-    assert what_was_spent(Search(SPACE, "random", 0, 1, 0, 4, SECONDS, SECONDS > 0), []) is None
+    assert review_spending(Search(SPACE, "random", 0, 1, 0, 4, SECONDS, SECONDS > 0), []) is None
 
 
 @pytest.mark.parametrize("kind", ["hyperband", "asha"])
@@ -169,20 +181,27 @@ def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own
     """Trainings took half as long again as predicted; of twelve asked for, the first ten are done."""
     search = search_of(kind, workers=2)
     trials = spent(search, 10)
-    found = explain(search, trials, asked=12)
-    assert (found.done, found.finished, found.begun) == (10, len(trials), len(latest(trials)))
+    found = explain(search, trials, requested_trials=12)
+    assert (found.done, found.finished, found.begun_count) == (
+        10,
+        len(trials),
+        len(latest_trials(trials)),
+    )
     assert (
         found.pace == (1.5, 1.5, 1.5)
-        and found.seconds.refined.count >= found.seconds.refined.total - 2
+        and found.seconds.corrected_share.count >= found.seconds.corrected_share.total - 2
     )
     left = 12 * 9 - found.spending.epochs
     an_epoch = (
         sum(SECONDS[one.proposal.row] * own_epochs(one.proposal, 9) / 9 for one in trials)
         / found.spending.epochs
     )
-    assert found.seconds.left == pytest.approx(1.5 * an_epoch * left / 2, rel=0.02)
-    assert not found.more_than_asked and explain(search, trials, asked=9).more_than_asked
-    assert explain(search, trials, asked=12, ends_after=len(trials)).seconds.left == 0.0
+    assert found.seconds.seconds_left == pytest.approx(1.5 * an_epoch * left / 2, rel=0.02)
+    assert not found.more_than_asked and explain(search, trials, requested_trials=9).more_than_asked
+    assert (
+        explain(search, trials, requested_trials=12, ends_after=len(trials)).seconds.seconds_left
+        == 0.0
+    )
 
 
 def test_a_forecast_of_the_end_is_held_against_scores_at_the_end_only():
@@ -190,17 +209,17 @@ def test_a_forecast_of_the_end_is_held_against_scores_at_the_end_only():
     trials = spent(search, 10)
     at_end = {one.proposal.row: one.score for one in trials if one.proposal.rung == 2}
     made = {one.proposal.slot: one.proposal for one in trials if one.proposal.forecast}
-    found = explain(search, trials, asked=10).forecasts
-    assert {one.slot: one.score for one in found.slots} == {
+    found = explain(search, trials, requested_trials=10).forecasts
+    assert {one.slot: one.score for one in found.stretches} == {
         slot: at_end.get(one.row) for slot, one in made.items()
     }
-    assert any(one.score is not None for one in found.slots) and any(
-        one.score is None for one in found.slots
+    assert any(one.score is not None for one in found.stretches) and any(
+        one.score is None for one in found.stretches
     )
     assert all(
         isinstance(one.forecast, Forecast)
-        and one.inside is (None if one.score is None else one.forecast.holds(one.score))
-        for one in found.slots
+        and one.is_inside is (None if one.score is None else one.forecast.holds(one.score))
+        for one in found.stretches
     )
 
 
@@ -233,5 +252,5 @@ def test_where_all_that_scored_diverged_later_there_is_an_explanation_without_a_
         )
         for slot, one in enumerate(kept)
     ]
-    found = explain(search_of(), again, asked=3)
+    found = explain(search_of(), again, requested_trials=3)
     assert found.matter is None and found.best_slot is None and found.scored > 0

@@ -19,10 +19,10 @@ from fovnet.search.jobs.proposals import (
     is_within_budget,
     read_proposal,
     read_proposals,
-    request_of,
+    read_request,
     slots_awaited,
 )
-from fovnet.search.jobs.steps import begin, finish, gather, on_record, propose
+from fovnet.search.jobs.steps import begin, finish, gather, is_on_record, propose
 from fovnet.search.journal import lock_journal, read_search, replay
 from fovnet.search.run import run_search
 from fovnet.search.search import Search
@@ -120,7 +120,7 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
     """And more trials asked for later go on from there."""
     search = searched(method, 3, schedule=Schedule(kind, 9, 3))
     whole = run_search(search, trials=6, folder=tmp_path / "whole", submit=train)
-    assert any(trial.proposal.continues is not None for trial in whole)
+    assert any(trial.proposal.continued_slot is not None for trial in whole)
     for order in range(2):
         jobs = run_as_jobs(tmp_path / str(order), search, 6, np.random.default_rng(order))
         assert repr(jobs) == repr(whole)
@@ -128,7 +128,7 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
         trial.proposal for trial in whole
     ]
     # its proposals have the epochs of so many
-    assert request_of(tmp_path / "1", len(whole)).trials == 6
+    assert read_request(tmp_path / "1", len(whole)).trials == 6
     more = run_as_jobs(tmp_path / "1", search, 8, np.random.default_rng(0))
     assert repr(more) == repr(run_search(search, trials=8, folder=tmp_path / "whole", submit=train))
     longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)
@@ -159,7 +159,7 @@ def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "proposal-0007.json").read_text())["ends"].startswith(
         "The search ends after 7 trials: every feasible"
     )
-    assert request_of(tmp_path, 7).ends_after == 7
+    assert read_request(tmp_path, 7).ends_after == 7
     assert "start" in json.loads((tmp_path / "search.json").read_text())["notes"][0]
     for act in (lambda: propose(tmp_path, 8), lambda: finish(tmp_path, 7, train)):
         with pytest.raises(SearchError) as refused:
@@ -186,13 +186,13 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
         "expected to be gained"
         in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
     )
-    noted = request_of(tmp_path / "jobs", len(jobs))
+    noted = read_request(tmp_path / "jobs", len(jobs))
     assert (
         noted.trials == noted.ends_after == len(stopped)
         and f"ends after {len(stopped)} trials" in noted.notes[-1]
     )
     assert explain(
-        read_search(tmp_path / "jobs"), jobs, asked=noted.trials, notes=noted.notes
+        read_search(tmp_path / "jobs"), jobs, requested_trials=noted.trials, notes=noted.notes
     ).finished == len(stopped)
 
 
@@ -243,7 +243,7 @@ def test_the_record_of_an_earlier_proposal_is_not_the_slots(tmp_path: Path) -> N
         (tmp_path / "4" / "slot-0001.json").read_bytes()
     )
     (tmp_path / "3" / "slot-0002.json").write_text("half a reco")
-    assert [on_record(tmp_path / "3", slot) for slot in range(5)] == [
+    assert [is_on_record(tmp_path / "3", slot) for slot in range(5)] == [
         True,
         False,
         False,
@@ -251,7 +251,7 @@ def test_the_record_of_an_earlier_proposal_is_not_the_slots(tmp_path: Path) -> N
         False,
     ]
     run_search(searched(), trials=2, folder=tmp_path / "whole", submit=train)
-    assert [on_record(tmp_path / "whole", slot) for slot in range(3)] == [True, True, False]
+    assert [is_on_record(tmp_path / "whole", slot) for slot in range(3)] == [True, True, False]
 
 
 def test_what_is_missing_or_belongs_elsewhere_is_refused_by_name(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ import numpy as np
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.normal_likelihood import LEAST_VARIANCE
 from fovnet.search.look import ranking
-from fovnet.search.look.ensemble import believe_ensemble, ensemble_improvement, forecast_ensemble
+from fovnet.search.look.ensemble import believe_ensemble, choose_by_ensemble, forecast_ensemble
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.view import Modelling
-from fovnet.search.space import Space, places_of
+from fovnet.search.space import Space, row_places
 from fovnet.search.trial import Outcome
 from tests.search.look.test_ranking import GRID, LOSSES, ROWS, bowl, view
 from tests.search.test_methods import path, search_of
@@ -19,7 +19,7 @@ def test_the_row_is_that_of_greatest_expected_improvement_of_the_mixture_on_the_
     belief, rows = believe_ensemble(seen), np.flatnonzero(seen.free)
     best = belief.target.values.min()
     value = log_expected_improvement(belief.mean[0, rows], belief.variance[0, rows], best)
-    choice = ensemble_improvement(seen)
+    choice = choose_by_ensemble(seen)
     assert choice.row == rows[value.argmax()]
     assert choice.forecast.chance_to_train == 1.0 and choice.forecast.expected_regret is None
 
@@ -27,9 +27,7 @@ def test_the_row_is_that_of_greatest_expected_improvement_of_the_mixture_on_the_
 def test_the_order_in_which_trials_came_changes_no_bit():
     order = np.random.default_rng(9).permutation(25)
     rows = np.concatenate([ROWS[order], ROWS[25:]])
-    assert ensemble_improvement(view(LOSSES[order], rows)) == ensemble_improvement(
-        view(LOSSES[:25])
-    )
+    assert choose_by_ensemble(view(LOSSES[order], rows)) == choose_by_ensemble(view(LOSSES[:25]))
 
 
 def test_rows_beyond_a_chunk_are_believed_as_within_one(monkeypatch):
@@ -43,7 +41,7 @@ def test_rows_beyond_a_chunk_are_believed_as_within_one(monkeypatch):
 def test_distances_count_as_the_targets_say():
     """Scale and shift change nothing; an increasing function does, unless ranks alone are modelled."""
     y = LOSSES[:25]
-    assert ensemble_improvement(view(8.0 * y)).row == ensemble_improvement(view(y)).row
+    assert choose_by_ensemble(view(8.0 * y)).row == choose_by_ensemble(view(y)).row
     raw, ranked = (Modelling(targets=targets) for targets in ("raw", "ranked"))
     means = [
         [believe_ensemble(view(of, modelling=how)).mean for of in (y, np.exp(y))]
@@ -69,7 +67,7 @@ def test_the_last_bits_of_the_inputs_change_no_row():
 def test_pending_rows_weigh_the_members_anew():
     running = (), (int(ROWS[20]),)
     alone, beside = (
-        believe_ensemble(view(LOSSES[:9], pending=pending)).mean[0] for pending in running
+        believe_ensemble(view(LOSSES[:9], pending_rows=pending)).mean[0] for pending in running
     )
     assert not np.allclose(alone, beside) and np.corrcoef(alone, beside)[0, 1] > 0.3
 
@@ -82,7 +80,7 @@ def test_its_networks_are_new_at_every_slot():
 
 def test_it_knows_the_bowl_where_it_has_seen_rows_and_is_less_sure_where_it_has_not():
     """60 rows of a < 6, and the edge a = 10."""
-    a = places_of(GRID)[:, 0]
+    a = row_places(GRID)[:, 0]
     rows = np.concatenate([ROWS[a[ROWS] < 0.6], ROWS[a[ROWS] >= 0.6]])
     belief = believe_ensemble(view(bowl()[rows[:60]], rows))
     spread = belief.variance[0] - LEAST_VARIANCE

@@ -9,9 +9,9 @@ from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.search.look.entropic import (
     DRAWN_MINIMA,
-    entropy_search,
-    entropy_search_portfolio,
-    max_value_entropy,
+    choose_by_entropy_portfolio,
+    choose_by_entropy_search,
+    choose_by_max_value_entropy,
 )
 from fovnet.search.look.feasibility import CAUTION, WARINESS, Chances
 from fovnet.search.look.gaussian import believe
@@ -24,13 +24,13 @@ from tests.search.look.test_gaussian import SPACE, bowl, trials_at
 
 def view_of(space, rows, outcome_of, **changes):
     trials, free = trials_at(space, rows, outcome_of), np.ones(len(space), dtype=bool)
-    free[[*rows, *changes.get("pending", ())]] = False
+    free[[*rows, *changes.get("pending_rows", ())]] = False
     rest = {
-        "pending": (),
-        "free": free,
+        "pending_rows": (),
+        "is_free": free,
         "slot": len(rows),
         "seed": 3,
-        "initial": 1,
+        "initial_count": 1,
         "predicted_seconds": np.ones(len(space)),
     }
     return View(space, trials, **{**rest, **changes})
@@ -41,7 +41,7 @@ def textbook(view):
     one mean over all of them."""
     belief, rng = believe(view), np.random.default_rng([view.seed, view.slot, 7])
     may = np.flatnonzero(
-        view.free | np.isin(np.arange(len(view.space)), [*view.pending, *belief.known])
+        view.is_free | np.isin(np.arange(len(view.space)), [*view.pending_rows, *belief.known_rows])
     )
     total = np.zeros(len(view.space))
     for mean, variance in zip(belief.mean, belief.variance, strict=True):
@@ -60,7 +60,8 @@ def textbook(view):
         b = (quartiles[2] - quartiles[0]) / (np.log(-np.log(0.25)) - np.log(-np.log(0.75)))
         a = -quartiles[1] + b * np.log(np.log(2.0))
         y = np.minimum(
-            -(a - b * np.log(-np.log(rng.random(DRAWN_MINIMA)))), mean[belief.known].min() - 1e-6
+            -(a - b * np.log(-np.log(rng.random(DRAWN_MINIMA)))),
+            mean[belief.known_rows].min() - 1e-6,
         )
         gamma = (mean - y[:, None]) / np.sqrt(np.maximum(variance, 1e-18))
         ratio = np.exp(-0.5 * gamma**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(gamma))
@@ -91,17 +92,17 @@ def test_gp_mes_takes_the_most_informative_of_all_free_rows(seed, how):
         SPACE,
         rows[:25],
         outcome,
-        pending=tuple(rows[25:]),
+        pending_rows=tuple(rows[25:]),
         modelling=how,
         memory=memory if seed % 2 else None,
     )
-    free, chances = np.flatnonzero(view.free), Chances(view)
+    free, chances = np.flatnonzero(view.is_free), Chances(view)
     both = chances.log_chance(free)
     fits = chances._log_chance_to_fit[free]
     total = textbook(view)[free] + CAUTION * fits + WARINESS * (both - fits)
-    choice = max_value_entropy(view)
+    choice = choose_by_max_value_entropy(view)
     assert total[free == choice.row][0] == pytest.approx(total.max(), abs=1e-7)
-    assert choice == max_value_entropy(view) and choice.forecast is not None
+    assert choice == choose_by_max_value_entropy(view) and choice.forecast is not None
 
 
 def test_of_thousands_of_rows_too_the_most_informative_is_found():
@@ -110,15 +111,17 @@ def test_of_thousands_of_rows_too_the_most_informative_is_found():
     loss, rows = bowl(space), np.random.default_rng(0).permutation(7200)[:30].tolist()
     view = view_of(space, rows, lambda row: Outcome("completed", score=float(loss[row])))
     value = textbook(view)
-    assert value[max_value_entropy(view).row] == pytest.approx(value[view.free].max(), abs=1e-3)
+    assert value[choose_by_max_value_entropy(view).row] == pytest.approx(
+        value[view.is_free].max(), abs=1e-3
+    )
 
 
 def joint(view):
     """Mean (M,) and covariance (M, M) of the posterior, from the textbook, and the noise; running rows as
     observed at their means."""
     belief = believe(view)
-    process, at = belief.processes[0], [*belief.known, *view.pending]
-    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled).sum(axis=0))[0]
+    process, at = belief.processes[0], [*belief.known_rows, *view.pending_rows]
+    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled_cube).sum(axis=0))[0]
     solved = np.linalg.solve(K[np.ix_(at, at)] + process.noise * np.eye(len(at)), K[at])
     return belief.mean[0], K - K[:, at] @ solved, process.noise
 
@@ -128,7 +131,8 @@ def told_by(view, rows, draws=10_000):
     all rows that may be it."""
     mean, covariance, noise = joint(view)
     may = np.flatnonzero(
-        view.free | np.isin(np.arange(len(view.space)), [*view.pending, *view.scored[0]])
+        view.is_free
+        | np.isin(np.arange(len(view.space)), [*view.pending_rows, *view.scored_losses[0]])
     )
     rng = np.random.default_rng(99)
     F = rng.multivariate_normal(mean, covariance, draws, method="eigh")
@@ -159,7 +163,7 @@ def tiny_view(seed, **changes):
         TINY,
         rows[:7],
         lambda row: Outcome("completed", score=float(loss[row])),
-        pending=tuple(rows[7:]),
+        pending_rows=tuple(rows[7:]),
         **changes,
     )
 
@@ -167,9 +171,9 @@ def tiny_view(seed, **changes):
 @pytest.mark.parametrize("seed", range(4))
 def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
     view = tiny_view(seed)
-    told = told_by(view, np.flatnonzero(view.free).tolist())
-    choice = entropy_search(view)
-    assert told[choice.row] > max(told.values()) - 0.03 and choice == entropy_search(view)
+    told = told_by(view, np.flatnonzero(view.is_free).tolist())
+    choice = choose_by_entropy_search(view)
+    assert told[choice.row] > max(told.values()) - 0.03 and choice == choose_by_entropy_search(view)
     # or any row would do
     assert max(told.values()) - np.median(list(told.values())) > 0.06
 
@@ -180,11 +184,11 @@ def test_gp_esp_takes_of_the_choices_of_the_others_the_one_that_tells_most(seed)
     rows = {
         METHODS[name].look(view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")
     }
-    told, choice = told_by(view, rows), entropy_search_portfolio(view)
+    told, choice = told_by(view, rows), choose_by_entropy_portfolio(view)
     assert choice.row in rows and told[choice.row] > max(told.values()) - 0.03
 
 
-@pytest.mark.parametrize("method", [entropy_search, entropy_search_portfolio])
+@pytest.mark.parametrize("method", [choose_by_entropy_search, choose_by_entropy_portfolio])
 def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(method):
     """The loss falls towards rows that diverge."""
     space = Space.of({"a": range(30), "b": range(8)})
@@ -199,11 +203,13 @@ def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(
     assert Chances(view).log_chance(np.array([method(view).row]))[0] > np.log(0.5)
 
 
-@pytest.mark.parametrize("method", [max_value_entropy, entropy_search, entropy_search_portfolio])
+@pytest.mark.parametrize(
+    "method", [choose_by_max_value_entropy, choose_by_entropy_search, choose_by_entropy_portfolio]
+)
 def test_more_scored_rows_than_contenders_leave_the_last_free_ones_to_choose_from(method):
     space = Space.of({"a": range(16), "b": range(16)})
     rows = np.random.default_rng(1).permutation(256)[:253].tolist()
     view = view_of(
         space, rows, lambda row: Outcome("completed", score=-float(row % 16) - (row in rows[:3]))
     )
-    assert view.free[method(view).row]
+    assert view.is_free[method(view).row]

@@ -18,11 +18,17 @@ from fovnet.maths.threshold import chance_to_fit
 from fovnet.maths.warping import Target
 from fovnet.search.look import hyperparameters as fitting
 from fovnet.search.look.feasibility import CAUTION, WARINESS, Chances
-from fovnet.search.look.gaussian import Belief, believe, expected_improvement, thompson, with_rungs
+from fovnet.search.look.gaussian import (
+    Belief,
+    add_rung_axis,
+    believe,
+    choose_by_expected_improvement,
+    choose_by_thompson_draw,
+)
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
-from fovnet.search.trial import Outcome, Proposal, Trial, latest
+from fovnet.search.trial import Outcome, Proposal, Trial, latest_trials
 
 GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
@@ -79,9 +85,11 @@ def test_with_noise_too_the_regret_is_no_less_than_what_is_to_be_gained_on_avera
     rng, rows = np.random.default_rng(4), np.arange(1, 30, 3)
     free = ~np.isin(np.arange(30), rows)
     process = Growing(
-        np.linspace(0, 1, 30)[:, None], Scales.plain(1), np.log([0.15, 1.0, 1.0]), settled=10
+        np.linspace(0, 1, 30)[:, None], Scales.plain(1), np.log([0.15, 1.0, 1.0]), settled_count=10
     )
-    covariance = matern52((np.subtract.outer(process.scaled[:, 0], process.scaled[:, 0])) ** 2)[0]
+    covariance = matern52(
+        (np.subtract.outer(process.scaled_cube[:, 0], process.scaled_cube[:, 0])) ** 2
+    )[0]
     promised, gained, naive = [], [], []
     for f in rng.multivariate_normal(np.zeros(30), covariance, 400):
         y = f[rows] + rng.standard_normal(10)
@@ -89,7 +97,7 @@ def test_with_noise_too_the_regret_is_no_less_than_what_is_to_be_gained_on_avera
         belief = Belief(
             rows, rows, Target(y, y, 1.0), (process,), mean[None], variance[None], float(y.min())
         )
-        promised.append(belief.regret(free))
+        promised.append(belief.expected_regret(free))
         gained.append(max(f[rows[mean[rows].argmin()]] - f[free].min(), 0.0))
         naive.append(expected_regret(mean[free], variance[free], y.min()))
     assert np.mean(promised) > np.mean(gained) > 3.0 * np.mean(naive)
@@ -102,20 +110,22 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     """Against the textbook's posterior, one row after another, failures and all."""
     view = view_of(seen(30, seed, fails=lambda row: row % 5 == 0))
     belief, chances = believe(view), Chances(view)
-    free = np.flatnonzero(view.free)
+    free = np.flatnonzero(view.is_free)
     theta = belief.processes[0].theta
     mean, variance = gp.posterior(
         SPACE.unit_cube[free],
-        SPACE.unit_cube[belief.known],
+        SPACE.unit_cube[belief.known_rows],
         belief.target.values,
         theta,
         SPACE.scales,
         KERNELS["matern52"],
     )
-    total = log_expected_improvement(mean, variance, belief.best) + WARINESS * chances.log_chance(
-        free
+    total = log_expected_improvement(
+        mean, variance, belief.best_value
+    ) + WARINESS * chances.log_chance(free)
+    assert total[free == choose_by_expected_improvement(view).row][0] == pytest.approx(
+        total.max(), abs=1e-6
     )
-    assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
 
 
 @pytest.mark.parametrize("memory", [None, np.ones(len(SPACE))])
@@ -156,7 +166,7 @@ def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed(
     for spread in (0.0, 0.1, 3.0):
         promise = spread * rng.standard_normal(len(space))
         total = promise + WARINESS * Chances(view).log_chance(np.arange(len(space)))
-        assert total[Chances(view).best(np.arange(len(space)), promise)] == pytest.approx(
+        assert total[Chances(view).best_rows(np.arange(len(space)), promise)] == pytest.approx(
             total.max(), abs=1e-9
         )
 
@@ -166,7 +176,7 @@ def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed(
 def test_every_option_gives_a_free_row_and_the_same_one_again(method, modelling):
     view = view_of(seen(20, fails=lambda row: row % 7 == 0), modelling=modelling)
     choice = METHODS[method].look(view)
-    assert view.free[choice.row] and METHODS[method].look(view) == choice
+    assert view.is_free[choice.row] and METHODS[method].look(view) == choice
     forecast = choice.forecast
     assert forecast.holds(forecast.score) and 0.0 < forecast.chance_to_train <= 1.0
     assert forecast.low is not None or modelling.targets == "ranked"
@@ -213,14 +223,16 @@ def test_thompson_draws_each_row_as_often_as_it_is_the_lowest():
     trials = trials_at(space, known, lambda row: Outcome("completed", score=float(loss[row])))
     belief = believe(view_of(trials, space=space))
     process, free = belief.processes[0], np.setdiff1d(np.arange(24), known)
-    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled).sum(axis=0))[0]
+    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled_cube).sum(axis=0))[0]
     solved = cho_solve(cho_factor(K[np.ix_(known, known)] + process.noise * np.eye(5)), K[known])
     mean, covariance = solved.T @ belief.target.values, K - K[:, known] @ solved
     joint = np.random.default_rng(0).multivariate_normal(mean, covariance, 20_000, method="eigh")[
         :, free
     ]
     expected = np.bincount(joint.argmin(axis=1), minlength=len(free)) / 20_000
-    rows = [thompson(view_of(trials, space=space, seed=seed)).row for seed in range(800)]
+    rows = [
+        choose_by_thompson_draw(view_of(trials, space=space, seed=seed)).row for seed in range(800)
+    ]
     found = np.array([rows.count(row) for row in free]) / 800
     # four deviations of a share of one half
     assert np.abs(found - expected).max() < 0.08
@@ -234,7 +246,9 @@ def test_a_second_is_worth_what_it_costs():
     def dear(how):
         return sum(
             seconds[
-                expected_improvement(view_of(seen(15, seed), seconds=seconds, modelling=how)).row
+                choose_by_expected_improvement(
+                    view_of(seen(15, seed), seconds=seconds, modelling=how)
+                ).row
             ]
             > 1
             for seed in range(8)
@@ -289,18 +303,21 @@ def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely
     view, every = view_of(trials_at(SPACE, rows, outcome), memory=memory), np.arange(len(SPACE))
     chances = Chances(view)
     fits = chance_to_fit(np.log(memory), np.log(memory[rows]), memory[rows] <= limit)
-    assert chances.fitting(every).tolist() == np.flatnonzero(fits >= 0.8).tolist()
-    assert 0 < len(chances.fitting(every)) < len(every)
+    assert chances.rows_likely_to_fit(every).tolist() == np.flatnonzero(fits >= 0.8).tolist()
+    assert 0 < len(chances.rows_likely_to_fit(every)) < len(every)
     trains = np.exp(chances.log_chance(every))
-    assert chances.likely(every).tolist() == np.flatnonzero(trains >= 0.5).tolist()
-    assert 0 < len(chances.likely(every)) < len(every)
+    assert chances.rows_likely_to_train(every).tolist() == np.flatnonzero(trains >= 0.5).tolist()
+    assert 0 < len(chances.rows_likely_to_train(every)) < len(every)
     worst = np.flatnonzero(trains < 0.4)
     # of rows that all hardly will
-    assert chances.likely(worst).tolist() == worst[trains[worst] == trains[worst].max()].tolist()
+    assert (
+        chances.rows_likely_to_train(worst).tolist()
+        == worst[trains[worst] == trains[worst].max()].tolist()
+    )
     for much in (1.0, 3.0, 10.0, 30.0):  # the larger the better
         promise = much * np.log(memory)
         total = promise + CAUTION * np.log(fits) + WARINESS * (np.log(trains) - np.log(fits))
-        assert total[chances.best(every, promise)] == pytest.approx(total.max(), abs=1e-9)
+        assert total[chances.best_rows(every, promise)] == pytest.approx(total.max(), abs=1e-9)
 
 
 @pytest.mark.parametrize("method", GAUSSIAN)
@@ -361,11 +378,11 @@ def chains(count, seed=0):
 
 def test_of_a_training_that_went_on_the_model_sees_the_latest_score_only():
     trials = chains(30)
-    view, alone = view_of(trials), view_of(tuple(latest(trials)))
-    rows, scores = view.scored
+    view, alone = view_of(trials), view_of(tuple(latest_trials(trials)))
+    rows, scores = view.scored_losses
     assert len(rows) == 30 < len(trials)
     assert (
-        scores.tolist() == [one.score for one in latest(trials)]
+        scores.tolist() == [one.score for one in latest_trials(trials)]
         and rows.tolist() == alone.scored[0].tolist()
     )
     belief, expected = believe(view), believe(alone)
@@ -378,18 +395,18 @@ def test_with_the_rung_as_an_axis_the_model_is_the_textbooks_over_all_scores_and
     mean."""
     view = replace(
         view_of(chains(30), modelling=Modelling(targets="raw", fidelity="axis")),
-        rungs=(1, 3, 9),
-        pending=(5, 77),
+        rung_epochs=(1, 3, 9),
+        pending_rows=(5, 77),
     )
-    rows, rungs, scores = view.observations
+    rows, rungs, scores = view.rung_observations
     cube = np.column_stack([SPACE.unit_cube[rows], rungs / 2.0])
     end = np.column_stack([SPACE.unit_cube, np.ones(len(SPACE))])
-    belief, space = believe(view), with_rungs(SPACE, 3)
+    belief, space = believe(view), add_rung_axis(SPACE, 3)
     values, theta = belief.target.values, belief.processes[0].theta
     np.testing.assert_allclose(values, (scores - scores.mean()) / scores.std(), atol=1e-9)
     mean, variance = gp.posterior(end, cube, values, theta, space.scales, KERNELS["matern52"])
     np.testing.assert_allclose(belief.mean[0], mean, atol=1e-8)
-    assert belief.best == pytest.approx(mean[view.scored[0]].min(), abs=1e-8)
+    assert belief.best_value == pytest.approx(mean[view.scored_losses[0]].min(), abs=1e-8)
     more, believed = np.concatenate([cube, end[[5, 77]]]), np.concatenate([values, mean[[5, 77]]])
     _, less = gp.posterior(end, more, believed, theta, space.scales, KERNELS["matern52"])
     np.testing.assert_allclose(belief.variance[0], less, atol=1e-8)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 from scipy.stats import qmc
 
-from fovnet.search.look.grid import lattice, point
+from fovnet.search.look.grid import choose_on_lattice, lattice_point
 from fovnet.search.look.view import View
 from fovnet.search.space import Space, paper_space
 from fovnet.search.trial import Outcome
@@ -20,8 +20,8 @@ def rows_of(space, count, seed=0):
     view = View(space, (), (), np.ones(len(space), dtype=bool), 0, seed, 3, np.ones(len(space)))
     rows = []
     for slot in range(count):
-        rows.append(lattice(replace(view, slot=slot)).row)
-        view.free[rows[-1]] = False
+        rows.append(choose_on_lattice(replace(view, slot=slot)).row)
+        view.is_free[rows[-1]] = False
     return rows
 
 
@@ -63,14 +63,14 @@ def test_every_beginning_lies_more_evenly_than_the_median_of_a_hundred_random_dr
 
 def test_on_one_axis_points_are_those_of_the_golden_ratio():
     golden = (1.0 + np.sqrt(5.0)) / 2.0
-    assert [point(slot, 1)[0] for slot in range(9)] == pytest.approx(
+    assert [lattice_point(slot, 1)[0] for slot in range(9)] == pytest.approx(
         [(0.5 + slot / golden) % 1.0 for slot in range(9)]
     )
 
 
 @given(slot=integers(0, 2_000_000), dimensions=integers(1, 30))
 def test_a_point_lies_in_the_cube(slot, dimensions):
-    made = point(slot, dimensions)
+    made = lattice_point(slot, dimensions)
     assert made.shape == (dimensions,) and (made >= 0.0).all() and (made < 1.0).all()
 
 

@@ -10,9 +10,9 @@ from hypothesis.strategies import integers, lists, sampled_from
 
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES
-from fovnet.search.explain.descent import descent
-from fovnet.search.look.a_mads import scale_losses, target
-from fovnet.search.look.mads import fold, mads, nearest, states
+from fovnet.search.explain.descent import trace_descent
+from fovnet.search.look.a_mads import scale_losses, search_target
+from fovnet.search.look.mads import choose_by_mads, closest_rows, poll_state_after, poll_states
 from fovnet.search.look.mesh import mesh_of
 from fovnet.search.look.view import POLLING, Neighbour, Polling
 from fovnet.search.search import propose_slot
@@ -59,16 +59,16 @@ def searched(space, method, loss, slots, seed=0, best=None, polling=POLLING, **c
 @settings(max_examples=40)
 def test_every_poll_point_moves_and_by_no_more_than_the_frame(space, seed, share, rung):
     mesh, centre = mesh_of(space, POLLING, seed), share % len(space)
-    rung = max(mesh.first, min(rung, mesh.last))
-    points, own = mesh.poll(centre, rung), space.rows[centre]
-    assert 0 < len(points) <= 2 * len(mesh.ordinal)
+    rung = max(mesh.first_rung, min(rung, mesh.last_rung))
+    points, own = mesh.poll_points(centre, rung), space.rows[centre]
+    assert 0 < len(points) <= 2 * len(mesh.ordinal_axes)
     assert (points != own).any(axis=1).all()
     for a, axis in enumerate(space.axes):
         places = np.linspace(0, 1, len(axis.levels))
         gap = 1 / (len(axis.levels) - 1)
         bound = max(SIZES[rung], gap) + gap / 2 if axis.kind == "ordinal" else 0.0
         assert (np.abs(places[points[:, a]] - places[own[a]]) <= bound + 1e-12).all()
-    assert (mesh.poll(centre, rung) == points).all()
+    assert (mesh.poll_points(centre, rung) == points).all()
 
 
 def test_the_last_poll_of_a_grid_is_of_all_neighbours_one_level_away():
@@ -77,7 +77,7 @@ def test_the_last_poll_of_a_grid_is_of_all_neighbours_one_level_away():
     gaps = mesh.space.rows - own
     one_away = np.flatnonzero(np.abs(gaps).sum(axis=1) == 1)
     every = np.ones(len(mesh.space), dtype=bool)
-    assert sorted(nearest(mesh, centre, every)) == sorted(one_away) and mesh.last == 2
+    assert sorted(closest_rows(mesh, centre, every)) == sorted(one_away) and mesh.last_rung == 2
 
 
 def test_a_grid_in_another_order_is_a_grid_and_a_row_lands_on_itself_or_nowhere():
@@ -87,9 +87,9 @@ def test_a_grid_in_another_order_is_a_grid_and_a_row_lands_on_itself_or_nowhere(
         np.random.default_rng(1).random(len(MIXED)) < 0.5,
     )
     mesh = mesh_of(shuffled, POLLING, 0)
-    assert mesh.full
+    assert mesh.is_full_grid
     for row in range(0, len(MIXED), 37):
-        landed = mesh.land(shuffled.rows[[row]], 5, 1, free).tolist()
+        landed = mesh.reached_rows(shuffled.rows[[row]], 5, 1, free).tolist()
         assert landed == ([row] if free[row] else [])
 
 
@@ -104,12 +104,12 @@ def test_in_a_list_a_point_lands_nearer_to_itself_than_the_centre_is_or_nowhere(
 ):
     mesh, free = mesh_of(PART, POLLING, seed), np.ones(len(PART), dtype=bool)
     free[[centre, *taken]] = False
-    for point in np.vstack([mesh.poll(centre, 0), mesh.neighbours(centre)]):
+    for point in np.vstack([mesh.poll_points(centre, 0), mesh.neighbour_points(centre)]):
         columns = np.concatenate(
             [axis.columns[level] for axis, level in zip(PART.axes, point, strict=True)]
         )
         gap = ((PART.unit_cube - columns) ** 2).sum(axis=1)
-        landed = mesh.land(point[None], centre, 0, free).tolist()
+        landed = mesh.reached_rows(point[None], centre, 0, free).tolist()
         nearer = free & (np.round(gap, 12) < np.round(gap[centre], 12))
         assert len(landed) == bool(nearer.any())
         assert not landed or (free[landed[0]] and gap[landed[0]] == pytest.approx(gap[free].min()))
@@ -129,8 +129,10 @@ def test_neighbours_are_as_in_the_source_or_all_categories():
 
     def around(*rules):
         mesh = mesh_of(space, Polling(neighbours=rules), 0)
-        rows = mesh.land(mesh.neighbours(centre), centre, 1, np.ones(len(space), dtype=bool))
-        assert len(rows) == mesh.aside and centre not in rows
+        rows = mesh.reached_rows(
+            mesh.neighbour_points(centre), centre, 1, np.ones(len(space), dtype=bool)
+        )
+        assert len(rows) == mesh.most_category_neighbours and centre not in rows
         return [tuple(space.configuration(int(row)).values()) for row in rows]
 
     assert around() == [(2, name, 0.5) for name in ("SGD", "Adam", "Adagrad")]
@@ -189,10 +191,14 @@ def test_success_widens_the_frame_by_a_rung_and_a_poll_without_one_narrows_it():
     mesh, trials = mesh_of(LINE, POLLING, 0), []
     for slot, score in enumerate([9, 10, 10, 10, 10, 8, 10, 10, 7, 6, 10]):
         trials.append(trial(slot, float(score), slot=slot, space=LINE))
-    rungs = [state.rung for state in states(mesh, trials) if state]
+    rungs = [state.rung for state in poll_states(mesh, trials) if state]
     assert rungs == [1, 1, 2, 2, 3, 2, 2, 3, 2, 1, 1]
-    final = fold(mesh, trials)
-    assert final is not None and (final.centre, final.before, final.since) == (trials[9], 8, 1)
+    final = poll_state_after(mesh, trials)
+    assert final is not None and (
+        final.centre,
+        final.previous_centre_row,
+        final.trials_since_success,
+    ) == (trials[9], 8, 1)
 
 
 SCORES = lists(sampled_from([1.0, 2.0, 3.0, 4.0, None]), min_size=1, max_size=30)
@@ -207,15 +213,17 @@ def test_a_running_trial_counts_as_a_failure_and_one_of_the_machine_as_nothing(s
         for n, score in enumerate(scores)
     ]
     failures = [trial(400 + n, None, slot=40 + n, status="timeout") for n in range(running)]
-    assert fold(mesh, trials, running) == fold(mesh, [*trials, *failures])
+    assert poll_state_after(mesh, trials, running) == poll_state_after(mesh, [*trials, *failures])
     lost = trial(450, None, slot=60, status="error")
-    assert fold(mesh, [*trials[:at], lost, *trials[at:]]) == fold(mesh, trials)
+    assert poll_state_after(mesh, [*trials[:at], lost, *trials[at:]]) == poll_state_after(
+        mesh, trials
+    )
 
 
 def test_a_pruned_trial_is_never_the_centre():
     mesh = mesh_of(MIXED, POLLING, 0)
-    state = fold(mesh, [trial(0, 2.0), trial(1, 1.0, slot=1, status="pruned")])
-    assert state is not None and state.centre.proposal.row == 0 and state.since == 1
+    state = poll_state_after(mesh, [trial(0, 2.0), trial(1, 1.0, slot=1, status="pruned")])
+    assert state is not None and state.centre.proposal.row == 0 and state.trials_since_success == 1
 
 
 # The search
@@ -255,8 +263,8 @@ def test_before_a_restart_elsewhere_every_neighbour_of_the_best_row_was_tried(sp
             if one.proposal.row not in around:
                 restarts += 1
                 assert around <= {each.proposal.row for each in before}
-                said = descent(search, before).certificate
-                assert (said.neighbours, said.tried) == (len(around), len(around))
+                said = trace_descent(search, before).certificate
+                assert (said.neighbour_count, said.tried_count) == (len(around), len(around))
     assert restarts >= 6
 
 
@@ -264,15 +272,20 @@ def test_the_certificate_counts_what_was_tried_and_what_fits():
     loss = ((MIXED.rows[:, :2] / 10 - 0.4) ** 2).sum(axis=1) + 0.1 * MIXED.rows[:, 2]
     feasible = MIXED.rows[:, 0] <= 4
     search, trials = searched(MIXED, "mads", loss, 60, feasible=feasible)
-    said = descent(search, trials).certificate
+    said = trace_descent(search, trials).certificate
     assert said.configuration == {"a": 4, "b": 4, "c": "p"}
-    assert (said.neighbours, said.tried, said.beyond, said.listed) == (6, 6, 1, False)
-    course = descent(search, trials)
-    assert sum(count for _, count in course.steps) == 60 and course.steps[0][0] in (
+    assert (said.neighbour_count, said.tried_count, said.infeasible_count, said.is_of_list) == (
+        6,
+        6,
+        1,
+        False,
+    )
+    course = trace_descent(search, trials)
+    assert sum(count for _, count in course.step_counts) == 60 and course.step_counts[0][0] in (
         "poll",
         "restart",
     )
-    assert [point.lowest for point in course.points] == np.minimum.accumulate(
+    assert [point.centre_score for point in course.points] == np.minimum.accumulate(
         [one.score for one in trials]
     ).tolist()
 
@@ -282,7 +295,7 @@ def test_four_workers_poll_four_rows():
     _, trials = searched(MIXED, "mads", loss, 40, workers=4, lead=1.0)
     assert (
         len({one.proposal.row for one in trials}) == 40
-        and max(len(one.proposal.pending) for one in trials) == 3
+        and max(len(one.proposal.pending_slots) for one in trials) == 3
     )
 
 
@@ -295,9 +308,9 @@ def test_the_learned_memory_limit_keeps_polls_below_it():
         MIXED,
         trials,
         memory=memory,
-        free=~np.isin(np.arange(len(MIXED)), [0, 1, 2, *range(300, 304)]),
+        is_free=~np.isin(np.arange(len(MIXED)), [0, 1, 2, *range(300, 304)]),
     )
-    assert mads(view).row < 300
+    assert choose_by_mads(view).row < 300
 
 
 def bowl(size, optimum):
@@ -359,9 +372,9 @@ def test_scores_are_scaled_by_the_median_and_failures_bend_nothing():
 
 
 def test_the_target_falls_with_success_rises_without_and_stays_below_the_best():
-    assert target(np.array([0.5, 0.3, 0.4]), 0.1) == pytest.approx(-0.001)
-    assert target(np.array([0.2, 0.1, 0.0]), 0.1) == pytest.approx(0.2 - 0.3)
-    assert target(np.array([0.0, 1.0, 1.0, 1.0]), 0.1) == pytest.approx(-0.001)
+    assert search_target(np.array([0.5, 0.3, 0.4]), 0.1) == pytest.approx(-0.001)
+    assert search_target(np.array([0.2, 0.1, 0.0]), 0.1) == pytest.approx(0.2 - 0.3)
+    assert search_target(np.array([0.0, 1.0, 1.0, 1.0]), 0.1) == pytest.approx(-0.001)
 
 
 def test_every_second_slot_is_a_global_search_and_fixed_categories_stay():

@@ -9,16 +9,16 @@ from fovnet.errors import SearchError
 from fovnet.search.journal import open_journal, read_search, refuse_another_search
 from fovnet.search.look import ranking
 from fovnet.search.look.ranking import (
-    best_ranked,
+    choose_by_ranking,
     fit_ranker,
-    forecast,
-    forecast_faults,
-    places,
-    promises,
+    forecast_by_places,
+    promise_of_rows,
+    rank_scores,
+    relative_place_errors,
     sort_by_loss,
 )
 from fovnet.search.look.view import RANKING, Ranking
-from fovnet.search.space import Space, places_of
+from fovnet.search.space import Space, row_places
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
 from tests.search.test_methods import path, search_of, view_of
 
@@ -32,7 +32,7 @@ QUICK, BRISK = Ranking(epochs=40), Ranking(epochs=100, members=5)
 
 def bowl():
     """(SIZE,), least at a = 3, b = 4, c = y."""
-    at = places_of(GRID)
+    at = row_places(GRID)
     return (at[:, 0] - 0.3) ** 2 + (at[:, 1] - 1.0) ** 2 + 0.3 * (at[:, 2] != 1) + 0.01 * at[:, 3]
 
 
@@ -44,7 +44,7 @@ def view(losses, rows=ROWS, **changes):
     ]
     free = np.ones(SIZE, dtype=bool)
     free[rows[: len(losses)]] = False
-    return view_of(GRID, trials, **{"free": free, "ranking": QUICK, **changes})
+    return view_of(GRID, trials, **{"is_free": free, "ranking": QUICK, **changes})
 
 
 @pytest.mark.parametrize("loss", ["list", "pair", "net", "point"])
@@ -60,8 +60,8 @@ def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasi
     )
     assert seen.key == mapped.key
     assert (
-        best_ranked(view(LOSSES[:25], ranking=how)).row
-        == best_ranked(view(increasing(LOSSES[:25]), ranking=how)).row
+        choose_by_ranking(view(LOSSES[:25], ranking=how)).row
+        == choose_by_ranking(view(increasing(LOSSES[:25]), ranking=how)).row
     )
 
 
@@ -74,7 +74,7 @@ def test_the_order_in_which_trials_came_changes_no_bit():
     ranking.fit_ranker.cache_clear()
     assert (fit_ranker(GRID, other.key, QUICK, 0, 25).members.flat == before).all()
     rows = np.concatenate([ROWS[order], ROWS[25:]])
-    assert best_ranked(view(LOSSES[order], rows)) == best_ranked(view(LOSSES[:25]))
+    assert choose_by_ranking(view(LOSSES[order], rows)) == choose_by_ranking(view(LOSSES[:25]))
 
 
 def test_the_scores_of_rows_follow_them_wherever_they_stand_also_beyond_a_chunk(monkeypatch):
@@ -112,7 +112,7 @@ def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_ke
     assert len(np.unique(np.concatenate(drawn))) == 300
     seen = sort_by_loss(ROWS[:300], bowl()[ROWS[:300]])
     members = fit_ranker(GRID, seen.key, RANKING, 0, 300)
-    mean = places(members.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0)
+    mean = rank_scores(members.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0)
     assert np.corrcoef(mean, np.arange(300))[0, 1] > 0.9
 
 
@@ -125,7 +125,7 @@ def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
     ]
     assert spans[1] > 2.0 * spans[0]  # raw ones, which grow for the same odds
     assert (
-        places(kept.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0).argsort()[:3] < 4
+        rank_scores(kept.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0).argsort()[:3] < 4
     ).all()
 
 
@@ -134,18 +134,18 @@ def test_acquisitions_by_hand():
     s = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 3.0, 2.0]])
 
     def of(name):
-        return promises(s, view(LOSSES[:9], ranking=Ranking(acquisition=name)))
+        return promise_of_rows(s, view(LOSSES[:9], ranking=Ranking(acquisition=name)))
 
     assert of("mean-rank") == pytest.approx([-5 / 3, -7 / 3])
     assert of("log-ei")[0] > of("log-ei")[1]
     assert of("thompson").tolist() in ([-1.0, -3.0], [-3.0, -1.0])
-    assert (places(np.array([[5.0, 7.0, 5.0]])) == [[2.5, 1.0, 2.5]]).all()
+    assert (rank_scores(np.array([[5.0, 7.0, 5.0]])) == [[2.5, 1.0, 2.5]]).all()
 
 
 def test_pending_rows_weigh_the_members_anew_and_none_weigh_them_alike():
     s = np.random.default_rng(3).normal(size=(10, 40))
     alone, beside = (
-        promises(s, view(LOSSES[:9], pending=pending, ranking=RANKING))
+        promise_of_rows(s, view(LOSSES[:9], pending_rows=pending, ranking=RANKING))
         for pending in ((), (int(ROWS[20]),))
     )
     assert not np.allclose(alone, beside) and np.corrcoef(alone, beside)[0, 1] > 0.3
@@ -154,7 +154,7 @@ def test_pending_rows_weigh_the_members_anew_and_none_weigh_them_alike():
 @pytest.mark.parametrize("losses", [[], [0.3], [0.3] * 9])
 def test_without_two_different_losses_rows_are_spread_without_a_fit(losses):
     ranking.fit_ranker.cache_clear()
-    choice = best_ranked(view(np.array(losses), initial=1, slot=9))
+    choice = choose_by_ranking(view(np.array(losses), initial_count=1, slot=9))
     assert choice.forecast is None and ranking.fit_ranker.cache_info().misses == 0
 
 
@@ -185,7 +185,9 @@ def recorded(count, wrong):
 def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_until_20_were_made():
     seen = sort_by_loss(ROWS[:9], np.arange(9.0))
     known = np.tile(np.arange(9.0)[::-1], (3, 1))  # every member ranks the seen rows rightly
-    middle = forecast(view(np.arange(9.0)), seen, known, np.array([5.5, 6.5, 4.5]), int(ROWS[9]))
+    middle = forecast_by_places(
+        view(np.arange(9.0)), seen, known, np.array([5.5, 6.5, 4.5]), int(ROWS[9])
+    )
     assert (middle.score, middle.low, middle.expected_regret, middle.chance_to_train) == (
         2.5,
         None,
@@ -193,8 +195,8 @@ def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_unt
         1.0,
     )
     assert middle.high == pytest.approx(3.45)
-    best = forecast(view(np.arange(9.0)), seen, known, np.full(3, 99.0), int(ROWS[9]))
-    worst = forecast(view(np.arange(9.0)), seen, known, np.full(3, -1.0), int(ROWS[9]))
+    best = forecast_by_places(view(np.arange(9.0)), seen, known, np.full(3, 99.0), int(ROWS[9]))
+    worst = forecast_by_places(view(np.arange(9.0)), seen, known, np.full(3, -1.0), int(ROWS[9]))
     assert (best.score, best.high) == (0.0, 0.0) and (worst.score, worst.high) == (8.0, None)
 
 
@@ -202,7 +204,7 @@ def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
     losses = np.arange(40.0)
     seen, known = sort_by_loss(ROWS[:40], losses), np.tile(-losses, (3, 1))
     sure, unsure = (
-        forecast(
+        forecast_by_places(
             replace(view(losses), trials=recorded(40, wrong)),
             seen,
             known,
@@ -213,13 +215,13 @@ def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
     )
     assert sure.score == unsure.score == 20.5 and (sure.low, sure.high) == (20.5, 20.5)
     assert unsure.low < 20.5 - 3 and unsure.high > 20.5 + 3
-    assert forecast_faults(recorded(40, 3)).max() == pytest.approx(3 / 6)
-    assert len(forecast_faults(recorded(6, 3))) == 0
+    assert relative_place_errors(recorded(40, 3)).max() == pytest.approx(3 / 6)
+    assert len(relative_place_errors(recorded(6, 3))) == 0
 
 
 def test_rows_near_divergences_are_left_alone():
     """All of a > 5 diverge, and the loss falls towards that cliff: few of the later trials go over it."""
-    loss = -places_of(GRID)[:, 0]
+    loss = -row_places(GRID)[:, 0]
 
     def outcome(one):
         return (

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from fovnet.search.learn.training import Lessons, learn
-from fovnet.search.look.gaussian import believe, expected_improvement, mixture_moments
-from fovnet.search.look.guard import misranked_pairs
+from fovnet.search.look.gaussian import believe, choose_by_expected_improvement, mixture_moments
+from fovnet.search.look.guard import count_misranked_pairs
 from fovnet.search.look.rgpe import (
     BOOTSTRAP_DRAWS,
     believe_taught,
+    choose_by_taught_processes,
     source_posterior,
-    taught_improvement,
-    weights,
+    weigh_processes,
 )
 from fovnet.search.search import propose_slot
 from fovnet.search.trial import Proposal, Trial
@@ -40,7 +40,7 @@ def seen(n, prior, **changes):
     trials = [Trial(one, scored(LOSSES)(one)) for one in proposals]
     free = np.ones(SIZE, dtype=bool)
     free[ROWS[:n]] = False
-    return view_of(SPACE, trials, **{"free": free, "prior": prior, **changes})
+    return view_of(SPACE, trials, **{"is_free": free, "prior": prior, **changes})
 
 
 def test_weights_are_shares_of_draws_won_as_counted_plainly():
@@ -50,13 +50,15 @@ def test_weights_are_shares_of_draws_won_as_counted_plainly():
     said = np.stack([losses + noise * rng.normal(size=7) for noise in (0.3, 1.0, 9.0, 0.5)])
     counts = np.random.default_rng(5).multinomial(7, np.full(7, 1 / 7), size=BOOTSTRAP_DRAWS)
     draws = [np.repeat(np.arange(7), count) for count in counts]
-    wrong = np.array([[misranked_pairs(one[rows], losses[rows]) for rows in draws] for one in said])
+    wrong = np.array(
+        [[count_misranked_pairs(one[rows], losses[rows]) for rows in draws] for one in said]
+    )
     fit = [i for i in range(4) if i == 3 or np.median(wrong[i]) <= np.quantile(wrong[3], 0.95)]
     won = np.zeros(4)
     for each in wrong.T:
         fewest = [i for i in fit if each[i] == min(each[fit])]
         won[fewest] += 1 / len(fewest)
-    assert weights(said, losses, np.random.default_rng(5)) == pytest.approx(
+    assert weigh_processes(said, losses, np.random.default_rng(5)) == pytest.approx(
         won / BOOTSTRAP_DRAWS, abs=1e-12
     )
     assert len(fit) < 4 and np.count_nonzero(won) > 1
@@ -64,10 +66,13 @@ def test_weights_are_shares_of_draws_won_as_counted_plainly():
 
 def test_one_that_foretells_all_has_all_the_weight_and_before_two_scores_differ_all_weigh_alike():
     losses = np.arange(9.0)
-    share = weights(np.stack([losses, -losses, -losses]), losses, np.random.default_rng(0))
+    share = weigh_processes(np.stack([losses, -losses, -losses]), losses, np.random.default_rng(0))
     assert share == pytest.approx([1, 0, 0], abs=0.01)
     for few in (losses[:1], np.ones(5)):
-        assert weights(np.stack([few, -few]), few, np.random.default_rng(0)).tolist() == [0.5, 0.5]
+        assert weigh_processes(np.stack([few, -few]), few, np.random.default_rng(0)).tolist() == [
+            0.5,
+            0.5,
+        ]
 
 
 def test_earlier_searches_that_mislead_are_left_out_and_the_belief_is_that_of_gp_ei():
@@ -78,7 +83,9 @@ def test_earlier_searches_that_mislead_are_left_out_and_the_belief_is_that_of_gp
 
 def test_without_a_prior_it_is_gp_ei():
     for n in (1, 3, 12):
-        assert taught_improvement(seen(n, None)) == expected_improvement(seen(n, None))
+        assert choose_by_taught_processes(seen(n, None)) == choose_by_expected_improvement(
+            seen(n, None)
+        )
 
 
 def test_what_an_earlier_search_says_knows_no_scale():
@@ -95,14 +102,14 @@ def test_an_earlier_search_is_remembered_where_it_has_been_and_unsure_elsewhere(
     rows = np.flatnonzero(SPACE.rows[:, 0] < 5)
     losses = loss_of(CENTRES[0])
     mean, variance = source_posterior(source(losses, rows), SPACE, "half-ranked", "matern52")
-    assert misranked_pairs(mean[rows], losses[rows]) < 0.1 * len(rows) * (len(rows) - 1) / 2
+    assert count_misranked_pairs(mean[rows], losses[rows]) < 0.1 * len(rows) * (len(rows) - 1) / 2
     assert np.median(variance[SPACE.rows[:, 0] == 8]) > 3 * np.median(variance[rows])
 
 
 def test_a_forecast_is_by_place_and_knows_no_regret():
     view = seen(12, LIKE)
-    choice, belief = taught_improvement(view), believe_taught(view)
-    rows, losses = view.scored
+    choice, belief = choose_by_taught_processes(view), believe_taught(view)
+    rows, losses = view.scored_losses
     place = 0.5 + (belief.mean[0, rows] < belief.mean[0, choice.row]).sum()
     said = np.interp(place, np.arange(1.0, 13.0), np.sort(losses))
     assert (
@@ -123,7 +130,7 @@ def test_a_proposal_follows_from_what_it_saw_beside_other_workers_too_and_comes_
     assert len({one.row for one in proposals}) == 14
     for slot, proposal in enumerate(proposals):
         assert (
-            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen})
+            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen_slots})
             == proposal
         )
 

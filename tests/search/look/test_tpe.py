@@ -10,13 +10,13 @@ from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
 
 from fovnet.bench.peers import Hyperopt
 from fovnet.errors import SearchError
-from fovnet.maths.parzen import mixture, shares
+from fovnet.maths.parzen import estimate_mixture, estimate_shares
 from fovnet.search.journal import read_search, replay
-from fovnet.search.look.tpe import CANDIDATES, parzen, split
-from fovnet.search.look.uniform import uniform
+from fovnet.search.look.tpe import CANDIDATES, choose_by_parzen, split_trials
+from fovnet.search.look.uniform import choose_uniformly
 from fovnet.search.look.view import View
 from fovnet.search.run import run_search
-from fovnet.search.space import BASELINE, Space, paper_space, places_of
+from fovnet.search.space import BASELINE_CONFIGURATION, Space, paper_space, row_places
 from fovnet.search.trial import Outcome, Proposal, Trial
 from tests.search.test_methods import path, search_of, smooth_loss
 
@@ -48,9 +48,9 @@ def view_of(trials, pending=(), **changes):
     rest = {
         "slot": len(trials) + len(pending),
         "seed": 0,
-        "initial": 20,
+        "initial_count": 20,
         "predicted_seconds": np.ones(SIZE),
-        "free": free,
+        "is_free": free,
     }
     return View(GRID, tuple(trials), tuple(pending), **{**rest, **changes})
 
@@ -61,7 +61,7 @@ def scored(scores):
 
 def bowl():
     """(SIZE,), least at a = 3, b = 4, c = y."""
-    places = places_of(GRID)
+    places = row_places(GRID)
     return (
         (places[:, 0] - 0.3) ** 2
         + (places[:, 1] - 1.0) ** 2
@@ -77,7 +77,7 @@ def bowl():
 def test_of_n_trials_a_quarter_of_the_root_are_good(count, good):
     """Three of a hundred, not 25 of them."""
     scores = np.random.default_rng(count).permutation(count)
-    rows, others = split(view_of(trials_of(scored(scores))))
+    rows, others = split_trials(view_of(trials_of(scored(scores))))
     assert len(rows) == good and len(rows) + len(others) == count
     best = [trial.proposal.row for trial in trials_of(scored(scores)) if trial.score < good]
     # in the order of their slots
@@ -93,7 +93,7 @@ def test_failures_and_pending_trials_are_never_good_and_a_failure_of_the_machine
         trials[: len(outcomes)],
         [trial.proposal.row for trial in trials[len(outcomes) :]],
     )
-    good, others = split(view_of(seen, running))
+    good, others = split_trials(view_of(seen, running))
     counted = [trial for trial in seen if trial.outcome.status != "error"]
     assert sorted([*good, *others]) == sorted(
         [*(trial.proposal.row for trial in counted), *running]
@@ -107,7 +107,7 @@ def test_failures_and_pending_trials_are_never_good_and_a_failure_of_the_machine
 
 def test_of_equal_scores_the_first_are_good():
     trials = trials_of(scored([1.0] * 40))
-    assert split(view_of(trials))[0].tolist() == [trial.proposal.row for trial in trials[:2]]
+    assert split_trials(view_of(trials))[0].tolist() == [trial.proposal.row for trial in trials[:2]]
 
 
 @pytest.mark.parametrize(("initial", "asked_from"), [(None, 20), (5, 5), (1, 1)])
@@ -118,22 +118,22 @@ def test_the_first_twenty_are_drawn_at_random_or_as_many_as_were_asked_for(initi
         search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30
     )
     for slot in range(1, 30):
-        view = view_of(trials[:slot], initial=asked_from)
-        assert (trials[slot].proposal.row == uniform(view).row) == (slot < asked_from)
+        view = view_of(trials[:slot], initial_count=asked_from)
+        assert (trials[slot].proposal.row == choose_uniformly(view).row) == (slot < asked_from)
         assert trials[slot].proposal.forecast is None
 
 
 def test_twenty_trials_that_the_machine_failed_are_none():
     view = view_of(trials_of([*[Outcome("error")] * 5, *scored(range(19))]))
-    assert parzen(view) == uniform(view)
+    assert choose_by_parzen(view) == choose_uniformly(view)
 
 
 def test_it_looks_where_the_good_trials_are_and_the_others_are_not():
     """Good trials at a = 2 with c = y, others everywhere: of 100 seeds most look there or below, at the edge,
     where the others are thin."""
-    loss = np.abs(places_of(GRID)[:, 0] - 0.2) + (GRID.rows[:, 2] != 1)
+    loss = np.abs(row_places(GRID)[:, 0] - 0.2) + (GRID.rows[:, 2] != 1)
     trials = trials_of(scored(loss[np.random.default_rng(7).permutation(SIZE)[:100]]))
-    levels = GRID.rows[[parzen(view_of(trials, seed=seed)).row for seed in range(100)]]
+    levels = GRID.rows[[choose_by_parzen(view_of(trials, seed=seed)).row for seed in range(100)]]
     assert (levels[:, 0] <= 3).mean() > 0.9 and (levels[:, 2] == 1).mean() > 0.9
 
 
@@ -142,14 +142,14 @@ def test_with_all_candidates_the_row_of_greatest_ratio_of_masses_is_proposed():
     rows = np.random.default_rng(7).permutation(SIZE)[:60]
     view, places = (
         view_of(trials_of(scored(bowl()[rows]), rows.tolist()), candidates="all"),
-        places_of(GRID),
+        row_places(GRID),
     )
-    good, others = split(view)
+    good, others = split_trials(view)
     masses = [
         [
-            mixture(places[group, axis]).log_mass(np.array(one.columns[:, 0]))
+            estimate_mixture(places[group, axis]).log_mass(np.array(one.columns[:, 0]))
             if one.kind == "ordinal"
-            else np.log(shares(GRID.rows[group, axis], len(one.levels)).shares)
+            else np.log(estimate_shares(GRID.rows[group, axis], len(one.levels)).shares)
             for group in (good, others)
         ]
         for axis, one in enumerate(GRID.axes)
@@ -159,9 +159,9 @@ def test_with_all_candidates_the_row_of_greatest_ratio_of_masses_is_proposed():
             low[level] - high[level]
             for (low, high), level in zip(masses, GRID.rows[row], strict=True)
         )
-        for row in np.flatnonzero(view.free)
+        for row in np.flatnonzero(view.is_free)
     }
-    assert promise[parzen(view).row] == pytest.approx(max(promise.values()), abs=1e-12)
+    assert promise[choose_by_parzen(view).row] == pytest.approx(max(promise.values()), abs=1e-12)
 
 
 def test_a_journal_says_that_all_were_candidates_and_no_other_search_goes_on_with_it(tmp_path):
@@ -189,7 +189,7 @@ def test_rows_that_will_hardly_fit_are_not_proposed():
     ]
     trials = trials_of(ends, rows.tolist())
     chosen = [
-        parzen(view_of(trials, seed=seed, memory=memory, candidates=what)).row
+        choose_by_parzen(view_of(trials, seed=seed, memory=memory, candidates=what)).row
         for seed in range(20)
         for what in (24, "all")
     ]
@@ -199,7 +199,7 @@ def test_rows_that_will_hardly_fit_are_not_proposed():
 def test_it_beats_random_on_a_smooth_loss_over_the_papers_space():
     """60 trials each, three seeds."""
     space = paper_space()
-    loss, start = smooth_loss(space), space.row_of(BASELINE)
+    loss, start = smooth_loss(space), space.row_of(BASELINE_CONFIGURATION)
 
     def end(method, seed):
         trials = path(
@@ -225,10 +225,13 @@ def test_hyperopt_looks_at_the_same_levels_as_often(count):
         reason="hyperopt is not installed: its estimates are compared as recorded, in test_parzen.py",
     )
     rows = np.random.default_rng(7).permutation(SIZE)[:count]
-    trials, places = trials_of(scored(bowl()[rows]), rows.tolist()), places_of(GRID)
+    trials, places = trials_of(scored(bowl()[rows]), rows.tolist()), row_places(GRID)
     everywhere = np.ones(SIZE, dtype=bool)
     mine = GRID.rows[
-        [parzen(view_of(trials, seed=seed, free=everywhere)).row for seed in range(150)]
+        [
+            choose_by_parzen(view_of(trials, seed=seed, is_free=everywhere)).row
+            for seed in range(150)
+        ]
     ]
     peer = Hyperopt(GRID, 1)
     for row in rows.tolist():

@@ -43,31 +43,34 @@ def test_rungs_rise_from_the_least_epochs_to_all(epochs, eta, share):
         lower < higher for lower, higher in zip(schedule.rungs, schedule.rungs[1:], strict=False)
     )
     assert all(
-        abs(epochs / eta ** (schedule.last - k) - r) <= 0.5 for k, r in enumerate(schedule.rungs)
+        abs(epochs / eta ** (schedule.last_rung - k) - r) <= 0.5
+        for k, r in enumerate(schedule.rungs)
     )
 
 
 def test_the_brackets_of_81_epochs_are_those_of_algorithm_1_again_and_again():
     schedule = Schedule("hyperband", 81, 3)
     for bracket in range(12):
-        climbs = schedule.climbs(bracket)
-        sizes = [schedule.members(bracket) // 3**step for step in range(climbs + 1)]
+        climbs = schedule.climbed_rungs(bracket)
+        sizes = [schedule.starting_count(bracket) // 3**step for step in range(climbs + 1)]
         assert climbs == 4 - bracket % 5
         assert list(zip(sizes, schedule.rungs[4 - climbs :], strict=True)) == OF_81[climbs]
 
 
 def test_a_budget_of_trials_is_one_of_epochs_to_which_a_continuation_adds_its_own_only():
     first = Proposal(0, 0, {}, 0, (), (), 1.0, epochs=3)
-    then = Proposal(1, 0, {}, 0, (0,), (), 1.0, epochs=9, continues=0, begun=3, rung=1)
+    then = Proposal(1, 0, {}, 0, (0,), (), 1.0, epochs=9, continued_slot=0, begun_epochs=3, rung=1)
     assert [own_epochs(one, 9) for one in (first, then, Proposal(2, 1, {}, 0, (), (), 1.0))] == [
         3,
         6,
         9,
     ]
     schedule = Schedule("asha", 9)
-    assert schedule.within_budget([first], 1)
-    assert not schedule.within_budget([first, then], 1) and schedule.within_budget([first, then], 2)
-    assert [schedule.full_trainings([first, then][:slots]) for slots in range(3)] == [0, 0, 1]
+    assert schedule.is_within_budget([first], 1)
+    assert not schedule.is_within_budget([first, then], 1) and schedule.is_within_budget(
+        [first, then], 2
+    )
+    assert [schedule.full_trainings_of([first, then][:slots]) for slots in range(3)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.ledger import Ledger
 from fovnet.search.spend.schedule import FULL, Schedule, own_epochs
-from fovnet.search.spend.spends import may_go_on
+from fovnet.search.spend.spends import continuable_slots
 from fovnet.search.trial import Outcome
 from tests.search.test_methods import trained
 
@@ -101,7 +101,7 @@ def test_the_survivors_of_a_rung_are_its_best_in_order():
         there = of_bracket(trials, bracket)
         for below, above in zip(rungs, list(rungs)[1:], strict=False):
             best = ranked(one for one in there if one.proposal.epochs == below)[: rungs[above]]
-            went_on = [one.proposal.continues for one in there if one.proposal.epochs == above]
+            went_on = [one.proposal.continued_slot for one in there if one.proposal.epochs == above]
             assert went_on == [one.proposal.slot for one in best]
 
 
@@ -126,7 +126,7 @@ def test_where_a_full_training_has_one_epoch_a_schedule_is_the_search_without_on
 
 def promotable(trials, seen, schedule):
     """Of each rung below the last the slots, best first, that ASHA's rule lets go on once these are seen."""
-    for rung in reversed(range(schedule.last)):
+    for rung in reversed(range(schedule.last_rung)):
         there = [trials[slot] for slot in seen if trials[slot].proposal.rung == rung]
         yield [one.proposal.slot for one in ranked(there)[: len(there) // schedule.eta]]
 
@@ -141,17 +141,17 @@ def test_asha_begins_only_where_nobody_may_go_on_and_else_takes_the_most_trained
     schedule = Schedule("asha", 20, eta)
     trials = spent(search_of(schedule, workers=workers), 14, outcome_of)
     for slot, trial in enumerate(trials):
-        gone_on = {one.proposal.continues for one in trials[:slot]}
-        rungs = promotable(trials, trial.proposal.seen, schedule)
+        gone_on = {one.proposal.continued_slot for one in trials[:slot]}
+        rungs = promotable(trials, trial.proposal.seen_slots, schedule)
         left = [one for rung in rungs for one in rung if one not in gone_on]
-        assert trial.proposal.continues == (left[0] if left else None)
+        assert trial.proposal.continued_slot == (left[0] if left else None)
 
 
 def test_with_asha_the_best_of_the_rows_begun_has_climbed_as_high_as_their_number_allows():
     trials = spent(search_of(Schedule("asha", 27, 3)), 20, constant)
     rung_of = {}
     for trial in trials:
-        if trial.proposal.continues is None and rung_of:
+        if trial.proposal.continued_slot is None and rung_of:
             count, best = len(rung_of), min(rung_of, key=lambda row: LEVEL[row])
             assert rung_of[best] >= min(3, sum(count >= 3**power for power in range(1, 9)))
         rung_of[trial.proposal.row] = trial.proposal.rung
@@ -171,17 +171,17 @@ def test_a_failed_training_never_goes_on_and_the_next_continue_the_same_seeds(
     trials = spent(
         search_of(Schedule(kind, 9, 3, reuse=reuse), workers=workers, seed=seed), 20, sometimes
     )
-    rows = [trial.proposal.row for trial in trials if trial.proposal.continues is None]
-    continued = [trial.proposal for trial in trials if trial.proposal.continues is not None]
+    rows = [trial.proposal.row for trial in trials if trial.proposal.continued_slot is None]
+    continued = [trial.proposal for trial in trials if trial.proposal.continued_slot is not None]
     assert (
         len(rows) == len(set(rows))
-        and len({one.continues for one in continued}) == len(continued) > 0
+        and len({one.continued_slot for one in continued}) == len(continued) > 0
     )
     for one in continued:
-        before = trials[one.continues]
-        assert before.score is not None and one.continues in one.seen
+        before = trials[one.continued_slot]
+        assert before.score is not None and one.continued_slot in one.seen_slots
         assert (before.proposal.row, before.proposal.seed) == (one.row, one.seed)
-        assert (before.proposal.epochs, before.proposal.rung < one.rung) == (one.begun, True)
+        assert (before.proposal.epochs, before.proposal.rung < one.rung) == (one.begun_epochs, True)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -217,15 +217,15 @@ def test_hyperband_takes_up_what_closed_brackets_stopped_and_only_that():
     taken_up = [
         one.proposal
         for one in trials
-        if (c := one.proposal.continues) is not None
+        if (c := one.proposal.continued_slot) is not None
         and trials[c].proposal.bracket != one.proposal.bracket
     ]
     assert taken_up
     for one in taken_up:
-        source = trials[one.continues].proposal.bracket
+        source = trials[one.continued_slot].proposal.bracket
         closed = {trial.proposal.slot for trial in of_bracket(trials, source)}
-        assert source < one.bracket and closed <= set(one.seen)
-        assert one.rung == schedule.last - schedule.climbs(one.bracket)
+        assert source < one.bracket and closed <= set(one.seen_slots)
+        assert one.rung == schedule.last_rung - schedule.climbed_rungs(one.bracket)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -249,8 +249,10 @@ def test_at_the_end_of_the_space_asha_trains_all_that_it_stopped(workers):
 def kept_at(trials, slot, schedule, workers):
     """The checkpoints kept when this slot begins."""
     proposals = [trial.proposal for trial in trials[:slot]]
-    scores = {seen: trials[seen].score for seen in trials[slot].proposal.seen}
-    return set(may_go_on(Ledger.of(schedule, proposals, scores, any_free=True), workers))
+    scores = {seen: trials[seen].score for seen in trials[slot].proposal.seen_slots}
+    return set(
+        continuable_slots(Ledger.of(schedule, proposals, scores, has_free_rows=True), workers)
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -265,13 +267,13 @@ def test_a_checkpoint_is_kept_as_long_as_its_training_may_go_on(kind, reuse, sha
     lost = set()
     for slot in range(1, len(trials)):
         kept = kept_at(trials, slot, schedule, workers)
-        gone_on = {one.proposal.continues for one in trials[:slot]}
+        gone_on = {one.proposal.continued_slot for one in trials[:slot]}
         assert all(
             trials[one].score is not None and trials[one].proposal.epochs < 9 for one in kept
         )
         assert not kept & gone_on
-        lost |= {one.proposal.continues for one in trials[slot:]} & set(
-            trials[slot].proposal.seen
+        lost |= {one.proposal.continued_slot for one in trials[slot:]} & set(
+            trials[slot].proposal.seen_slots
         ) - kept
-    went_on = sum(trial.proposal.continues is not None for trial in trials)
+    went_on = sum(trial.proposal.continued_slot is not None for trial in trials)
     assert went_on > 25 and len(lost) <= share * went_on

@@ -51,10 +51,10 @@ def _initial_scores_clause(explanation: Explanation, best_step: Step) -> str:
     initial_scores = [
         step.score
         for step in explanation.steps
-        if step.slot < explanation.initial and step.score is not None
+        if step.slot < explanation.initial_slots and step.score is not None
     ]
-    chosen_by_method = explanation.spending is not None or explanation.taught is not None
-    if not initial_scores or best_step.slot < explanation.initial or chosen_by_method:
+    chosen_by_method = explanation.spending is not None or explanation.prior_review is not None
+    if not initial_scores or best_step.slot < explanation.initial_slots or chosen_by_method:
         return ""
     return (
         f"; the {several(len(initial_scores), 'score')} of the slots spread over the space before "
@@ -99,7 +99,7 @@ def _regret_sentences(explanation: Explanation) -> Iterator[str]:
 def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
     """The expected regret at the end, and the draws that random search would need; nothing of
     scores after different epochs, of which it is unknown what is left to gain."""
-    importance = explanation.matter
+    importance = explanation.importance
     if importance is None or explanation.spending is not None:
         return
     if importance.remaining_regret is None:
@@ -113,19 +113,21 @@ def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
             "much lower the best untried configuration is expected to be than the best one tried."
         )
     yield (
-        f"The model takes {importance.as_good:,} of the {explanation.feasible:,} configurations that "
+        f"The model takes {importance.as_good_count:,} of the {explanation.feasible_count:,} configurations that "
         "fit to be as good as the best, up to the difference between two trainings of one "
         "configuration: if so, random trials would reach the first of them after "
-        f"{importance.random_draws:,.1f} on average."
+        f"{importance.expected_random_draws:,.1f} on average."
     )
 
 
 def _pace_sentence(explanation: Explanation) -> Iterator[str]:
     """How many times the predicted seconds a training took: the median, and the quartiles where
     they differ."""
-    if not explanation.pace:
+    if not explanation.pace_quartiles:
         return
-    lower_quartile, median_ratio, upper_quartile = (f"{ratio:.2g}" for ratio in explanation.pace)
+    lower_quartile, median_ratio, upper_quartile = (
+        f"{ratio:.2g}" for ratio in explanation.pace_quartiles
+    )
     quartile_clause = ""
     if lower_quartile != upper_quartile:
         quartile_clause = f"; half of them {lower_quartile} to {upper_quartile} times"
@@ -134,18 +136,18 @@ def _pace_sentence(explanation: Explanation) -> Iterator[str]:
 
 def _accuracy_of_seconds_sentences(explanation: Explanation) -> Iterator[str]:
     """How many trainings took as long as predicted, and how long the remaining ones will take."""
-    if explanation.seconds is None:
+    if explanation.seconds_accuracy is None:
         return
-    within_quarter = explanation.seconds.predicted
+    within_quarter = explanation.seconds_accuracy.predicted_share
     if explanation.spending:
         trainings_phrase = f"{several(within_quarter.total, 'slot')} that completed"
     else:
         trainings_phrase = f"{several(within_quarter.total, 'training')} that went to the end"
     yield (
         f"Of {trainings_phrase} {within_quarter.count} took within 25 % of the prediction; corrected by the "
-        f"trials before each, {explanation.seconds.refined.count}."
+        f"trials before each, {explanation.seconds_accuracy.corrected_share.count}."
     )
-    seconds_left = explanation.seconds.left
+    seconds_left = explanation.seconds_accuracy.seconds_left
     if seconds_left:
         yield (
             f"The remaining trials take about {duration(seconds_left)}, if they are like the "

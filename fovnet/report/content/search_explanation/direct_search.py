@@ -23,16 +23,16 @@ def direct_search_text(descent: Descent | None) -> str:
     if descent is None:
         return ""
     sentences = []
-    if descent.steps:
+    if descent.step_counts:
         step_counts = ", ".join(
             f"{step_count} by {PHRASE_BY_STEP[step_name]}"
-            for step_name, step_count in descent.steps
+            for step_name, step_count in descent.step_counts
         )
         sentences.append(f"How it chose its configurations: {step_counts}.")
     if descent.certificate is None:
         sentences.append("Without a score there is no centre to poll around.")
     else:
-        moves_phrase = several(descent.moves, "time")
+        moves_phrase = several(descent.move_count, "time")
         sentences += [
             f"The centre moved {moves_phrase}, and is now slot {descent.certificate.slot}.",
             _neighbours_sentence(descent.certificate),
@@ -43,16 +43,14 @@ def direct_search_text(descent: Descent | None) -> str:
 def _neighbours_sentence(certificate: Certificate) -> str:
     """How many neighbours of the centre were tried, and whether one of the others may be better."""
     neighbours_phrase = "its neighbours, one level or one category away"
-    if certificate.listed:
+    if certificate.is_of_list:
         neighbours_phrase = "the listed rows nearest to it"
     tried_phrase = "were tried"
-    if certificate.beyond:
-        tried_phrase += f" ({certificate.beyond} more fit no limit)"
-    if certificate.tried == certificate.neighbours:
-        return (
-            f"All {certificate.neighbours} of {neighbours_phrase}, {tried_phrase}: none is better."
-        )
+    if certificate.infeasible_count:
+        tried_phrase += f" ({certificate.infeasible_count} more fit no limit)"
+    if certificate.tried_count == certificate.neighbour_count:
+        return f"All {certificate.neighbour_count} of {neighbours_phrase}, {tried_phrase}: none is better."
     return (
-        f"Of {neighbours_phrase}, {certificate.tried} of {certificate.neighbours} {tried_phrase}: "
+        f"Of {neighbours_phrase}, {certificate.tried_count} of {certificate.neighbour_count} {tried_phrase}: "
         "one of the others may be better."
     )

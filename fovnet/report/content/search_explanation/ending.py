@@ -11,24 +11,27 @@ def ending_text(explanation: Explanation) -> str:
     """How many trials are finished, and why the search stopped."""
     sentences = [
         f"Method {explanation.method}, seed {explanation.seed}, "
-        f"{several(explanation.workers, 'worker')}; {explanation.feasible:,} of "
-        f"{explanation.rows:,} configurations fit. {_share_done_sentence(explanation)}",
+        f"{several(explanation.workers, 'worker')}; {explanation.feasible_count:,} of "
+        f"{explanation.row_count:,} configurations fit. {_share_done_sentence(explanation)}",
         *explanation.notes,
     ]
-    if explanation.done >= explanation.asked and not explanation.ended:
+    if (
+        explanation.full_trainings_done >= explanation.requested_trials
+        and not explanation.has_ended_early
+    ):
         sentences.append("It stopped because all requested trials are done.")
-    elif not explanation.ended:
+    elif not explanation.has_ended_early:
         sentences.append("It is running, or was interrupted: the same search command resumes it.")
-    if explanation.more_than_asked:
+    if explanation.is_beyond_request:
         sentences.append(
             "It had continued before, with more trials requested; what follows covers all of them."
         )
-    if explanation.begun >= explanation.feasible:
+    if explanation.begun_count >= explanation.feasible_count:
         sentences.append(_space_exhausted_sentence(explanation))
-    if explanation.missing:
-        slots_phrase = several(explanation.missing, "slot")
+    if explanation.missing_count:
+        slots_phrase = several(explanation.missing_count, "slot")
         sentences.append(
-            f"{slots_phrase} before the last one {is_or_are(explanation.missing)} missing."
+            f"{slots_phrase} before the last one {is_or_are(explanation.missing_count)} missing."
         )
     return " ".join(sentences)
 
@@ -37,13 +40,13 @@ def _share_done_sentence(explanation: Explanation) -> str:
     """How much of what was asked for is finished, in trainings or in epochs."""
     if explanation.spending is None:
         return (
-            f"Of {several(explanation.asked, 'trial')} asked for, {explanation.finished:,} "
-            f"{is_or_are(explanation.finished)} finished, {explanation.scored:,} with a score."
+            f"Of {several(explanation.requested_trials, 'trial')} asked for, {explanation.finished_count:,} "
+            f"{is_or_are(explanation.finished_count)} finished, {explanation.scored_count:,} with a score."
         )
     return (
-        f"Of the epochs of {several(explanation.asked, 'full training')} asked for, those of "
-        f"{explanation.done:,} are spent: in {several(explanation.finished, 'slot')}, "
-        f"{explanation.scored:,} with a score, on {several(explanation.begun, 'configuration')}."
+        f"Of the epochs of {several(explanation.requested_trials, 'full training')} asked for, those of "
+        f"{explanation.full_trainings_done:,} are spent: in {several(explanation.finished_count, 'slot')}, "
+        f"{explanation.scored_count:,} with a score, on {several(explanation.begun_count, 'configuration')}."
     )
 
 

@@ -12,13 +12,13 @@ from fovnet.words import several
 def failures_text(explanation: Explanation) -> str:
     """How many trials have no score, why, and their forecast chance to train."""
     word_for_slot = slot_word(explanation)
-    if not explanation.finished and not explanation.failures:
+    if not explanation.finished_count and not explanation.failures:
         return "No trial is finished."
     if not explanation.failures:
         return f"No {word_for_slot} failed."
     group_phrases = ", ".join(_group_phrase(group) for group in explanation.failure_groups)
     return (
-        f"{len(explanation.failures)} of {several(explanation.finished, word_for_slot)} have no score: "
+        f"{len(explanation.failures)} of {several(explanation.finished_count, word_for_slot)} have no score: "
         f"{group_phrases}."
     )
 
@@ -31,8 +31,8 @@ def _group_phrase(group: FailureGroup) -> str:
     if group.mean_chance_to_train is not None:
         chance_text = percent(group.mean_chance_to_train)
         details.append(f"given a chance of {chance_text} to train, on average")
-    if group.example:
-        details.append(f"“{group.example}”")
+    if group.example_message:
+        details.append(f"“{group.example_message}”")
     if details:
         phrase += f" ({'; '.join(details)})"
     return phrase
@@ -48,7 +48,7 @@ def failures_table(explanation: Explanation) -> ReportTable:
         rows.append(
             (
                 with_spaces(group.status),
-                f"{group.count}/{explanation.finished}",
+                f"{group.count}/{explanation.finished_count}",
                 cause,
                 percent(group.mean_chance_to_train),
             )
@@ -65,7 +65,7 @@ def trials_without_score_table(explanation: Explanation) -> ReportTable:
             with_spaces(failure.status),
             configuration_text(failure.configuration),
             percent(failure.chance_to_train),
-            str(failure.retries),
+            str(failure.retry_count),
             failure.message,
         )
         for failure in explanation.failures

@@ -20,10 +20,10 @@ NETWORK_METHODS = ("ranking", "ensemble-ei")
 def forecasts_text(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
-    if not forecasts.slots:
+    if not forecasts.predictions:
         return _why_no_forecast(explanation)
     sentences = []
-    scores_inside = forecasts.inside
+    scores_inside = forecasts.inside_share
     if scores_inside.total:
         share_inside = percent(scores_inside.count / scores_inside.total)
         interval_text = percent_range(scores_inside.low, scores_inside.high)
@@ -32,13 +32,15 @@ def forecasts_text(explanation: Explanation) -> str:
             f"({interval_text}), fell inside the 95 % band forecast before their training"
             f"{_coverage_verdict(scores_inside)}."
         )
-    if forecasts.below or forecasts.above:
-        sentences.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
-    if forecasts.trained.total:
-        trials_phrase = several(forecasts.trained.total, "trial")
+    if forecasts.below_count or forecasts.above_count:
         sentences.append(
-            f"Of {trials_phrase} with a forecast {forecasts.expected:.1f} were expected to train, "
-            f"{forecasts.trained.count} did."
+            f"{forecasts.below_count} lay below their band, {forecasts.above_count} above."
+        )
+    if forecasts.trained_share.total:
+        trials_phrase = several(forecasts.trained_share.total, "trial")
+        sentences.append(
+            f"Of {trials_phrase} with a forecast {forecasts.expected_trainings:.1f} were expected to train, "
+            f"{forecasts.trained_share.count} did."
         )
     return " ".join(sentences)
 
@@ -56,7 +58,7 @@ def _why_no_forecast(explanation: Explanation) -> str:
                 "first slots"
             )
         return f"{sentence}."
-    initial_slots = several(explanation.initial, "slot")
+    initial_slots = several(explanation.initial_slots, "slot")
     return (
         f"No score was forecast: the model is used after the first {initial_slots}, once a trial "
         "has a score."

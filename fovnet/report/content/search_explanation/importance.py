@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.wording import DASH, level_text, minus, percent, score_text, with_spaces
-from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.explain.importance import AxisEffect, Importance, LevelEffect, PairEffect
 from fovnet.words import several
 
 MOST_PAIRS = 5
@@ -16,7 +16,7 @@ LEAST_CONVINCING = 0.5
 """Share below which what the model says is called a hint."""
 
 
-def importance_text(importance: Matter | None) -> str:
+def importance_text(importance: Importance | None) -> str:
     """Shares of single axes and of pairs of axes in the variance of the final model over all
     configurations."""
     if importance is None:
@@ -28,9 +28,11 @@ def importance_text(importance: Matter | None) -> str:
     sentences = [_trust_in_model_sentence(importance), _axis_shares_sentence(visible_axes)]
     if largest_pair is not None:
         sentences.append(_pair_shares_sentence(importance, largest_pair))
-    if _is_visible(importance.higher):
-        sentences.append(f"The remaining {percent(importance.higher)} needs three axes or more.")
-    if not importance.full_grid:
+    if _is_visible(importance.higher_order_share):
+        sentences.append(
+            f"The remaining {percent(importance.higher_order_share)} needs three axes or more."
+        )
+    if not importance.is_full_grid:
         sentences.append(
             "The space lacks some combinations: shares of single axes overlap, and those of pairs "
             "are not defined."
@@ -38,26 +40,26 @@ def importance_text(importance: Matter | None) -> str:
     return " ".join(sentences)
 
 
-def largest_pair_of(importance: Matter) -> PairEffect | None:
+def largest_pair_of(importance: Importance) -> PairEffect | None:
     """The pair of axes with the largest joint share; None if that rounds to 0.0 %."""
     return next((pair for pair in importance.pairs if _is_visible(pair.share)), None)
 
 
-def _trust_in_model_sentence(importance: Matter) -> str:
+def _trust_in_model_sentence(importance: Importance) -> str:
     """How far the final model predicts the scores."""
-    if importance.explained is None:
-        return f"The {importance.scores} scores are all equal."
-    explained_share = minus(percent(importance.explained))
-    if importance.explained < LEAST_EXPLAINED:
+    if importance.explained_share is None:
+        return f"The {importance.score_count} scores are all equal."
+    explained_share = minus(percent(importance.explained_share))
+    if importance.explained_share < LEAST_EXPLAINED:
         return (
             f"The final model has no predictive value (leave-one-out: {explained_share} of the variance of "
-            f"{importance.scores} scores): the following is guesswork."
+            f"{importance.score_count} scores): the following is guesswork."
         )
     caution = ""
-    if importance.explained < LEAST_CONVINCING:
+    if importance.explained_share < LEAST_CONVINCING:
         caution = "; the following is only a hint"
     return (
-        f"The final model predicts {explained_share} of the variance of {importance.scores} scores, each left "
+        f"The final model predicts {explained_share} of the variance of {importance.score_count} scores, each left "
         f"out in turn{caution}."
     )
 
@@ -74,7 +76,7 @@ def _axis_shares_sentence(axes_by_share: list[AxisEffect]) -> str:
     return f"{sentence}."
 
 
-def _pair_shares_sentence(importance: Matter, pair: PairEffect) -> str:
+def _pair_shares_sentence(importance: Importance, pair: PairEffect) -> str:
     """The share of the variance that pairs of axes explain, naming this one."""
     total_share = percent(sum(pair.share or 0.0 for pair in importance.pairs))
     return (
@@ -82,7 +84,7 @@ def _pair_shares_sentence(importance: Matter, pair: PairEffect) -> str:
     )
 
 
-def axes_table(importance: Matter | None) -> ReportTable:
+def axes_table(importance: Importance | None) -> ReportTable:
     """One row per axis, largest share of the variance first; no rows without a model."""
     header = (
         "axis",
@@ -99,7 +101,7 @@ def axes_table(importance: Matter | None) -> ReportTable:
 def _axis_row(axis: AxisEffect) -> Row:
     """The cells of one axis; dashes where the model has no lengthscale for it."""
     leading_cells = (with_spaces(axis.name), percent(axis.share), percent(axis.relevance))
-    scored_levels = f"{sum(level.scored > 0 for level in axis.levels)}/{len(axis.levels)}"
+    scored_levels = f"{sum(level.scored_count > 0 for level in axis.levels)}/{len(axis.levels)}"
     if axis.lengthscale is None:
         return *leading_cells, DASH, DASH, DASH, scored_levels
     levels_by_score = _levels_by_score(axis)
@@ -116,13 +118,13 @@ def _axis_row(axis: AxisEffect) -> Row:
 def _level_cell(level: LevelEffect) -> MeasuredText:
     """ "−3: 0.3114", its band, and the number of scores at this level."""
     band_text = ""
-    if level.low is not None:
-        band_text = f"{score_text(level.low)}–{score_text(level.high)}"
+    if level.low_score is not None:
+        band_text = f"{score_text(level.low_score)}–{score_text(level.high_score)}"
     level_and_score = f"{level_text(level.level)}: {score_text(level.score)}"
-    return MeasuredText(level_and_score, band_text, several(level.scored, "score"))
+    return MeasuredText(level_and_score, band_text, several(level.scored_count, "score"))
 
 
-def brief_axes_table(importance: Matter | None) -> ReportTable:
+def brief_axes_table(importance: Importance | None) -> ReportTable:
     """A shorter `axes_table` without bands, for a terminal."""
     header = ("axis", "variance", "relevance", "best", "worst")
     rows = list(map(_brief_axis_row, _axes_by_share(importance)))
@@ -142,7 +144,7 @@ def _brief_axis_row(axis: AxisEffect) -> Row:
     )
 
 
-def pairs_table(importance: Matter | None) -> ReportTable:
+def pairs_table(importance: Importance | None) -> ReportTable:
     """The pairs with the largest joint shares of the variance, where these are defined."""
     header = ("axes", "variance together", "best levels", "worst levels")
     rows: list[Row] = []
@@ -155,7 +157,7 @@ def pairs_table(importance: Matter | None) -> ReportTable:
     return ReportTable(header, rows, name="pairs")
 
 
-def _best_and_worst_cell(importance: Matter, pair: PairEffect) -> tuple[str, str]:
+def _best_and_worst_cell(importance: Importance, pair: PairEffect) -> tuple[str, str]:
     """The best and the worst two levels of a pair, each as "level, level: score"."""
     first_axis, second_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
     cells_with_score = []
@@ -169,7 +171,7 @@ def _best_and_worst_cell(importance: Matter, pair: PairEffect) -> tuple[str, str
     return best_cell, worst_cell
 
 
-def pair_scores_table(importance: Matter, pair: PairEffect) -> ReportTable:
+def pair_scores_table(importance: Importance, pair: PairEffect) -> ReportTable:
     """The scores of every two levels; the axis with more levels is in the rows."""
     row_axis, column_axis = (_axis_of_name(importance, axis_name) for axis_name in pair.axes)
     scores_of_rows = pair.scores
@@ -190,11 +192,11 @@ def pair_name(pair: PairEffect) -> str:
     return " × ".join(map(with_spaces, pair.axes))
 
 
-def _axis_of_name(importance: Matter, axis_name: str) -> AxisEffect:
+def _axis_of_name(importance: Importance, axis_name: str) -> AxisEffect:
     return next(axis for axis in importance.axes if axis.name == axis_name)
 
 
-def _axes_by_share(importance: Matter | None) -> list[AxisEffect]:
+def _axes_by_share(importance: Importance | None) -> list[AxisEffect]:
     """The axes, the largest share of the variance first; none without a model."""
     if importance is None:
         return []

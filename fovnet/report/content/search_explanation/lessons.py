@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.wording import configuration_text, percent, score_text
-from fovnet.search.explain.taught import Taught
+from fovnet.search.explain.prior_review import PriorReview
 from fovnet.words import several
 
 
-def lessons_text(lessons: Taught | None) -> str:
+def lessons_text(lessons: PriorReview | None) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process
     chose instead; "" for a search that was taught nothing."""
     if lessons is None:
@@ -27,11 +27,11 @@ def lessons_text(lessons: Taught | None) -> str:
     if lessons.place_of_best is not None:
         sentences.append(
             f"The best configuration found is at place {lessons.place_of_best:,} of "
-            f"{lessons.of:,} in it."
+            f"{lessons.feasible_count:,} in it."
         )
-    if lessons.tau is not None:
+    if lessons.kendall_tau is not None:
         # Kendall's tau: the share of pairs in the right order less that in the wrong one
-        right_share = percent(0.5 + 0.5 * lessons.tau)
+        right_share = percent(0.5 + 0.5 * lessons.kendall_tau)
         sentences.append(
             f"Of two configurations with a score it ranked the better one first {right_share} of the "
             "time; chance would give half."
@@ -46,7 +46,7 @@ def lessons_text(lessons: Taught | None) -> str:
     return " ".join(sentences)
 
 
-def _verdict_sentences(lessons: Taught) -> Iterator[str]:
+def _verdict_sentences(lessons: PriorReview) -> Iterator[str]:
     """Sentences on who was the better judge of the scores known before each slot, and who chose."""
     yield (
         f"Before each of {several(len(lessons.verdicts), 'slot')}, with four or more known scores, "
@@ -56,26 +56,28 @@ def _verdict_sentences(lessons: Taught) -> Iterator[str]:
     yield _slots_of_process_sentence(lessons)
     last_verdict = lessons.verdicts[-1]
     yield (
-        f"Before slot {last_verdict.slot}, the last, the learned order had {last_verdict.prior:g} of "
-        f"{last_verdict.pairs:,} pairs wrong, the process {last_verdict.process:g}."
+        f"Before slot {last_verdict.slot}, the last, the learned order had {last_verdict.prior_wrong_pairs:g} of "
+        f"{last_verdict.pair_count:,} pairs wrong, the process {last_verdict.process_wrong_pairs:g}."
     )
 
 
-def _slots_of_process_sentence(lessons: Taught) -> str:
+def _slots_of_process_sentence(lessons: PriorReview) -> str:
     """In which slots the Gaussian process ordered the scores better, and whether it was used
     there."""
-    if lessons.guard:
-        process_slots = [verdict.slot for verdict in lessons.verdicts if verdict.guarded]
+    if lessons.is_guarded:
+        process_slots = [verdict.slot for verdict in lessons.verdicts if verdict.process_chose]
     else:
         process_slots = [
-            verdict.slot for verdict in lessons.verdicts if verdict.prior > verdict.process
+            verdict.slot
+            for verdict in lessons.verdicts
+            if verdict.prior_wrong_pairs > verdict.process_wrong_pairs
         ]
     if not process_slots:
         return "The learned order was never worse, and was always used."
     slots_clause = (
         f"In {several(len(process_slots), 'slot')} ({_ranges_text(process_slots)}) the process did"
     )
-    if lessons.guard:
+    if lessons.is_guarded:
         return f"{slots_clause}, and was used instead."
     return f"{slots_clause}, but was not used: search.ranking.guard is off."
 
@@ -91,13 +93,13 @@ def _ranges_text(slots: Sequence[int]) -> str:
     return ", ".join("–".join(map(str, dict.fromkeys((run[0], run[-1])))) for run in runs)
 
 
-def lessons_table(lessons: Taught | None) -> ReportTable:
+def lessons_table(lessons: PriorReview | None) -> ReportTable:
     """The configurations that the learned order puts first, and the scores found there; no rows for
     a search that was taught nothing."""
     rows = []
     if lessons:
         rows = [
             (str(belief.place), configuration_text(belief.configuration), score_text(belief.score))
-            for belief in lessons.first
+            for belief in lessons.first_configurations
         ]
     return ReportTable(("place", "configuration", "score found"), rows, name="taught")

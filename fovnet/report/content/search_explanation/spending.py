@@ -20,14 +20,14 @@ def spending_text(spending: Spending | None) -> str:
         return ""
     epochs_of_rungs = join_names(str(rung.epochs) for rung in spending.rungs)
     ended_text = "none"
-    if spending.ended:
-        ended_text = f"{spending.ended:,}"
-    stopped_share = spending.on_stopped / max(1, spending.epochs)
-    failed_share = spending.on_failed / max(1, spending.epochs)
+    if spending.ended_count:
+        ended_text = f"{spending.ended_count:,}"
+    stopped_share = spending.epochs_on_stopped / max(1, spending.epochs_spent)
+    failed_share = spending.epochs_on_failed / max(1, spending.epochs_spent)
     sentences = [
-        f"Trainings were compared after {epochs_of_rungs} epochs ({spending.kind}): of "
-        f"{several(spending.begun, 'configuration')} begun {ended_text} went to the end.",
-        f"They took {several(spending.epochs, 'epoch')}, as many as "
+        f"Trainings were compared after {epochs_of_rungs} epochs ({spending.spend_name}): of "
+        f"{several(spending.begun_count, 'configuration')} begun {ended_text} went to the end.",
+        f"They took {several(spending.epochs_spent, 'epoch')}, as many as "
         f"{spending.full_trainings:,.1f} full trainings; {percent(stopped_share)} of them on "
         f"trainings that were stopped, {percent(failed_share)} on failures.",
         _order_at_rungs_sentence(spending),
@@ -42,7 +42,7 @@ def _order_at_rungs_sentence(spending: Spending) -> str:
     share_phrases = [
         f"after {several(rung.epochs, 'epoch')} {_order_share(rung)}"
         for rung in spending.rungs
-        if rung.pairs
+        if rung.pair_count
     ]
     if not share_phrases:
         return "No two trainings that ran to the end can be compared on an earlier rung."
@@ -54,20 +54,20 @@ def _order_at_rungs_sentence(spending: Spending) -> str:
 
 def _order_share(rung: Rung) -> str:
     """ "62.5 % (5/8)": pairs of trainings that are in the same order at their end."""
-    return f"{percent(rung.alike / rung.pairs)} ({rung.alike}/{rung.pairs})"
+    return f"{percent(rung.same_order_count / rung.pair_count)} ({rung.same_order_count}/{rung.pair_count})"
 
 
 def _wrong_preferences_sentence(spending: Spending) -> Iterator[str]:
     """How often the wrong trainings were preferred; nothing where none was passed over."""
-    if not spending.passed_over:
+    if not spending.passed_over_count:
         return
     possessive = "their"
-    if spending.passed_over == 1:
+    if spending.passed_over_count == 1:
         possessive = "its"
     yield (
-        f"{several(spending.passed_over, 'training')} went to the end after others of "
-        f"{possessive} rung had been preferred; {spending.better} of them ended better than all of "
-        "those that did."
+        f"{several(spending.passed_over_count, 'training')} went to the end after others of "
+        f"{possessive} rung had been preferred; {spending.better_than_preferred_count} of them ended "
+        "better than all of those that did."
     )
 
 
@@ -91,9 +91,15 @@ def rungs_table(spending: Spending | None) -> ReportTable:
 
 def _rung_row(rung: Rung) -> tuple[str, ...]:
     """The cells of one rung; a dash where no two of its trainings can be compared."""
-    counts = (rung.trained, rung.failed, rung.went_on, rung.stopped, rung.spent)
+    counts = (
+        rung.training_count,
+        rung.failed_count,
+        rung.continued_count,
+        rung.stopped_count,
+        rung.epochs_spent,
+    )
     order_text = DASH
-    if rung.pairs:
+    if rung.pair_count:
         order_text = _order_share(rung)
     return (str(rung.epochs), *(f"{count:,}" for count in counts), order_text)
 
@@ -110,6 +116,6 @@ def stopped_table(spending: Spending | None) -> ReportTable:
                 score_text(training.score),
                 configuration_text(training.configuration),
             )
-            for training in spending.stopped[:MOST_STOPPED]
+            for training in spending.stopped_trainings[:MOST_STOPPED]
         ]
     return ReportTable(("slot", "epochs", "score", "configuration"), rows, name="stopped")

@@ -77,7 +77,7 @@ class ExplainedView:
 
 def view_of_explanation(explanation: Explanation) -> ExplainedView:
     """The section of the page on why a search went so."""
-    importance = explanation.matter
+    importance = explanation.importance
     pair_scores = None
     name_of_pair = ""
     if importance:
@@ -102,8 +102,8 @@ def view_of_explanation(explanation: Explanation) -> ExplainedView:
         rungs=rungs_table(explanation.spending),
         stopped=stopped_table(explanation.spending),
         descent=direct_search_text(explanation.descent),
-        lessons=lessons_text(explanation.taught),
-        taught_order=lessons_table(explanation.taught),
+        lessons=lessons_text(explanation.prior_review),
+        taught_order=lessons_table(explanation.prior_review),
     )
 
 
