@@ -392,7 +392,7 @@ def _acceleration(leave_one_out_values: Floats) -> float:
     if not len(finite_values):
         return 0.0
     deviations: Floats = np.nanmean(leave_one_out_values) - finite_values
-    cubed_spread = float((deviations**2).sum()) ** 1.5
+    cubed_spread: float = float((deviations**2).sum()) ** 1.5
     if cubed_spread == 0:
         return 0.0
     return float((deviations**3).sum()) / (6 * cubed_spread)

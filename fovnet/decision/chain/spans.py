@@ -184,7 +184,7 @@ def _measure_roughness(probabilities: Floats, volume_outline: LabelledChain, rul
     without the slices that are blank on their rung of the best path."""
     sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
     is_blank = _is_blank_on_rung(volume_outline.path_states, volume_outline.chain_model.is_blank)
-    return roughness(sharpened_probabilities[~is_blank])
+    return measure_roughness(sharpened_probabilities[~is_blank])
 
 
 def _calibrate_certainty(
