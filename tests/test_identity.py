@@ -228,12 +228,12 @@ def test_a_key_of_nothing_protects_nobody_and_is_refused(tmp_path: Path) -> None
 def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
     one: str, other: str, key: bytes
 ) -> None:
-    identifiers = Identifiers(key=key)
+    identifiers = Identifiers(secret_key=key)
     shown = identifiers.write_id(one)
     assert (
         len(shown) == HASH_DIGITS
         and int(shown, 16) >= 0
-        and shown == Identifiers(key=key).write_id(one)
+        and shown == Identifiers(secret_key=key).write_id(one)
     )
     assert (shown == identifiers.write_id(other)) == (one == other)
 

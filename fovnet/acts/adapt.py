@@ -201,8 +201,8 @@ def _refuse_unfit(run: Run) -> list[str]:
     labelled_rows = [
         (collection_name, row)
         for collection_name, table in tables_by_collection.items()
-        for row in table.volumes
-        if table.regions.get(row.volume_id)
+        for row in table.volume_rows
+        if table.region_rows_by_volume.get(row.volume_id)
     ]
     refuse_few(
         len({(collection_name, row.subject_id) for collection_name, row in labelled_rows}),
@@ -506,7 +506,7 @@ class _Folds:
             new_weight_share=share,
             reason_for_keeping=reason,
             subject_count=len(self.subjects),
-            volume_count=int(np.unique(adaptation.pack.volume[user_slices]).size),
+            volume_count=int(np.unique(adaptation.pack.volume_of_slice[user_slices]).size),
             user_gains=gains_by_people[USERS_IN_WORDS],
             simulated_gains=gains_by_people[SIMULATED_IN_WORDS],
             certainty_in_words=certain_changes_in_words(gains_by_people),

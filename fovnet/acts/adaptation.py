@@ -219,7 +219,7 @@ class Adaptation:
         row_weights = np.concatenate(
             [
                 USER_SHARE_OF_WEIGHT
-                * weigh_slices(self.pack.volume[self.learnable_rows[user_rows]]),
+                * weigh_slices(self.pack.volume_of_slice[self.learnable_rows[user_rows]]),
                 np.full(len(replay_rows), (1 - USER_SHARE_OF_WEIGHT) / len(replay_rows)),
             ]
         )
@@ -347,7 +347,7 @@ class Adaptation:
 
 
 def _is_labelled_and_read(record: VolumeRecord) -> bool:
-    return record.labelled and record.status == "ok"
+    return record.is_labelled and record.status == "ok"
 
 
 def weigh_slices(volume: NDArray[np.int64]) -> NDArray[np.float64]:

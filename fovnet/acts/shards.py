@@ -225,7 +225,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
         survey = read_survey(folder)
         settings_for_shard(folder, options)
         settings = _settings_of_answers(folder, survey, networks.identity, options)
-        rows_of_volumes = ShardRows(folder, survey.order)
+        rows_of_volumes = ShardRows(folder, survey.shard_runs)
         series_found = _read_found_series(folder)
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
         write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
@@ -242,7 +242,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
             rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in rows_of_volumes
         }
         return MergeOutcome(
-            volume_count=survey.volumes,
+            volume_count=survey.volume_count,
             refused_count=len(refused_volumes),
             unread_object_count=len(unread_objects),
             has_region_answers=networks.rule.states_regions,
@@ -264,7 +264,7 @@ def _settings_of_answers(
     told_settings = survey.settings.update(options)
     unanswered_shards: list[int] = []
     shards_by_settings: dict[ShardSettings, list[int]] = {}
-    for shard_number in survey.shards:
+    for shard_number in survey.shard_numbers:
         shard_settings = _read_settings_of_rows(folder, shard_number, identity)
         if shard_settings is None or any(told_settings.contradictions(shard_settings)):
             unanswered_shards.append(shard_number)
@@ -299,7 +299,7 @@ def _refuse_unanswered(
     ]
     raise ConfigError(
         "shard-unanswered",
-        f"{folder}: {several(len(unanswered_shards), 'shard')} of {len(survey.shards)} not "
+        f"{folder}: {several(len(unanswered_shards), 'shard')} of {len(survey.shard_numbers)} not "
         f"answered by these networks as listed now{options_in_words} "
         f"({first_few(unanswered_shards, MOST_SHARDS_NAMED)}); run the workflow again, or give "
         f"`{shlex.join(answer_command)}` for each.",

@@ -130,14 +130,14 @@ def read_scans(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Labell
     """
     collection = read_collection(tables, vocabulary)
     readers: list[Callable[[], LabelledScan]] = []
-    for volume_row in collection.volumes:
-        regions = collection.regions.get(volume_row.volume_id)
+    for volume_row in collection.volume_rows:
+        regions = collection.region_rows_by_volume.get(volume_row.volume_id)
         if regions:
             readers.append(partial(_read_scan, volume_row, regions))
     if not readers:
         raise CollectionError(
             "bench-unlabelled",
-            f"{collection.path}: none of {len(collection.volumes)} volumes has rows in "
+            f"{collection.table_path}: none of {len(collection.volume_rows)} volumes has rows in "
             "regions.tsv; label some, or leave --collection out.",
         )
     return readers
@@ -164,9 +164,9 @@ def _scan_with_regions_in_mm(
         if region_row.region == NONE:
             continue
         if not region_row.in_mm:
-            first_mm = z_mm[int(region_row.first)] - half_step_mm
-            last_mm = z_mm[int(region_row.last)] + half_step_mm
-            region_row = replace(region_row, first=first_mm, last=last_mm, in_mm=True)
+            first_mm = z_mm[int(region_row.range_start)] - half_step_mm
+            last_mm = z_mm[int(region_row.range_end)] + half_step_mm
+            region_row = replace(region_row, range_start=first_mm, range_end=last_mm, in_mm=True)
         rows_in_mm.append(region_row)
     return LabelledScan(subject, volume, tuple(rows_in_mm))
 
@@ -415,7 +415,7 @@ def _wrong_statements(
     """(number of wrong ones, number of all) of the sure statements about regions of which
     LEAST_SHOWN_MM or more, or nothing, is in the picture."""
     extents_mm = {
-        region_row.region: region_row.last - region_row.first
+        region_row.region: region_row.range_end - region_row.range_start
         for region_row in regions_in_picture(regions, stack)
     }
     clear_statements = [
@@ -437,12 +437,12 @@ def regions_in_picture(regions: Sequence[RegionRow], stack: SliceStack) -> list[
     cut_rows = [
         replace(
             region_row,
-            first=max(region_row.first, lowest_mm),
-            last=min(region_row.last, highest_mm),
+            range_start=max(region_row.range_start, lowest_mm),
+            range_end=min(region_row.range_end, highest_mm),
         )
         for region_row in regions
     ]
-    return [region_row for region_row in cut_rows if region_row.first < region_row.last]
+    return [region_row for region_row in cut_rows if region_row.range_start < region_row.range_end]
 
 
 def names_right_regions(
@@ -453,7 +453,7 @@ def names_right_regions(
     if regions is None:
         return False
     extents_mm = {
-        region_row.region: region_row.last - region_row.first
+        region_row.region: region_row.range_end - region_row.range_start
         for region_row in regions_in_picture(regions, stack)
     }
     well_shown_regions = {
@@ -471,10 +471,10 @@ def borders_in_picture(
     highest_mm = stack.edges_mm[-1] - MARGIN_MM
     rows_of_chain = sorted(
         (region_row for region_row in regions if region_row.region in vocabulary.chain),
-        key=lambda region_row: region_row.first,
+        key=lambda region_row: region_row.range_start,
     )
     for below, above in pairwise(rows_of_chain):
-        border_mm = (below.last + above.first) / 2
+        border_mm = (below.range_end + above.range_start) / 2
         has_margins = lowest_mm <= border_mm <= highest_mm
-        if has_margins and abs(above.first - below.last) <= LARGEST_BORDER_ERROR_MM:
+        if has_margins and abs(above.range_start - below.range_end) <= LARGEST_BORDER_ERROR_MM:
             yield below.region, above.region, border_mm

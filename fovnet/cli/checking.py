@@ -25,7 +25,7 @@ from fovnet.volume.collection.preflight import (
     find_gaps,
     find_skipped_regions,
     find_unlabelled_regions,
-    is_inner,
+    lies_between_labelled_regions,
     notes_on_empty_splits,
     notes_on_missing_files,
     notes_on_skipped_regions,
@@ -247,8 +247,8 @@ def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str
 
 def _collection_counts_in_words(collection: Collection) -> str:
     """ "12 volumes of 4 subjects, 10 labelled" of a collection."""
-    subject_ids = {row.subject_id for row in collection.volumes}
+    subject_ids = {row.subject_id for row in collection.volume_rows}
     return (
-        f"{several(len(collection.volumes), 'volume')} of {several(len(subject_ids), 'subject')}, "
-        f"{len(collection.regions):,} labelled"
+        f"{several(len(collection.volume_rows), 'volume')} of {several(len(subject_ids), 'subject')}, "
+        f"{len(collection.region_rows_by_volume):,} labelled"
     )

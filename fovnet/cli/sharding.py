@@ -99,8 +99,9 @@ def survey(
     if removed_count:
         changes_in_words += f", {removed_count:,} gone since the last survey"
     out.print(
-        f"{several(shard_survey.volumes, 'volume')} of {shard_survey.bytes / 1e6:,.0f} MB, {changes_in_words}: "
-        f"{several(len(shard_survey.shards), 'shard')} in {out_folder}"
+        f"{several(shard_survey.volume_count, 'volume')} of {shard_survey.byte_count / 1e6:,.0f} MB, "
+        f"{changes_in_words}: "
+        f"{several(len(shard_survey.shard_numbers), 'shard')} in {out_folder}"
     )
 
 

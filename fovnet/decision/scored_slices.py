@@ -133,7 +133,7 @@ class ScoredSlices:
     def _places_of_volume(self, pack: Pack, index: int) -> NDArray[np.int64]:
         """Positions in `rows` of the slices of a volume."""
         record = pack.records[index]
-        volume_rows = np.arange(record.first_row, record.first_row + record.slices)
+        volume_rows = np.arange(record.first_row, record.first_row + record.slice_count)
         row_places = np.searchsorted(self.rows, volume_rows)
         are_scored = not len(volume_rows) or (
             row_places[-1] < len(self.rows) and np.array_equal(self.rows[row_places], volume_rows)
@@ -158,7 +158,7 @@ class ScoredSlices:
         return (
             self.outputs.of_rows(split_places),
             pack.truth[rows],
-            subject_of_volume[pack.volume[rows]],
+            subject_of_volume[pack.volume_of_slice[rows]],
         )
 
 
@@ -238,4 +238,4 @@ def readable_volumes(pack: Pack, split: str) -> list[int]:
 def true_labels_of_volume(pack: Pack, index: int) -> NDArray[np.bool_]:
     """(s, k) the labels of the slices of a volume."""
     record = pack.records[index]
-    return pack.truth[record.first_row : record.first_row + record.slices]
+    return pack.truth[record.first_row : record.first_row + record.slice_count]

@@ -313,7 +313,7 @@ def _labelled_volumes(
     for record_index, record in enumerate(pack.records):
         if record.split != split or record.status != "ok":
             continue
-        rows_of_volume = slice(record.first_row, record.first_row + record.slices)
+        rows_of_volume = slice(record.first_row, record.first_row + record.slice_count)
         places_among_scored = np.searchsorted(
             scored_rows, np.arange(rows_of_volume.start, rows_of_volume.stop)
         )

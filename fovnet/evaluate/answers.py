@@ -61,14 +61,14 @@ def cases_of_answers(
     if not matches:
         raise CollectionError(
             "collection-unlabelled",
-            f"{collection.path}: no labelled volume; wanted is a regions.tsv beside it, with the "
+            f"{collection.table_path}: no labelled volume; wanted is a regions.tsv beside it, with the "
             "true regions.",
         )
     if not any(match.answer for match in matches):
         raise CollectionError(
             "answers-lacking",
             f"{matching.folder}: no answer for any of the {len(matches)} labelled volumes of "
-            f"{collection.path}, by path, content, end of path, or a name that is not one of "
+            f"{collection.table_path}, by path, content, end of path, or a name that is not one of "
             "several. Predict them into this folder first.",
         )
     cases = []
@@ -80,7 +80,7 @@ def cases_of_answers(
                 _case_of_answer(
                     match.labelled_row,
                     match.answer,
-                    collection.regions[match.volume_id],
+                    collection.region_rows_by_volume[match.volume_id],
                     vocabulary,
                 )
             )

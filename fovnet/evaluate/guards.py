@@ -105,10 +105,10 @@ def refuse_changed_labels(
                 or record.status != "ok"
             ):
                 continue
-            cut_labels = pack.truth[record.first_row : record.first_row + record.slices]
+            cut_labels = pack.truth[record.first_row : record.first_row + record.slice_count]
             labels_now = find_classes_of_cuts(
                 pack.stack_of_volume(record_index),
-                tables_now.regions.get(record.volume_id, ()),
+                tables_now.region_rows_by_volume.get(record.volume_id, ()),
                 vocabulary,
             )
             if not np.array_equal(cut_labels, labels_now):

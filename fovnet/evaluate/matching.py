@@ -59,14 +59,16 @@ class Match:
 
 def match_answers(collection: Collection, answers: Sequence[Answer]) -> list[Match]:
     """One match per labelled volume, in the collection's order; no answer is given to two."""
-    labelled_rows = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
+    labelled_rows = [
+        row for row in collection.volume_rows if collection.region_rows_by_volume.get(row.volume_id)
+    ]
     match_by_id: dict[str, Match] = {}
     answer_by_path = {real_path(Path(answer["path"])): answer for answer in answers}
     for row in labelled_rows:
         answer = answer_by_path.get(real_path(row.path))
         if answer is not None:
             match_by_id[row.volume_id] = Match(row, answer, BY_PATH)
-    table_paths = {real_path(row.path) for row in collection.volumes}
+    table_paths = {real_path(row.path) for row in collection.volume_rows}
     answers_on_other_files = [
         answer for answer in answers if real_path(Path(answer["path"])) not in table_paths
     ]
@@ -130,7 +132,7 @@ def _match_by_path_end(
         for path_end in _path_ends(Path(answer["path"])):
             answers_by_path_end.setdefault(path_end, []).append(answer)
     row_count_by_path_end = Counter(
-        path_end for row in collection.volumes for path_end in _path_ends(row.path)
+        path_end for row in collection.volume_rows for path_end in _path_ends(row.path)
     )
     for row in unmatched_rows:
         longest_shared_end = next(
@@ -156,9 +158,9 @@ def _match_by_name(
     """Files elsewhere whose answer has the volume_id of the table, unless it is one of several of a
     name, or the path names another person."""
     numbered_ids = _numbered_ids((answer["volume_id"], Path(answer["path"])) for answer in answers)
-    numbered_ids |= _numbered_ids((row.volume_id, row.path) for row in collection.volumes)
+    numbered_ids |= _numbered_ids((row.volume_id, row.path) for row in collection.volume_rows)
     unused_answer_by_id = {answer["volume_id"]: answer for answer in unused_answers}
-    subject_ids = {row.subject_id for row in collection.volumes}
+    subject_ids = {row.subject_id for row in collection.volume_rows}
     for row in unmatched_rows:
         answer = unused_answer_by_id.get(row.volume_id)
         if answer is None or row.volume_id in numbered_ids:

@@ -63,7 +63,7 @@ def score_networks(
         start_probabilities=start_probabilities,
         is_validation=np.isin(rows, pack.rows_in_split("validation")),
         truth=pack.truth[rows],
-        subject_index=subject_of_volume[pack.volume[rows]],
+        subject_index=subject_of_volume[pack.volume_of_slice[rows]],
     )
 
 

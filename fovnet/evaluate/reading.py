@@ -32,12 +32,12 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     refused_cases: list[Case] = []
     for record_index, record in enumerate(pack.records):
         if record.split == TEST_SPLIT and record.status == "ok":
-            rows_of_volume = slice(record.first_row, record.first_row + record.slices)
+            rows_of_volume = slice(record.first_row, record.first_row + record.slice_count)
             decision = _read_decision(
                 record, pack.z_mm[rows_of_volume], decisions / f"{record.volume_id}.json"
             )
             cases.append(case_of_record(pack, record_index, decision, temperature))
-        elif record.labelled and record.status != "ok" and record.split in (TEST_SPLIT, ""):
+        elif record.is_labelled and record.status != "ok" and record.split in (TEST_SPLIT, ""):
             refused_cases.append(_case_of_refused(pack, record, record.message_in_reports))
     return cases + refused_cases
 
@@ -63,7 +63,7 @@ def case_of_record(
     """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON
     has it; temperature as in `read_cases`."""
     record = pack.records[index]
-    rows_of_volume = slice(record.first_row, record.first_row + record.slices)
+    rows_of_volume = slice(record.first_row, record.first_row + record.slice_count)
     if decision.get("status") == "refused":
         return _case_of_refused(pack, record, decision["message"])
     case_fields = read_case_fields(decision)

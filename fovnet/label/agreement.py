@@ -66,7 +66,7 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     collection = read_collection(out, vocabulary)
     reading_pairs_by_readers: dict[tuple[str, str], list[ReadingPair]] = {}
     difference_rows = []
-    for volume_row in collection.volumes:
+    for volume_row in collection.volume_rows:
         record = book.record(volume_row.volume_id)
         state_by_reader = sorted(independent_readings(record.final_states()).items())
         for (first_reader, first_state), (second_reader, second_state) in combinations(

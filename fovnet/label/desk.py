@@ -248,7 +248,7 @@ class Desk:
             return [*items]
         table_row_by_id = {
             table_row.volume_id: table_row
-            for table_row in read_collection(self.out, self.vocabulary).volumes
+            for table_row in read_collection(self.out, self.vocabulary).volume_rows
         }
         all_items = []
         for item in items:
@@ -280,7 +280,8 @@ class Desk:
                     "reader": GIVEN_READER
                 }
                 log_line["rows"] = [
-                    [row.region, row.first, row.last, row.in_mm] for row in item.given_rows
+                    [row.region, row.range_start, row.range_end, row.in_mm]
+                    for row in item.given_rows
                 ]
                 if item.prediction and item.prediction.grid:
                     log_line["grid"] = asdict(item.prediction.grid)

@@ -145,10 +145,10 @@ def extents_of(
 def _slices_with_middle_in_row(region_row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
     """(first, last) slice whose middle lies in a row; first > last where there is none."""
     if not region_row.in_mm or grid is None:
-        return int(region_row.first), int(region_row.last)
+        return int(region_row.range_start), int(region_row.range_end)
     lowest, highest = (
         (height_mm - grid.bottom_mm) / grid.step_mm - 0.5
-        for height_mm in (region_row.first, region_row.last)
+        for height_mm in (region_row.range_start, region_row.range_end)
     )
     return math.ceil(lowest - 1e-6), math.floor(highest + 1e-6)
 

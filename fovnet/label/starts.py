@@ -150,9 +150,11 @@ def refuse_out_in_starts(out: Path, starts: Sequence[Path]) -> None:
 
 def _items_of_tables(start: Path, vocabulary: Vocabulary) -> Iterable[LabelItem]:
     collection = read_collection(start, vocabulary)
-    for row in collection.volumes:
+    for row in collection.volume_rows:
         yield LabelItem(
-            replace(row, path=_full_path(row.path)), None, collection.regions.get(row.volume_id, ())
+            replace(row, path=_full_path(row.path)),
+            None,
+            collection.region_rows_by_volume.get(row.volume_id, ()),
         )
 
 

@@ -45,14 +45,14 @@ MAX_TRAILING_BYTES = 4096  # after the voxels; padding to a page adds fewer
 class StoredGrid:
     """Layout and scaling of the numbers after a header.
 
-    sizes         length of every axis, the fastest in the file first
+    axis_lengths  length of every axis, the fastest in the file first
     dtype         of a stored number, with its byte order
     spatial_axes  which of the axes are i, j, k; every other one counts frames
     slope         an intensity is slope · stored + intercept
     intercept     in units of intensity
     """
 
-    sizes: tuple[int, ...]
+    axis_lengths: tuple[int, ...]
     dtype: np.dtype[Any]
     spatial_axes: tuple[int, int, int] = (0, 1, 2)
     slope: float = 1.0
@@ -61,7 +61,7 @@ class StoredGrid:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Number of voxels of a frame along i, j, k."""
-        i, j, k = (self.sizes[axis] for axis in self.spatial_axes)
+        i, j, k = (self.axis_lengths[axis] for axis in self.spatial_axes)
         return i, j, k
 
     @property
@@ -73,7 +73,7 @@ class StoredGrid:
     @property
     def byte_count(self) -> int:
         """Bytes of all numbers, uncompressed."""
-        return math.prod(self.sizes) * self.dtype.itemsize
+        return math.prod(self.axis_lengths) * self.dtype.itemsize
 
 
 def refuse_size(source: str, sizes: Sequence[int]) -> None:
@@ -94,16 +94,16 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
 
     stored_bytes  bytes of voxels in the file, None if they are compressed
     """
-    if len(grid.sizes) > MAX_AXES or min(grid.sizes) < 0:
+    if len(grid.axis_lengths) > MAX_AXES or min(grid.axis_lengths) < 0:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: a grid of {join_sizes(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
+            f"{path}: a grid of {join_sizes(grid.axis_lengths)}; up to {MAX_AXES} positive sizes are possible. "
             "Export it again.",
         )
-    if 0 in grid.sizes:
+    if 0 in grid.axis_lengths:
         raise VolumeError(
             "volume-shape",
-            f"{path}: the grid is {join_sizes(grid.sizes)}, without a single voxel. Export it again.",
+            f"{path}: the grid is {join_sizes(grid.axis_lengths)}, without a single voxel. Export it again.",
         )
     if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
         raise VolumeError(
@@ -111,11 +111,11 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
             f"{path}: the header scales the voxels by {grid.slope:g} and {grid.intercept:g}. "
             "Export it again.",
         )
-    refuse_size(str(path), grid.sizes[: grid.block_axis_count])
+    refuse_size(str(path), grid.axis_lengths[: grid.block_axis_count])
     if stored_bytes is not None and stored_bytes < grid.byte_count:
         raise VolumeError(
             "volume-truncated",
-            f"{path}: {join_sizes(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.byte_count:,} "
+            f"{path}: {join_sizes(grid.axis_lengths)} voxels of {grid.dtype.itemsize} bytes are {grid.byte_count:,} "
             f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.",
         )
 
@@ -128,14 +128,14 @@ def note_trailing_bytes(path: Path, grid: StoredGrid, rest_bytes: int | None) ->
     plane, and not of whole frames: the header then states too small a grid, and planes may be
     sheared.  Less than MAX_TRAILING_BYTES, or an unknown number (None), is accepted.
     """
-    frame_bytes = math.prod(grid.sizes[: grid.block_axis_count]) * grid.dtype.itemsize
+    frame_bytes = math.prod(grid.axis_lengths[: grid.block_axis_count]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(MAX_TRAILING_BYTES, frame_bytes // max(grid.shape)):
         return ()
     if rest_bytes % frame_bytes:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: {rest_bytes:,} bytes follow the {grid.byte_count:,} of {join_sizes(grid.sizes)} voxels, but "
-            "none should: the header seems to give too small a grid. Export it again.",
+            f"{path}: {rest_bytes:,} bytes follow the {grid.byte_count:,} of {join_sizes(grid.axis_lengths)} voxels, "
+            "but none should: the header seems to give too small a grid. Export it again.",
         )
     return (
         f"as many bytes follow as {rest_bytes // frame_bytes:,} more frames would take, which the header "
@@ -181,10 +181,10 @@ def read_first_usable_frame(
     A file of one frame is read to its end, where a checksum may be.  Raises VolumeError as `choose_usable_frame`,
     and for what follows one frame as `note_trailing_bytes`.
     """
-    frame_count = math.prod(grid.sizes) // math.prod(grid.shape)
+    frame_count = math.prod(grid.axis_lengths) // math.prod(grid.shape)
     usable_frame = choose_usable_frame(path, read_frames(path, stream, grid), frame_count)
     notes = (*notes, *usable_frame.notes)
-    if math.prod(grid.sizes[grid.block_axis_count :]) == 1:
+    if math.prod(grid.axis_lengths[grid.block_axis_count :]) == 1:
         bytes_after_voxels = read_to_end(stream)
         if not tagged:
             notes += note_trailing_bytes(path, grid, bytes_after_voxels)
@@ -194,8 +194,8 @@ def read_first_usable_frame(
 def read_frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDArray[np.float32]]:
     """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it
     is requested."""
-    block_shape = grid.sizes[: grid.block_axis_count]
-    for _ in range(math.prod(grid.sizes[grid.block_axis_count :])):
+    block_shape = grid.axis_lengths[: grid.block_axis_count]
+    for _ in range(math.prod(grid.axis_lengths[grid.block_axis_count :])):
         voxels = np.empty(math.prod(block_shape), np.float32)
         filled_count = 0
         for stored_piece in read_numbers(path, stream, math.prod(block_shape), grid.dtype):

@@ -88,7 +88,7 @@ def model(finished: Path, tmp_path: Path) -> Path:
 
 
 def answer(out: Path, model: Path, *words: object) -> None:
-    for number in reversed(read_survey(out).shards):  # the order is of no account
+    for number in reversed(read_survey(out).shard_numbers):  # the order is of no account
         listed = shard_list_path(out, number).read_text()
         broken = "empty.nii" in listed or "broken.zip" in listed
         fovnet(
@@ -119,7 +119,7 @@ def test_shards_leave_what_one_process_leaves(archive: Path, model: Path, tmp_pa
     wanted, found = contents(one), contents(many)
     assert "15 volumes, 2 refused, 1 object in archives could not be read" in told
     assert (
-        len(read_survey(many).shards) == 5
+        len(read_survey(many).shard_numbers) == 5
         and {"t0-3.json", "found.tsv", "pages/t1.html"} <= found.keys()
     )
     assert found.keys() == wanted.keys()

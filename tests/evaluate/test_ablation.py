@@ -53,7 +53,7 @@ def study(packed):
         start,
         validation,
         pack.truth[rows],
-        pack.volume[rows],
+        pack.volume_of_slice[rows],
     )
     return pack, networks, rows
 

@@ -32,8 +32,8 @@ LEGS, WHOLE = ("legs", 0, 9), (("legs", 0, 9), ("pelvis", 10, 23))
 def regions(out: Path) -> dict[str, list[tuple]]:
     table = read_collection(out)
     return {
-        name: [(row.region, row.first, row.last) for row in rows]
-        for name, rows in table.regions.items()
+        name: [(row.region, row.range_start, row.range_end) for row in rows]
+        for name, rows in table.region_rows_by_volume.items()
     }
 
 
@@ -43,7 +43,7 @@ def test_what_is_labelled_is_a_collection(desk, act, volumes: Path) -> None:
         act(made, index, "done", *(WHOLE if index else ()))
     nothing = [("none", 0, SLICES - 1)]
     assert regions(made.out) == {NAMES[0]: nothing} | {name: [*WHOLE] for name in NAMES[1:]}
-    rows = read_collection(made.out).volumes
+    rows = read_collection(made.out).volume_rows
     assert [row.path.resolve() for row in rows] == [
         (volumes / f"{name}.nii.gz").resolve() for name in NAMES
     ]

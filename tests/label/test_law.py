@@ -101,7 +101,9 @@ def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], run
             columns,
             [dict(zip(columns, ("v", *one), strict=True)) for one in label],
         )
-        back = extents_of(read_collection(folder).regions["v"], LabelGrid(40, 0.0, 1.0), DEFAULT)
+        back = extents_of(
+            read_collection(folder).region_rows_by_volume["v"], LabelGrid(40, 0.0, 1.0), DEFAULT
+        )
     assert back == label
 
 

@@ -169,7 +169,7 @@ def test_a_killed_server_has_lost_nothing(answers: Path, volumes: Path, tmp_path
     again.act(2, "undo", 1)
     assert json.loads(again.ask("/volumes/2")[1])["extents"] == [[*SEEN]]
     again.end(signal.SIGKILL)
-    assert [*read_collection(tmp_path / "labels").regions] == [NAMES[1]]
+    assert [*read_collection(tmp_path / "labels").region_rows_by_volume] == [NAMES[1]]
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")

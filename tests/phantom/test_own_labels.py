@@ -76,10 +76,10 @@ def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(
 ) -> None:
     table = simulate_labels(read_labels(*files), tmp_path / "made", count=12, seed=3)
     found = read_collection(tmp_path / "made")
-    assert len(found.volumes) == 12 and table.exists()
-    for row in found.volumes:
+    assert len(found.volume_rows) == 12 and table.exists()
+    for row in found.volume_rows:
         stack = slice_volume(row.path)
-        seen = find_classes_of_cuts(stack, found.regions[row.volume_id], DEFAULT)
+        seen = find_classes_of_cuts(stack, found.region_rows_by_volume[row.volume_id], DEFAULT)
         for flags, z in zip(seen, stack.z_mm, strict=True):
             # a cut of several slices has the label of its middle one
             if abs(z - 20) > 4:
@@ -115,13 +115,13 @@ def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_pla
             without=tuple(SCANNING),
         )
     found = read_collection(tmp_path / "made")
-    assert sorted((row.subject_id, row.volume_id) for row in found.volumes) == [
+    assert sorted((row.subject_id, row.volume_id) for row in found.volume_rows) == [
         ("ann", "ann_sim-0001"),
         ("bob", "bob_sim-0001"),
         ("bob", "bob_sim-0002"),
         ("bob", "bob_sim-0003"),
     ]
-    assert set(found.regions) == {row.volume_id for row in found.volumes}
+    assert set(found.region_rows_by_volume) == {row.volume_id for row in found.volume_rows}
     one, other = (
         tmp_path / "made" / "volumes" / f"{name}_sim-0001.nii.gz" for name in ("ann", "bob")
     )
@@ -218,7 +218,7 @@ def test_names_that_tables_cannot_tell_apart_are_one_subject(
             seed=5,
             without=tuple(SCANNING),
         )
-    assert len(read_collection(tmp_path / "made").volumes) == 1
+    assert len(read_collection(tmp_path / "made").volume_rows) == 1
 
 
 def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(
@@ -526,7 +526,11 @@ def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(
             read_labels(*files, "ann"), tmp_path / "made", count=2, seed=6, progress=stop
         )
     found = read_collection(tmp_path / "made")
-    assert [row.volume_id for row in found.volumes] == ["bob_sim-0001"] == list(found.regions)
+    assert (
+        [row.volume_id for row in found.volume_rows]
+        == ["bob_sim-0001"]
+        == list(found.region_rows_by_volume)
+    )
 
 
 @pytest.mark.parametrize("earlier", [(), ("ann", "bob")])
@@ -555,7 +559,9 @@ def test_a_run_killed_at_any_moment_leaves_no_faulty_tables_and_can_be_repeated(
     for out in killed:
         try:
             found = read_collection(out)
-            assert {row.volume_id for row in found.volumes} == set(found.regions), out
+            assert {row.volume_id for row in found.volume_rows} == set(
+                found.region_rows_by_volume
+            ), out
         except CollectionError as fault:
             assert (
                 fault.code == "collection-missing" or "no volume under the header" in fault.sentence
@@ -627,10 +633,10 @@ def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_pat
         read_labels(*tilted(tmp_path, 15)), tmp_path / "made", count=14, seed=3, without=without
     )
     seen, parts = 0, 0
-    for row in (found := read_collection(tmp_path / "made")).volumes:
+    for row in (found := read_collection(tmp_path / "made")).volume_rows:
         stack = slice_volume(row.path)
         flags, brightness = (
-            find_classes_of_cuts(stack, found.regions[row.volume_id], DEFAULT),
+            find_classes_of_cuts(stack, found.region_rows_by_volume[row.volume_id], DEFAULT),
             stack.pixels.mean(axis=(1, 2), dtype=float),
         )
         if brightness.max() > 3 * brightness.min():

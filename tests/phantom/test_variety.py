@@ -175,7 +175,9 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
         tmp_path / "regions.tsv", REGION_COLUMNS, [{"volume_id": "one", **row} for row in rows]
     )
     stack = slice_volume(tmp_path / "one.nii.gz", Slicing())
-    seen = find_classes_of_cuts(stack, read_collection(tmp_path).regions["one"], DEFAULT)
+    seen = find_classes_of_cuts(
+        stack, read_collection(tmp_path).region_rows_by_volume["one"], DEFAULT
+    )
     rungs = (
         np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
     )

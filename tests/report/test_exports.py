@@ -1398,7 +1398,9 @@ def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
 def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
     archive = write.zipped(tmp_path / "study.zip", classic)
     (answer,) = read_answers(
-        answered(tmp_path / "answers", address(archive, survey(archive).series[0].id), ["head"])
+        answered(
+            tmp_path / "answers", address(archive, survey(archive).series[0].series_id), ["head"]
+        )
     )
     archive.rename(tmp_path / "elsewhere.zip")
     with pytest.raises(VolumeError) as fault:

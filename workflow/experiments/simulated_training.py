@@ -97,14 +97,14 @@ def labelled_slices(pack: Pack) -> JudgedSlices:
     """The labelled slices of a pack.  Raises CollectionError ("bench-unlabelled") where there are
     none."""
     has_labels = np.array(
-        [record.labelled and record.status == "ok" for record in pack.records], dtype=bool
-    )[pack.volume]
+        [record.is_labelled and record.status == "ok" for record in pack.records], dtype=bool
+    )[pack.volume_of_slice]
     if not has_labels.any():
         raise CollectionError(
             "bench-unlabelled",
             f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.",
         )
-    volume = pack.volume[has_labels]
+    volume = pack.volume_of_slice[has_labels]
     subjects = [pack.records[row].subject for row in volume.tolist()]
     refused = sum(record.status == "refused" for record in pack.records)
     return JudgedSlices(

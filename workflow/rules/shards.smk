@@ -26,7 +26,7 @@ def rows_of_all_shards(_):
 
     checkpoints.survey.get()
     found = [f"{ANSWERS}/found.json"] if Path(ANSWERS, "found.json").exists() else []
-    return [f"{SHARDS}/rows-{number:04d}.jsonl" for number in read_survey(Path(ANSWERS)).shards] + found
+    return [f"{SHARDS}/rows-{number:04d}.jsonl" for number in read_survey(Path(ANSWERS)).shard_numbers] + found
 
 
 checkpoint survey:

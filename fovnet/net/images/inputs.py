@@ -115,7 +115,7 @@ class PlacingOnDevice:
         cls, device: torch.device, placing: Placing, body_sections: Sections | None = None
     ) -> PlacingOnDevice:
         """The placing on `device`."""
-        row_below, row_above = placing.find_neighbours(np.arange(len(placing.volume)))
+        row_below, row_above = placing.find_neighbours(np.arange(len(placing.volume_of_slice)))
         sections = None
         if body_sections is not None:
             sections = SectionsOnDevice.copy_to(device, body_sections)

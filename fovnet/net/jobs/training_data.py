@@ -78,7 +78,11 @@ class LabelledSlices:
             "validation": self.validation_rows,
         }
         if self.placing is not None:
-            arrays |= vars(self.placing)
+            arrays |= {
+                "sides_mm": self.placing.sides_mm,
+                "volume": self.placing.volume_of_slice,
+                "z_mm": self.placing.z_mm,
+            }
         return write_npz(folder / ROWS_FILE, **arrays)
 
 
@@ -115,7 +119,7 @@ def _content_hash(pack: Pack, rows: NDArray[np.int64]) -> str:
     """SHA-256 hex of the labels, placing and pixels of some slices; volumes are renumbered from
     0."""
     placing = pack.placing
-    _, unique_inverse = np.unique(placing.volume[rows], return_inverse=True)
+    _, unique_inverse = np.unique(placing.volume_of_slice[rows], return_inverse=True)
     volume_numbers = unique_inverse.astype(np.int64)
     running_hash = hashlib.sha256(str(len(rows)).encode())
     for array in (pack.truth[rows], placing.sides_mm[rows], placing.z_mm[rows], volume_numbers):
@@ -150,4 +154,4 @@ def frequencies_of_training_rows(pack: Pack, sampling: str) -> Tensor | None:
 
     import torch
 
-    return volume_frequencies(torch.from_numpy(pack.volume[pack.rows_in_split("train")]))
+    return volume_frequencies(torch.from_numpy(pack.volume_of_slice[pack.rows_in_split("train")]))

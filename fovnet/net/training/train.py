@@ -128,7 +128,7 @@ def place_on_device(
     if placing is not None:
         body_sections = make_sections(pixels, placing) if "sections" in input_kinds else None
         placing_on_device = PlacingOnDevice.copy_to(device, placing, body_sections)
-        volume_of_slice = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
+        volume_of_slice = torch.from_numpy(placing.volume_of_slice.astype(np.int64)).to(device)
     return TrainingData(
         torch.from_numpy(pixels).to(device),
         torch.from_numpy(targets.astype(np.float32)).to(device),

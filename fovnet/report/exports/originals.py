@@ -116,7 +116,7 @@ def _objects_by_uid(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
     objects_by_uid: dict[str, set[DicomObject]] = {}
     try:
         for frame in images_of(answer.path):
-            objects_by_uid.setdefault(frame.sop_uid, set()).add(frame.item)
+            objects_by_uid.setdefault(frame.sop_uid, set()).add(frame.dicom_object)
         has_same_files = answer.file_record is None or is_unchanged(
             source_of(answer.path), answer.file_record
         )

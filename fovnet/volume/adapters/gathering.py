@@ -156,8 +156,8 @@ def _region_row(row: RegionRow) -> dict[str, Any]:
     return {
         "volume_id": row.volume_id,
         "region": row.region,
-        "first_slice": int(row.first),
-        "last_slice": int(row.last),
+        "first_slice": int(row.range_start),
+        "last_slice": int(row.range_end),
     }
 
 

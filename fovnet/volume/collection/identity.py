@@ -31,15 +31,17 @@ class Identifiers:
     """How ids are written: unchanged if `plain`, else hashed, with `key` if there is one."""
 
     is_plain: bool = False
-    key: bytes = b""
+    secret_key: bytes = b""
 
     def write_id(self, identifier: str) -> str:
         """The id as it is written."""
         if self.is_plain:
             return identifier
         identifier_bytes = identifier.encode()
-        if self.key:
-            return hmac.new(self.key, identifier_bytes, hashlib.sha256).hexdigest()[:HASH_DIGITS]
+        if self.secret_key:
+            return hmac.new(self.secret_key, identifier_bytes, hashlib.sha256).hexdigest()[
+                :HASH_DIGITS
+            ]
         return hashlib.sha256(identifier_bytes).hexdigest()[:HASH_DIGITS]
 
 

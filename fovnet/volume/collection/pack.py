@@ -64,7 +64,12 @@ MANIFEST_COLUMNS = (
     "code", "message", "shown_id",
 )
 # fmt: on
-FIELD_BY_JSON_KEY = {"counted": "label_slices", "counted_slices": "label_slice_count"}
+FIELD_BY_JSON_KEY = {
+    "labelled": "is_labelled",
+    "slices": "slice_count",
+    "counted": "label_slices",
+    "counted_slices": "label_slice_count",
+}
 """Fields of a VolumeRecord that have another name in volumes.json."""
 
 
@@ -72,13 +77,13 @@ FIELD_BY_JSON_KEY = {"counted": "label_slices", "counted_slices": "label_slice_c
 class VolumeRecord:
     """The record of one volume after slicing.
 
-    subject_id  as written by `Identifiers`: a hash, unless plain ids are requested
-    shown_id    the volume_id in that form, for reports
-    split       train, validation, test; empty for an unlabelled volume, and for a refused one whose
-                subject has no split
-    status      "ok", or "refused" with the stable `code` and the sentence `message`
-    first_row   of its slices in pixels.npy
-    slices      how many it has there
+    subject_id   as written by `Identifiers`: a hash, unless plain ids are requested
+    shown_id     the volume_id in that form, for reports
+    split        train, validation, test; empty for an unlabelled volume, and for a refused one
+                 whose subject has no split
+    status       "ok", or "refused" with the stable `code` and the sentence `message`
+    first_row    of its slices in pixels.npy
+    slice_count  how many it has there
     The fields from side_mm on that are not named here are those of SliceStack.
     """
 
@@ -86,12 +91,12 @@ class VolumeRecord:
     subject_id: str
     collection: str
     path: str
-    labelled: bool
+    is_labelled: bool
     status: str
     split: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     first_row: int = 0
-    slices: int = 0
+    slice_count: int = 0
     side_mm: float | None = None
     vox_to_ras: tuple[tuple[float, ...], ...] | None = None
     checksum: str = ""
@@ -126,21 +131,21 @@ class VolumeRecord:
 class Pack:
     """The slices of all volumes, n in all, and the records of these volumes.
 
-    pixels        (n, 128, 128) uint8, memory-mapped, read-only
-    volume        (n,) int64, index into `records`
-    z_mm          (n,)
-    covers        (n, 2) int64
-    truth         (n, k) bool in the order of `classes`
-    slice_format  result of `stack.describe_slice_format` when the slices were cut; called "looks"
-                  on disk
+    pixels           (n, 128, 128) uint8, memory-mapped, read-only
+    volume_of_slice  (n,) int64, index into `records`
+    z_mm             (n,)
+    slice_ranges     (n, 2) int64
+    truth            (n, k) bool in the order of `classes`
+    slice_format     result of `stack.describe_slice_format` when the slices were cut; called
+                     "looks" on disk
     """
 
     folder: Path
     classes: tuple[str, ...]
     pixels: NDArray[np.uint8]
-    volume: NDArray[np.int64]
+    volume_of_slice: NDArray[np.int64]
     z_mm: NDArray[np.float64]
-    covers: NDArray[np.int64]
+    slice_ranges: NDArray[np.int64]
     truth: NDArray[np.bool_]
     records: tuple[VolumeRecord, ...]
     slice_format: Mapping[str, Any]
@@ -155,14 +160,14 @@ class Pack:
     def placing(self) -> Placing:
         """The size, volume and height of every slice."""
         sides_mm = np.array([record.side_mm or np.nan for record in self.records])
-        return Placing(sides_mm[self.volume], self.volume, self.z_mm)
+        return Placing(sides_mm[self.volume_of_slice], self.volume_of_slice, self.z_mm)
 
     def rows_in_split(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` in a split, ascending."""
-        if not len(self.volume):
+        if not len(self.volume_of_slice):
             return np.zeros(0, dtype=np.int64)
         is_in_split = np.asarray([record.split == split for record in self.records], dtype=bool)
-        return np.flatnonzero(is_in_split[self.volume])
+        return np.flatnonzero(is_in_split[self.volume_of_slice])
 
     def stack_of_volume(self, index: int) -> SliceStack:
         """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its
@@ -170,14 +175,14 @@ class Pack:
         record = self.records[index]
         if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
             raise VolumeError(record.code, record.message)
-        row_range = slice(record.first_row, record.first_row + record.slices)
+        row_range = slice(record.first_row, record.first_row + record.slice_count)
         label_slices = None
         if record.label_slices is not None:
             label_slices = np.asarray(record.label_slices)
         return SliceStack(
             pixels=self.pixels[row_range],
             z_mm=self.z_mm[row_range],
-            slice_ranges=self.covers[row_range],
+            slice_ranges=self.slice_ranges[row_range],
             side_mm=record.side_mm,
             vox_to_ras=np.asarray(record.vox_to_ras),
             source=record.path,
@@ -193,8 +198,8 @@ class Pack:
 class SlicingJob:
     """One volume to slice: the input of a worker process."""
 
-    row: VolumeRow
-    labels: tuple[RegionRow, ...]
+    volume_row: VolumeRow
+    region_rows: tuple[RegionRow, ...]
     cache_folder: Path
     slicing: Slicing
     vocabulary: Vocabulary
@@ -251,8 +256,8 @@ def slice_collections(
     cache_folder.mkdir(parents=True, exist_ok=True)
     jobs: list[tuple[str, SlicingJob]] = []
     for name, table in tables.items():
-        for row in table.volumes:
-            labels = table.regions.get(row.volume_id, ())
+        for row in table.volume_rows:
+            labels = table.region_rows_by_volume.get(row.volume_id, ())
             jobs.append((name, SlicingJob(row, labels, cache_folder, slicing, vocabulary)))
     results = _slice_all(jobs, workers, progress, log)
     _refuse_shared_scans(results)
@@ -262,7 +267,7 @@ def slice_collections(
         pruned_files_and_bytes = cache.prune(cache_folder, used_paths)
     if log:
         log(_describe_cache_use(results, pruned_files_and_bytes))
-    rows_by_collection = {name: table.volumes for name, table in tables.items()}
+    rows_by_collection = {name: table.volume_rows for name, table in tables.items()}
     split_by_subject = _assign_splits(results, rows_by_collection, seed, fractions)
     placed_results = _place_results(results, split_by_subject, identifiers)
     _write_pack(out, placed_results, vocabulary, slicing, seed)
@@ -312,9 +317,9 @@ def load_pack(folder: Path) -> Pack:
         raise CollectionError(
             "pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again."
         ) from fault
-    arrays = (pack.pixels, pack.z_mm, pack.covers, pack.truth)
-    slice_count = sum(record.slices for record in pack.records)
-    slice_counts = {*[len(array) for array in arrays], slice_count, len(pack.volume)}
+    arrays = (pack.pixels, pack.z_mm, pack.slice_ranges, pack.truth)
+    slice_count = sum(record.slice_count for record in pack.records)
+    slice_counts = {*[len(array) for array in arrays], slice_count, len(pack.volume_of_slice)}
     is_square = pack.pixels.shape[1:] == (SIDE_PIXELS, SIDE_PIXELS)
     if len(slice_counts) != 1 or not is_square or pack.truth.shape[1] != len(pack.classes):
         raise CollectionError(
@@ -335,9 +340,9 @@ def _read_pack(folder: Path) -> Pack:
         folder=folder,
         classes=tuple(pack_json["classes"]),
         pixels=np.load(folder / "pixels.npy", mmap_mode=mmap_mode, allow_pickle=False),
-        volume=arrays["volume"],
+        volume_of_slice=arrays["volume"],
         z_mm=arrays["z_mm"],
-        covers=arrays["covers"],
+        slice_ranges=arrays["covers"],
         truth=arrays["truth"],
         records=tuple(map(_record_from_json, pack_json["volumes"])),
         slice_format=pack_json["looks"],
@@ -400,22 +405,22 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
     try:
         stack, cache_path, cache_use = _read_or_cut(job)
         slice_truth = None
-        if job.labels:
-            slice_truth = find_classes_of_cuts(stack, job.labels, job.vocabulary)
+        if job.region_rows:
+            slice_truth = find_classes_of_cuts(stack, job.region_rows, job.vocabulary)
     except FovnetError as fault:
         return _refuse_volume(record, fault)
     except MemoryError:
-        return _refuse_volume(record, refusal_of_memory(job.row.path, "slice it"))
+        return _refuse_volume(record, refusal_of_memory(job.volume_row.path, "slice it"))
     except Exception as fault:
         if is_disk_full(fault):  # of the cache: no volume is to blame
             raise
-        return _refuse_volume(record, internal(job.row.path, fault))
+        return _refuse_volume(record, internal(job.volume_row.path, fault))
     label_slices = None
     if stack.label_slices is not None:
         label_slices = tuple(stack.label_slices.tolist())
     finished_record = replace(
         record,
-        slices=len(stack.pixels),
+        slice_count=len(stack.pixels),
         side_mm=stack.side_mm,
         vox_to_ras=tuple(tuple(map(float, affine_row)) for affine_row in stack.vox_to_ras),
         checksum=stack.checksum,
@@ -439,31 +444,31 @@ def _refuse_after_crash(job: SlicingJob) -> SlicedVolume:
     """The result of a volume whose worker process ended twice."""
     cause = "slicing it crashed its process twice (memory?)"
     remedy = "Use fewer workers, or resample it to larger voxels"
-    fault = VolumeError("volume-crash", f"{job.row.path}: {cause}. {remedy}.")
+    fault = VolumeError("volume-crash", f"{job.volume_row.path}: {cause}. {remedy}.")
     return _refuse_volume(_begin_record(job), fault)
 
 
 def _bytes_to_read(job: SlicingJob) -> int:
-    return estimate_bytes_to_read(source_of(job.row.path))
+    return estimate_bytes_to_read(source_of(job.volume_row.path))
 
 
 def _begin_record(job: SlicingJob) -> VolumeRecord:
     """The record of a volume before it is sliced: its row of the table, with status "ok"."""
     return VolumeRecord(
-        volume_id=job.row.volume_id,
-        subject_id=job.row.subject_id,
+        volume_id=job.volume_row.volume_id,
+        subject_id=job.volume_row.subject_id,
         collection="",
-        path=job.row.path.as_posix(),
-        labelled=bool(job.labels),
+        path=job.volume_row.path.as_posix(),
+        is_labelled=bool(job.region_rows),
         status="ok",
-        attributes=dict(job.row.attributes),
+        attributes=dict(job.volume_row.attributes),
     )
 
 
 def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
     """(slices of a volume, their cache file, `SlicedVolume.cache_use`): cut now, or in an earlier
     run; a damaged cache entry is replaced."""
-    source = source_of(job.row.path)
+    source = source_of(job.volume_row.path)
     checksum = source.checksum
     # they are among the notes, but do not change the checksum of the series' own files
     neighbour_notes = source.neighbour_notes
@@ -476,7 +481,7 @@ def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
         cache_key_facts["beside"] = neighbour_notes
     cache_path = cache.entry_path(job.cache_folder, cache_key_facts)
     try:
-        return _read_cached_stack(cache_path, job.row.path, checksum), cache_path, "hit"
+        return _read_cached_stack(cache_path, job.volume_row.path, checksum), cache_path, "hit"
     except FileNotFoundError:
         cache_use = "made"
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
@@ -578,7 +583,7 @@ def _assign_splits(
             result.record.subject_id
             for result in results
             if result.record.collection == collection
-            and result.record.labelled
+            and result.record.is_labelled
             and result.record.status == "ok"
         ]
         split_of_subject = fixed_splits | split_subjects(
@@ -601,7 +606,7 @@ def _place_results(
     for result in results:
         record = result.record
         split = ""
-        if record.labelled:
+        if record.is_labelled:
             split = split_by_subject.get((record.collection, record.subject_id), "")
         record = replace(
             record,
@@ -611,7 +616,7 @@ def _place_results(
             shown_id=identifiers.write_id(record.volume_id),
         )
         placed_results.append(replace(result, record=record))
-        first_row += record.slices
+        first_row += record.slice_count
     return placed_results
 
 
@@ -649,7 +654,7 @@ def _write_pack(
 def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) -> None:
     """Writes pixels.npy and slices.npz, volume by volume from the cache; the rows of an unlabelled
     volume are False in `truth`."""
-    slice_counts = [result.record.slices for result in results]
+    slice_counts = [result.record.slice_count for result in results]
     slice_count = sum(slice_counts)
     z_mm = np.empty(slice_count)
     covers = np.empty((slice_count, 2), dtype=np.int64)
@@ -668,7 +673,7 @@ def _write_arrays(out: Path, results: Sequence[SlicedVolume], class_count: int) 
                 continue
             cached_arrays = _read_sealed(result.cache_path)
             row_range = slice(
-                result.record.first_row, result.record.first_row + result.record.slices
+                result.record.first_row, result.record.first_row + result.record.slice_count
             )
             z_mm[row_range] = cached_arrays["z_mm"]
             covers[row_range] = cached_arrays["covers"]

@@ -25,17 +25,19 @@ def find_unlabelled_regions(
     collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> list[str]:
     """The regions that no volume is labelled with.  That is allowed: they are never learned, and
-    predicted only between two others (`is_inner`)."""
+    predicted only between two others (`lies_between_labelled_regions`)."""
     labelled_regions = {
         row.region
         for table in collections.values()
-        for rows in table.regions.values()
+        for rows in table.region_rows_by_volume.values()
         for row in rows
     }
     return [region for region in vocabulary.classes[:-1] if region not in labelled_regions]
 
 
-def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str) -> bool:
+def lies_between_labelled_regions(
+    collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str
+) -> bool:
     """Whether a region of the chain lies between two labelled ones, perhaps of different volumes: a
     prediction of both includes it."""
     unlabelled = find_unlabelled_regions(collections, vocabulary)
@@ -58,7 +60,7 @@ def find_skipped_regions(
     rung_by_name = {region_name: rung for rung, region_name in enumerate(vocabulary.chain)}
     skipped_names = set[str]()
     for table in collections.values():
-        for label_rows in table.regions.values():
+        for label_rows in table.region_rows_by_volume.values():
             rungs = sorted(
                 {rung_by_name[row.region] for row in label_rows if row.region in rung_by_name}
             )
@@ -75,7 +77,7 @@ def notes_on_skipped_regions(
 ) -> list[str]:
     """A sentence on the regions that lie between others and are never learned, if there are any, or
     if every row is `none`; else empty."""
-    has_rows = any(table.regions for table in collections.values())
+    has_rows = any(table.region_rows_by_volume for table in collections.values())
     if (
         has_rows
         and len(find_unlabelled_regions(collections, vocabulary)) == len(vocabulary.classes) - 1
@@ -105,8 +107,8 @@ def notes_on_unlearned_regions(
     }
     for collection, table in collections.items():
         split_by_subject = _predict_splits(table, collection, seed, fractions)
-        subject_by_volume = {row.volume_id: row.subject_id for row in table.volumes}
-        for volume_id, label_rows in table.regions.items():
+        subject_by_volume = {row.volume_id: row.subject_id for row in table.volume_rows}
+        for volume_id, label_rows in table.region_rows_by_volume.items():
             split = split_by_subject[subject_by_volume[volume_id]]
             for region in {row.region for row in label_rows} & counts_by_region.keys():
                 counts_by_region[region][split] += 1
@@ -134,8 +136,8 @@ class LabelGap(NamedTuple):
     volume_id: str
     region_below: str
     region_above: str
-    first: float
-    last: float
+    range_start: float
+    range_end: float
 
 
 def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[LabelGap]:
@@ -143,10 +145,10 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
     there.  In slices, or in millimetres, then only gaps above MAX_UNNOTED_GAP_MM."""
     gaps = []
     for table in collections.values():
-        for label_rows in table.regions.values():
+        for label_rows in table.region_rows_by_volume.values():
             sorted_rows = sorted(
                 (row for row in label_rows if row.region in (*vocabulary.chain, NONE)),
-                key=lambda row: row.first,
+                key=lambda row: row.range_start,
             )
             for lower_row, upper_row in pairwise(sorted_rows):
                 if NONE in (lower_row.region, upper_row.region):
@@ -161,12 +163,12 @@ def _gap_between(lower_row: RegionRow, upper_row: RegionRow) -> LabelGap | None:
     """The gap between two labels of a volume; None if there is none, or of millimetres one of up to
     MAX_UNNOTED_GAP_MM."""
     if upper_row.in_mm:
-        first_between = lower_row.last
-        last_between = upper_row.first
+        first_between = lower_row.range_end
+        last_between = upper_row.range_start
         is_gap = last_between - first_between > MAX_UNNOTED_GAP_MM
     else:
-        first_between = lower_row.last + 1
-        last_between = upper_row.first - 1
+        first_between = lower_row.range_end + 1
+        last_between = upper_row.range_start - 1
         is_gap = last_between >= first_between
     if not is_gap:
         return None
@@ -180,14 +182,14 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     refused when they are read."""
     sentences = []
     for collection, table in collections.items():
-        missing_paths = [row.path for row in table.volumes if is_file_missing(row)]
+        missing_paths = [row.path for row in table.volume_rows if is_file_missing(row)]
         if missing_paths:
             verb = "are"
             if len(missing_paths) == 1:
                 verb = "is"
             sentences.append(
                 f"collection {collection}: {len(missing_paths):,} of its files {verb} missing, the first "
-                f"{missing_paths[0]}; add them, or remove their lines from {table.path}"
+                f"{missing_paths[0]}; add them, or remove their lines from {table.table_path}"
             )
     return sentences
 
@@ -232,8 +234,10 @@ def _predict_splits(
 ) -> Mapping[str, str]:
     """The split of every labelled subject, as `slice_collections` will draw it if no volume is
     refused."""
-    labelled_rows = [row for row in table.volumes if table.regions.get(row.volume_id)]
-    fixed_splits = {row.subject_id: row.split for row in table.volumes if row.split}
+    labelled_rows = [
+        row for row in table.volume_rows if table.region_rows_by_volume.get(row.volume_id)
+    ]
+    fixed_splits = {row.subject_id: row.split for row in table.volume_rows if row.split}
     subjects = [row.subject_id for row in labelled_rows]
     return split_subjects(subjects, collection, seed, fixed_splits, fractions)
 

@@ -91,7 +91,7 @@ def find_label_conflicts(
         in_mm = volume_labels[0].row.in_mm
         sorted_labels = sorted(
             (label for label in volume_labels if label.row.in_mm == in_mm),
-            key=lambda label: (label.row.first, label.row.last),
+            key=lambda label: (label.row.range_start, label.row.range_end),
         )
         chain_labels = [label for label in sorted_labels if label.row.region in rung_by_name]
         yield from _find_overlaps(sorted_labels)
@@ -120,7 +120,7 @@ def _find_overlaps_of_none(
         if row.region != NONE and row.region not in rung_by_name:
             for none_row in none_rows.get((row.volume_id, row.in_mm), ()):
                 if _ends_above_start(none_row, row) and _ends_above_start(row, none_row):
-                    none_range = f"{none_row.first:g} to {none_row.last:g}"
+                    none_range = f"{none_row.range_start:g} to {none_row.range_end:g}"
                     yield line.make_fault(
                         "region", f"overlaps a `none` row ({none_range}); correct one of them"
                     )
@@ -130,8 +130,8 @@ def _ends_above_start(lower_row: RegionRow, upper_row: RegionRow) -> bool:
     """Whether a row ends above the beginning of another in the same unit; rows in millimetres may
     touch."""
     if upper_row.in_mm:
-        return upper_row.first < lower_row.last
-    return upper_row.first <= lower_row.last
+        return upper_row.range_start < lower_row.range_end
+    return upper_row.range_start <= lower_row.range_end
 
 
 def _find_overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[TableFault]:
@@ -141,16 +141,16 @@ def _find_overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[TableFault
     for line, upper_row in sorted_labels:
         lower_row = max(
             (row for name, row in highest_by_region.items() if name != upper_row.region),
-            key=lambda row: row.last,
+            key=lambda row: row.range_end,
             default=None,
         )
         highest_by_region[upper_row.region] = max(
-            upper_row, highest_by_region.get(upper_row.region, upper_row), key=lambda row: row.last
+            upper_row,
+            highest_by_region.get(upper_row.region, upper_row),
+            key=lambda row: row.range_end,
         )
         if lower_row is not None and _ends_above_start(lower_row, upper_row):
-            overlap_phrase = (
-                f"overlaps {lower_row.region} ({lower_row.first:g} to {lower_row.last:g})"
-            )
+            overlap_phrase = f"overlaps {lower_row.region} ({lower_row.range_start:g} to {lower_row.range_end:g})"
             yield line.make_fault("region", f"{overlap_phrase}; correct one of them")
 
 

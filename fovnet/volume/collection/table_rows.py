@@ -50,8 +50,8 @@ class RegionRow:
 
     volume_id: str
     region: str
-    first: float
-    last: float
+    range_start: float
+    range_end: float
     in_mm: bool = False
 
 

@@ -49,9 +49,9 @@ class Collection:
     """The rows of a collection in the order of its tables; `regions` holds the labels by
     volume_id."""
 
-    path: Path
-    volumes: tuple[VolumeRow, ...]
-    regions: Mapping[str, tuple[RegionRow, ...]]
+    table_path: Path
+    volume_rows: tuple[VolumeRow, ...]
+    region_rows_by_volume: Mapping[str, tuple[RegionRow, ...]]
 
 
 def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
@@ -127,17 +127,17 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
     name_by_path: dict[Path, str] = {}
     name_by_id: dict[str, str] = {}
     for name, table in tables.items():
-        name_of_same_table = name_by_path.setdefault(table.path.resolve(), name)
+        name_of_same_table = name_by_path.setdefault(table.table_path.resolve(), name)
         if name_of_same_table != name:
             raise CollectionError(
                 "collection-duplicate",
-                f"{table.path}: is collection {name_of_same_table!r} and {name!r}; leave out one of the two",
+                f"{table.table_path}: is collection {name_of_same_table!r} and {name!r}; leave out one of the two",
             )
-        for row in table.volumes:
+        for row in table.volume_rows:
             earlier_name = name_by_id.setdefault(row.volume_id.casefold(), name)
             if earlier_name != name:
                 raise CollectionError(
                     "collection-duplicate",
-                    f"{table.path}: volume_id {row.volume_id!r} is in collection "
+                    f"{table.table_path}: volume_id {row.volume_id!r} is in collection "
                     f"{earlier_name!r} too. Rename one, for instance to {name}_{row.volume_id}.",
                 )

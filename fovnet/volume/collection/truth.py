@@ -46,9 +46,9 @@ def find_classes_at_heights(
     for row in rows:
         refuse_row_beyond_volume(row, slice_count)
         if row.in_mm and (
-            row.last < z_mm[0] - MAX_OUTSIDE_MM or row.first > z_mm[-1] + MAX_OUTSIDE_MM
+            row.range_end < z_mm[0] - MAX_OUTSIDE_MM or row.range_start > z_mm[-1] + MAX_OUTSIDE_MM
         ):
-            label_range = f"{row.first:g} to {row.last:g} mm"
+            label_range = f"{row.range_start:g} to {row.range_end:g} mm"
             volume_range = f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
             raise CollectionError(
                 "collection-extent",
@@ -59,8 +59,8 @@ def find_classes_at_heights(
         if row.in_mm:
             cut_positions = z_mm
         if row.region != NONE:
-            is_shown[:, classes.index(row.region)] |= (cut_positions >= row.first) & (
-                cut_positions <= row.last
+            is_shown[:, classes.index(row.region)] |= (cut_positions >= row.range_start) & (
+                cut_positions <= row.range_end
             )
     is_shown_in_chain = is_shown[:, : len(vocabulary.chain)]
     is_shown_in_chain &= np.cumsum(is_shown_in_chain, axis=1) == 1
@@ -71,9 +71,9 @@ def find_classes_at_heights(
 def refuse_row_beyond_volume(row: RegionRow, slice_count: int) -> None:
     """Raise CollectionError "collection-slices" if a row in slices names one that a volume of so
     many has not."""
-    if not row.in_mm and row.last >= slice_count:
+    if not row.in_mm and row.range_end >= slice_count:
         raise CollectionError(
             "collection-slices",
-            f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, but the "
+            f"{row.volume_id}: {row.region} is labelled up to slice {row.range_end:g}, but the "
             f"last slice is {slice_count - 1}. Count from 0 at the feet, in RAS order.",
         )

@@ -196,7 +196,7 @@ def _remedy_of_single_file(series_list: Sequence[Series]) -> str:
 
 def _list_names(unread_objects: Sequence[UnreadObject]) -> str:
     """The names of the members or files, at most MAX_LISTED, and how many more there are."""
-    items = [unread_object.item for unread_object in unread_objects]
+    items = [unread_object.dicom_object for unread_object in unread_objects]
     names = ", ".join(item.member_name or item.path.name for item in items[:MAX_LISTED])
     return names + _and_more(len(items))
 
@@ -227,7 +227,9 @@ def _list_series_in_words(container: Path, dicom_survey: DicomSurvey) -> str:
         reason_phrase = ""
         if series.is_set_aside:
             reason_phrase = f": {series.aside_reason}"
-        series_phrases.append(f"{address(container, series.id)} ({size_phrase}{reason_phrase})")
+        series_phrases.append(
+            f"{address(container, series.series_id)} ({size_phrase}{reason_phrase})"
+        )
     listing = "There is none."
     if series_phrases:
         listing = f"There are: {', '.join(series_phrases)}{_and_more(len(dicom_survey.series))}."

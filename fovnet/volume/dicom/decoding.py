@@ -41,7 +41,7 @@ ENDED_REASON = "the decoder ended"
 UNSUPPORTED_REASON = "no decoder"
 DECOMPRESS_HINT = "Decompress the series with its archive's tools, or gdcmconv --raw."
 PACKAGE_PARENT = Path(__file__).resolve().parents[3]  # where fovnet lies
-CONTAINER_BITS = (8, 16, 32)  # bits that a decoded pixel may take
+DECODED_BITS = (8, 16, 32)  # bits that a decoded pixel may take
 UNSUPPORTED_WORDS = re.compile(
     r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*"
 )
@@ -265,7 +265,7 @@ def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
     allocated_bits = 16
     if runner.transfer_syntax != JPEGExtended12Bit:
         stored_bits = runner.get_option("j2k_precision", runner.bits_stored)
-        allocated_bits = next(bits for bits in CONTAINER_BITS if stored_bits <= bits)
+        allocated_bits = next(bits for bits in DECODED_BITS if stored_bits <= bits)
         runner.set_option("bits_allocated", allocated_bits)
     fragments = gdcm.SequenceOfFragments.New()
     fragment = gdcm.Fragment()

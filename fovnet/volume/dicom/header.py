@@ -166,7 +166,7 @@ class Frame:
     The three of the geometry are None where the header gives no valid numbers.
     """
 
-    item: DicomObject
+    dicom_object: DicomObject
     facts: ObjectFacts
     sop_uid: str
     frame_number: int
@@ -314,7 +314,7 @@ def make_frame(
         return _comparable_value(get(keyword))
 
     return Frame(
-        item=item,
+        dicom_object=item,
         facts=facts,
         sop_uid=as_text(get("SOPInstanceUID")),
         frame_number=number,

@@ -163,13 +163,13 @@ def _blank_packages(
             ).values()
         )
         if len(packages) > 1 and is_evenly_spaced(
-            alike_frames, allows_missing=_are_packages_woven(packages)
+            alike_frames, allows_missing=_are_packages_interleaved(packages)
         ):
             for frame_index in frame_indices:
                 keys[frame_index] = _blank_columns(keys[frame_index], key_columns)
 
 
-def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
+def _are_packages_interleaved(packages: Sequence[Sequence[Frame]]) -> bool:
     """Whether the slices of each package lie between those of every other."""
     positions = positions_in_image_axes([frame for package in packages for frame in package])
     if positions is None:

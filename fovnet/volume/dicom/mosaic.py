@@ -31,6 +31,8 @@ from fovnet.volume.dicom.header import (
     make_lookup,
 )
 
+MAX_SLICES = 4096  # of a mosaic: 64 × 64 tiles; more are damage
+UNIT_LENGTH_TOLERANCE = 0.01  # of the length of the normal
 GRID_IMAGE_TYPES = {"VFRAME", "GRID"}
 
 
@@ -56,7 +58,7 @@ def make_mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing "
+            f"{frame.dicom_object}: a mosaic without position, orientation, pixel spacing or spacing "
             "between slices. Export it again with its geometry.",
         )
     tiles_down = math.ceil(math.sqrt(slice_count))
@@ -103,7 +105,7 @@ def make_grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     if not slice_positions or len(slice_positions) < len(item_positions):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) "
+            f"{frame.dicom_object}: a grid of United Imaging without the private sequence (0065,1051) "
             "that places its slices. Export it with its private attributes, or convert the "
             "original with dcm2niix.",
         )
@@ -139,8 +141,8 @@ def _tile_size(frame: Frame, slice_count: int, tiles_down: int) -> tuple[int, in
     ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: {slice_count} slices need {tiles_down} × {tiles_across} tiles, which {frame.rows} × "
-            f"{frame.columns} pixels do not divide into. Export it again.",
+            f"{frame.dicom_object}: {slice_count} slices need {tiles_down} × {tiles_across} tiles, which "
+            f"{frame.rows} × {frame.columns} pixels do not divide into. Export it again.",
         )
     return frame.rows // tiles_down, frame.columns // tiles_across
 
@@ -187,17 +189,17 @@ def _read_csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
         # missing or arbitrary bytes: the reader may raise any exception
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so "
+            f"{frame.dicom_object}: a mosaic whose CSA header (0029,1010) is missing or damaged, so "
             "nothing says how many slices it holds. Export it from the scanner again.",
         ) from fault
     if (
-        not 1 <= slice_count <= 4096
+        not 1 <= slice_count <= MAX_SLICES
         or normal.shape != (3,)
-        or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2
+        or not abs(float(np.linalg.norm(normal)) - 1) < UNIT_LENGTH_TOLERANCE
     ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: {slice_count} slices along {np.round(normal, 3)} are impossible. Export it "
+            f"{frame.dicom_object}: {slice_count} slices along {np.round(normal, 3)} are impossible. Export it "
             "again.",
         )
     return slice_count, normal / np.linalg.norm(normal)

@@ -45,7 +45,7 @@ def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
             if _is_repeat(series, first_point, show_same_slices)
         ]
         if repeated_points:
-            repeated_by_id[series.id] = repeated_points[0]
+            repeated_by_id[series.series_id] = repeated_points[0]
         else:
             first_points.append(series)
     # a time point that was broken off may be the first
@@ -57,10 +57,14 @@ def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
                 if _is_repeat(series, first_point, shows_some_slices_of)
             ]
             if longer_points:
-                repeated_by_id[series.id] = max(longer_points, key=_count_images)
-    repeat_counts = Counter(repeated_series.id for repeated_series in repeated_by_id.values())
+                repeated_by_id[series.series_id] = max(longer_points, key=_count_images)
+    repeat_counts = Counter(
+        repeated_series.series_id for repeated_series in repeated_by_id.values()
+    )
     return [
-        _set_repeat_aside(series, repeated_by_id.get(series.id), repeat_counts[series.id])
+        _set_repeat_aside(
+            series, repeated_by_id.get(series.series_id), repeat_counts[series.series_id]
+        )
         for series in all_series
     ]
 

@@ -281,7 +281,7 @@ def _separate_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Fram
         return "", []
     place_labels = label_positions(depths_mm)
     place_count = place_labels.max() + 1
-    headers = [read_short_values(frame.item) for frame in frames]
+    headers = [read_short_values(frame.dicom_object) for frame in frames]
     for tag in sorted(set.intersection(*map(set, headers))):
         indices_by_value = group_by_key(range(len(frames)), (header[tag] for header in headers))
         if not 1 < len(indices_by_value) <= len(frames) // place_count:

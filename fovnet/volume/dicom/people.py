@@ -198,7 +198,12 @@ def digest_person(person: Person, frames: Sequence[Frame]) -> str:
     their first image, and of the patient attributes only if that has no UID."""
     first_frame = min(
         frames,
-        key=lambda frame: (frame.image_number, frame.sop_uid, frame.frame_number, frame.item),
+        key=lambda frame: (
+            frame.image_number,
+            frame.sop_uid,
+            frame.frame_number,
+            frame.dicom_object,
+        ),
     )
     identity_parts = [
         first_frame.sop_uid,
@@ -212,10 +217,10 @@ def digest_person(person: Person, frames: Sequence[Frame]) -> str:
 
 def folder_of(frame: Frame) -> tuple[str, str]:
     """(folder of an image, ""), or (its archive, the folder within it)."""
-    member = frame.item.member_name
+    member = frame.dicom_object.member_name
     if member:
-        return str(frame.item.path), str(PurePosixPath(member).parent)
-    return str(frame.item.path.parent), ""
+        return str(frame.dicom_object.path), str(PurePosixPath(member).parent)
+    return str(frame.dicom_object.path.parent), ""
 
 
 def _short_digest(word: str) -> str:

@@ -42,7 +42,7 @@ def read_planes(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     "volume-corrupt", "volume-photometric", "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
-    indices_by_item = group_by_key(range(len(frames)), (frame.item for frame in frames))
+    indices_by_item = group_by_key(range(len(frames)), (frame.dicom_object for frame in frames))
     is_inverted = np.zeros(len(frames), dtype=bool)
     is_padding = np.zeros(planes.shape, dtype=bool)
     with closing(Decoder()) as decoder:
@@ -88,7 +88,7 @@ def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
         raise VolumeError(
             "volume-rescale",
-            f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of "
+            f"{frame.dicom_object}: a rescale slope of {frame.slope:g} and an intercept of "
             f"{frame.intercept:g}; finite numbers are wanted, and a slope other than 0. Export it "
             "again.",
         )

@@ -52,7 +52,7 @@ def positions_in_image_axes(frames: Sequence[Frame]) -> NDArray[np.float64] | No
     return positions
 
 
-def label_positions(along: NDArray[np.float64]) -> NDArray[np.int64]:
+def label_positions(depths_mm: NDArray[np.float64]) -> NDArray[np.int64]:
     """(n,) the number of each image's position, counted along the normal; images less than 0.01 mm
     apart share one.
 
@@ -60,20 +60,20 @@ def label_positions(along: NDArray[np.float64]) -> NDArray[np.int64]:
     same number of images, neighbours less than 0.5 mm apart, spread over less than half the
     distance to the other positions.
     """
-    sorted_mm = np.sort(along)
+    sorted_mm = np.sort(depths_mm)
     gaps_mm = np.sort(np.maximum(np.diff(sorted_mm), SAME_PLACE_MM))
     is_jump = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (
         gaps_mm[:-1] < MAX_REPETITION_SHIFT_MM
     )
     for jump_index in reversed(np.flatnonzero(is_jump).tolist()):
-        labels = label_clusters(along, float(gaps_mm[jump_index]))
+        labels = label_clusters(depths_mm, float(gaps_mm[jump_index]))
         cluster_sizes = np.bincount(labels)
         if len(cluster_sizes) < LEAST_IMAGES or not cluster_sizes.min() == cluster_sizes.max() > 1:
             continue
         cluster_spreads_mm = np.ptp(sorted_mm.reshape(len(cluster_sizes), -1), axis=1)
         if cluster_spreads_mm.max() < gaps_mm[jump_index + 1] / 2:
             return labels
-    return label_clusters(along, SAME_PLACE_MM)
+    return label_clusters(depths_mm, SAME_PLACE_MM)
 
 
 def is_stack(frames: Sequence[Frame]) -> bool:
@@ -90,7 +90,7 @@ def is_evenly_spaced(
     frames: Sequence[Frame], *, allows_missing: bool, tolerance: float = EVEN_SPACING_TOLERANCE
 ) -> bool:
     """Whether at least three images follow each other at one distance in one direction, to this
-    share of it; with `allows_missing`, a few may be allows_missing."""
+    share of it; with `allows_missing`, a few may be missing."""
     positions = positions_in_image_axes(frames)
     if positions is None or len(frames) < LEAST_IMAGES:
         return False

@@ -38,7 +38,7 @@ from fovnet.volume.dicom.uids import group_by_series, note_on_joining
 class Series:
     """The images of one volume, in the order of their numbers.
 
-    id                 twelve hex digits, independent of file paths, but different if images of
+    series_id          twelve hex digits, independent of file paths, but different if images of
                        another patient with this series UID lie beside them or another series under
                        the same UID
     other_ids          the ids in these cases; they are valid as addresses without the other images,
@@ -53,7 +53,7 @@ class Series:
     truncated_objects  those of them that are cut short
     """
 
-    id: str
+    series_id: str
     frames: tuple[Frame, ...]
     aside_kind: str = ""
     aside_reason: str = ""
@@ -71,12 +71,12 @@ class Series:
 
     def has_id(self, series_id: str) -> bool:
         """Whether an address with this id means this series."""
-        return series_id in (self.id, *self.other_ids)
+        return series_id in (self.series_id, *self.other_ids)
 
     @property
     def objects(self) -> list[DicomObject]:
         """The objects that contain the images, each once."""
-        return list(dict.fromkeys(frame.item for frame in self.frames))
+        return list(dict.fromkeys(frame.dicom_object for frame in self.frames))
 
 
 def group_into_volumes(frames: Sequence[Frame]) -> list[Series]:
@@ -95,7 +95,7 @@ def group_into_volumes(frames: Sequence[Frame]) -> list[Series]:
             int(_number_for_sorting(series.frames[0].facts.series_number)),
             series.frames[0].facts.series_uid,
             series.frames[0].image_number,
-            series.id,
+            series.series_id,
         ),
     )
 
@@ -150,7 +150,12 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
     frames, copies, cut_items = _remove_copies(
         sorted(
             frames,
-            key=lambda frame: (frame.image_number, frame.sop_uid, frame.frame_number, frame.item),
+            key=lambda frame: (
+                frame.image_number,
+                frame.sop_uid,
+                frame.frame_number,
+                frame.dicom_object,
+            ),
         )
     )
     images_by_key = group_by_key(frames, make_keys(frames))
@@ -180,7 +185,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
         taken_ids.add(series_id)
         series_list.append(
             Series(
-                id=series_id,
+                series_id=series_id,
                 frames=images,
                 aside_kind=kind,
                 aside_reason=reason,
@@ -196,7 +201,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
         family = _family_of_image(frames[0], key)
         for version in other_versions:
             series_list.append(_make_other_version(tuple(version), key, family, share, taken_ids))
-            taken_ids.add(series_list[-1].id)
+            taken_ids.add(series_list[-1].series_id)
     series_list.sort(key=lambda series: series.frames[0].image_number)
     return _set_repeats_aside(series_list, differing_names)
 
@@ -230,7 +235,7 @@ def _make_other_version(
 
 def _family_of_image(first_frame: Frame, image_key: VolumeKey) -> str:
     return "\n".join(
-        (first_frame.facts.series_uid or str(first_frame.item.path.parent), image_key[-1])
+        (first_frame.facts.series_uid or str(first_frame.dicom_object.path.parent), image_key[-1])
     )
 
 
@@ -332,21 +337,23 @@ def _remove_copies(
             (
                 item
                 for item in index_by_item
-                if item == frame.item or begins_alike(item, frame.item)
+                if item == frame.dicom_object or begins_alike(item, frame.dicom_object)
             ),
             None,
         )
         if same_item is None:
-            index_by_item[frame.item] = len(originals)
+            index_by_item[frame.dicom_object] = len(originals)
             originals.append(frame)
             continue
-        copy_item = frame.item
+        copy_item = frame.dicom_object
         whole_item = same_item
-        if same_item != frame.item and byte_count(frame.item) > byte_count(same_item):
-            index_by_item[frame.item] = index_by_item.pop(same_item)
-            originals[index_by_item[frame.item]] = frame
+        if same_item != frame.dicom_object and byte_count(frame.dicom_object) > byte_count(
+            same_item
+        ):
+            index_by_item[frame.dicom_object] = index_by_item.pop(same_item)
+            originals[index_by_item[frame.dicom_object]] = frame
             copy_item = same_item
-            whole_item = frame.item
+            whole_item = frame.dicom_object
         if byte_count(copy_item) < byte_count(whole_item):
             cut_items.add(copy_item)
         copies_by_image.setdefault(_image_id(frame), []).append(copy_item)

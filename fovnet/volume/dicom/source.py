@@ -70,7 +70,7 @@ class DicomObject:
 class UnreadObject:
     """An object of a place that could not be used, and why."""
 
-    item: DicomObject
+    dicom_object: DicomObject
     fault: VolumeError
 
     @property

@@ -153,7 +153,7 @@ def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[UnreadObj
     except Exception as fault:
         frames_by_uid = group_by_key(frames, (frame.facts.series_uid for frame in frames))
         if len(frames_by_uid) < 2:
-            items = dict.fromkeys(frame.item for frame in frames)
+            items = dict.fromkeys(frame.dicom_object for frame in frames)
             return [], [UnreadObject(item, internal(item, fault)) for item in items]
     all_series: list[Series] = []
     all_ungrouped: list[UnreadObject] = []
@@ -186,7 +186,7 @@ class _RememberedSurvey:
         id_and_series = [
             (series_id, series)
             for series in self.survey.series
-            for series_id in (series.id, *series.other_ids)
+            for series_id in (series.series_id, *series.other_ids)
         ]
         return dict(reversed(id_and_series))
 

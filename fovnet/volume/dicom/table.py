@@ -42,7 +42,7 @@ def make_series_row(series: Series, path: Path, *, show_ids: bool = False) -> di
         "patient": short_hash(object_facts.patient_id),
         "study": short_hash(object_facts.study_uid),
         "series_number": series_number,
-        "series": series.id,
+        "series": series.series_id,
         "kind": series.aside_kind or "volume",
         "images": len(series.frames),
         "copies": len(series.copied_objects),
@@ -66,7 +66,7 @@ def make_unread_row(unread: UnreadObject) -> dict[str, Any]:
         "images": 0,
         "reason": str(unread.fault),
         "code": unread.fault.code,
-        "path": str(unread.item),
+        "path": str(unread.dicom_object),
     }
 
 

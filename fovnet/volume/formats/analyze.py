@@ -78,7 +78,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     VolumeError as `read`."""
     with open_unpacked(nifti_files_of(path)[0]) as file:
         header = _read_header(path, file.read(348))
-    return _grid_of_header(path, header).sizes, _affine_of_header(path, header)
+    return _grid_of_header(path, header).axis_lengths, _affine_of_header(path, header)
 
 
 def _read_header(path: Path, header_bytes: bytes) -> Any:

@@ -81,7 +81,7 @@ def read(path: Path) -> Volume:
         fields = _read_fields(path, file)
         refuse_modality(str(path), fields.get("modality", ""))
         grid = _grid_of_fields(path, fields)
-        vox_to_ras = _affine_of_fields(path, fields, len(grid.sizes))
+        vox_to_ras = _affine_of_fields(path, fields, len(grid.axis_lengths))
         is_packed = _is_flag_set(path, fields, "compresseddata")
         is_local = fields["elementdatafile"].upper() == "LOCAL"
         data_path = path if is_local else _data_file(path, fields["elementdatafile"])
@@ -100,7 +100,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     with open_unpacked(path) as file:
         fields = _read_fields(path, file)
     grid = _grid_of_fields(path, fields)
-    return grid.sizes, _affine_of_fields(path, fields, len(grid.sizes))
+    return grid.axis_lengths, _affine_of_fields(path, fields, len(grid.axis_lengths))
 
 
 def _read_fields(path: Path, file: BinaryIO) -> dict[str, str]:

@@ -58,7 +58,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     as `read`."""
     with open_unpacked(path) as file:
         header = _read_header(path, file)
-    return _grid_of_header(path, header).sizes, _affine_of_header(path, header)
+    return _grid_of_header(path, header).axis_lengths, _affine_of_header(path, header)
 
 
 def _read_header(path: Path, file: BinaryIO) -> Any:

@@ -143,7 +143,9 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     stored_header = _read_header(path, header_bytes, is_pair=len(files) == 2)
     _refuse_type(path, stored_header)
     header = _correct_header(stored_header)
-    return _grid_of_header(path, header).sizes, _affine_and_notes(path, stored_header, header)[0]
+    return _grid_of_header(path, header).axis_lengths, _affine_and_notes(
+        path, stored_header, header
+    )[0]
 
 
 def _first_voxel_byte(path: Path, header: Any, is_pair: bool) -> int:

@@ -46,7 +46,7 @@ class Sections:
 
 def make_sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     """The sections of all volumes of slices (n, 128, 128)."""
-    slice_count = len(placing.volume)
+    slice_count = len(placing.volume_of_slice)
     section_parts = [np.zeros((2, 0, SIDE_PIXELS), np.uint8)]
     row_count = 0
     row_of_slice, first_row_of_volume, row_after_volume = (
@@ -81,7 +81,9 @@ def make_sections_of_slices(
     volume_sections = make_sections(
         pixels[volume_rows],
         Placing(
-            placing.sides_mm[volume_rows], placing.volume[volume_rows], placing.z_mm[volume_rows]
+            placing.sides_mm[volume_rows],
+            placing.volume_of_slice[volume_rows],
+            placing.z_mm[volume_rows],
         ),
     )
     position_in_volumes = np.searchsorted(volume_rows, rows)

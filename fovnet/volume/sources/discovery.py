@@ -486,7 +486,7 @@ def _list_dicom(
     if not only_files:
         return _list_series(dicom_survey.series, dicom_survey.unread_objects, container, inquiry)
     unread_objects = [
-        unread for unread in dicom_survey.unread_objects if unread.item.path in only_files
+        unread for unread in dicom_survey.unread_objects if unread.dicom_object.path in only_files
     ]
     return _list_series(dicom_survey.series, unread_objects, None, inquiry, only_files)
 
@@ -505,7 +505,11 @@ def _list_series(
     only_files      only the series that these files belong to; empty for all
     """
     listing = _Listing(
-        [unread.item.path for unread in unread_objects if not unread.item.member_name]
+        [
+            unread.dicom_object.path
+            for unread in unread_objects
+            if not unread.dicom_object.member_name
+        ]
     )
     folder_by_family = _folder_by_family(series_list)
     ids_by_location = _ids_by_location(series_list)
@@ -518,10 +522,10 @@ def _list_series(
             location = named_files[0]
             if len(series.objects) > 1:
                 location = location.parent
-        is_alone = ids_by_location.get(location) == {series.id}
+        is_alone = ids_by_location.get(location) == {series.series_id}
         path = location
         if not is_alone:
-            path = address(location, series.id)
+            path = address(location, series.series_id)
         if not series.is_set_aside or series.aside_kind in inquiry.included_kinds:
             listing.volume_paths.append(path)
             listing.extent_by_path[path] = _extent_of_series(series)
@@ -538,8 +542,8 @@ def _is_of_another_format(unread: UnreadObject) -> bool:
     """Whether a file named like DICOM is in another readable format: a NIfTI named `.dcm`."""
     try:
         return (
-            not unread.item.member_name
-            and find_reader(file_kind(unread.item.path)) is not DICOM_READER
+            not unread.dicom_object.member_name
+            and find_reader(file_kind(unread.dicom_object.path)) is not DICOM_READER
         )
     except VolumeError:
         return False
@@ -587,7 +591,7 @@ def _ids_by_location(series_list: Iterable[Series]) -> dict[Path, set[str]]:
         family = (series.family_key, series.person_digest)
         for location in _files_and_folders_above(_files_of_series(series)):
             if not series.is_set_aside or family not in families_by_location.get(location, ()):
-                ids_by_location.setdefault(location, set()).add(series.id)
+                ids_by_location.setdefault(location, set()).add(series.series_id)
             if not series.is_set_aside:
                 families_by_location.setdefault(location, set()).add(family)
     return ids_by_location

@@ -87,10 +87,10 @@ def _bytes_by_series_id(folder: Path, changed_ns: int) -> dict[str, int]:
         file_bytes = sum(max(file_stamp(file)[0], 0) for file in files)
         voxel_counts = _count_voxels(partial(_series_header, series))
         needed_bytes = max(
-            BYTES_PER_PACKED_BYTE * file_bytes, BYTES_PER_VOXEL * voxel_counts.stored
+            BYTES_PER_PACKED_BYTE * file_bytes, BYTES_PER_VOXEL * voxel_counts.stored_count
         )
         needed_bytes += voxel_counts.straight_bytes
-        bytes_by_series_id |= dict.fromkeys((series.id, *series.other_ids), needed_bytes)
+        bytes_by_series_id |= dict.fromkeys((series.series_id, *series.other_ids), needed_bytes)
         total_bytes += needed_bytes
     return bytes_by_series_id | {"": total_bytes}
 
@@ -111,7 +111,7 @@ def _bytes_of_file(source: Source, container: Path, series_id: str) -> int:
     else:
         voxel_counts_of_volumes = []
     grid_bytes = BYTES_PER_VOXEL * sum(
-        voxel_counts.stored for voxel_counts in voxel_counts_of_volumes
+        voxel_counts.stored_count for voxel_counts in voxel_counts_of_volumes
     )
     straight_bytes = sum(voxel_counts.straight_bytes for voxel_counts in voxel_counts_of_volumes)
     if format_name == "NIfTI":
@@ -146,17 +146,19 @@ def _series_header(series: Series) -> ShapeAndAffine:
 class VoxelCounts(NamedTuple):
     """The voxels of a volume.
 
-    stored    as they are stored
-    straight  of its grid along the scanner axes
+    stored_count    as they are stored
+    straight_count  of its grid along the scanner axes
     """
 
-    stored: int
-    straight: int
+    stored_count: int
+    straight_count: int
 
     @property
     def straight_bytes(self) -> int:
         """Memory for a grid along the scanner axes that is larger than the volume."""
-        return BYTES_PER_STRAIGHT_VOXEL * max(0, self.straight - UNCOUNTED_GROWTH * self.stored)
+        return BYTES_PER_STRAIGHT_VOXEL * max(
+            0, self.straight_count - UNCOUNTED_GROWTH * self.stored_count
+        )
 
 
 def _count_voxels(read_header: Callable[[], ShapeAndAffine]) -> VoxelCounts:

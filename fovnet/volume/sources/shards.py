@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from fovnet._version import __version__
 from fovnet.errors import ConfigError
@@ -58,17 +59,17 @@ class ShardVolume:
 class ShardSurvey:
     """What a survey left.
 
-    shards    their numbers
-    order     of all volumes by path: (shard, how many of its volumes follow)
-    volumes   how many there are
-    bytes     of all volumes
-    settings  that it was told
+    shard_numbers  their numbers
+    shard_runs     of all volumes by path: (shard, how many of its volumes follow)
+    volume_count   how many there are
+    byte_count     of all volumes
+    settings       that it was told
     """
 
-    shards: tuple[int, ...]
-    order: tuple[tuple[int, int], ...]
-    volumes: int
-    bytes: int
+    shard_numbers: tuple[int, ...]
+    shard_runs: tuple[tuple[int, int], ...]
+    volume_count: int
+    byte_count: int
     settings: ShardSettings
 
 
@@ -92,7 +93,7 @@ def read_list(folder: Path, number: int) -> list[ShardVolume]:
             raise ValueError("the list of another shard")
         return [ShardVolume(**volume_line) for volume_line in lines]
     except FileNotFoundError as fault:
-        numbers = [str(shard) for shard in read_survey(folder).shards]
+        numbers = [str(shard) for shard in read_survey(folder).shard_numbers]
         raise ConfigError(
             "shard-unknown",
             f"{path}: no such list; the survey has {several(len(numbers), 'shard')} "
@@ -232,15 +233,28 @@ def write_survey(
         shard_list_path(folder, number).unlink(missing_ok=True)
         shard_rows_path(folder, number).unlink(missing_ok=True)
     survey = ShardSurvey(
-        shards=tuple(sorted(volumes_by_shard)),
-        order=tuple((number, len(list(run))) for number, run in groupby(shard_numbers)),
-        volumes=len(volumes),
-        bytes=sum(volume.bytes for volume in volumes),
+        shard_numbers=tuple(sorted(volumes_by_shard)),
+        shard_runs=tuple((number, len(list(run))) for number, run in groupby(shard_numbers)),
+        volume_count=len(volumes),
+        byte_count=sum(volume.bytes for volume in volumes),
         settings=settings,
     )
-    write_json(folder / SHARD_FOLDER / SURVEY_FILE, {"each": volumes_a_shard, **asdict(survey)})
+    write_json(
+        folder / SHARD_FOLDER / SURVEY_FILE, {"each": volumes_a_shard, **_facts_of_survey(survey)}
+    )
     new_count = sum(volume.path not in shard_by_path for volume in volumes)
     return survey, new_count, len(shard_by_path) + new_count - len(volumes)
+
+
+def _facts_of_survey(survey: ShardSurvey) -> dict[str, Any]:
+    """What survey.json says of a survey."""
+    return {
+        "shards": survey.shard_numbers,
+        "order": survey.shard_runs,
+        "volumes": survey.volume_count,
+        "bytes": survey.byte_count,
+        "settings": asdict(survey.settings),
+    }
 
 
 def _refuse_lost_archive(discovery: Discovery, earlier_paths: Collection[str]) -> None:

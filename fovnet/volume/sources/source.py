@@ -36,18 +36,19 @@ READER_BY_NAME = {reader.name: reader for reader in READERS}
 class Source:
     """A volume on disk.  Made by `source_of`, for all volumes under some paths by `discovery.find_volumes`.
 
-    path       of a file, of a folder or an archive with one volume, or the address of a series in one
-    format     the name of the reader that claims it; empty if none does
-    stamps     size, times and inode of the file, folder or archive when its format was found; empty if
-               unreadable
-    is_packed  whether the file is gzip or a zip archive
+    path         of a file, of a folder or an archive with one volume, or the address of a series in
+                 one
+    format_name  the name of the reader that claims it; empty if none does
+    stamps       size, times and inode of the file, folder or archive when its format was found;
+                 empty if unreadable
+    is_packed    whether the file is gzip or a zip archive
 
     All else is found when it is first asked for, and then kept, as it was at that moment: `now`
     forgets it.
     """
 
     path: Path
-    format: str
+    format_name: str
     stamps: FileStamps
     is_packed: bool = False
 
@@ -64,7 +65,7 @@ class Source:
     def look_again(self) -> Source:
         """The source as it is at this moment.  Its format is found again only if none was, or if it
         has changed."""
-        if self.format and self.stamps == stamps_of_files([split_address(self.path)[0]]):
+        if self.format_name and self.stamps == stamps_of_files([split_address(self.path)[0]]):
             return replace(self)
         return source_of(self.path)
 
@@ -78,15 +79,15 @@ class Source:
     @property
     def reader(self) -> Reader:
         """Raises VolumeError as `find_reader` if no reader claims it."""
-        if self.format:
-            return READER_BY_NAME[self.format]
+        if self.format_name:
+            return READER_BY_NAME[self.format_name]
         return find_reader(file_kind(self.path))
 
     @cached_property
     def series(self) -> SeriesChoice | None:
         """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or
         several."""
-        if self.format != DICOM_READER.name:
+        if self.format_name != DICOM_READER.name:
             return None
         return run_guarded(DICOM_READER, self.path, lambda: choose_series(self.path))
 

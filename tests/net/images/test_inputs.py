@@ -165,7 +165,7 @@ def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, 
     """Slices of 512 mm have 4 mm a pixel already: their crop is only moved to the middle, by as many pixels
     as its own lay off it."""
     pixels, rows = torch.from_numpy(stack[0]), torch.tensor([1, 4])
-    placing = Placing(np.full(len(pixels), 512.0), stack[1].volume, stack[1].z_mm)
+    placing = Placing(np.full(len(pixels), 512.0), stack[1].volume_of_slice, stack[1].z_mm)
     crop = torch.tensor([[0.5, 0.625, 0.25, -0.125]] * 2)
     theta = torch.eye(2, 3).expand(2, 2, 3)
     shown = make_images(

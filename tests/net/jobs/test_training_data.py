@@ -64,7 +64,9 @@ def changed(pack: Pack, row: int, what: str) -> Pack:
     """The pack with one slice's pixel, label, height, or its volume's size, another one."""
     if what == "side":
         records = list(pack.records)
-        records[pack.volume[row]] = replace(records[pack.volume[row]], side_mm=299.0)
+        records[pack.volume_of_slice[row]] = replace(
+            records[pack.volume_of_slice[row]], side_mm=299.0
+        )
         return replace(pack, records=tuple(records))
     arrays = {"pixel": pack.pixels.copy(), "label": pack.truth.copy(), "height": pack.z_mm.copy()}
     if what == "pixel":

@@ -230,8 +230,8 @@ def save_case(
 def labels(folder: Path) -> dict[str, list[tuple[str, int, int]]]:
     collection = read_collection(folder)
     return {
-        name: [(row.region, int(row.first), int(row.last)) for row in rows]
-        for name, rows in collection.regions.items()
+        name: [(row.region, int(row.range_start), int(row.range_end)) for row in rows]
+        for name, rows in collection.region_rows_by_volume.items()
     }
 
 
@@ -259,7 +259,7 @@ def test_totalsegmentators_layout(tmp_path):
         "s0001": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)],
         "s0002": [("head", 0, CROWN - 150)],
     }
-    volumes = {row.volume_id: row for row in read_collection(out).volumes}
+    volumes = {row.volume_id: row for row in read_collection(out).volume_rows}
     assert dict(volumes["s0001"].attributes) == {
         "site": "C",
         "manufacturer": "ge",
@@ -354,7 +354,7 @@ def test_sessions_of_one_person_are_one_subject(tmp_path):
         save_case(tmp_path / "tree" / case, 95, 135)
     run("organs", tmp_path / "tree", "--out", tmp_path / "tables")
     assert {
-        row.volume_id: row.subject_id for row in read_collection(tmp_path / "tables").volumes
+        row.volume_id: row.subject_id for row in read_collection(tmp_path / "tables").volume_rows
     } == {
         "p01_ses-1": "p01",
         "p01_ses-2": "p01",
@@ -472,7 +472,7 @@ def test_spiders_layout(tmp_path):
     run("spider", tree, "--out", out, status=3)
     # the second axis runs to the feet
     assert labels(out) == {"1_t1": [("spine", 0, 29)], "2_t2_SPACE": [("spine", 0, 29)]}
-    rows = {row.volume_id: row for row in read_collection(out).volumes}
+    rows = {row.volume_id: row for row in read_collection(out).volume_rows}
     assert (rows["2_t2_SPACE"].subject_id, rows["2_t2_SPACE"].attributes["sequence"]) == (
         "2",
         "t2_SPACE",
@@ -491,7 +491,7 @@ def test_chaos_layout(tmp_path):
             )
     (tree / "CT" / "1" / "DICOM_anon").mkdir(parents=True)
     run("chaos", tree, "--out", out)
-    rows = read_collection(out).volumes
+    rows = read_collection(out).volume_rows
     assert [row.volume_id for row in rows] == [
         "1_T1-in",
         "1_T1-out",
@@ -515,7 +515,7 @@ def test_ixi_layout(tmp_path):
         "IXI002-Guys-0828-T1": [("head", 0, CROWN - 150)],
         "IXI013-HH-1212-MRA": [("head", 0, CROWN - 150)],
     }
-    row = read_collection(out).volumes[1]
+    row = read_collection(out).volume_rows[1]
     assert (row.subject_id, row.attributes["site"], row.attributes["field_strength"]) == (
         "IXI013",
         "HH",
@@ -565,7 +565,7 @@ def test_a_bids_tree(tmp_path):
             row.subject_id,
             {name: value for name, value in row.attributes.items() if value},
         )
-        for row in read_collection(out).volumes
+        for row in read_collection(out).volume_rows
     }
     assert rows == {
         "sub-01_ses-b_T1w": (
@@ -624,13 +624,18 @@ def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
     feet."""
     save_case(tmp_path / "s0001", 140, 179, flipped=True)
     run("totalsegmentator", tmp_path, "--out", tmp_path / "tables")
-    (chest, head) = read_collection(tmp_path / "tables").regions["s0001"]
+    (chest, head) = read_collection(tmp_path / "tables").region_rows_by_volume["s0001"]
     stack = slice_volume(tmp_path / "s0001/mri.nii.gz")
-    assert (chest.region, chest.first, chest.last, head.first) == ("chest", 0, 8, 9)
+    assert (chest.region, chest.range_start, chest.range_end, head.range_start) == (
+        "chest",
+        0,
+        8,
+        9,
+    )
     assert (
         len(stack.pixels) == 40
-        and stack.pixels[int(head.last)].max() > 100
-        and head.last == CROWN - 140
+        and stack.pixels[int(head.range_end)].max() > 100
+        and head.range_end == CROWN - 140
     )
 
 
@@ -664,9 +669,9 @@ def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     write_tables(
         tmp_path / "in", Gathering([VolumeRow("b", "s", tmp_path / "b.nii")]), replace=True
     )
-    assert [row.volume_id for row in read_collection(tmp_path / "in").volumes] == [
+    assert [row.volume_id for row in read_collection(tmp_path / "in").volume_rows] == [
         "b"
-    ] and read_collection(tmp_path / "in").regions == {}
+    ] and read_collection(tmp_path / "in").region_rows_by_volume == {}
 
 
 def test_a_tree_without_volumes_says_so(tmp_path):

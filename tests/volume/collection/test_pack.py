@@ -108,11 +108,11 @@ def test_broken_volumes_are_recorded_and_the_others_are_as_if_alone(made):
             others = {
                 one.split
                 for one in pack.records
-                if one.subject == record.subject and one.status == "ok" and one.labelled
+                if one.subject == record.subject and one.status == "ok" and one.is_labelled
             }
             assert (
                 record.message
-                and record.slices == 0
+                and record.slice_count == 0
                 and record.split == (others.pop() if others else "")
             )
             with pytest.raises(VolumeError):
@@ -134,9 +134,12 @@ def test_truth_stands_beside_every_labelled_slice(made):
     _, pack = made
     pelvis, none = DEFAULT.classes.index("pelvis"), DEFAULT.classes.index("none")
     unlabelled = [record.volume_id for record in pack.records].index("v02")
-    assert not pack.truth[pack.volume == unlabelled].any() and pack.records[unlabelled].split == ""
-    labelled = pack.volume != unlabelled
-    middle = pack.covers.sum(axis=1) // 2
+    assert (
+        not pack.truth[pack.volume_of_slice == unlabelled].any()
+        and pack.records[unlabelled].split == ""
+    )
+    labelled = pack.volume_of_slice != unlabelled
+    middle = pack.slice_ranges.sum(axis=1) // 2
     assert np.array_equal(pack.truth[labelled, pelvis], middle[labelled] <= 5)
     assert np.array_equal(pack.truth[labelled, none], middle[labelled] > 5)
 
@@ -153,7 +156,8 @@ def test_no_subject_is_in_two_splits_and_rows_follow_the_records(made):
     )
     assert np.array_equal(np.sort(rows), np.arange(len(pack.pixels)))
     assert all(
-        pack.records[index].split == "train" for index in pack.volume[pack.rows_in_split("train")]
+        pack.records[index].split == "train"
+        for index in pack.volume_of_slice[pack.rows_in_split("train")]
     )
 
 
@@ -206,7 +210,7 @@ def test_slices_that_come_out_as_they_were_keep_their_dates(tmp_path):
 def test_a_given_split_wins(tmp_path):
     pack = slice_collections({"c": collection(tmp_path / "c", split="test")}, tmp_path / "out")
     assert {
-        record.split for record in pack.records if record.status == "ok" and record.labelled
+        record.split for record in pack.records if record.status == "ok" and record.is_labelled
     } == {"test"}
 
 

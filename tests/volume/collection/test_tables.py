@@ -61,14 +61,14 @@ VOLUMES = """
 
 def test_paths_are_relative_to_the_table_and_further_columns_are_attributes(tmp_path):
     collection = read_collection(tables(tmp_path, VOLUMES))
-    assert [row.volume_id for row in collection.volumes] == ["one", "two", "three"]
-    assert [row.path for row in collection.volumes] == [
+    assert [row.volume_id for row in collection.volume_rows] == ["one", "two", "three"]
+    assert [row.path for row in collection.volume_rows] == [
         tmp_path / "a/one.nii.gz",
         Path("/elsewhere/two.nii"),
         tmp_path / "three.nii",
     ]
-    assert dict(collection.volumes[0].attributes) == {"site": "Oslo"}
-    assert collection.regions == {}
+    assert dict(collection.volume_rows[0].attributes) == {"site": "Oslo"}
+    assert collection.region_rows_by_volume == {}
     assert read_collection(tmp_path / "volumes.tsv") == collection
 
 
@@ -81,7 +81,7 @@ def test_regions_are_read_by_any_of_their_names(tmp_path):
         two|thorax|||-20.5|80
         three|none|0|5||
     """
-    rows = read_collection(tables(tmp_path, VOLUMES, regions)).regions
+    rows = read_collection(tables(tmp_path, VOLUMES, regions)).region_rows_by_volume
     assert rows["one"] == (
         RegionRow("one", "legs", 0, 9),
         RegionRow("one", "pelvis", 10, 20),
@@ -269,14 +269,14 @@ def test_an_open_quotation_mark_swallows_no_line(tmp_path):
     fine = read_collection(
         tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"')
     )
-    assert dict(fine.volumes[0].attributes) == {"note": '3 "mm" \t b'}
+    assert dict(fine.volume_rows[0].attributes) == {"note": '3 "mm" \t b'}
 
 
 def test_a_name_that_begins_as_a_formula_is_the_same_in_a_table_that_fovnet_wrote(tmp_path):
     """Tables of collections are written with an apostrophe before it."""
     row = {"volume_id": "=1+1", "subject_id": "@x", "path": "-scans/=1+1.nii", "note": "'=y"}
     write_tsv(tmp_path / "volumes.tsv", list(row), [row])
-    (read,) = read_collection(tmp_path).volumes
+    (read,) = read_collection(tmp_path).volume_rows
     assert (read.volume_id, read.subject_id, read.attributes["note"]) == (
         "=1+1",
         "@x",
@@ -465,16 +465,16 @@ def test_the_tables_before_planting_have_no_fault(tmp_path):
         (tmp_path / f"{name}.tsv").write_text(
             "\n".join(["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)])
         )
-    assert len(read_collection(tmp_path).regions) == CLEAN
+    assert len(read_collection(tmp_path).region_rows_by_volume) == CLEAN
 
 
 def test_a_missing_volume_file_is_no_fault_of_the_table(tmp_path):
-    assert len(read_collection(tables(tmp_path, VOLUMES)).volumes) == 3
+    assert len(read_collection(tables(tmp_path, VOLUMES)).volume_rows) == 3
 
 
 def test_the_shared_collection_can_be_read(shared):
     collection = read_collection(shared / "data")
-    assert len(collection.volumes) == 29 and len(collection.regions) == 21
+    assert len(collection.volume_rows) == 29 and len(collection.region_rows_by_volume) == 21
 
 
 def test_slices_outside_every_row_are_none_and_spine_stands_beside_the_chain():

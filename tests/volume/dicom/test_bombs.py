@@ -237,7 +237,11 @@ def test_the_straight_grid_of_an_oblique_series_is_counted(
     )
     beyond = estimate_bytes_to_read(source_of(straight)) - BYTES_PER_VOXEL * 250 * 150 * 3
     assert beyond > 8e6
-    for path in (folder, Path(f"{folder}#{series.id}"), write.zipped(tmp_path / "a.zip", folder)):
+    for path in (
+        folder,
+        Path(f"{folder}#{series.series_id}"),
+        write.zipped(tmp_path / "a.zip", folder),
+    ):
         assert estimate_bytes_to_read(source_of(path)) >= estimate_bytes_to_read(
             source_of(straight)
         )

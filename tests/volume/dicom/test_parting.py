@@ -40,7 +40,7 @@ def both_are_read(folder, voxels, by):
     found = survey(folder).series
     assert [(len(series.frames), series.aside_kind) for series in found] == [(9, ""), (9, "")]
     for series, wanted in zip(found, voxels, strict=True):
-        volume = read(address(folder, series.id))
+        volume = read(address(folder, series.series_id))
         assert np.array_equal(volume.voxels, wanted) and f"told apart by {by}" in volume.notes[0]
 
 
@@ -92,7 +92,7 @@ def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, mo
     found = survey(tmp_path).series
     assert [(len(series.frames), series.aside_kind) for series in found] == [(9, "")] * 3
     for series, wanted in zip(found, voxels, strict=True):
-        assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
+        assert np.array_equal(read(address(tmp_path, series.series_id)).voxels, wanted)
 
 
 @pytest.mark.parametrize("period", [1, 3])
@@ -211,7 +211,7 @@ def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(
         series.aside_kind for series in found
     ][:2] == ["", "repeat"]
     for series, wanted in zip(found, voxels, strict=True):
-        assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
+        assert np.array_equal(read(address(tmp_path, series.series_id)).voxels, wanted)
 
 
 def test_stacks_of_thin_slices_far_apart_are_no_passes(tmp_path, write):

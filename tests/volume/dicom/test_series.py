@@ -50,12 +50,12 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
     found = survey(tmp_path).series
     assert [(len(series.frames), series.aside_kind) for series in found] == [(9, ""), (9, "repeat")]
     for series, wanted in zip(found, voxels, strict=True):
-        assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
+        assert np.array_equal(read(address(tmp_path, series.series_id)).voxels, wanted)
     first = read(tmp_path)
     assert np.array_equal(first.voxels, voxels[0]) and first.notes[0].startswith(
         "volume 1 of 2 of its series, told apart by "
     )
-    one, other = (source_of(address(tmp_path, series.id)) for series in found[:2])
+    one, other = (source_of(address(tmp_path, series.series_id)) for series in found[:2])
     assert one.checksum != other.checksum
 
 
@@ -73,7 +73,7 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
     found = survey(tmp_path).series
     assert [(len(series.frames), series.aside_kind) for series in found] == [(9, "")] * 2
     for series, wanted in zip(found, voxels, strict=True):
-        volume = read(address(tmp_path, series.id))
+        volume = read(address(tmp_path, series.series_id))
         assert (
             np.array_equal(volume.voxels, wanted)
             and volume.notes[0]
@@ -83,8 +83,8 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
     # what was named in the tree is found where it lies alone
     for series, patient in zip(found, ("A", "B"), strict=True):
         assert np.array_equal(
-            read(address(tmp_path / patient, series.id)).voxels,
-            read(address(tmp_path, series.id)).voxels,
+            read(address(tmp_path / patient, series.series_id)).voxels,
+            read(address(tmp_path, series.series_id)).voxels,
         )
     write.save(
         tmp_path / "A",
@@ -128,11 +128,12 @@ def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, bot
         name: own.astype(np.float32).tobytes() for name, own in voxels.items()
     }
     every = survey(tmp_path).series
-    assert len({series.id for series in every}) == 2
+    assert len({series.series_id for series in every}) == 2
     for series in every:  # what was named in the tree is found where it lies alone
         alone = tmp_path / series.objects[0].path.parent.name
         assert np.array_equal(
-            read(address(alone, series.id)).voxels, read(address(tmp_path, series.id)).voxels
+            read(address(alone, series.series_id)).voxels,
+            read(address(tmp_path, series.series_id)).voxels,
         )
     assert not [
         word
@@ -204,7 +205,7 @@ def test_ids_tell_nothing_of_names(tmp_path, write):
                 **numbered,
             )
             write.save(tmp_path / place / str(number), files)
-        ids.append([series.id for series in survey(tmp_path / place).series])
+        ids.append([series.series_id for series in survey(tmp_path / place).series])
     assert ids[0] == ids[1] and len(set(ids[0])) == 2
 
 
@@ -355,7 +356,7 @@ def test_what_is_no_volume_is_set_aside_with_a_reason(tmp_path, write, why):
     assert series.aside_kind == kind and series.aside_reason
     codes = {"colour": "volume-rgb"}
     assert refusal(tmp_path).code == codes.get(kind, f"volume-{kind}")
-    named = address(tmp_path, series.id)
+    named = address(tmp_path, series.series_id)
     if kind in ("localizer", "derived", "phase"):
         assert np.array_equal(read(named).voxels, write.noise())
     else:

@@ -83,7 +83,7 @@ def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
     found = find_volumes([tree(tmp_path, write)])
     names = [path.relative_to(tmp_path).as_posix() for path in found.volume_paths]
     series = {
-        series.frames[0].facts.series_number: series.id
+        series.frames[0].facts.series_number: series.series_id
         for series in survey(tmp_path / "mixed").series
     }
     assert sorted(names) == sorted(
@@ -148,7 +148,7 @@ def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
         if series.frames[0].facts.series_number == "11"
     )
     assert find_volumes(sorted((tmp_path / "mixed").glob("a*.dcm"))).volume_paths == [
-        address(tmp_path / "mixed", first.id)
+        address(tmp_path / "mixed", first.series_id)
     ]
 
 
@@ -194,7 +194,9 @@ def test_names_of_series_hold_no_identity_and_no_slash(tmp_path, write):
 def test_a_changed_image_changes_the_places_of_its_series_and_not_those_of_another(tmp_path, write):
     write.save(tmp_path, write.images(write.noise(), series=1), "a")
     write.save(tmp_path, write.images(write.noise(), series=2), "b")
-    one, other = (source_of(address(tmp_path, series.id)) for series in survey(tmp_path).series)
+    one, other = (
+        source_of(address(tmp_path, series.series_id)) for series in survey(tmp_path).series
+    )
     before = one.file_stamps, other.file_stamps
     changed = write.images(write.noise(), series=2, SeriesDescription="longer than before")[0]
     write.save(tmp_path, [changed], "b")
@@ -206,7 +208,7 @@ def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
     """volumes.tsv holds addresses; a second slicing finds the first one's work, images and all."""
     write.save(tmp_path / "dicom", write.images(write.noise(seed=1), series=1), "a")
     write.save(tmp_path / "dicom", write.images(write.noise(seed=2), series=2), "b")
-    ids = [series.id for series in survey(tmp_path / "dicom").series]
+    ids = [series.series_id for series in survey(tmp_path / "dicom").series]
     rows = [
         {"volume_id": f"v{n}", "subject_id": "s", "path": f"dicom#{one}"}
         for n, one in enumerate(ids)
@@ -470,7 +472,7 @@ def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write)
     )
     write.save(tmp_path, small, "s")
     write.save(tmp_path / "below", large, "l")
-    sources = [source_of(address(tmp_path, series.id)) for series in survey(tmp_path).series]
+    sources = [source_of(address(tmp_path, series.series_id)) for series in survey(tmp_path).series]
     wanted = [estimate_bytes_to_read(source) - LEAST_BYTES for source in sources]
     sizes = [
         sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"

@@ -174,7 +174,11 @@ def test_two_series_under_one_uid_are_found_in_their_folders(tmp_path, write, mm
         )
     assert find_volumes([tmp_path]).volume_paths == list(voxels)
     for series, (folder, wanted) in zip(survey(tmp_path).series, voxels.items(), strict=True):
-        for path in (folder, address(folder, series.id), address(tmp_path, series.id)):
+        for path in (
+            folder,
+            address(folder, series.series_id),
+            address(tmp_path, series.series_id),
+        ):
             assert np.array_equal(read(path).voxels, wanted)
 
 
@@ -693,7 +697,7 @@ def test_a_volume_of_slices_with_a_series_uid_each_is_read_and_says_so(tmp_path,
     for k, one in enumerate(files):
         write.save(tmp_path / f"s{k}", [one])
     assert is_one_volume(tmp_path, write.noise())
-    for path in (tmp_path, address(tmp_path, survey(tmp_path).series[0].id)):
+    for path in (tmp_path, address(tmp_path, survey(tmp_path).series[0].series_id)):
         assert read(path).notes == (
             "joined from 9 series of one position each: every slice has a series UID of its own",
         )

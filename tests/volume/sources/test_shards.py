@@ -86,12 +86,12 @@ def test_what_was_in_a_shard_stays_in_it_whatever_comes(
     )
     assert (fresh, gone) == (len(set(later) - set(first)), 0)
     assert before.items() <= lists(out).items()
-    rows = {number: iter(read_list(out, number)) for number in survey.shards}
-    ordered = [next(rows[number]) for number, count in survey.order for _ in range(count)]
+    rows = {number: iter(read_list(out, number)) for number in survey.shard_numbers}
+    ordered = [next(rows[number]) for number, count in survey.shard_runs for _ in range(count)]
     assert [Path(one.path) for one in ordered] == sorted(folder / name for name in {*first, *later})
     assert (
         len({one.volume_id.casefold() for one in ordered})
-        == survey.volumes
+        == survey.volume_count
         == len({*first, *later})
     )
 
@@ -120,7 +120,7 @@ def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(
     survey, fresh, gone = surveyed(folder, out)
     assert (fresh, gone) == (0, 2)
     assert (
-        survey.shards == (0, 1)
+        survey.shard_numbers == (0, 1)
         and not shard_list_path(out, 2).exists()
         and not shard_rows_path(out, 2).exists()
     )
@@ -155,7 +155,7 @@ def test_a_path_that_never_was_is_refused_and_a_volume_that_was_named_is_not(
     write_survey(out, find_volumes(named), 2, {})
     named[1].unlink()
     survey, *changes = write_survey(out, find_volumes(named), 2, {})
-    assert survey.volumes == 2 and changes == [0, 0]
+    assert survey.volume_count == 2 and changes == [0, 0]
 
 
 def test_an_image_that_comes_to_a_series_changes_its_list(tmp_path: Path, write) -> None:

@@ -63,7 +63,7 @@ def test_a_nifti_file_is_opened_at_most_four_times(
     path = made.nifti(tmp_path / name, made.body())
     OPENED.clear()
     (source,) = find_volumes([path if is_named else tmp_path]).sources
-    assert opened(path) == 1 and source.format == "NIfTI"
+    assert opened(path) == 1 and source.format_name == "NIfTI"
     file = answered_source(source)
     assert opened(path) == 4 and file["sha256"] == checksum(path)
 
@@ -94,7 +94,7 @@ def test_what_finding_found_travels_to_another_process(
     path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
     (source,) = find_volumes([path]).sources
     there = pickle.loads(pickle.dumps(source))
-    assert there == source and there.format and there.reader is source.reader
+    assert there == source and there.format_name and there.reader is source.reader
     assert np.array_equal(read(there).voxels, made.body().voxels)
 
 
@@ -120,7 +120,7 @@ def test_a_file_that_was_replaced_since_it_was_found_is_read_as_what_it_is(
     source = source_of(path)
     other = made.nrrd(tmp_path / "b.nrrd", made.body("coronal"))
     other.replace(path)
-    assert source.look_again().format == "NRRD" and np.array_equal(
+    assert source.look_again().format_name == "NRRD" and np.array_equal(
         read(source.look_again()).voxels, made.body("coronal").voxels
     )
     path.write_bytes(b"a text\n" * 100)
@@ -172,7 +172,9 @@ def test_what_is_no_volume_has_its_own_content_and_is_known_again(tmp_path: Path
     source = source_of(path)
     kept = file_record(source)
     assert (
-        source.format == "" and source.neighbour_notes is None and kept["sha256"] == checksum(path)
+        source.format_name == ""
+        and source.neighbour_notes is None
+        and kept["sha256"] == checksum(path)
     )
     os.utime(path, (1, 1))
     assert is_unchanged(source.look_again(), kept)
