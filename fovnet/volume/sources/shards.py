@@ -253,7 +253,7 @@ def _facts_of_survey(survey: ShardSurvey) -> dict[str, Any]:
         "order": survey.shard_runs,
         "volumes": survey.volume_count,
         "bytes": survey.byte_count,
-        "settings": asdict(survey.settings),
+        "settings": asdict(survey)["settings"],
     }
 
 

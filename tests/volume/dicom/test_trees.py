@@ -56,10 +56,10 @@ def test_a_series_that_cannot_be_grouped_stops_no_other(tmp_path, write, monkeyp
     module = sys.modules["fovnet.volume.dicom.survey"]
     for number in (11, 12, 13):
         write.save(tmp_path / str(number), write.images(write.noise(seed=number), series=number))
-    real = module.series_of
+    real = module.group_into_volumes
     monkeypatch.setattr(
         module,
-        "series_of",
+        "group_into_volumes",
         lambda frames: (
             1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames)
         ),

@@ -123,9 +123,9 @@ def test_a_file_in_a_closed_folder_has_a_name_and_a_link_to_it_is_found(tmp_path
     (tmp_path / "open" / "link.nii.gz").symlink_to(tmp_path / "lock" / "c.nii.gz")
     script = f"""
 from pathlib import Path
-from fovnet.volume.sources.discovery import find, name_volumes
+from fovnet.volume.sources.discovery import find_volumes, name_volumes
 from fovnet.volume.sources.source import read, source_of
-found = find([Path({str(tmp_path / "open")!r}), Path({str(tmp_path / "lock" / "c.nii.gz")!r})]).volumes
+found = find_volumes([Path({str(tmp_path / "open")!r}), Path({str(tmp_path / "lock" / "c.nii.gz")!r})]).volume_paths
 print(*name_volumes(found))
 for path in found:
     try:
