@@ -140,7 +140,7 @@ def _sentences_on_label_gaps(
         for region in find_unlabelled_regions(collections, vocabulary):
             if region in find_skipped_regions(collections, vocabulary):
                 continue
-            if is_inner(collections, vocabulary, region):
+            if lies_between_labelled_regions(collections, vocabulary, region):
                 inner_regions.append(region)
             else:
                 outer_regions.append(region)

@@ -166,7 +166,9 @@ def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Ite
         for given_row in record.given_rows:
             cells: TableRow = {"volume_id": volume_id, "region": given_row.region}
             if given_row.in_mm:
-                cells |= zip(HEIGHT_COLUMNS, (given_row.range_start, given_row.range_end), strict=True)
+                cells |= zip(
+                    HEIGHT_COLUMNS, (given_row.range_start, given_row.range_end), strict=True
+                )
             else:
                 slices = (int(given_row.range_start), int(given_row.range_end))
                 cells |= zip(SLICE_COLUMNS, slices, strict=True)

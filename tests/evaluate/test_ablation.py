@@ -89,7 +89,7 @@ def test_the_last_arm_of_the_decision_is_the_decision(found, study):
     wrong = 0
     for record in pack.records:
         if record.split == "test":
-            at = np.isin(rows, np.arange(record.first_row, record.first_row + record.slices))
+            at = np.isin(rows, np.arange(record.first_row, record.first_row + record.slice_count))
             z_mm = pack.z_mm[rows[at]]
             decided = decide_volume(
                 networks.ensemble_probabilities[at],
