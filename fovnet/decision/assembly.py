@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from fovnet.decision.folder import FACTS_FILE_NAME, PART_FILE_NAMES
 from fovnet.errors import ModelError
+from fovnet.net.family.facts import load_facts
+from fovnet.net.training.class_weights import guessing_loss as guessing_loss_of_targets
+from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.records import checksum, write_json
 from fovnet.regions import Vocabulary
 from fovnet.search.trial import Trial, best_trials
@@ -116,7 +119,6 @@ def write_ensemble(
 def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
     slot to repeat, or has other inputs."""
-    from fovnet.net.family.facts import load_facts
     from fovnet.net.family.weights import refuse_other_inputs
     from fovnet.search.journal import (
         repeat_instruction,
@@ -184,9 +186,6 @@ def guessing_loss(
            uniform): class weights are computed with it
     """
     import torch
-
-    from fovnet.net.training.class_weights import guessing_loss as guessing_loss_of_targets
-    from fovnet.net.training.class_weights import inverse_class_weights
 
     train_targets = torch.from_numpy(train / train.sum(axis=1, keepdims=True))
     validation_targets = torch.from_numpy(validation / validation.sum(axis=1, keepdims=True))

@@ -30,6 +30,7 @@ from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
 from fovnet.net.device import choose_device
+from fovnet.net.family.architecture import INPUTS_OF_THE_VOLUME
 from fovnet.records import checksum
 from fovnet.regions import Vocabulary
 from fovnet.results import SHIPPED_NETWORKS
@@ -84,7 +85,6 @@ class Ensemble:
     def sees_the_volume(self) -> bool:
         """Whether the members' probabilities of a slice depend on the other slices of its
         volume."""
-        from fovnet.net.family.architecture import INPUTS_OF_THE_VOLUME
         from fovnet.net.images.inputs import input_kinds_of
 
         return not set(INPUTS_OF_THE_VOLUME).isdisjoint(input_kinds_of(self.members))
