@@ -471,37 +471,9 @@ class _Folds:
             )
             seal(candidate.folder)
         _move_ensemble(results.folder / "candidate", results.ensemble)
-        gain_rows = [
-            gain_row
-            for people, people_gains in gains_by_people.items()
-            for gain_row in gain_rows(people, people_gains)
-        ]
-        gains_table = write_tsv(results.folder / GAINS_TABLE, GAIN_COLUMNS, gain_rows)
-        user_slices = adaptation.pack_with_splits(test=adaptation.regions_by_user).rows_in_split(
-            "test"
-        )
-        adaptation_facts = {
-            "share": share,
-            "kept_because": reason,
-            "subjects": len(self.subjects),
-            "certainty": certain_changes_in_words(gains_by_people),
-            "losses": dict(
-                zip(
-                    map(str, CANDIDATE_SHARES),
-                    self.loss_by_share_and_subject.mean(axis=1),
-                    strict=True,
-                )
-            ),
-            "folds": [len(fold) for fold in self.folds],
-            "margin": LARGEST_SHARE_LOST,
-            "gains": gain_rows,
-        }
-        write_json(
-            results.folder / FACTS_FILE,
-            adaptation_facts,
-            settings=settings.model_dump(mode="json"),
-            seed=self.seed,
-        )
+        gains_table = self._write_gains(share, reason, gains_by_people)
+        user_pack = adaptation.pack_with_splits(test=adaptation.regions_by_user)
+        user_slices = user_pack.rows_in_split("test")
         return AdaptationOutcome(
             new_weight_share=share,
             reason_for_keeping=reason,
@@ -513,6 +485,38 @@ class _Folds:
             gains_table=gains_table,
             ensemble_folder=results.ensemble,
         )
+
+    def _write_gains(
+        self, share: float, reason: str, gains_by_people: Mapping[str, Sequence[Gain]]
+    ) -> Path:
+        """Writes gains.tsv and adapted.json: what changed, with which share of the new weights, or
+        for what reason the networks before were kept.  Returns the path of the table."""
+        results = self.adaptation.run.results
+        settings = self.adaptation.run.settings
+        rows_of_table = [
+            gain_row
+            for people, people_gains in gains_by_people.items()
+            for gain_row in gain_rows(people, people_gains)
+        ]
+        gains_table = write_tsv(results.folder / GAINS_TABLE, GAIN_COLUMNS, rows_of_table)
+        mean_losses = self.loss_by_share_and_subject.mean(axis=1)
+        adaptation_facts = {
+            "share": share,
+            "kept_because": reason,
+            "subjects": len(self.subjects),
+            "certainty": certain_changes_in_words(gains_by_people),
+            "losses": dict(zip(map(str, CANDIDATE_SHARES), mean_losses, strict=True)),
+            "folds": [len(fold) for fold in self.folds],
+            "margin": LARGEST_SHARE_LOST,
+            "gains": rows_of_table,
+        }
+        write_json(
+            results.folder / FACTS_FILE,
+            adaptation_facts,
+            settings=settings.model_dump(mode="json"),
+            seed=self.seed,
+        )
+        return gains_table
 
 
 def _volume_id(tally: Tally) -> str:
