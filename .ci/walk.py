@@ -85,7 +85,7 @@ def simulate(root: Path, people: Path, subjects: int) -> None:
 
 def trace_training(root: Path, folder: Path) -> list[Step]:
     """All steps of a search of one training, under the code of a checkout."""
-    settings = yaml.safe_load((HERE / "configs/smoke.yaml").read_text())
+    settings = yaml.safe_load((root / "configs/smoke.yaml").read_text())
     settings |= {"results": str(folder / "results")}
     settings["search"] |= {"trials": 1, "workers": 1}
     config = folder / "config.yaml"
