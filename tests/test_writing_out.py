@@ -50,7 +50,7 @@ def paths(of: Typer) -> Iterator[tuple[str, str, Any]]:
 WRITING = list(verbs(get_command(app)))
 PATHS = [
     path
-    for module in dict.fromkeys(Verb(name).module for name in VERBS)
+    for module in dict.fromkeys(Verb(name, *row).module for name, row in VERBS.items())
     for path in paths(import_module(module).verbs)
 ]
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from fovnet.acts import shards
 from fovnet.cli import app
 from fovnet.cli.options import OPTIONS_OF_A_STEP
-from fovnet.cli.verbs import Verb
+from fovnet.cli.verbs import VERBS, Verb
 from fovnet.config.prediction import Prediction
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import save_rule
@@ -274,7 +274,7 @@ OTHER = {
 
 
 def words_of(verb: str, *path: str) -> set[str]:
-    command = Verb(verb).load()
+    command = Verb(verb, *VERBS[verb]).load()
     for name in path:
         command = command.commands[name]
     return {parameter.name for parameter in command.params} - {"help"}

@@ -187,7 +187,7 @@ def test_borders_are_sought_where_both_regions_are_seen() -> None:
         ("abdomen", "chest", 200.0)
     ]
     assert not list(borders_in_picture(SHOWS, stack_of(100, 225), DEFAULT))
-    apart = (SHOWS[0], replace(SHOWS[1], first=230.0))
+    apart = (SHOWS[0], replace(SHOWS[1], range_start=230.0))
     assert not list(borders_in_picture(apart, stack_of(100, 300), DEFAULT))
 
 

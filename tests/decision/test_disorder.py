@@ -143,7 +143,7 @@ def test_cuts_without_signal_take_no_confidence_from_a_head(odd: list[int], air:
         p[odd] = np.where(np.arange(p.shape[1]) == p.shape[1] - 1, 0.988, 0.002)
         spans = decide_volume(p, 5.0 * np.arange(s + air), DEFAULT, known).spans
         assert {span.region for span in spans} == {"head"}
-        assert min(span.confidence for span in spans) > whole[0].slice_confidence - 0.1
+        assert min(span.confidence for span in spans) > whole[0].confidence - 0.1
 
 
 def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
@@ -159,7 +159,7 @@ def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
             for span in decide_volume(p, 6.0 * np.arange(30), DEFAULT, rule).spans
             if span.region == "spine"
         )
-        sure.append(found.slice_confidence)
+        sure.append(found.confidence)
     assert sure == sorted(sure) and sure[0] > 0.8
 
 

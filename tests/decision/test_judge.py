@@ -240,8 +240,8 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
         for outputs in (usual, strange, seen(example, 1))
     )
     assert novelty.volume_p_value == pytest.approx(0.5, abs=0.15)
-    assert high.volume == pytest.approx(0.0, abs=0.03)
-    assert high.slices.shape == (s,) and high.slices.max() < 0.1
+    assert high.volume_p_value == pytest.approx(0.0, abs=0.03)
+    assert high.slice_p_values.shape == (s,) and high.slice_p_values.max() < 0.1
     assert unknown is None
 
 
@@ -438,11 +438,11 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     signs = [signs_of(judge, one.outputs, one.stack) for one in volumes]
     assert (
         settled.rule.least_novelty
-        == sorted(sign.of(unlike_training.CHECK).volume for sign in signs)[5]
+        == sorted(sign.value_of(unlike_training.CHECK).volume_p_value for sign in signs)[5]
     )
     assert (
         settled.rule.least_agreement
-        == sorted(sign.of(members_disagree.CHECK).mean() for sign in signs)[5]
+        == sorted(sign.value_of(members_disagree.CHECK).mean() for sign in signs)[5]
     )
     sure = {decided(settled, one).volume_confidence for one in volumes}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10

@@ -110,7 +110,7 @@ def test_of_many_points_neighbours_may_count_as_equal(monkeypatch, steep):
     rng = np.random.default_rng(0)
     mean, variance = steep * rng.normal(0.0, 1.0, 20_000), rng.uniform(0.05, 1.0, 20_000) ** 2
     grouped = np.array(entropy.quartiles_of_the_lowest(mean, variance))
-    monkeypatch.setattr(entropy, "MANY", 20_000)
+    monkeypatch.setattr(entropy, "MOST_SEPARATE_POINTS", 20_000)
     singly = np.array(entropy.quartiles_of_the_lowest(mean, variance))
     assert not np.array_equal(grouped, singly) and np.abs(grouped - singly).max() < 1e-3 * (
         singly[2] - singly[0]

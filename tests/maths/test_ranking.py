@@ -65,7 +65,7 @@ def test_more_scores_than_levels_move_the_area_by_less_than_a_thousandth(monkeyp
     """Whether or not some of them are ties."""
     scores, positive, cluster = drawn(1, size=4000, levels=levels)
     exact = roc_area(scores + 0.1 * positive, positive)
-    monkeypatch.setattr(ranking, "LEVELS", 256)
+    monkeypatch.setattr(ranking, "MOST_SCORE_LEVELS", 256)
     assert count_pairs(scores + 0.1 * positive, positive, cluster, 6).area(np.ones((1, 6)))[
         0
     ] == pytest.approx(exact, abs=1e-3)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fovnet.maths.effects import decompose
 from fovnet.search.explain.explanation import explain
-from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.explain.importance import AxisEffect, LevelEffect, Importance, PairEffect
 from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
@@ -82,7 +82,7 @@ def matter():
         )
         for (j, k), means in parts.pairs.items()
     )
-    return Matter(
+    return Importance(
         21,
         "half-ranked",
         "matern52",
@@ -107,5 +107,5 @@ def explanation():
     search = Search(SPACE, "gp-ei", 1, 2, 0, 6, seconds, seconds > 0)
     note = "The search ends after 24 trials: no more than 0.0123 of the score is expected to be gained."
     return replace(
-        explain(search, trials(), requested_trials=40, ends_after=24, notes=[note]), matter=matter()
+        explain(search, trials(), requested_trials=40, ends_after=24, notes=[note]), importance=matter()
     )

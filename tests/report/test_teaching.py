@@ -125,7 +125,7 @@ def test_before_four_scores_are_known_nothing_is_judged(good):
     search, trials = good
     assert "No slot had four different scores" in lessons_text(review_prior(search, trials[:3]))
     none = review_prior(search, [])
-    assert none.place_of_best is None and none.tau is None and none.verdicts == ()
+    assert none.place_of_best is None and none.kendall_tau is None and none.verdicts == ()
     assert review_prior(replace(search, prior=None), trials) is None
 
 

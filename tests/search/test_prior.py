@@ -189,7 +189,7 @@ def test_large_sources_are_thinned_to_a_third_of_the_best_and_others_evenly(monk
     monkeypatch.setattr(training, "MOST_KEPT_ROWS", 30)
     kept = learn(SOURCES[:1], SPACE.axes, replace(SHORT, steps=2), 1).sources[0]
     assert (
-        kept.scored == SIZE
+        kept.scored_count == SIZE
         and len(kept.losses) == 30
         and (kept.losses[:10] == SOURCES[0].losses[:10]).all()
     )
@@ -223,7 +223,7 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
     scores = sorted(one.score for one in trials if one.score is not None)
     assert (
         read.source.losses.tolist() == scores
-        and read.left_out == 0
+        and read.left_out_count == 0
         and read.source.scored_count == len(scores) < 30
     )
     assert [
@@ -238,9 +238,9 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
     narrow = read_journal(
         tmp_path, Space.of({"a": range(5), "b": range(7), "c": ["x", "y", "z"]}).axes
     )
-    assert narrow.left_out == sum(
+    assert narrow.left_out_count == sum(
         row[0] >= 5 for row in read.source.levels
-    ) and narrow.source.scored_count + narrow.left_out == len(scores)
+    ) and narrow.source.scored_count + narrow.left_out_count == len(scores)
     assert read_journal(tmp_path, SPACE.axes[:2]).source.scored_count == 0
     with pytest.raises(SearchError, match="journal-header"):
         read_journal(tmp_path / "none", SPACE.axes)

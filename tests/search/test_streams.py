@@ -14,8 +14,8 @@ from fovnet.bench.tables import OWN_TABLE, load_table
 from fovnet.search.look import mesh, ranking, view
 
 SHARED = {
-    ("Mesh._nearest", "_poll"): (mesh.Mesh._nearest, mesh._poll),
-    ("_near", "_poll"): (mesh._near, mesh._poll),
+    ("Mesh._nearest_free_rows", "_poll_points"): (mesh.Mesh._nearest_free_rows, mesh._poll_points),
+    ("_rows_nearby", "_poll_points"): (mesh._rows_nearby, mesh._poll_points),
     ("View.rng", "fit_ranker"): (view.View.rng.fget, ranking.fit_ranker),
 }
 
@@ -51,8 +51,8 @@ def streams(
         ("gp-ts", 8, set()),
         ("gp-mes", 8, set()),
         ("ensemble-ei", 6, set()),
-        ("mads", 40, {("Mesh._nearest", "_poll")}),
-        ("a-mads", 30, {("Mesh._nearest", "_poll")}),
+        ("mads", 40, {("Mesh._nearest_free_rows", "_poll_points")}),
+        ("a-mads", 30, {("Mesh._nearest_free_rows", "_poll_points")}),
         ("ranking", 5, {("View.rng", "fit_ranker")}),
     ],
 )

@@ -79,7 +79,7 @@ def test_bodies_not_learned_from_are_found_to_lie_as_they_do(
         for seed in (101, 102, 103)
     ]
     assert [one.direction for one in bearings] == [runs] * 3
-    assert all((one.upright > 0.5) == (runs == "feet to head") for one in bearings)
+    assert all((one.upright_probability > 0.5) == (runs == "feet to head") for one in bearings)
 
 
 def test_the_arrays_answer_as_the_network_that_was_trained(

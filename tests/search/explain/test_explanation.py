@@ -374,7 +374,7 @@ def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_w
         for share in [next(ratios, None)]
         if share
     ]
-    found = explain(search, timed, requested_trials=34).seconds.predicted_share
+    found = explain(search, timed, requested_trials=34).seconds_accuracy.predicted_share
     assert (found.count, found.total) == (2, 5)
 
 
@@ -394,11 +394,11 @@ def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_fin
         ]
         for factors in (range(1, 6), np.ones(99))
     )
-    assert explain(search, slow, requested_trials=34).pace == (2.0, 3.0, 4.0)
+    assert explain(search, slow, requested_trials=34).pace_quartiles == (2.0, 3.0, 4.0)
     mean = np.mean([trial.proposal.predicted_seconds for trial in even])
     assert explain(
         search, even, requested_trials=len(even) + 12
-    ).seconds.seconds_left == pytest.approx(12 * mean / search.workers, rel=1e-3)
+    ).seconds_accuracy.seconds_left == pytest.approx(12 * mean / search.workers, rel=1e-3)
 
 
 def test_what_was_cut_short_was_not_quick(search, trials):
@@ -414,7 +414,7 @@ def test_what_was_cut_short_was_not_quick(search, trials):
         for trial in trials
     ]
     assert sum(trial.outcome.status == "pruned" for trial in pruned) > 5
-    assert explain(search, pruned, requested_trials=34).pace == (2.0, 2.0, 2.0)
+    assert explain(search, pruned, requested_trials=34).pace_quartiles == (2.0, 2.0, 2.0)
 
 
 def test_the_same_trials_give_the_same_explanation(search, trials, explanation):
@@ -460,7 +460,7 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
     )
     assert explanation.seconds_accuracy.seconds_left == 19 * 60.0
     done = explain(search, read_trials(tmp_path), requested_trials=25, ends_after=6)
-    assert done.seconds.seconds_left == 0.0
+    assert done.seconds_accuracy.seconds_left == 0.0
 
 
 def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):

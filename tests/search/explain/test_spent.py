@@ -113,7 +113,7 @@ def test_ten_slots_are_counted_as_by_hand():
         StoppedTraining(8, 1, 4.5, SPACE.configuration(4)),
         StoppedTraining(0, 1, 5.0, SPACE.configuration(0)),
     )
-    assert [one.place for one in found.stretches] == [0, 1, 2, 2, 3, 1, 2, 1, 4, 0]
+    assert [one.row_number for one in found.stretches] == [0, 1, 2, 2, 3, 1, 2, 1, 4, 0]
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -126,7 +126,7 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
         trials
     ) and found.begun_count == len(final)
     assert all(
-        one.training_count == one.failed + one.continued_count + one.stopped
+        one.training_count == one.failed_count + one.continued_count + one.stopped_count
         for one in found.rungs[:-1]
     )
     ended = {
@@ -139,17 +139,17 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
     assert (
         found.epochs_spent
         == total
-        == sum(one.spent for one in found.rungs)
+        == sum(one.epochs_spent for one in found.rungs)
         == found.epochs_on_stopped + found.epochs_on_failed + on_ended
     )
     assert (
-        len(found.stopped_trainings) == sum(one.stopped for one in found.rungs) > 0
+        len(found.stopped_trainings) == sum(one.stopped_count for one in found.rungs) > 0
         and len(ended) == found.ended_count
     )
     # on the clock a training goes on after it was seen
     for one in found.stretches:
         before = trials[one.slot].proposal.continued_slot
-        assert before is None or found.stretches[before].ends <= one.begins + 1e-5
+        assert before is None or found.stretches[before].end_seconds <= one.begin_seconds + 1e-5
 
 
 def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
@@ -165,10 +165,10 @@ def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
         alike = [
             (at[a, rung] < at[b, rung]) == (at[a, 2] < at[b, 2]) for a, b in combinations(both, 2)
         ]
-        assert (found.pairs, found.alike) == (len(alike), sum(alike)) and alike
+        assert (found.pair_count, found.same_order_count) == (len(alike), sum(alike)) and alike
     steady = spent(search, 14, lambda proposal: Outcome("completed", score=float(proposal.row)))
     assert all(
-        one.alike == one.pair_count > 0 for one in review_spending(search, steady).rungs[:-1]
+        one.same_order_count == one.pair_count > 0 for one in review_spending(search, steady).rungs[:-1]
     )
 
 
@@ -182,24 +182,24 @@ def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own
     search = search_of(kind, workers=2)
     trials = spent(search, 10)
     found = explain(search, trials, requested_trials=12)
-    assert (found.done, found.finished, found.begun_count) == (
+    assert (found.full_trainings_done, found.finished_count, found.begun_count) == (
         10,
         len(trials),
         len(latest_trials(trials)),
     )
     assert (
-        found.pace == (1.5, 1.5, 1.5)
-        and found.seconds.corrected_share.count >= found.seconds.corrected_share.total - 2
+        found.pace_quartiles == (1.5, 1.5, 1.5)
+        and found.seconds_accuracy.corrected_share.count >= found.seconds_accuracy.corrected_share.total - 2
     )
-    left = 12 * 9 - found.spending.epochs
+    left = 12 * 9 - found.spending.epochs_spent
     an_epoch = (
         sum(SECONDS[one.proposal.row] * own_epochs(one.proposal, 9) / 9 for one in trials)
-        / found.spending.epochs
+        / found.spending.epochs_spent
     )
-    assert found.seconds.seconds_left == pytest.approx(1.5 * an_epoch * left / 2, rel=0.02)
-    assert not found.more_than_asked and explain(search, trials, requested_trials=9).more_than_asked
+    assert found.seconds_accuracy.seconds_left == pytest.approx(1.5 * an_epoch * left / 2, rel=0.02)
+    assert not found.is_beyond_request and explain(search, trials, requested_trials=9).is_beyond_request
     assert (
-        explain(search, trials, requested_trials=12, ends_after=len(trials)).seconds.seconds_left
+        explain(search, trials, requested_trials=12, ends_after=len(trials)).seconds_accuracy.seconds_left
         == 0.0
     )
 
@@ -210,16 +210,16 @@ def test_a_forecast_of_the_end_is_held_against_scores_at_the_end_only():
     at_end = {one.proposal.row: one.score for one in trials if one.proposal.rung == 2}
     made = {one.proposal.slot: one.proposal for one in trials if one.proposal.forecast}
     found = explain(search, trials, requested_trials=10).forecasts
-    assert {one.slot: one.score for one in found.stretches} == {
+    assert {one.slot: one.score for one in found.predictions} == {
         slot: at_end.get(one.row) for slot, one in made.items()
     }
-    assert any(one.score is not None for one in found.stretches) and any(
-        one.score is None for one in found.stretches
+    assert any(one.score is not None for one in found.predictions) and any(
+        one.score is None for one in found.predictions
     )
     assert all(
         isinstance(one.forecast, Forecast)
         and one.is_inside is (None if one.score is None else one.forecast.holds(one.score))
-        for one in found.stretches
+        for one in found.predictions
     )
 
 
@@ -253,4 +253,4 @@ def test_where_all_that_scored_diverged_later_there_is_an_explanation_without_a_
         for slot, one in enumerate(kept)
     ]
     found = explain(search_of(), again, requested_trials=3)
-    assert found.matter is None and found.best_slot is None and found.scored > 0
+    assert found.importance is None and found.best_slot is None and found.scored_count > 0

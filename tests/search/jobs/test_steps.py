@@ -193,7 +193,7 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     )
     assert explain(
         read_search(tmp_path / "jobs"), jobs, requested_trials=noted.trials, notes=noted.notes
-    ).finished == len(stopped)
+    ).finished_count == len(stopped)
 
 
 def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(

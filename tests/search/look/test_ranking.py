@@ -58,7 +58,7 @@ def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasi
     seen, mapped = (
         sort_by_loss(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25]))
     )
-    assert seen.key == mapped.key
+    assert seen.fit_key == mapped.fit_key
     assert (
         choose_by_ranking(view(LOSSES[:25], ranking=how)).row
         == choose_by_ranking(view(increasing(LOSSES[:25]), ranking=how)).row
@@ -68,17 +68,17 @@ def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasi
 def test_the_order_in_which_trials_came_changes_no_bit():
     order = np.random.default_rng(9).permutation(25)
     one, other = sort_by_loss(ROWS[:25], LOSSES[:25]), sort_by_loss(ROWS[order], LOSSES[order])
-    assert one.key == other.key
+    assert one.fit_key == other.fit_key
     ranking.fit_ranker.cache_clear()
-    before = fit_ranker(GRID, one.key, QUICK, 0, 25).members.flat
+    before = fit_ranker(GRID, one.fit_key, QUICK, 0, 25).members.flat
     ranking.fit_ranker.cache_clear()
-    assert (fit_ranker(GRID, other.key, QUICK, 0, 25).members.flat == before).all()
+    assert (fit_ranker(GRID, other.fit_key, QUICK, 0, 25).members.flat == before).all()
     rows = np.concatenate([ROWS[order], ROWS[25:]])
     assert choose_by_ranking(view(LOSSES[order], rows)) == choose_by_ranking(view(LOSSES[:25]))
 
 
 def test_the_scores_of_rows_follow_them_wherever_they_stand_also_beyond_a_chunk(monkeypatch):
-    members = fit_ranker(GRID, sort_by_loss(ROWS[:25], LOSSES[:25]).key, QUICK, 0, 25)
+    members = fit_ranker(GRID, sort_by_loss(ROWS[:25], LOSSES[:25]).fit_key, QUICK, 0, 25)
     whole = ranking.score_rows(members, GRID.unit_cube, np.arange(SIZE), NONE)
     assert np.abs(whole - members.scores(GRID.unit_cube, NONE)).max() < 1e-9
     monkeypatch.setattr(ranking, "CHUNK", 100)
@@ -111,7 +111,7 @@ def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_ke
     )
     assert len(np.unique(np.concatenate(drawn))) == 300
     seen = sort_by_loss(ROWS[:300], bowl()[ROWS[:300]])
-    members = fit_ranker(GRID, seen.key, RANKING, 0, 300)
+    members = fit_ranker(GRID, seen.fit_key, RANKING, 0, 300)
     mean = rank_scores(members.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0)
     assert np.corrcoef(mean, np.arange(300))[0, 1] > 0.9
 
@@ -119,7 +119,7 @@ def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_ke
 def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
     """exp of at most ±k: the loss then cannot fall as far, and the order is learned all the same."""
     seen = sort_by_loss(ROWS[:12], bowl()[ROWS[:12]])
-    free, kept = (fit_ranker(GRID, seen.key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
+    free, kept = (fit_ranker(GRID, seen.fit_key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
     spans = [
         np.ptp(one.scores(GRID.unit_cube[seen.rows], NONE), axis=1).mean() for one in (free, kept)
     ]
