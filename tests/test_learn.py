@@ -94,7 +94,10 @@ def test_two_searches_are_learned_from_and_each_is_held_against_the_other(tmp_pa
         tmp_path / "p.safetensors", search_space(load_settings(config(tmp_path))).axes
     )
     assert status == 0 and f"learned: {tmp_path / 'p.safetensors'}" in said
-    assert [(source.name, source.scored_count) for source in prior.sources] == [(one, 9), (other, 12)]
+    assert [(source.name, source.scored_count) for source in prior.sources] == [
+        (one, 9),
+        (other, 12),
+    ]
     assert all(
         f"{each['place_of_best']} of {each['of']}" in said for each in prior.facts["held_out"]
     )

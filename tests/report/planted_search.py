@@ -107,5 +107,6 @@ def explanation():
     search = Search(SPACE, "gp-ei", 1, 2, 0, 6, seconds, seconds > 0)
     note = "The search ends after 24 trials: no more than 0.0123 of the score is expected to be gained."
     return replace(
-        explain(search, trials(), requested_trials=40, ends_after=24, notes=[note]), importance=matter()
+        explain(search, trials(), requested_trials=40, ends_after=24, notes=[note]),
+        importance=matter(),
     )

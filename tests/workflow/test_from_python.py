@@ -44,7 +44,11 @@ def test_a_run_from_python_is_the_workflows(smoke: Path, tmp_path: Path) -> None
     evaluation = run.evaluate()
     page = run.report()
 
-    assert len(trials) == 4 and made.member_count == made.requested_member_count and page.stat().st_size > 100_000
+    assert (
+        len(trials) == 4
+        and made.member_count == made.requested_member_count
+        and page.stat().st_size > 100_000
+    )
     assert answers.volume_ids == {
         volume.volume_id for volume in pack.records if volume.split == "test"
     }

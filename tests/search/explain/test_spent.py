@@ -168,7 +168,8 @@ def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
         assert (found.pair_count, found.same_order_count) == (len(alike), sum(alike)) and alike
     steady = spent(search, 14, lambda proposal: Outcome("completed", score=float(proposal.row)))
     assert all(
-        one.same_order_count == one.pair_count > 0 for one in review_spending(search, steady).rungs[:-1]
+        one.same_order_count == one.pair_count > 0
+        for one in review_spending(search, steady).rungs[:-1]
     )
 
 
@@ -189,7 +190,8 @@ def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own
     )
     assert (
         found.pace_quartiles == (1.5, 1.5, 1.5)
-        and found.seconds_accuracy.corrected_share.count >= found.seconds_accuracy.corrected_share.total - 2
+        and found.seconds_accuracy.corrected_share.count
+        >= found.seconds_accuracy.corrected_share.total - 2
     )
     left = 12 * 9 - found.spending.epochs_spent
     an_epoch = (
@@ -197,9 +199,14 @@ def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own
         / found.spending.epochs_spent
     )
     assert found.seconds_accuracy.seconds_left == pytest.approx(1.5 * an_epoch * left / 2, rel=0.02)
-    assert not found.is_beyond_request and explain(search, trials, requested_trials=9).is_beyond_request
     assert (
-        explain(search, trials, requested_trials=12, ends_after=len(trials)).seconds_accuracy.seconds_left
+        not found.is_beyond_request
+        and explain(search, trials, requested_trials=9).is_beyond_request
+    )
+    assert (
+        explain(
+            search, trials, requested_trials=12, ends_after=len(trials)
+        ).seconds_accuracy.seconds_left
         == 0.0
     )
 

@@ -119,7 +119,9 @@ def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_ke
 def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
     """exp of at most ±k: the loss then cannot fall as far, and the order is learned all the same."""
     seen = sort_by_loss(ROWS[:12], bowl()[ROWS[:12]])
-    free, kept = (fit_ranker(GRID, seen.fit_key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
+    free, kept = (
+        fit_ranker(GRID, seen.fit_key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0)
+    )
     spans = [
         np.ptp(one.scores(GRID.unit_cube[seen.rows], NONE), axis=1).mean() for one in (free, kept)
     ]
