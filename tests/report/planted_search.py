@@ -8,7 +8,7 @@ import numpy as np
 
 from fovnet.maths.effects import decompose
 from fovnet.search.explain.explanation import explain
-from fovnet.search.explain.importance import AxisEffect, LevelEffect, Importance, PairEffect
+from fovnet.search.explain.importance import AxisEffect, Importance, LevelEffect, PairEffect
 from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
