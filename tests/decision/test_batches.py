@@ -768,22 +768,22 @@ SHORT = """
 import resource, sys
 from dataclasses import replace
 from pathlib import Path
-from fovnet.decision.ensemble import load
-from fovnet.decision.earlier_answers import PASSING
-from fovnet.decision.predict import predict
+from fovnet.decision.ensemble import load_ensemble
+from fovnet.decision.earlier_answers import TEMPORARY_REFUSAL_CODES
+from fovnet.decision.predict import predict_volumes
 from fovnet.decision.shipped import shipped_folder
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build
+from fovnet.net.family.model import build_network
 from fovnet.volume.sources.source import source_of
 small, tall = map(Path, sys.argv[1:])
-ensemble = load(shipped_folder(), "cpu", engine="torch")
-wide = build(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=ensemble.members[0].inputs)).eval()
+ensemble = load_ensemble(shipped_folder(), "cpu", engine="torch")
+wide = build_network(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=ensemble.members[0].inputs)).eval()
 ensemble = replace(ensemble, members=[wide] * len(ensemble.members), engine=None, novelty=None)
-before, = predict([("before", source_of(small))], ensemble)
+before, = predict_volumes([("before", source_of(small))], ensemble)
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 120 * 2**20,) * 2)
-found, after = predict([("tall", source_of(tall)), ("after", source_of(small))], ensemble)
-print(found.answer.status, found.answer.code, found.answer.code in PASSING, (after.raw == before.raw).all())
+found, after = predict_volumes([("tall", source_of(tall)), ("after", source_of(small))], ensemble)
+print(found.answer.status, found.answer.code, found.answer.code in TEMPORARY_REFUSAL_CODES, (after.raw_probabilities == before.raw_probabilities).all())
 """
 
 

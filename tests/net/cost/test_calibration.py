@@ -103,7 +103,7 @@ def calibrated(
 
     def timed(net: Architecture, batch: int) -> Seconds:
         probed = probe(net, batch)
-        spent[0] += 4 * probed.step_seconds + 64 * probed.validated_seconds
+        spent[0] += 4 * probed.step_seconds + 64 * probed.validated_slice_seconds
         return probed
 
     found = calibrate(rows, timed, "pretended", clock=lambda: spent[0])

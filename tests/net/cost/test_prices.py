@@ -31,7 +31,7 @@ HOW = {
     "classes": 7,
     "head": "gap",
     "work": Work(4000, 500, 4),
-    "device": DeviceSpeed(65.0, 34.0, 350.0),
+    "speed": DeviceSpeed(65.0, 34.0, 350.0),
 }
 
 

@@ -599,7 +599,7 @@ def test_a_file_one_may_not_read_is_refused(tmp_path):
 SHORT = """
 import resource, sys
 from pathlib import Path
-from fovnet.decision.earlier_answers import PASSING
+from fovnet.decision.earlier_answers import TEMPORARY_REFUSAL_CODES
 from fovnet.errors import VolumeError
 from fovnet.volume.slices.stack import slice_volume
 slice_volume(Path(sys.argv[1]))
