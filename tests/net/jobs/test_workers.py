@@ -105,14 +105,14 @@ def test_files_that_were_written_anew_are_read_anew(
     job: TrainingJob, tmp_path: Path, draw: Callable[..., tuple[np.ndarray, np.ndarray]]
 ) -> None:
     """In one process, as a notebook trains: what lay at that path before is not what is learned from."""
-    where = {"pixels": tmp_path / "pixels.npy", "rows": tmp_path / "rows.npz"}
+    where = {"pixels_path": tmp_path / "pixels.npy", "rows_path": tmp_path / "rows.npz"}
     outcomes = []
     for seed in (2, 3):
         pixels, targets = draw(48, seed)
         for path, save in (
-            (where["pixels"], partial(np.save, arr=pixels)),
+            (where["pixels_path"], partial(np.save, arr=pixels)),
             (
-                where["rows"],
+                where["rows_path"],
                 partial(
                     np.savez, targets=targets, train=np.arange(32), validation=np.arange(32, 48)
                 ),
@@ -127,8 +127,8 @@ def test_files_that_were_written_anew_are_read_anew(
         replace(
             job,
             networks_folder=tmp_path / "fresh",
-            pixels_path=shutil.copy(where["pixels"], tmp_path / "again.npy"),
-            rows_path=where["rows"],
+            pixels_path=shutil.copy(where["pixels_path"], tmp_path / "again.npy"),
+            rows_path=where["rows_path"],
         ),
         proposal(6),
     )
@@ -158,7 +158,7 @@ def test_a_search_that_is_stopped_waits_for_no_training(job: TrainingJob, tmp_pa
     epochs, weights = 2_000, tmp_path / "networks"
     with (
         pytest.raises(KeyboardInterrupt),
-        TrainingPool(of_epochs(job, epochs, weights=weights), workers=1) as stopped,
+        TrainingPool(of_epochs(job, epochs, networks_folder=weights), workers=1) as stopped,
     ):
         stopped.submit(proposal(3))
         while not read_loss_curves(weights_path_of(weights, 3))[1]:
@@ -171,7 +171,7 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: TrainingJob, tmp_
     """What `fovnet train` leaves when it is killed; the slices are then cut anew, and it is called again."""
     keep, first = (
         replace(job, networks_folder=tmp_path / "kept", data_hash="these"),
-        of_epochs(job, 3, weights=tmp_path / "fresh"),
+        of_epochs(job, 3, networks_folder=tmp_path / "fresh"),
     )
     begun, expected = train_proposal(keep, proposal(7)), train_proposal(first, proposal(7))
     on = train_proposal(of_epochs(keep, 3), proposal(7))
@@ -180,7 +180,7 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: TrainingJob, tmp_
     )
     epochs: list[int] = []
     train_proposal(
-        of_epochs(keep, 3, source="those"),
+        of_epochs(keep, 3, data_hash="those"),
         proposal(7),
         report_epoch=lambda progress, wanted: epochs.append(len(progress.training_losses)),
     )
