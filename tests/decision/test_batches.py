@@ -783,7 +783,8 @@ before, = predict_volumes([("before", source_of(small))], ensemble)
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 120 * 2**20,) * 2)
 found, after = predict_volumes([("tall", source_of(tall)), ("after", source_of(small))], ensemble)
-print(found.answer.status, found.answer.code, found.answer.code in TEMPORARY_REFUSAL_CODES, (after.raw_probabilities == before.raw_probabilities).all())
+same = (after.raw_probabilities == before.raw_probabilities).all()
+print(found.answer.status, found.answer.code, found.answer.code in TEMPORARY_REFUSAL_CODES, same)
 """
 
 

@@ -92,7 +92,7 @@ class TestPeople:
         )
 
     def test_who_could_not_be_read_taught_nothing_and_is_not_tested(self, pack, planted):
-        lost = replace(pack.records[0], subject_id="p09", status="refused", slices=0)
+        lost = replace(pack.records[0], subject_id="p09", status="refused", slice_count=0)
         assert training_marks(replace(pack, records=(*pack.records, lost))) == training_marks(pack)
         unread = planted.refused("v", "v.nii: empty.", subject_id="made/p00")
         refuse_learned_subjects([unread], {"ensemble.json": {"subjects": training_marks(pack)}})
@@ -200,7 +200,7 @@ class TestDecisions:
             volume_id="lost",
             status="refused",
             split=split,
-            slices=0,
+            slice_count=0,
             first_row=0,
             message="cut short",
         )
