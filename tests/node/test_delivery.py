@@ -175,7 +175,7 @@ def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:
 
 
 def test_an_archive_that_rejects_the_node_is_told_from_one_that_is_away(places, archive) -> None:
-    taker = courier(Outbox(places, Clock()), archive(knows_task=["OTHER"])[1])
+    taker = courier(Outbox(places, Clock()), archive(knows=["OTHER"])[1])
     report(places.reports(UNSENT) / "a.dcm")
     taker.deliver_due_reports()
     assert re.fullmatch(
@@ -248,7 +248,7 @@ def test_a_silent_port_is_told_from_a_closed_one(places) -> None:
 
 def test_trouble_ends_when_the_archive_takes_reports_again(places, archive) -> None:
     """Of the peer, and of single reports; a new report does not hurry it."""
-    peer, port = archive(knows_task=["OTHER"], forgets=2, at_once=True)
+    peer, port = archive(knows=["OTHER"], forgets=2, at_once=True)
     clock, lines = Clock(), []
     report(places.reports(UNSENT) / "a.dcm")
     taker = courier(Outbox(places, clock), port, lines)
