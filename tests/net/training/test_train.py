@@ -530,7 +530,7 @@ def test_the_rate_falls_a_millionth_with_every_step(
     rates, take = [], TrainStep.train_batch
     monkeypatch.setattr(
         TrainStep,
-        "take",
+        "train_batch",
         lambda self, rows, draws, rate: (rates.append(rate), take(self, rows, draws, rate)),
     )
     train(shapes, replace(recipe, epochs=2), tmp_path / "kept.safetensors", learning_rate=0.03)

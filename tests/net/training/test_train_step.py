@@ -57,7 +57,7 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
         with monkeypatch.context() as now:
             now.setattr(
                 TrainStep,
-                "step",
+                "run_step",
                 lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers)),
             )
             yield
