@@ -62,8 +62,6 @@ def write_ensemble(
     there is no member, or the weights of one are missing, damaged, of other slices or too large for
     the precision.
     """
-    from fovnet.net.training.precision import write_weights
-
     if not members:
         raise ModelError(
             "ensemble-empty",
@@ -71,6 +69,37 @@ def write_ensemble(
             "why each failed: allow more memory, more time or more trials",
         )
     _refuse_unusable_networks([Path(member["weights"]) for member in members], inputs)
+    facts_of_members = _replace_networks(folder, members, precision, blend)
+    region_facts = [asdict(region) for region in vocabulary.regions]
+    ensemble_facts: dict[str, Any] = {
+        "classes": vocabulary.classes,
+        "regions": region_facts,
+        "prepare": dict(prepare),
+        "members": facts_of_members,
+        "precision": precision,
+    }
+    if journal:
+        ensemble_facts["journal"] = journal
+    if origin is not None:
+        ensemble_facts["begun_with"] = {
+            "networks": [member["sha256"] for member in origin["members"]],
+            "people": _subject_counts(origin),
+        }
+    if subjects is not None:
+        ensemble_facts["subjects"] = {split: list(marks) for split, marks in subjects.items()}
+    return write_json(folder / FACTS_FILE_NAME, ensemble_facts, settings=settings, seed=seed)
+
+
+def _replace_networks(
+    folder: Path,
+    members: Sequence[Mapping[str, Any]],
+    precision: str,
+    blend: tuple[float, Mapping[int, Path]] | None,
+) -> list[dict[str, Any]]:
+    """Writes the weights of the members into `folder`, in place of those and of the rule that lie
+    there; the facts of each, with its file's name under "weights" and its checksum."""
+    from fovnet.net.training.precision import write_weights
+
     folder.mkdir(parents=True, exist_ok=True)
     for leftover_folder in folder.glob(f"{DRAFT_PREFIX}*"):  # of a run that was killed
         rmtree(leftover_folder)
@@ -96,24 +125,7 @@ def write_ensemble(
             stale_path.unlink(missing_ok=True)
         for member in facts_of_members:
             (Path(draft_folder) / member["weights"]).replace(folder / member["weights"])
-    region_facts = [asdict(region) for region in vocabulary.regions]
-    ensemble_facts: dict[str, Any] = {
-        "classes": vocabulary.classes,
-        "regions": region_facts,
-        "prepare": dict(prepare),
-        "members": facts_of_members,
-        "precision": precision,
-    }
-    if journal:
-        ensemble_facts["journal"] = journal
-    if origin is not None:
-        ensemble_facts["begun_with"] = {
-            "networks": [member["sha256"] for member in origin["members"]],
-            "people": _subject_counts(origin),
-        }
-    if subjects is not None:
-        ensemble_facts["subjects"] = {split: list(marks) for split, marks in subjects.items()}
-    return write_json(folder / FACTS_FILE_NAME, ensemble_facts, settings=settings, seed=seed)
+    return facts_of_members
 
 
 def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:

@@ -101,7 +101,6 @@ def stack_counts(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
 def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
     class_count = len(vocabulary.classes)
-    chain_count = len(vocabulary.chain)
     predicted_by_stage = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack(
         [
@@ -114,35 +113,18 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
         ]
     )
     true_regions = case.truth[:, :-1].any(axis=0)
-    predicted_regions = case.decided_labels[:, :-1].any(axis=0)
-    if has_side_region_alone(case.truth, chain_count).any():
-        predicted_regions = predicted_regions & (
-            true_regions | (np.arange(class_count - 1) >= chain_count)
-        )
-    probabilities_if_known = {
-        "raw": case.raw_probabilities,
-        "calibrated": case.calibrated_probabilities,
-        "smoothed": case.smoothed_probabilities,
-    }
-    probabilities_by_stage = {
-        stage: array for stage, array in probabilities_if_known.items() if array is not None
-    }
+    probabilities_by_stage = _probabilities_by_stage(case)
     confidence_by_stage, is_right_by_stage = _confidence_and_rightness(
         case, probabilities_by_stage, predicted_by_stage["decided"]
     )
     has_one_class = case.truth.sum(axis=1) == 1
-    is_lit = np.ones(len(case.z_mm), dtype=bool)
-    if case.is_dark is not None:
-        is_lit = ~case.is_dark
-    volume_confidence = case.volume_confidence
-    if volume_confidence is None:
-        volume_confidence = float(case.slice_confidence.mean())
+    is_lit = _are_lit(case)
     return Tally(
         case=case,
         confusions=matrices,
         negative_counts=np.asarray((~case.truth).sum(axis=0)),
         true_regions=np.asarray(true_regions),
-        predicted_regions=np.asarray(predicted_regions),
+        predicted_regions=_predicted_regions(case, true_regions, len(vocabulary.chain)),
         far_slice_count=int(are_far_apart(case.truth, case.decided_labels, vocabulary).sum()),
         false_label_count=int(has_false_label(case.truth, case.decided_labels, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
@@ -171,10 +153,46 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
             for stage, stage_probabilities in probabilities_by_stage.items()
         },
         spans=count_spans(case, vocabulary),
-        confidence=volume_confidence,
+        confidence=_volume_confidence(case),
         lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right_by_stage["decided"]).sum())),
         statements=count_statements(case, vocabulary),
     )
+
+
+def _predicted_regions(
+    case: Case, true_regions: NDArray[np.bool_], chain_count: int
+) -> NDArray[np.bool_]:
+    """(r,) the regions that are decided to be shown; where slices show a region beside the chain
+    alone, further regions of the chain are not held against the decision."""
+    predicted_regions = case.decided_labels[:, :-1].any(axis=0)
+    if has_side_region_alone(case.truth, chain_count).any():
+        is_beside_chain = np.arange(len(true_regions)) >= chain_count
+        predicted_regions = predicted_regions & (true_regions | is_beside_chain)
+    return np.asarray(predicted_regions)
+
+
+def _probabilities_by_stage(case: Case) -> dict[str, Floats]:
+    """(s, k) each, of the stages before the decision that the case has."""
+    array_by_stage = {
+        "raw": case.raw_probabilities,
+        "calibrated": case.calibrated_probabilities,
+        "smoothed": case.smoothed_probabilities,
+    }
+    return {stage: array for stage, array in array_by_stage.items() if array is not None}
+
+
+def _are_lit(case: Case) -> NDArray[np.bool_]:
+    """(s,) the slices that are not dark; all, where that is not known."""
+    if case.is_dark is None:
+        return np.ones(len(case.z_mm), dtype=bool)
+    return ~case.is_dark
+
+
+def _volume_confidence(case: Case) -> float:
+    """That of the decision; the mean of its slices', where an earlier version wrote none."""
+    if case.volume_confidence is None:
+        return float(case.slice_confidence.mean())
+    return case.volume_confidence
 
 
 def _confidence_and_rightness(

@@ -126,14 +126,7 @@ def decide_volume(
     crossings = chain_model.confidence_model.ladder.crossings(states)
     volume_roughness = _measure_roughness(probabilities, volume_outline, rule)
     path_misfit = chain_model.misfit_of_path(states)
-    reversed_chain = chain_model.reversed_model
-    if turned is not None:
-        edges_from_head_mm = -chain_model.edges_mm[::-1]
-        reversed_chain = decide_labels(
-            turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
-        ).chain_model
-    upright_log_weight = chain_model.ladder.log_weight(good_path=states)
-    flipped_gain = reversed_chain.ladder.log_weight() - upright_log_weight
+    flipped_gain = _measure_flipped_gain(volume_outline, z_mm, vocabulary, rule, turned)
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
@@ -177,6 +170,26 @@ def decide_volume(
         roughness=volume_roughness,
         observation_count=_observations(chain_model.edges_mm),
     )
+
+
+def _measure_flipped_gain(
+    volume_outline: LabelledChain,
+    z_mm: Floats,
+    vocabulary: Vocabulary,
+    rule: Rule,
+    turned: Floats | None,
+) -> float:
+    """How much more log-evidence the volume has from head to feet than as it is; `turned` as in
+    `decide_volume`."""
+    chain_model = volume_outline.chain_model
+    reversed_chain = chain_model.reversed_model
+    if turned is not None:
+        edges_from_head_mm = -chain_model.edges_mm[::-1]
+        reversed_chain = decide_labels(
+            turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
+        ).chain_model
+    upright_log_weight = chain_model.ladder.log_weight(good_path=volume_outline.path_states)
+    return reversed_chain.ladder.log_weight() - upright_log_weight
 
 
 def _measure_roughness(probabilities: Floats, volume_outline: LabelledChain, rule: Rule) -> float:

@@ -16,7 +16,7 @@ from tests.search.test_methods import path, search_of
 
 def test_the_row_is_that_of_greatest_expected_improvement_of_the_mixture_on_the_best_seen():
     seen = view(LOSSES[:25])
-    belief, rows = believe_ensemble(seen), np.flatnonzero(seen.free)
+    belief, rows = believe_ensemble(seen), np.flatnonzero(seen.is_free)
     best = belief.target.values.min()
     value = log_expected_improvement(belief.mean[0, rows], belief.variance[0, rows], best)
     choice = choose_by_ensemble(seen)

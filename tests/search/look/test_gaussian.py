@@ -138,8 +138,8 @@ def test_what_came_of_fewer_slots_begins_what_came_of_more(memory):
         range(60),
         lambda row: Outcome(statuses[row % 5], score=1.0 if row % 5 == 0 else None),
     )
-    rows, trained = view_of(trials, memory=memory).outcomes
-    fewer, trained_of_fewer = view_of(trials[:37], memory=memory).outcomes
+    rows, trained = view_of(trials, memory=memory).training_outcomes
+    fewer, trained_of_fewer = view_of(trials[:37], memory=memory).training_outcomes
     assert rows.tolist() == [
         row for row in range(60) if row % 5 in ({0, 1, 4} if memory is not None else {0, 1, 2, 4})
     ]
