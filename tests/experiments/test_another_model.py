@@ -36,10 +36,10 @@ def test_the_space_is_that_of_the_example_and_a_quarter_of_the_pictures_lack_thr
     assert [len(part.pixels) for part in (training, choosing, test)] == [898, 449, 450]
     assert not training.is_interrupted.any()
     for part in (choosing, test):
-        assert 0.2 < part.interrupted.mean() < 0.3
+        assert 0.2 < part.is_interrupted.mean() < 0.3
         blank = (part.pixels.reshape(-1, 8, 8) == 0).all(axis=2)
         runs = (blank[:, :-2] & blank[:, 1:-1] & blank[:, 2:]).any(axis=1)
-        assert runs[part.interrupted].all() and not runs[~part.interrupted].any()
+        assert runs[part.is_interrupted].all() and not runs[~part.is_interrupted].any()
 
 
 def test_f1_is_that_of_scikit_learn_and_nothing_told_rightly_is_none() -> None:

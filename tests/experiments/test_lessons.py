@@ -33,7 +33,7 @@ def paths(tmp_path: Path) -> list[Path]:
 def test_a_table_teaches_all_its_finite_losses_from_the_lowest(paths: list[Path]) -> None:
     table = load_table(paths[0])
     _, (one, *_) = sources_of(paths, None, 0)
-    assert (one.name, one.scored, len(one.losses)) == ("first", 38, 38)
+    assert (one.name, one.scored_count, len(one.losses)) == ("first", 38, 38)
     assert (np.diff(one.losses) >= 0).all()
     assert (table.loss[one.levels[:, 0]] == one.losses).all()
 
@@ -43,9 +43,9 @@ def test_a_journal_has_the_scores_of_so_many_trials_and_goes_on_beyond_the_best(
 ) -> None:
     """40 trials are all rows; of 12, those that failed have no score."""
     table = load_table(paths[0])
-    assert earlier_search(table, 40, 0).scored == 38
+    assert earlier_search(table, 40, 0).scored_count == 38
     few, other = earlier_search(table, 12, 1), earlier_search(table, 12, 2)
-    assert 10 <= few.scored <= 12 and few.losses[0] == table.best_loss
+    assert 10 <= few.scored_count <= 12 and few.losses[0] == table.best_loss
     assert few.sha256 != other.sha256 and few.sha256 == earlier_search(table, 12, 1).sha256
 
 

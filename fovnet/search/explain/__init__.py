@@ -1,10 +1,10 @@
 """A search, looked at afterwards: how it converged, what it spent, what mattered and what failed.
 
-    explanation  all of it, for the page and the command
-    importance   which hyper-parameters mattered, and how
-    descent      the course of a direct search
-    spent        what was spent on which trainings, where they are compared before their end
-    prior_review what earlier searches taught it, and whether that was right
+    explanation   all of it, for the page and the command
+    importance    which hyper-parameters mattered, and how
+    descent       the course of a direct search
+    spent         what was spent on which trainings, where they are compared before their end
+    prior_review  what earlier searches taught it, and whether that was right
 
 Behind these doors: `corrected_seconds`, predicted times compared with measured ones.
 """

@@ -51,7 +51,7 @@ def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() 
     )
     thighs = [next(paint_leg_fat_planes(person, outline, side)).solid for side in (-1, 1)]
     # of each the first oval's middle, lowest height
-    left, right = (np.array([muscle[0][0][:2] for muscle in of.muscles]) for of in thighs)  # type: ignore[attr-defined]
+    left, right = (np.array([muscle[0][0][:2] for muscle in of.muscle_ovals]) for of in thighs)  # type: ignore[attr-defined]
     assert len(np.unique(np.round(right - left, 9), axis=0)) == len(THIGH_MUSCLES)
     assert 0.015 < np.std(right - left) < 0.085
 
