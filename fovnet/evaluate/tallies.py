@@ -112,7 +112,7 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
             for predicted_class in predicted_by_stage.values()
         ]
     )
-    true_regions = case.truth[:, :-1].any(axis=0)
+    true_regions = np.asarray(case.truth[:, :-1].any(axis=0))
     probabilities_by_stage = _probabilities_by_stage(case)
     confidence_by_stage, is_right_by_stage = _confidence_and_rightness(
         case, probabilities_by_stage, predicted_by_stage["decided"]
@@ -123,7 +123,7 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
         case=case,
         confusions=matrices,
         negative_counts=np.asarray((~case.truth).sum(axis=0)),
-        true_regions=np.asarray(true_regions),
+        true_regions=true_regions,
         predicted_regions=_predicted_regions(case, true_regions, len(vocabulary.chain)),
         far_slice_count=int(are_far_apart(case.truth, case.decided_labels, vocabulary).sum()),
         false_label_count=int(has_false_label(case.truth, case.decided_labels, vocabulary).sum()),
