@@ -383,7 +383,7 @@ def test_of_a_training_that_went_on_the_model_sees_the_latest_score_only():
     assert len(rows) == 30 < len(trials)
     assert (
         scores.tolist() == [one.score for one in latest_trials(trials)]
-        and rows.tolist() == alone.scored[0].tolist()
+        and rows.tolist() == alone.scored_losses[0].tolist()
     )
     belief, expected = believe(view), believe(alone)
     np.testing.assert_array_equal(belief.processes[0].theta, expected.processes[0].theta)
