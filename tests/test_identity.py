@@ -213,9 +213,9 @@ def test_a_key_makes_other_names_and_the_same_key_the_same(tmp_path: Path) -> No
     plain, without = read_identifiers("plain", tmp_path), read_identifiers("hashed", tmp_path)
     (tmp_path / KEY_FILE_NAME).write_bytes(b"secret\n")
     keyed = read_identifiers("hashed", tmp_path)
-    assert plain.write_id("p01") == "p01"
-    assert without.write_id("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
-    assert keyed.write_id("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
+    assert plain.written_id("p01") == "p01"
+    assert without.written_id("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
+    assert keyed.written_id("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
 
 
 def test_a_key_of_nothing_protects_nobody_and_is_refused(tmp_path: Path) -> None:
@@ -229,13 +229,13 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
     one: str, other: str, key: bytes
 ) -> None:
     identifiers = Identifiers(secret_key=key)
-    shown = identifiers.write_id(one)
+    shown = identifiers.written_id(one)
     assert (
         len(shown) == HASH_DIGITS
         and int(shown, 16) >= 0
-        and shown == Identifiers(secret_key=key).write_id(one)
+        and shown == Identifiers(secret_key=key).written_id(one)
     )
-    assert (shown == identifiers.write_id(other)) == (one == other)
+    assert (shown == identifiers.written_id(other)) == (one == other)
 
 
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:

@@ -116,7 +116,7 @@ def settings_for_survey(folder: Path, options: ShardSettings) -> ShardSettings:
     _refuse_foreign_survey(folder)
     if not (folder / SHARD_FOLDER / SURVEY_FILE).exists():
         return options
-    return read_survey(folder).settings.update(options)
+    return read_survey(folder).settings.updated(options)
 
 
 def _refuse_foreign_survey(folder: Path) -> None:
@@ -141,7 +141,7 @@ def settings_for_shard(folder: Path, options: ShardSettings) -> ShardSettings:
             f"{as_option(setting_name, survey_value)}, which holds for all shards; leave it out, or give "
             f"`fovnet shard survey` again with {as_option(setting_name, told_value)}, and then answer all shards.",
         )
-    return replace(DEFAULT_SETTINGS, faces=None).update(options).update(survey_settings)
+    return replace(DEFAULT_SETTINGS, faces=None).updated(options).updated(survey_settings)
 
 
 def survey_archive(
@@ -157,7 +157,7 @@ def survey_archive(
     Raises ConfigError "out-foreign" where files of its names are not fovnet's, and as
     `write_survey`.
     """
-    complete_settings = DEFAULT_SETTINGS.update(settings)
+    complete_settings = DEFAULT_SETTINGS.updated(settings)
     with answers_folder.claim_folder(folder, wait=True):
         _refuse_foreign_survey(folder)
         answers_folder.write_found(
@@ -261,7 +261,7 @@ def _settings_of_answers(
     folder: Path, survey: ShardSurvey, identity: str, options: ShardSettings
 ) -> ShardSettings:
     """The settings that all shards were answered with.  Raises ConfigError as `merge_shards`."""
-    told_settings = survey.settings.update(options)
+    told_settings = survey.settings.updated(options)
     unanswered_shards: list[int] = []
     shards_by_settings: dict[ShardSettings, list[int]] = {}
     for shard_number in survey.shard_numbers:
@@ -272,7 +272,7 @@ def _settings_of_answers(
             shards_by_settings.setdefault(shard_settings, []).append(shard_number)
     _refuse_unanswered(folder, survey, unanswered_shards, told_settings)
     _refuse_mixed(folder, shards_by_settings)
-    return DEFAULT_SETTINGS.update(told_settings).update(
+    return DEFAULT_SETTINGS.updated(told_settings).updated(
         next(iter(shards_by_settings), ShardSettings())
     )
 

@@ -54,7 +54,7 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     "identifiers-changed"."""
     identifiers = read_identifiers(settings.identifiers, results.folder)
     if any(
-        record.shown_id and record.shown_id != identifiers.write_id(record.volume_id)
+        record.shown_id and record.shown_id != identifiers.written_id(record.volume_id)
         for record in pack.records
     ):
         raise ConfigError(

@@ -126,7 +126,7 @@ def make_voxels_usable(
     are_all_usable = -LARGEST_INTENSITY <= lowest <= highest <= LARGEST_INTENSITY
     if not are_all_usable:
         is_finite = np.abs(voxels) <= LARGEST_INTENSITY
-        notes = note_non_finite_voxels(
+        notes = notes_on_non_finite_voxels(
             source, voxels.size - int(np.count_nonzero(is_finite)), voxels.size
         )
         lowest = float(voxels[is_finite].min())
@@ -147,7 +147,7 @@ def estimate_dark_intensity(sample: NDArray[np.float32], low: float) -> np.float
     return np.float32(np.quantile(finite_values, FILL_QUANTILE, method="lower"))
 
 
-def note_non_finite_voxels(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
+def notes_on_non_finite_voxels(source: str, bad_count: int, voxel_count: int) -> tuple[str, ...]:
     """One note if some voxels are not finite, else none.  Raises VolumeError "volume-nonfinite" if half or more
     are not."""
     if 2 * bad_count >= voxel_count:

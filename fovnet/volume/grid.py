@@ -120,7 +120,9 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
         )
 
 
-def note_trailing_bytes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[str, ...]:
+def notes_on_trailing_bytes(
+    path: Path, grid: StoredGrid, rest_bytes: int | None
+) -> tuple[str, ...]:
     """At most one note, on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes
     as whole frames follow.
 
@@ -179,7 +181,7 @@ def read_first_usable_frame(
 
     tagged  whether the format lets anything follow the voxels
     A file of one frame is read to its end, where a checksum may be.  Raises VolumeError as `choose_usable_frame`,
-    and for what follows one frame as `note_trailing_bytes`.
+    and for what follows one frame as `notes_on_trailing_bytes`.
     """
     frame_count = math.prod(grid.axis_lengths) // math.prod(grid.shape)
     usable_frame = choose_usable_frame(path, read_frames(path, stream, grid), frame_count)
@@ -187,7 +189,7 @@ def read_first_usable_frame(
     if math.prod(grid.axis_lengths[grid.block_axis_count :]) == 1:
         bytes_after_voxels = read_to_end(stream)
         if not tagged:
-            notes += note_trailing_bytes(path, grid, bytes_after_voxels)
+            notes += notes_on_trailing_bytes(path, grid, bytes_after_voxels)
     return Volume(usable_frame.voxels, vox_to_ras, str(path), notes)
 
 

@@ -38,7 +38,7 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the
     affine still oblique.  Above it the result is interpolated (trilinear) on a grid along the
     scanner axes with the same centre and spacings that covers the volume; outside, it has the black
-    of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Where no
+    of the volume's window, and `label_slice_z_mm` keeps the heights of the original slices.  Where no
     point of that grid lies in the volume, or all are alike, it is too thin for that, and stays as
     it is: a single slice fills no space.  Raises VolumeError "volume-too-large" if the grid would
     have more than MAX_STRAIGHT_VOXELS voxels, before memory is allocated.

@@ -62,8 +62,8 @@ class OrganExtent:
 
 @dataclass(frozen=True)
 class RegionLimit:
-    """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any
-    of `organs`.
+    """The upper limit of the region of rung `rung_below`: the highest slice of any of `organs` if
+    `is_upper_end`, else the lowest.
 
     least_width_mm  least width of a field of view in which these organs would be seen
     """

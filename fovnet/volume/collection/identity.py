@@ -28,12 +28,13 @@ KEY_FILE_NAME = "identifiers.key"
 
 @dataclass(frozen=True)
 class Identifiers:
-    """How ids are written: unchanged if `plain`, else hashed, with `key` if there is one."""
+    """How ids are written: unchanged if `is_plain`, else hashed, with `secret_key` if there
+    is one."""
 
     is_plain: bool = False
     secret_key: bytes = b""
 
-    def write_id(self, identifier: str) -> str:
+    def written_id(self, identifier: str) -> str:
         """The id as it is written."""
         if self.is_plain:
             return identifier
@@ -75,8 +76,8 @@ header's word with / \\ or ^ (DOE^JANE)."""
 
 
 def hide_names(message: str, path: str, volume_id: str, report_name: str) -> str:
-    """The message with the volume's path, file name and id replaced by `name_of`, and other file
-    names and quotations from headers, which may identify the patient, by "…"; unchanged if the
+    """The message with the volume's path, file name and id replaced by `report_name`, and other
+    file names and quotations from headers, which may identify the patient, by "…"; unchanged if the
     volume is shown under its own id."""
     if report_name == volume_id:
         return message

@@ -287,7 +287,7 @@ def _slice_all(
         _slice_job,
         slicing_jobs,
         workers,
-        _refuse_after_crash,
+        _refused_after_crash,
         size=_bytes_to_read,
         budget=BATCH_BUDGET_BYTES,
     )
@@ -408,13 +408,13 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
         if job.region_rows:
             slice_truth = find_classes_of_cuts(stack, job.region_rows, job.vocabulary)
     except FovnetError as fault:
-        return _refuse_volume(record, fault)
+        return _refused_volume(record, fault)
     except MemoryError:
-        return _refuse_volume(record, refusal_of_memory(job.volume_row.path, "slice it"))
+        return _refused_volume(record, refusal_of_memory(job.volume_row.path, "slice it"))
     except Exception as fault:
         if is_disk_full(fault):  # of the cache: no volume is to blame
             raise
-        return _refuse_volume(record, internal(job.volume_row.path, fault))
+        return _refused_volume(record, internal(job.volume_row.path, fault))
     label_slices = None
     if stack.label_slices is not None:
         label_slices = tuple(stack.label_slices.tolist())
@@ -433,19 +433,19 @@ def _slice_job(job: SlicingJob) -> SlicedVolume:
     return SlicedVolume(cache_path, slice_truth, finished_record, cache_use, pixel_digest)
 
 
-def _refuse_volume(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
+def _refused_volume(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
     """The result of a volume that is refused for this fault."""
     return SlicedVolume(
         None, None, replace(record, status="refused", code=fault.code, message=fault.sentence)
     )
 
 
-def _refuse_after_crash(job: SlicingJob) -> SlicedVolume:
+def _refused_after_crash(job: SlicingJob) -> SlicedVolume:
     """The result of a volume whose worker process ended twice."""
     cause = "slicing it crashed its process twice (memory?)"
     remedy = "Use fewer workers, or resample it to larger voxels"
     fault = VolumeError("volume-crash", f"{job.volume_row.path}: {cause}. {remedy}.")
-    return _refuse_volume(_begin_record(job), fault)
+    return _refused_volume(_begin_record(job), fault)
 
 
 def _bytes_to_read(job: SlicingJob) -> int:
@@ -611,9 +611,9 @@ def _place_results(
         record = replace(
             record,
             first_row=first_row,
-            subject_id=identifiers.write_id(record.subject_id),
+            subject_id=identifiers.written_id(record.subject_id),
             split=split,
-            shown_id=identifiers.write_id(record.volume_id),
+            shown_id=identifiers.written_id(record.volume_id),
         )
         placed_results.append(replace(result, record=record))
         first_row += record.slice_count

@@ -45,8 +45,8 @@ class VolumeRow:
 
 @dataclass(frozen=True)
 class RegionRow:
-    """One row of regions.tsv: a class of the vocabulary, `first` to `last` inclusive, in slices or,
-    if `in_mm`, millimetres."""
+    """One row of regions.tsv: a class of the vocabulary, `range_start` to `range_end` inclusive, in
+    slices or, if `in_mm`, millimetres."""
 
     volume_id: str
     region: str

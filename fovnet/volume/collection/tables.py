@@ -46,8 +46,7 @@ from fovnet.words import several
 
 @dataclass(frozen=True)
 class Collection:
-    """The rows of a collection in the order of its tables; `regions` holds the labels by
-    volume_id."""
+    """The rows of a collection in the order of its tables, the labels by volume_id."""
 
     table_path: Path
     volume_rows: tuple[VolumeRow, ...]

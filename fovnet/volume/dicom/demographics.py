@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from fovnet.volume.dicom.header import ObjectFacts
-from fovnet.volume.dicom.people import REMOVED_ID_PATTERN, normalise_patient_id
+from fovnet.volume.dicom.people import PLACEHOLDER_PATTERN, normalise_patient_id
 
 DAYS_A_YEAR = 365.25
 YEARS_BY_AGE_UNIT = {"Y": 1.0, "M": 1 / 12, "W": 7 / DAYS_A_YEAR, "D": 1 / DAYS_A_YEAR}
@@ -64,7 +64,7 @@ class Demographics:
     def is_placeholder(self) -> bool:
         """Whether its PatientID is missing, or stands for one that was removed."""
         words = re.sub(r"[\W_]+", " ", normalise_patient_id(self.patient_id)).strip().upper()
-        return bool(REMOVED_ID_PATTERN.fullmatch(words))
+        return bool(PLACEHOLDER_PATTERN.fullmatch(words))
 
     @property
     def attribute_count(self) -> int:

@@ -34,8 +34,8 @@ from fovnet.volume.dicom.positions import (
 )
 
 MAX_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
-# as `EVEN`, where places alone tell stacks apart: scanners write them to 0.1 %, and coarse grids
-# lie in noise
+# as EVEN_SPACING_TOLERANCE, where positions alone tell stacks apart: scanners write them to 0.1 %,
+# and coarse grids lie in noise
 SAME_GRID_TOLERANCE = 0.02
 LEAST_IMAGES_BY_PLACE = 4  # images of a stack then: three of six odd places are even by chance
 MAX_PROGRESSIONS_TRIED = 4  # longest progressions from the first image that are tried

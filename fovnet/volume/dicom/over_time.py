@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fovnet.volume.dicom.header import Frame, as_real_number
 from fovnet.volume.dicom.keys import clean_series_number
 from fovnet.volume.dicom.people import normalise_patient_id
-from fovnet.volume.dicom.repeats import show_same_slices, shows_some_slices_of
+from fovnet.volume.dicom.repeats import shows_same_slices_as, shows_some_slices_of
 from fovnet.volume.dicom.series import Series
 
 CHANGING_ATTRIBUTES = (
@@ -42,7 +42,7 @@ def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
         repeated_points = [
             first_point
             for first_point in first_points
-            if _is_repeat(series, first_point, show_same_slices)
+            if _is_repeat(series, first_point, shows_same_slices_as)
         ]
         if repeated_points:
             repeated_by_id[series.series_id] = repeated_points[0]

@@ -26,7 +26,7 @@ MAX_PEOPLE_COMPARED = 64
 # letters that NFKD does not decompose
 PLAIN_BY_LETTER = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})
 
-REMOVED_ID_PATTERN = re.compile(
+PLACEHOLDER_PATTERN = re.compile(
     r"|0|9+|1234\d*|X+|(ANON|PSEUDO|DE ?IDENT|DE ?PERSON)[A-Z]*|UNKNOWN|NONE|NULL|NIL|N ?A|NAN"
     r"|NO ?(ID|NAME)"
     r"|TEST|DUMMY|PATIENT( ?ID)?|PAT|SUBJECT|PERSON|NAME|ID|REMOVED|PRIVATE|HIDDEN|REDACTED"
@@ -77,7 +77,7 @@ def digest_name(written: str) -> frozenset[str]:
     plain_letters = plain_letters.translate(PLAIN_BY_LETTER)
     words = re.findall(r"[^\W_]+", plain_letters)
     long_words = [word for word in words if len(word) > 1]
-    if all(REMOVED_ID_PATTERN.fullmatch(word.upper()) for word in long_words):
+    if all(PLACEHOLDER_PATTERN.fullmatch(word.upper()) for word in long_words):
         long_words = words
     return frozenset(_short_digest(re.sub("(?<=[aou])e", "", word)) for word in long_words)
 

@@ -20,7 +20,7 @@ MAX_SHIFT_SHARE = 0.25
 LOOK_ATTRIBUTES = ("image type", "component")
 
 
-def show_same_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
+def shows_same_slices_as(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
     """Whether two groups have the same size, image type, component and orientation, and nearly the
     same positions."""
     if len(group) != len(other_group) or not _are_of_one_kind(group[0], other_group[0]):
@@ -35,7 +35,7 @@ def show_same_slices(group: Sequence[Frame], other_group: Sequence[Frame]) -> bo
 
 
 def shows_some_slices_of(group: Sequence[Frame], other_group: Sequence[Frame]) -> bool:
-    """As `show_same_slices`, of a group with fewer images: each lies where one of the other's does, as
+    """As `shows_same_slices_as`, of a group with fewer images: each lies where one of the other's does, as
     in a time point that was broken off."""
     if len(group) >= len(other_group) or not _are_of_one_kind(group[0], other_group[0]):
         return False

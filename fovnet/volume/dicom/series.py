@@ -28,7 +28,7 @@ from fovnet.volume.dicom.people import (
     normalise_patient_id,
     split_by_patient,
 )
-from fovnet.volume.dicom.repeats import LOOK_ATTRIBUTES, show_same_slices, shows_some_slices_of
+from fovnet.volume.dicom.repeats import LOOK_ATTRIBUTES, shows_same_slices_as, shows_some_slices_of
 from fovnet.volume.dicom.source import DicomObject, open_object
 from fovnet.volume.dicom.triage import classify_images
 from fovnet.volume.dicom.uids import group_by_series, note_on_joining
@@ -278,7 +278,7 @@ def _set_repeats_aside(series_list: list[Series], differing_names: list[str]) ->
     for series in series_list:
         reason = ""
         if not series.is_set_aside:
-            if _repeats_any(series, distinct_series, show_same_slices):
+            if _repeats_any(series, distinct_series, shows_same_slices_as):
                 reason = f"the same slices once more, of another {differing_phrase}"
             elif _repeats_any(series, readable_series, shows_some_slices_of):
                 reason = (
@@ -398,7 +398,7 @@ def _make_ids(
 
 
 def _make_new_id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
-    """Twelve hex new_id that are not in `taken_ids`."""
+    """Twelve hex digits that are not in `taken_ids`."""
     attempt_count = 0
     while True:
         hashed_words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(attempt_count)]

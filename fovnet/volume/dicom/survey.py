@@ -45,7 +45,7 @@ def survey(
     progress: ProgressReport | None = None,
 ) -> DicomSurvey:
     """The contents of a container.  Raises VolumeError if it cannot be opened; a damaged object is
-    listed in `unread` instead.
+    listed in `unread_objects` instead.
 
     items     its objects, where they are known already
     progress  called after each header with (how many are done, how many there are)

@@ -44,7 +44,7 @@ def group_by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
             yield images
     groups_by_scattered_stack: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
     for groups_of_stack in groups_by_stack.values():
-        if _make_a_stack([images[0] for images in groups_of_stack]):
+        if _form_stack([images[0] for images in groups_of_stack]):
             yield [frame for images in groups_of_stack for frame in images]
             continue
         for images in groups_of_stack:
@@ -52,7 +52,7 @@ def group_by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
                 images
             )
     for groups_of_stack in groups_by_scattered_stack.values():
-        if _make_a_scattered_stack([images[0] for images in groups_of_stack]):
+        if _form_scattered_stack([images[0] for images in groups_of_stack]):
             yield [frame for images in groups_of_stack for frame in images]
         else:
             yield from groups_of_stack
@@ -99,7 +99,7 @@ def describe_difference(frames: Sequence[Frame]) -> str:
     ]
     if differing_attributes:
         return f"they differ in {', '.join(differing_attributes)}"
-    if not _make_a_stack(frames):
+    if not _form_stack(frames):
         return "they are not evenly spaced"
     if len({frame.image_number for frame in frames}) < len(frames):
         return "their image numbers recur"
@@ -166,7 +166,7 @@ def _lie_at_one_position(frames: list[Frame]) -> bool:
     return all(have_same_direction(frames[0], frame) for frame in frames)
 
 
-def _make_a_stack(slices: Sequence[Frame]) -> bool:
+def _form_stack(slices: Sequence[Frame]) -> bool:
     """Whether these images of one UID each are evenly spaced, with as many at each position."""
     positions = positions_in_image_axes(slices)
     if positions is None or not spans_several_positions(slices, evenly=True):
@@ -175,10 +175,10 @@ def _make_a_stack(slices: Sequence[Frame]) -> bool:
     return is_evenly_spaced([slices[index] for index in first_indices], allows_missing=True)
 
 
-def _make_a_scattered_stack(slices: list[Frame]) -> bool:
-    """As `_make_a_stack`, if each UID is the same in all images or another in each, and so are image
+def _form_scattered_stack(slices: list[Frame]) -> bool:
+    """As `_form_stack`, if each UID is the same in all images or another in each, and so are image
     numbers: two studies, or two positions of a patient on the table, are not joined."""
     uid_counts = [len(uids) for uids in _uids_by_level(slices).values()]
     if not all(count in (1, len(slices)) for count in uid_counts):
         return False
-    return len({frame.image_number for frame in slices}) == len(slices) and _make_a_stack(slices)
+    return len({frame.image_number for frame in slices}) == len(slices) and _form_stack(slices)

@@ -91,12 +91,10 @@ VECTOR_OR_NONE = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Header:
-    """A header: its fields and its key/value pairs, names in lower case; `end` is the offset of the
-    first byte after it."""
+    """A header: its fields and its key/value pairs, names in lower case."""
 
     fields: dict[str, str]
     key_values: dict[str, str]
-    end_byte: int
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -180,7 +178,7 @@ def _read_header(path: Path, file: BinaryIO) -> Header:
         if fields.get("data file", "").upper().startswith("LIST"):
             # the file names follow, without an empty line
             break
-    return Header(fields, key_values, file.tell())
+    return Header(fields, key_values)
 
 
 def _next_line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fovnet.machine.threads import one_thread
 from fovnet.volume.slices.resizing import SIDE_PIXELS, resize_weights
-from fovnet.volume.slices.sections import PIXEL_MM, find_brightness_centre, resample_rows
+from fovnet.volume.slices.sections import PIXEL_MM, find_brightness_centre, row_weights_and_rows
 from fovnet.volume.slices.stack import SliceStack
 
 PLANE_SHARES = (0.3, 0.5, 0.7)
@@ -32,7 +32,7 @@ def make_pictures(stack: SliceStack) -> NDArray[np.uint8]:
     512 mm about its centre of brightness."""
     with one_thread():
         slices = _slices_about_body(stack)
-        row_weights = _compute_row_weights(stack)
+        row_weights = _row_weights_about_body(stack)
         column_weights = resize_weights(
             SIDE_PIXELS, stack.side_mm / SIDE_PIXELS, PIXEL_MM * SIDE_PIXELS
         )
@@ -118,10 +118,10 @@ def _slices_about_body(stack: SliceStack) -> Floats32:
     return slices
 
 
-def _compute_row_weights(stack: SliceStack) -> Floats32:
+def _row_weights_about_body(stack: SliceStack) -> Floats32:
     """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if
     there are more."""
-    weights, _ = resample_rows(stack.z_mm)
+    weights, _ = row_weights_and_rows(stack.z_mm)
     if len(weights) <= SIDE_PIXELS:
         return weights
     brightness_profile = weights @ stack.pixels.mean(axis=(1, 2), dtype=np.float32)

@@ -106,7 +106,7 @@ def _sections_of_volume(
     coronal = pixels[
         :, max(0, middle_row - SLAB_REACH_PIXELS) : middle_row + SLAB_REACH_PIXELS + 1
     ].mean(axis=1, dtype=np.float32)
-    row_weights, row_of_slice = resample_rows(z_mm)
+    row_weights, row_of_slice = row_weights_and_rows(z_mm)
     column_weights = resize_weights(SIDE_PIXELS, side_mm / SIDE_PIXELS, PIXEL_MM * SIDE_PIXELS)
     both_sections = np.stack(
         [row_weights @ section @ column_weights.T for section in (sagittal, coronal)]
@@ -129,7 +129,7 @@ def find_brightness_centre(pixels: NDArray[np.uint8]) -> tuple[int, int]:
     return round(row), round(column)
 
 
-def resample_rows(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
+def row_weights_and_rows(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
     """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that
     contains each slice).
 

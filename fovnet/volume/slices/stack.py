@@ -60,16 +60,16 @@ class SliceStack:
                        averaged in the cut
     side_mm            side length of a slice in mm (square: the shorter side of the volume is
                        padded with 0)
-    vox_to_ras         (4, 4) affine of the RAS volume whose slices `covers` counts
+    vox_to_ras         (4, 4) affine of the RAS volume whose slices `slice_ranges` counts
     source             path
     checksum           SHA-256 of the file
     notes              on what was done, in sentences
     label_slices       (s,) int64, the slice of the closest-canonical volume at each cut's middle,
                        as regions.tsv counts slices
     label_slice_count  number of slices of that volume.  Both None unless the volume was resampled,
-                       when they differ from `covers`
-    images             the source images (DICOM), one per slice that `covers` counts if images.axis
-                       is 2; else every cut crosses many of them.  None for other formats
+                       when they differ from `slice_ranges`
+    images             the source images (DICOM), one per slice that `slice_ranges` counts if
+                       images.axis is 2; else every cut crosses many of them.  None for other formats
     """
 
     pixels: NDArray[np.uint8]

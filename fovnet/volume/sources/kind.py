@@ -112,7 +112,7 @@ def file_kind(path: Path) -> FileKind:
             unpacked_opening = decode_stream(file, "gzip").read(OPENING_BYTES)
     except (
         Exception
-    ) as fault:  # a damaged stream may raise any: `reader_of` refuses the file for it
+    ) as fault:  # a damaged stream may raise any: `find_reader` refuses the file for it
         return replace(kind, stored_opening=stored_opening, fault=fault)
     return replace(kind, stored_opening=stored_opening, opening=unpacked_opening)
 

@@ -50,7 +50,7 @@ class ShardSettings:
         """Every setting by its name."""
         return {name: getattr(self, name) for name in SETTING_NAMES}
 
-    def update(self, changes: ShardSettings) -> ShardSettings:
+    def updated(self, changes: ShardSettings) -> ShardSettings:
         """These, but for those that `changes` has."""
         values = {name: value for name, value in changes.facts.items() if value is not None}
         return replace(self, **values)

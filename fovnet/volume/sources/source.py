@@ -1,10 +1,10 @@
 """A volume on disk, as it travels from being found to its slices and its answer; what it is, is
 found out once.
 
-    find (discovery)   its format, from its first bytes (kind)
-    bytes_to_read      its grid, from its header
-    now, read          its files and, of DICOM, its series; checked, and the checksum taken
-    recorded (kept)    places, checksum, and what lies beside it, for the next run
+    find_volumes            its format, from its first bytes (kind)
+    estimate_bytes_to_read  its grid, from its header
+    look_again, read        its files and, of DICOM, its series; checked, and the checksum taken
+    file_record             stamps, checksum, and what lies beside it, for the next run
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Source:
                  empty if unreadable
     is_packed    whether the file is gzip or a zip archive
 
-    All else is found when it is first asked for, and then kept, as it was at that moment: `now`
+    All else is found when it is first asked for, and then kept, as it was at that moment: `look_again`
     forgets it.
     """
 
@@ -144,7 +144,7 @@ class Source:
         return None
 
     def is_unchanged(self) -> bool:
-        """Whether its files still have the `places` that they had."""
+        """Whether its files still have the stamps that they had."""
         return self.file_stamps == stamps_of_files(self._files_or_itself)
 
     @cached_property

@@ -190,7 +190,7 @@ def test_what_a_small_file_asks_for_is_never_taken(tmp_path: Path, write: Simple
 def test_a_large_member_is_read_as_a_small_one(
     tmp_path: Path, write: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The header of one beyond AT_ONCE is read while the member is unpacked; nothing else differs."""
+    """The header of one beyond MAX_BYTES_AT_ONCE is read while the member is unpacked; nothing else differs."""
     folder = write.save(tmp_path / "series", write.images(write.noise()))
     archive = write.zipped(tmp_path / "a.zip", folder)
     before = slice_volume(archive)

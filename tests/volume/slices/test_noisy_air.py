@@ -68,7 +68,7 @@ def test_noise_is_found_around_a_body_and_not_in_it(kind: str, radius: float, se
 @given(floats(0.0, 0.5), integers(0, 999))
 def test_noise_is_coarse_from_its_own_share_of_the_mean_on(grain: float, seed: int) -> None:
     """The standard deviation of Gaussian noise is known, and the same whatever the mean, if that is not dim;
-    NEAR_VOXELS × NEAR_VOXELS voxels tell it to a third."""
+    NEIGHBOURHOOD_VOXELS × NEIGHBOURHOOD_VOXELS voxels tell it to a third."""
     assume(abs(grain - COARSE_GRAIN) > COARSE_GRAIN / 3 + 0.01)
     rng = np.random.default_rng(seed)
     for mean in (1.5 * DIM_SHARE, 0.6):
@@ -83,7 +83,8 @@ def test_noise_is_coarse_from_its_own_share_of_the_mean_on(grain: float, seed: i
 
 @pytest.mark.parametrize("finer", [2, 3])
 def test_noise_is_found_also_if_it_was_interpolated(finer: int) -> None:
-    """As a scanner does that fills k-space with zeros: neighbours are alike, voxels STEP_MM apart are not."""
+    """As a scanner does that fills k-space with zeros: neighbours are alike, voxels DIFFERENCE_STEP_MM apart
+    are not."""
     rng = np.random.default_rng(2)
     lines = np.fft.fftshift(np.fft.fft2(rng.uniform(0, 1, (64, 64))))
     wide = np.pad(lines, 32 * (finer - 1))

@@ -14,7 +14,7 @@ from fovnet.volume.slices.sections import (
     find_brightness_centre,
     make_sections,
     make_sections_of_slices,
-    resample_rows,
+    row_weights_and_rows,
 )
 
 SPHERE_MM = 90.0
@@ -66,7 +66,7 @@ def test_every_slice_stands_in_the_row_that_holds_its_height(
     steps: list[float], bottom: float
 ) -> None:
     z_mm = bottom + np.cumsum([0.0, *steps])
-    weights, row = resample_rows(z_mm)
+    weights, row = row_weights_and_rows(z_mm)
     low = z_mm[0] - np.median(np.diff(z_mm)) / 2
     assert weights.sum(axis=1) == pytest.approx(np.ones(len(weights)), rel=1e-5)
     assert (np.diff(row) >= 0).all() and row[-1] < len(weights)
@@ -124,5 +124,5 @@ def test_sections_of_some_slices_are_those_of_all(lengths: list[int], seed: int)
 
 def test_every_slice_of_a_thin_stack_counts_alike_in_its_section():
     """Each stands in the rows with the same weight, but for the two ends."""
-    along, _ = resample_rows(np.arange(0.0, 120.0, 1.0))
+    along, _ = row_weights_and_rows(np.arange(0.0, 120.0, 1.0))
     np.testing.assert_allclose(along.sum(axis=0)[6:-6], 0.25, atol=0.02)
