@@ -62,8 +62,8 @@ def fit_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.
 
 def fit_line(probability: Floats, slice_confidence: Floats, is_right: NDArray[np.bool_]) -> Line:
     """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), on the logits of a
-    probability and of the confidence of its slices, (n,) each; STRAIGHT if too few are right or
-    wrong.
+    probability and of the confidence of its slices, (n,) each; IDENTITY_LINE if too few are right
+    or wrong.
 
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
     probabilities.
@@ -76,7 +76,7 @@ def fit_line(probability: Floats, slice_confidence: Floats, is_right: NDArray[np
 
 def calibrate_by_line(probability: float, slice_confidence: float, line: Line) -> float:
     """The probability as a line calibrates it, given the confidence of its slices; unchanged for
-    STRAIGHT."""
+    IDENTITY_LINE."""
     if tuple(line) == IDENTITY_LINE:
         return probability
     probability_logit, confidence_logit = _logit(np.array([probability, slice_confidence]))
@@ -88,8 +88,8 @@ def _logit(chance: Floats) -> Floats:
 
 
 def fit_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
-    """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few
-    slices are right or wrong."""
+    """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY_BETA if
+    too few slices are right or wrong."""
     return _fit_logistic(
         _log_terms(confidence, share), is_right, IDENTITY_BETA, BETA_INTERCEPT_INDEX
     )
@@ -101,8 +101,8 @@ def _fit_logistic(
     initial_weights: tuple[float, ...],
     intercept_index: int,
 ) -> tuple[float, ...]:
-    """The maximum-likelihood weights (m,) of the logistic model of `is_right` (n,) on x (n, m), all
-    but the intercept's 0 or more; `initial_weights` if too few are right or wrong."""
+    """The maximum-likelihood weights (m,) of the logistic model of `is_right` (n,) on `features`
+    (n, m), all but the intercept's 0 or more; `initial_weights` if too few are right or wrong."""
     if min(int(is_right.sum()), int((~is_right).sum())) < LEAST_CASES_OF_EITHER:
         return initial_weights
     from scipy.optimize import minimize  # 0.4 s, for fitting alone
@@ -127,7 +127,8 @@ def _fit_logistic(
 
 
 def calibrate_by_beta(confidence: Floats, share: Floats, beta: Beta) -> Floats:
-    """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY."""
+    """Confidences (...,) after the calibration, q being `share` (...,); unchanged for
+    IDENTITY_BETA."""
     if tuple(beta) == IDENTITY_BETA:
         return confidence
     return np.asarray(expit(_log_terms(confidence, share) @ np.asarray(beta)))

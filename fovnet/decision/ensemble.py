@@ -51,11 +51,13 @@ SLICES_PER_PIECE = 1024
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity`
-    changes when a file of it does.
+    """Networks and their judge.
 
-    engine  what computes the members' outputs, not part of the identity; None: torch
-    name    for people: of its run, or that it comes with the package, and which fovnet made it
+    slicing_settings  with which its slices are cut
+    identity          changes when a file of it does
+    engine            what computes the members' outputs, not part of the identity; None: torch
+    name              for people: of its run, or that it comes with the package, and which fovnet
+                      made it
     """
 
     vocabulary: Vocabulary
@@ -97,8 +99,8 @@ class Ensemble:
         rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,
     ) -> MemberOutputs:
-        """The members' outputs on slices (s, 128, 128), or on some `rows` of them, PIECE at a time:
-        features of all would not fit.
+        """The members' outputs on slices (s, 128, 128), or on some `rows` of them,
+        SLICES_PER_PIECE at a time: features of all would not fit.
 
         placing  of all the slices, if the members' inputs need it
         Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may
@@ -200,8 +202,8 @@ class Ensemble:
         seed: int,
         placing: Placing | None = None,
     ) -> Ensemble:
-        """The ensemble with a novelty reference, from at most REFERENCE of the training slices
-        `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
+        """The ensemble with a novelty reference, from at most REFERENCE_SLICES of the training
+        slices `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
         from fovnet.net.inference.member_outputs import compute_member_outputs
 
         reference_places = np.sort(
@@ -290,9 +292,8 @@ def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | No
     refuse_not_finite(model_folder.path / FACTS_FILE_NAME, model_folder.facts)
     refuse_not_finite(model_folder.path / RULE_FILE_NAME, tuning)
     _refuse_missing_parts(model_folder, rule)
-    orientation_network = (
-        model_folder.orientation
-    )  # a damaged one is refused as such, not as altered
+    # read first: a damaged one is refused as such, not as altered
+    orientation_network = model_folder.orientation
     checksum_by_part = {
         part_name: checksum(path)
         for part_name in (

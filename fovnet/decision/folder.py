@@ -59,7 +59,8 @@ class NetworkFile(NamedTuple):
 class ModelFolder:
     """A model folder; each part is read on first use, and kept.
 
-    Every part raises ModelError as `part`, and for a folder that is none "model-missing".
+    Every part raises ModelError as `checked_part_path`, and for a folder that is none
+    "model-missing".
     """
 
     path: Path
@@ -223,7 +224,8 @@ def save_rule(
 
 
 def seal(folder: Path) -> Path:
-    """`folder/SHA256SUMS` of the parts of a finished ensemble, by which `load` knows them again."""
+    """`folder/SHA256SUMS` of the parts of a finished ensemble, by which `load_ensemble` knows them
+    again."""
     members = [member["weights"] for member in ModelFolder(folder).facts["members"]]
     return write_sums(
         folder,

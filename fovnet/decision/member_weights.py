@@ -53,7 +53,8 @@ class Weighing:
 def weigh_by_way(
     members: Members, truth: NDArray[np.bool_], groups: NDArray[np.int64], way: str = "auto"
 ) -> Weighing:
-    """The weights of the members by one of WAYS, or by the best of them ("auto")."""
+    """The members' weights by a way of WEIGHTS_BY_WAY, or by the best of them ("auto"), with the
+    losses of all ways."""
     label_shares = truth / truth.sum(axis=1, keepdims=True)
     loss_by_way = {
         way_name: log_loss(

@@ -41,17 +41,14 @@ FIELD_BY_ARRAY = {
 # training slices of the reference; 6,000 gave the same result, and each has to be scored
 REFERENCE_SLICES = 4000
 PROJECTED_WIDTH = 512
-LEAST_SLICES_PER_DIRECTION = (
-    5  # fewest slices per kept direction: with fewer, the covariance fits noise
-)
-LEAST_VARIANCE_SHARE = (
-    1e-10  # share of the largest variance below which a direction is rounding error
-)
+# fewest slices per kept direction: with fewer, the covariance fits noise
+LEAST_SLICES_PER_DIRECTION = 5
+# share of the largest variance below which a direction is rounding error
+LEAST_VARIANCE_SHARE = 1e-10
 RIDGE_SHARE = 0.02  # of the mean variance within classes
 MOST_DISTANCES_PER_CLASS = 4000  # validation distances per class, evenly by rank
-# relative tolerance: a slice that is its own reference ties with itself; engines and processors
-# differ by
-# 1e-5
+# relative tolerance: a slice that is its own reference ties with itself, while engines and
+# processors differ by 1e-5
 RELATIVE_TIE = 1e-4
 LEAST_CLASS_DISTANCES = 30  # validation slices that a class needs for a distribution of its own
 
@@ -151,9 +148,9 @@ def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> N
     )
     least_variance = LEAST_VARIANCE_SHARE * variances[-1]
     kept_directions = [
-        column_index
-        for column_index in range(len(variances) - 1, -1, -1)
-        if variances[column_index] > least_variance
+        direction_index
+        for direction_index in range(len(variances) - 1, -1, -1)
+        if variances[direction_index] > least_variance
     ]
     kept_directions = kept_directions[
         : max(1, min(len(variances), len(scaled_features) // LEAST_SLICES_PER_DIRECTION))
@@ -164,8 +161,8 @@ def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> N
     present_classes = np.unique(class_of_slice)
     class_means = np.stack(
         [
-            whitened_features[class_of_slice == column_index].mean(axis=0)
-            for column_index in present_classes
+            whitened_features[class_of_slice == class_index].mean(axis=0)
+            for class_index in present_classes
         ]
     )
     deviations = whitened_features - class_means[np.searchsorted(present_classes, class_of_slice)]
@@ -281,7 +278,7 @@ def _random_signs(feature_count: int) -> NDArray[np.int8]:
 
 
 def _even_rows(rows: NDArray[np.int64], distances: Floats) -> NDArray[np.int64]:
-    """At most MOST_PER_CLASS of the rows, evenly spaced by the rank of their distance."""
+    """At most MOST_DISTANCES_PER_CLASS of the rows, evenly spaced by the rank of their distance."""
     ranked = rows[np.argsort(distances[rows], kind="stable")]
-    places = np.linspace(0, len(ranked) - 1, min(MOST_DISTANCES_PER_CLASS, len(ranked)))
-    return ranked[np.unique(places.round().astype(np.int64))]
+    ranks = np.linspace(0, len(ranked) - 1, min(MOST_DISTANCES_PER_CLASS, len(ranked)))
+    return ranked[np.unique(ranks.round().astype(np.int64))]

@@ -55,8 +55,8 @@ def checked_part_path(folder: Path, name: Any, most: int = GREATEST_PART_BYTES) 
 
 
 def read_facts(folder: Path, name: str) -> dict[str, Any]:
-    """The facts in a JSON part.  Raises ModelError as `part`, OSError, and ValueError for anything
-    but an object of facts."""
+    """The facts in a JSON part.  Raises ModelError as `checked_part_path`, OSError, and
+    ValueError for anything but an object of facts."""
     return read_json(checked_part_path(folder, name))
 
 
@@ -90,7 +90,7 @@ def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
 
     sums_read  SHA-256 of the parts that were read, by name: all of them must be listed
     Raises ModelError "model-altered" for a file that is missing, changed or not listed, and as
-    `part`.
+    `checked_part_path`.
     """
     path = checked_part_path(folder, SUMS_FILE_NAME)
     if not path.exists():

@@ -111,7 +111,7 @@ names."""
 @dataclass(frozen=True)
 class Rule:
     """The settings of a decision, chosen on the validation split and stored with the ensemble.
-    MEANINGS explains each.
+    MEANING_BY_SETTING explains each.
 
     heights     None for a region of unknown height
     weights     (p,)
@@ -219,7 +219,8 @@ class Rule:
 
 
 def _are_numbers(values: Any, count: int | None = None) -> bool:
-    """Whether this is a tuple, of so many numbers, none beyond GREATEST_NUMBER; NaN is none."""
+    """Whether this is a tuple, of so many numbers, none beyond
+    GREATEST_RULE_NUMBER; NaN is none."""
     if not isinstance(values, tuple) or count not in (None, len(values)):
         return False
     return all(

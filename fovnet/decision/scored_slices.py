@@ -1,5 +1,5 @@
 """Decisions on the volumes of a sliced collection, from ensemble probabilities computed once for
-all of them.
+all of them, in the arrays of `probabilities.npz`.
 
     rows        (m,) rows of the pack
     raw         (m, k) ensemble probabilities of those rows, uncalibrated
@@ -186,7 +186,7 @@ def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Tuni
 
 
 def labelled_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[LabelledVolume]:
-    """The labelled volumes of a split, for settling."""
+    """The labelled volumes of a split, for `fit_thresholds`."""
     return [
         LabelledVolume(
             pack.records[volume_index].subject,

@@ -62,7 +62,7 @@ def weigh_members(
     settings: Any,
     seed: int,
 ) -> tuple[ScoredSlices, Weighing]:
-    """`scored` with the members' weights by a way of `weighing` on the validation split, and the
+    """`scored` with the members' weights by a way of WEIGHTS_BY_WAY on the validation split, and the
     weighing.
 
     Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.

@@ -62,7 +62,7 @@ def export_run(results: Results, folder: Path) -> ShippedFolder:
 
     Nothing is written before all checks have passed.  Raises ModelError if the folder holds
     something else ("shipped-other-folder"), a part is missing ("shipped-incomplete"), the parts
-    together exceed MOST_BYTES ("shipped-large"), or a text names a volume or a subject of the run
+    together exceed GREATEST_SHIPPED_BYTES ("shipped-large"), or a text names a volume or a subject of the run
     ("shipped-names").
     """
     _refuse_foreign(folder)
@@ -84,7 +84,7 @@ def export_run(results: Results, folder: Path) -> ShippedFolder:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files
+    """Raise unless the folder does not exist, is empty, or was filled by `export_run` before: other files
     might be overwritten."""
     is_shipped = (folder / SUMS_FILE_NAME).is_file() and (folder / FACTS_FILE_NAME).is_file()
     if folder.is_dir() and any(folder.iterdir()) and not is_shipped:

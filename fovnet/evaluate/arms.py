@@ -143,7 +143,7 @@ def mix_equally(networks: Networks) -> Floats:
 
 
 def _mean_weighted(networks: Networks, way: str) -> Floats:
-    """Members weighted in one of WAYS."""
+    """Members weighted by a way of WEIGHTS_BY_WAY."""
     is_validation = networks.is_validation
     target_shares = networks.truth[is_validation] / networks.truth[is_validation].sum(
         axis=1, keepdims=True

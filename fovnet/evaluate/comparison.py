@@ -154,8 +154,8 @@ def _refuse_other_volumes(
     first_volumes: Mapping[str, VolumeFacts],
     second_volumes: Mapping[str, VolumeFacts],
 ) -> None:
-    """Raise as `compare` unless both runs answered the same volumes of the same subjects and have
-    the same truth."""
+    """Raise as `compare_evaluations` unless both runs answered the same volumes of the same subjects
+    and have the same truth."""
     ids_in_one_alone = sorted(first_volumes.keys() ^ second_volumes.keys())
     if ids_in_one_alone:
         volume_id = ids_in_one_alone[0]

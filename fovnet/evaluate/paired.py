@@ -146,7 +146,7 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
 
 
 def run_measures(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[Measure]:
-    """The measures of one run that `differences` compares."""
+    """The measures of one run that `measure_differences` compares."""
     measures: list[Measure] = []
     for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():
         counts = _numerators_and_denominators(run, counts_of_volume)

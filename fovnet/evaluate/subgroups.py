@@ -3,7 +3,7 @@ few groups.
 
 A column of words, or of a few numbers (field strength), gives one subgroup per value, if there are
 two to twenty. A column of many numbers that are measurements (an age, a spacing) is cut into bins:
-at the ages AGES, else at the quartiles of the volumes, rounded to two digits. Numbers are
+at the ages AGE_BOUNDS, else at the quartiles of the volumes, rounded to two digits. Numbers are
 measurements if the column is called `age` or ends in a unit, or one of them has decimals; else they
 may be ids.
 """

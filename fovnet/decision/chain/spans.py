@@ -295,8 +295,8 @@ def _drop_guesses(
     decided_labels: NDArray[np.bool_], class_certainty: Floats, chain_region_count: int
 ) -> NDArray[np.bool_]:
     """(s, k) the decided labels without chain regions that lie within side regions and have a mean
-    certainty below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is
-    removed if the regions left would not be neighbours in the order."""
+    certainty below EVEN_PROBABILITY: a spine of unclear level is a spine, with no less confidence.
+    Nothing is removed if the regions left would not be neighbours in the order."""
     kept_labels = decided_labels.copy()
     in_side_region = np.asarray(decided_labels[:, chain_region_count:-1].any(axis=1))
     for rung in range(chain_region_count):
@@ -542,7 +542,8 @@ def cut_ends(z_mm: Floats) -> tuple[Floats, Floats]:
 
 
 def slice_edges(z_mm: Floats, edges_mm: Floats | None = None) -> Floats:
-    """(s + 1,) where the cuts begin and end, feet to head: `edges_mm` if given, else by `edges`."""
+    """(s + 1,) where the cuts begin and end, feet to head: `edges_mm` if given, else by
+    `cut_ends`."""
     if edges_mm is not None:
         return edges_mm
     lower_mm, upper_mm = cut_ends(z_mm)

@@ -12,8 +12,8 @@ from fovnet.words import join_names
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
-    """A reason to doubt a set of regions less probable than EVEN; none where nothing is shown: it
-    was 0.01 to 0.05 on eight volumes that were right."""
+    """A reason to doubt a set of regions less probable than EVEN_PROBABILITY; none where nothing is
+    shown: it was 0.01 to 0.05 on eight volumes that were right."""
     if decision.spans and decision.set_probability < EVEN_PROBABILITY:
         probability_percent, _ = percents_below_bar(decision.set_probability, EVEN_PROBABILITY)
         region_names = join_names(span.region for span in decision.spans)

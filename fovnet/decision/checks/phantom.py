@@ -47,7 +47,7 @@ def measure(volume: DecidedVolume) -> bool:
 
 
 def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
-    """One if it does."""
+    """A sentence if it does."""
     if resembles:
         yield "looks like a phantom: smooth inside as water is, or round as a bottle"
 

@@ -1,8 +1,8 @@
 """How much of what networks learned is taken over: the share of their new weights in a mean with
-the weights before, chosen on subjects from whom nothing was learned; and the rule settled anew for
+the weights before, chosen on subjects from whom nothing was learned; and the rule fitted anew for
 the mean.
 
-    j  subjects    m  shares
+    j  subjects    m  candidate shares
 
 Wortsman et al. (2022), *Robust fine-tuning of zero-shot models*: along the line from the weights
 before (0) to those after (1) accuracy on new data rises before that on the old falls.
@@ -23,7 +23,6 @@ from fovnet.decision.judge import Judge
 
 Floats = NDArray[np.float64]
 CANDIDATE_SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
-"""Those that are tried."""
 LEAST_PROBABILITY = 1e-3  # of a probability in a logarithm: one slice must not decide
 
 
@@ -40,7 +39,7 @@ def subject_loss(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bo
 
 
 def index_of_best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
-    """The place in SHARES of the least mean loss, the smaller of equals; losses (m, j).
+    """The index in CANDIDATE_SHARES of the least mean loss, the smaller of equals; losses (m, j).
 
     without  (j,) subjects who do not count: the share for a fold is chosen on the others, so that
              what is gained on its subjects is gained without having looked at them
@@ -58,8 +57,8 @@ def refit_rule(
     at_risk: float,
     seed: int,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
-    """As `fit_thresholds`, with the temperature fitted anew; how borders are decoded stays as it was tuned
-    on more people than these."""
+    """As `fit_thresholds`, with the temperature fitted anew; how borders are decoded stays as it was
+    tuned on more people than these."""
     temperature = fit_temperature(
         [judge.mean_probabilities(volume.outputs) for volume in volumes],
         [volume.truth for volume in volumes],

@@ -2,7 +2,7 @@
 
     beta, line      calibrations of the labels' confidences, and of the probability of the set of
                     regions
-    least_*         the bars of checks, each by its own `fit`
+    least_*         the bars of checks, each by its own `fit_bar`
     min_confidence  the bar for the stated error, among the volumes that no other doubt withholds
 
 The bar's promise takes the rest of the rule as given, although a dozen of its numbers were tuned on
@@ -56,7 +56,7 @@ def fit_thresholds(
     seed: int,
     statement_error: float = 0.02,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
-    """The judge with a settled rule, and the facts of settling: of volumes (bar, promise,
+    """The judge with the fitted rule, and how it was fitted: the facts of volumes (bar, promise,
     risk-coverage curve), and of statements on regions (`fit_statement_bars`)."""
     chain_region_count = len(judge.vocabulary.chain)
     judge = replace(judge, rule=replace(judge.rule, beta=_fit_beta(judge, volumes)))
@@ -230,7 +230,7 @@ def _predicted_class_shares(decision: Decision, chain_region_count: int) -> NDAr
 def _are_labels_right(
     volume: LabelledVolume, decision: Decision, chain_region_count: int
 ) -> NDArray[np.bool_]:
-    """(s,) whether each slice is decided as it was labelled, the first n classes the chain's."""
+    """(s,) whether each slice is decided as it was labelled."""
     return are_classes_right(
         class_of_labels(decision.decided_labels, chain_region_count), volume.truth
     )
