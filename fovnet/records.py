@@ -18,7 +18,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -109,20 +109,27 @@ def json_key(key: str) -> dict[str, str]:
     return {"json_key": key}
 
 
-def facts_of_record(record: Any) -> Any:
-    """A dataclass as a mapping, the dataclasses in it too: its values by `json_key`, or else by the
-    names of its fields.  Other values are given back as they are, tuples as lists."""
+def field_by_json_key(record_class: Any) -> dict[str, str]:
+    """The fields of a dataclass, by `json_key`, or else by their own names."""
+    return {
+        record_field.metadata.get("json_key", record_field.name): record_field.name
+        for record_field in fields(record_class)
+    }
+
+
+def facts_of_record(record: Any, omitted_fields: Collection[str] = ()) -> Any:
+    """A dataclass as a mapping, the dataclasses in it too: its values by `field_by_json_key`,
+    without `omitted_fields`.  Other values are given back as they are, tuples as lists."""
     if is_dataclass(record) and not isinstance(record, type):
         return {
-            record_field.metadata.get("json_key", record_field.name): facts_of_record(
-                getattr(record, record_field.name)
-            )
-            for record_field in fields(record)
+            key: facts_of_record(getattr(record, field_name), omitted_fields)
+            for key, field_name in field_by_json_key(record).items()
+            if field_name not in omitted_fields
         }
     if isinstance(record, list | tuple):
-        return [facts_of_record(item) for item in record]
+        return [facts_of_record(item, omitted_fields) for item in record]
     if isinstance(record, Mapping):
-        return {key: facts_of_record(value) for key, value in record.items()}
+        return {key: facts_of_record(value, omitted_fields) for key, value in record.items()}
     return record
 
 

@@ -23,6 +23,20 @@ def several(count: int, singular: str, plural: str = "") -> str:
     return f"{count:,} {noun}"
 
 
+def is_or_are(count: float | None) -> str:
+    """The verb for so many things."""
+    if count == 1:
+        return "is"
+    return "are"
+
+
+def yes_or_no(is_so: bool) -> str:
+    """A truth value in a table."""
+    if is_so:
+        return "yes"
+    return "no"
+
+
 def join_names(names: Iterable[str], join: str = "and") -> str:
     """ "chest", "chest and head", "abdomen, chest and head": each name once; "" for none."""
     *first_names, last_name = dict.fromkeys(names) or [""]

@@ -14,6 +14,7 @@ from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
 from fovnet.own_files import begins_with_columns, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
+from fovnet.words import yes_or_no
 
 RATE_COLUMNS = [
     "group",
@@ -119,7 +120,7 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     named_groups = [
         ("volumes", "", evaluation.handling),
         ("header", "", evaluation.header_rates),
-        *((group.name, _yes_or_no(group.too_few), group.measures) for group in evaluation.groups),
+        *((group.name, yes_or_no(group.too_few), group.measures) for group in evaluation.groups),
     ]
     return [
         {
@@ -145,7 +146,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     refuse_foreign_files(out)
     clear_unfinished(out)
     volume_rows = [
-        {**asdict(row), "slice_error": row.slice_error, "right": _yes_or_no(row.right)}
+        {**asdict(row), "slice_error": row.slice_error, "right": yes_or_no(row.right)}
         | {
             "truth": "+".join(row.truth),
             "predicted": "+".join(row.predicted),
@@ -187,10 +188,6 @@ def refuse_foreign_files(out: Path) -> None:
         # columns were added at the end
         refuse_foreign(out / f"{table_name}.tsv", partial(begins_with_columns, columns=columns[:3]))
     refuse_foreign(out / "evaluation.json", is_our_json)
-
-
-def _yes_or_no(flag: bool) -> str:
-    return "yes" if flag else "no"
 
 
 def _without_decimals(number: float | None) -> int | float | None:

@@ -32,6 +32,7 @@ from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.collection.tables import read_collection
+from fovnet.words import yes_or_no
 
 DIFFERENCE_COLUMNS = ("volume_id", "first", "second", "what", "settled")
 
@@ -88,7 +89,7 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
                         "first": first_reader,
                         "second": second_reader,
                         "what": "; ".join(difference_sentences),
-                        "settled": "yes" if settled_label(record) else "no",
+                        "settled": yes_or_no(settled_label(record) is not None),
                     }
                 )
     if not reading_pairs_by_readers:

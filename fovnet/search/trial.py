@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from numbers import Real
 from typing import Any, Literal, cast, get_args
 
-from fovnet.records import facts_of_record, json_key
+from fovnet.records import facts_of_record, field_by_json_key, json_key
 from fovnet.search.space import Level
 
 Status = Literal["completed", "out_of_memory", "diverged", "timeout", "pruned", "error"]
@@ -228,10 +228,7 @@ def proposal_from_facts(facts: Mapping[str, Any]) -> Proposal:
     if any(type(whole_number) is not int for whole_number in whole_numbers):
         raise TypeError("slot, row, seed, epochs and the slots seen: whole numbers were expected")
     _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
-    field_by_key = {
-        field_of_proposal.metadata.get("json_key", field_of_proposal.name): field_of_proposal.name
-        for field_of_proposal in fields(Proposal)
-    }
+    field_by_key = field_by_json_key(Proposal)
     unknown_keys = sorted(set(facts) - set(field_by_key))
     if unknown_keys:
         raise TypeError(f"unknown keys {unknown_keys}")

@@ -15,6 +15,7 @@ from fovnet.errors import SearchError
 from fovnet.net.cost.columns import columns_of_space
 from fovnet.net.cost.predicted import Cost, DeviceSpeed, Floats, Limits, Work, price_rows
 from fovnet.search.space import Space
+from fovnet.words import yes_or_no
 
 COST_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 COST_COLUMNS = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
@@ -155,7 +156,7 @@ def _cost_by_column(prices: Prices, row: int) -> dict[str, Any]:
         float(prices.cost.forward_flop[row]) / 1e6,
         float(prices.memory_bytes[row]) / 1e6,
         float(prices.trial_seconds[row]),
-        "yes" if prices.fits_limits[row] else "no",
+        yes_or_no(prices.fits_limits[row]),
     )
     return dict(zip(COST_COLUMNS, costs_of_row, strict=True))
 
@@ -164,5 +165,5 @@ def _level_in_words(level: Any) -> Any:
     """A level as the configuration writes it, with all digits, so that it can be copied from the
     table."""
     if isinstance(level, bool):
-        return "yes" if level else "no"
+        return yes_or_no(level)
     return str(level)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from fovnet.evaluate.ablation import Ablation, AblationStep
 from fovnet.evaluate.paired import Difference
-from fovnet.report.content.cells import MeasuredText, ReportTable, json_key
+from fovnet.records import json_key
+from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.content.wording import DASH, is_length, measure_text, minus
 
 TITLE_BY_MEASURE_NAME = {

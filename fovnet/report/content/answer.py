@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import REGION_BORDERS, Group
-from fovnet.report.content.cells import MeasuredText, json_key
+from fovnet.records import json_key
+from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.statement_rates import statements_sentence
 from fovnet.report.content.statements import NOT_FOR, USE
 from fovnet.report.content.wording import measure_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fovnet.config.models import Report
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.report.content.cells import json_key
+from fovnet.records import json_key
 from fovnet.report.content.failures import FailuresView, failures_view
 from fovnet.report.content.pictures import VolumeView, choose_pictures
 

@@ -5,13 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-JSON_KEY = "json_key"
-
-
-def json_key(key: str) -> dict[str, str]:
-    """Metadata of a field of the page that report.json has under another name."""
-    return {JSON_KEY: key}
-
 
 @dataclass(frozen=True)
 class MeasuredText:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from fovnet.evaluate.calibration import BIN_COUNT
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.report.content.cells import ReportTable, json_key
+from fovnet.records import json_key
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.run_record import Abstention
 from fovnet.report.content.wording import measure_text, percent, unitless_text
 from fovnet.words import several

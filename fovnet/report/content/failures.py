@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from fovnet.drawing.raster import brighten
 from fovnet.evaluate.cases import Case, StoredSpan
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
+from fovnet.records import json_key
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import MeasuredText, ReportTable, json_key
+from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.content.pictures import VolumeView, find_runs, true_stretches, volume_view
 from fovnet.report.content.wording import DASH, decimal_text, percent, regions_text, whole_mm
 from fovnet.words import several

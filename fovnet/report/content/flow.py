@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fovnet.evaluate.cases import ListedVolume
-from fovnet.report.content.cells import ReportTable, json_key
+from fovnet.records import json_key
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.wording import whole_number_text
 
 TITLE_BY_SPLIT = {"train": "training", "validation": "validation", "test": "test"}

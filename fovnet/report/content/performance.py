@@ -13,9 +13,10 @@ from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.cases import STAGES
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.groups import BODY_ENDS, REGION_BORDERS, Group
+from fovnet.records import json_key
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
-from fovnet.report.content.cells import MeasuredText, ReportTable, Row, json_key
+from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.run_record import ByRegion
 from fovnet.report.content.statement_rates import StatementsView, statements_view

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fovnet.decision.chain.spans import slice_edges
 from fovnet.evaluate.cases import Case, StoredSpan
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
+from fovnet.records import json_key
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import json_key
 from fovnet.report.content.faces import cover_faces
 from fovnet.report.content.wording import percent, regions_text
 

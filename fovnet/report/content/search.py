@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fovnet.decision.rule import MEANING_BY_SETTING, Rule
+from fovnet.records import json_key
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import ReportTable, json_key
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.run_record import Member, RunRecord
 from fovnet.report.content.search_explanation.view import ExplainedView, view_of_explanation
 from fovnet.report.content.trainings import TrainingSummary, costs_table, trainings_of

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from fovnet.decision.statements import NO, YES
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.groups import Group
-from fovnet.report.content.cells import ReportTable, Row, json_key
+from fovnet.records import json_key
+from fovnet.report.content.cells import ReportTable, Row
 from fovnet.report.content.confidence import PRESENCE, ReliabilityPoint, reliability_points
 from fovnet.report.content.run_record import ByRegion, RegionBar
 from fovnet.report.content.wording import (
     ABSENT,
     DASH,
-    is_or_are,
     measure_text,
     percent,
     unitless_text,
     whole_number_text,
 )
-from fovnet.words import several
+from fovnet.words import is_or_are, several
 
 TITLE_BY_RATE = {
     "statements_decided": "decided",

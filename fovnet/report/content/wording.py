@@ -9,12 +9,12 @@ from fovnet.evaluate.measures import Measure
 from fovnet.maths.ladder import Height
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import MeasuredText
+from fovnet.words import yes_or_no
 
 DASH = "–"
 """Stands for what is missing."""
 ABSENT = MeasuredText(DASH, "", "none")
 """Stands for a measure that was not taken."""
-YES_OR_NO = {True: "yes", False: "no"}
 
 
 def percent(share: float | None) -> str:
@@ -137,19 +137,12 @@ def configuration_text(level_by_axis: Mapping[str, Any]) -> str:
     )
 
 
-def is_or_are(count: float | None) -> str:
-    """The verb for so many things."""
-    if count == 1:
-        return "is"
-    return "are"
-
-
 def setting_text(value: Any) -> str:
     """One setting as text, without the syntax of Python; a dash for None."""
     if value is None:
         return DASH
     if isinstance(value, bool):
-        return YES_OR_NO[value]
+        return yes_or_no(value)
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):

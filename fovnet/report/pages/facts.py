@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.writing import evaluation_facts as evaluation_facts
-from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
-from fovnet.report.content.cells import JSON_KEY, MeasuredText, ReportTable
+from fovnet.records import clear_unfinished, facts_of_record, write_json, write_text, write_tsv
+from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.content.page import Page
 from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.statements import STATED
@@ -24,7 +24,7 @@ def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
     """The texts and tables of the page, the numbers in its captions, the measures with all their
     digits."""
     return {
-        "page": _json_value(page),
+        "page": facts_of_record(page, DRAWN_ONLY),
         "stated": STATED,
         "model_card": card_facts(page),
         "evaluation": evaluation_facts(evaluation),
@@ -90,20 +90,3 @@ def spreadsheet_of(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]
                 text_by_column[title] = cell
         text_rows.append(text_by_column)
     return column_names, text_rows
-
-
-def _json_value(page_value: Any) -> Any:
-    """A page as JSON types, without the fields DRAWN_ONLY."""
-    if is_dataclass(page_value) and not isinstance(page_value, type):
-        return {
-            field.metadata.get(JSON_KEY, field.name): _json_value(getattr(page_value, field.name))
-            for field in fields(page_value)
-            if field.name not in DRAWN_ONLY
-        }
-    if isinstance(page_value, tuple | list):
-        return [_json_value(element) for element in page_value]
-    if isinstance(page_value, Mapping):
-        return {str(key): _json_value(element) for key, element in page_value.items()}
-    if hasattr(page_value, "tolist"):  # an array or a number of numpy
-        return page_value.tolist()
-    return page_value

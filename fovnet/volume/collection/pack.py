@@ -29,6 +29,9 @@ from fovnet.records import (
     Array,
     checksum,
     clear_unfinished,
+    facts_of_record,
+    field_by_json_key,
+    json_key,
     read_json,
     read_npz,
     replace_with,
@@ -57,6 +60,7 @@ from fovnet.volume.sources.memory import BATCH_BUDGET_BYTES, estimate_bytes_to_r
 from fovnet.volume.sources.readers import refusal_of_memory
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
+from fovnet.words import yes_or_no
 
 # fmt: off
 MANIFEST_COLUMNS = (
@@ -64,13 +68,6 @@ MANIFEST_COLUMNS = (
     "code", "message", "shown_id",
 )
 # fmt: on
-FIELD_BY_JSON_KEY = {
-    "labelled": "is_labelled",
-    "slices": "slice_count",
-    "counted": "label_slices",
-    "counted_slices": "label_slice_count",
-}
-"""Fields of a VolumeRecord that have another name in volumes.json."""
 
 
 @dataclass(frozen=True)
@@ -91,20 +88,20 @@ class VolumeRecord:
     subject_id: str
     collection: str
     path: str
-    is_labelled: bool
+    is_labelled: bool = field(metadata=json_key("labelled"))
     status: str
     split: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     first_row: int = 0
-    slice_count: int = 0
+    slice_count: int = field(default=0, metadata=json_key("slices"))
     side_mm: float | None = None
     vox_to_ras: tuple[tuple[float, ...], ...] | None = None
     checksum: str = ""
     code: str = ""
     message: str = ""
     notes: tuple[str, ...] = ()
-    label_slices: tuple[int, ...] | None = None
-    label_slice_count: int | None = None
+    label_slices: tuple[int, ...] | None = field(default=None, metadata=json_key("counted"))
+    label_slice_count: int | None = field(default=None, metadata=json_key("counted_slices"))
     shown_id: str = ""
     images: Images | None = None
 
@@ -351,9 +348,8 @@ def _read_pack(folder: Path) -> Pack:
 
 def _record_from_json(json_row: Mapping[str, Any]) -> VolumeRecord:
     """The record from its JSON form, lists converted to tuples."""
-    record_fields = {
-        FIELD_BY_JSON_KEY.get(json_key, json_key): value for json_key, value in json_row.items()
-    }
+    field_names = field_by_json_key(VolumeRecord)
+    record_fields = {field_names.get(key, key): value for key, value in json_row.items()}
     affine = record_fields["vox_to_ras"]
     label_slices = record_fields["label_slices"]
     images = record_fields["images"]
@@ -367,15 +363,6 @@ def _record_from_json(json_row: Mapping[str, Any]) -> VolumeRecord:
             images["axis"], tuple(images["uids"]), tuple(images["frames"])
         )
     return VolumeRecord(**record_fields)
-
-
-def _json_of_record(record: VolumeRecord) -> dict[str, Any]:
-    """The fields of a record, under the keys that they have in volumes.json."""
-    json_key_by_field = {field_name: json_key for json_key, field_name in FIELD_BY_JSON_KEY.items()}
-    return {
-        json_key_by_field.get(field_name, field_name): value
-        for field_name, value in asdict(record).items()
-    }
 
 
 def _refuse_shared_scans(results: Iterable[SlicedVolume]) -> None:
@@ -635,7 +622,7 @@ def _write_pack(
     (out / "volumes.json").unlink(missing_ok=True)
     clear_unfinished(out)
     _write_arrays(out, results, len(vocabulary.classes))
-    record_rows = [_json_of_record(result.record) for result in results]
+    record_rows = [facts_of_record(result.record) for result in results]
     _write_manifest(out / "manifest.tsv", record_rows)
     content = {
         "classes": vocabulary.classes,
@@ -691,8 +678,7 @@ def _write_manifest(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     attribute_columns = sorted(
         {name for row in rows for name in row["attributes"]} - set(MANIFEST_COLUMNS)
     )
-    yes_or_no = {True: "yes", False: "no"}
     table_rows = [
-        {**row["attributes"], **row, "labelled": yes_or_no[row["labelled"]]} for row in rows
+        {**row["attributes"], **row, "labelled": yes_or_no(row["labelled"])} for row in rows
     ]
     write_tsv(path, (*MANIFEST_COLUMNS, *attribute_columns), table_rows)

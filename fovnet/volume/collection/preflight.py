@@ -14,7 +14,7 @@ from fovnet.volume.collection.split import SPLIT_FRACTIONS, SPLITS, split_subjec
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
 from fovnet.volume.dicom.address import split_address
-from fovnet.words import near_spelling
+from fovnet.words import is_or_are, near_spelling
 
 MAX_UNNOTED_GAP_MM = 20.0
 """Rows in millimetres may end at the middle of a slice: only a distance above this between two of
@@ -184,9 +184,7 @@ def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
     for collection, table in collections.items():
         missing_paths = [row.path for row in table.volume_rows if is_file_missing(row)]
         if missing_paths:
-            verb = "are"
-            if len(missing_paths) == 1:
-                verb = "is"
+            verb = is_or_are(len(missing_paths))
             sentences.append(
                 f"collection {collection}: {len(missing_paths):,} of its files {verb} missing, the first "
                 f"{missing_paths[0]}; add them, or remove their lines from {table.table_path}"

@@ -41,7 +41,7 @@ from fovnet.volume.sources.kind import FileKind, file_kind
 from fovnet.volume.sources.other_formats import recognise_unread_image
 from fovnet.volume.sources.readers import DICOM_READER, find_reader, has_reader, volume_name
 from fovnet.volume.sources.source import Source, source_of
-from fovnet.words import several
+from fovnet.words import is_or_are, several
 
 VOLUME_SUFFIXES = (
     *(suffix for suffix in OTHER_VOLUME_SUFFIXES if suffix not in PAIR_SUFFIXES),
@@ -266,15 +266,14 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
     linked = passed_over.folder_links
     contents_phrase = ""
     if files:
-        verb = _is_or_are(files)
-        contents_phrase = f"; there {verb} {count_file_endings(files)}"
+        contents_phrase = f"; there {is_or_are(len(files))} {count_file_endings(files)}"
     hints = [
         f"{several(len(paths_of_kind), 'file')}, {paths_of_kind[0].name} for example: {kind}. {remedy}"
         for (kind, remedy), paths_of_kind in passed_over.unread_images.items()
     ]
     if hidden:
         hidden_phrase = several(len(hidden), "hidden file or folder", "hidden files or folders")
-        verb = _is_or_are(hidden)
+        verb = is_or_are(len(hidden))
         hints.append(
             f"{hidden_phrase} that may be or hold volumes {verb} passed over; name {hidden[0]} itself"
         )
@@ -286,13 +285,6 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
         f"{', '.join(map(str, paths))}: no file that looks like a volume "
         f"({', '.join(VOLUME_SUFFIXES)}){contents_phrase}; {hint}",
     )
-
-
-def _is_or_are(paths: Sequence[Path]) -> str:
-    """The verb of so many paths."""
-    if len(paths) == 1:
-        return "is"
-    return "are"
 
 
 def count_file_endings(files: Sequence[Path]) -> str:

@@ -16,14 +16,20 @@ import json
 import os
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from fovnet._version import __version__
 from fovnet.errors import ConfigError
-from fovnet.records import digest, read_json, write_json, write_text
+from fovnet.records import (
+    digest,
+    facts_of_record,
+    json_key,
+    read_json,
+    write_json,
+    write_text,
+)
 from fovnet.volume.sources.discovery import Discovery, SeriesExtent, name_volumes
 from fovnet.volume.sources.shard_settings import ShardSettings
 from fovnet.words import first_few, several
@@ -66,10 +72,10 @@ class ShardSurvey:
     settings       that it was told
     """
 
-    shard_numbers: tuple[int, ...]
-    shard_runs: tuple[tuple[int, int], ...]
-    volume_count: int
-    byte_count: int
+    shard_numbers: tuple[int, ...] = field(metadata=json_key("shards"))
+    shard_runs: tuple[tuple[int, int], ...] = field(metadata=json_key("order"))
+    volume_count: int = field(metadata=json_key("volumes"))
+    byte_count: int = field(metadata=json_key("bytes"))
     settings: ShardSettings
 
 
@@ -240,21 +246,10 @@ def write_survey(
         settings=settings,
     )
     write_json(
-        folder / SHARD_FOLDER / SURVEY_FILE, {"each": volumes_a_shard, **_facts_of_survey(survey)}
+        folder / SHARD_FOLDER / SURVEY_FILE, {"each": volumes_a_shard, **facts_of_record(survey)}
     )
     new_count = sum(volume.path not in shard_by_path for volume in volumes)
     return survey, new_count, len(shard_by_path) + new_count - len(volumes)
-
-
-def _facts_of_survey(survey: ShardSurvey) -> dict[str, Any]:
-    """What survey.json says of a survey."""
-    return {
-        "shards": survey.shard_numbers,
-        "order": survey.shard_runs,
-        "volumes": survey.volume_count,
-        "bytes": survey.byte_count,
-        "settings": asdict(survey)["settings"],
-    }
 
 
 def _refuse_lost_archive(discovery: Discovery, earlier_paths: Collection[str]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fovnet.report.content.wording import is_or_are
 from fovnet.search.explain.explanation import Explanation
-from fovnet.words import several
+from fovnet.words import is_or_are, several
 
 
 def ending_text(explanation: Explanation) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fovnet.report.content.cells import ReportTable, json_key
+from fovnet.records import json_key
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.search_explanation.convergence import convergence_text
 from fovnet.report.content.search_explanation.direct_search import direct_search_text
 from fovnet.report.content.search_explanation.ending import ending_text
