@@ -95,7 +95,7 @@ def find_doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ..
     return tuple(
         Doubt.from_reason(check.code, reason)
         for check in CHECKS
-        for reason in _doubt_sentences(check, decision, signs, rule)
+        for reason in _find_reasons(check, decision, signs, rule)
     )
 
 
@@ -104,9 +104,7 @@ def codes_by_region(
 ) -> list[tuple[str, ...]]:
     """For each of these regions, the codes of the doubts that make the statement on it unsure, in
     the order of CHECKS."""
-    raised_checks = [
-        check for check in CHECKS if any(_doubt_sentences(check, decision, signs, rule))
-    ]
+    raised_checks = [check for check in CHECKS if any(_find_reasons(check, decision, signs, rule))]
     value_by_check = [(check, _checked_value(check, decision, signs)) for check in raised_checks]
     return [
         tuple(
@@ -125,14 +123,14 @@ def are_reasons(doubts_of_answer: Iterable[Doubt]) -> bool:
     return any(doubt.code != none.CHECK.code for doubt in doubts_of_answer)
 
 
-def _doubt_sentences(
+def _find_reasons(
     check: Check[Any], decision: Decision, signs: Signs, rule: Rule
 ) -> Iterable[str | Reason]:
-    """The sentences of one check; none where its value is unknown."""
+    """The reasons of one check to doubt; none where its value is unknown."""
     value = _checked_value(check, decision, signs)
     if value is None:
         return ()
-    return check.sentences(value, rule)
+    return check.find_reasons(value, rule)
 
 
 def _checked_value(check: Check[Any], decision: Decision, signs: Signs) -> Any:

@@ -165,8 +165,8 @@ def region_probabilities(presence: Presence, rule: Rule, chain_region_count: int
     )
     return np.array(
         [
-            calibrate_by_line(float(whole_probability), float(slice_probability), line)
-            for whole_probability, slice_probability, line in zip(
+            calibrate_by_line(float(body_probability), float(slice_probability), line)
+            for body_probability, slice_probability, line in zip(
                 presence.body_probability, presence.slice_probability, line_by_region, strict=True
             )
         ]

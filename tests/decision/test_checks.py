@@ -114,7 +114,7 @@ def test_every_check_has_an_example_and_a_file_named_after_its_code() -> None:
     }
     assert EXAMPLES.keys() == {check.code for check in CHECKS}
     for check in CHECKS:
-        assert check.sentences.__module__.split(".")[-1] == check.code.replace("-", "_")
+        assert check.find_reasons.__module__.split(".")[-1] == check.code.replace("-", "_")
 
 
 def test_a_code_is_of_one_check_alone() -> None:
@@ -159,11 +159,11 @@ def test_a_fitted_bar_is_a_setting_of_the_rule_that_rejects_few_of_the_volumes_i
     )
     assert 0 < low < high
     rule = replace(Rule(), **{check.bar_setting: low})
-    rejected = [share for share in shares if list(check.sentences(made(float(share)), rule))]
+    rejected = [share for share in shares if list(check.find_reasons(made(float(share)), rule))]
     assert len(rejected) <= 10 and all(
         share < min(set(shares) - set(rejected)) for share in rejected
     )
-    assert not any(list(check.sentences(made(float(share)), Rule())) for share in shares)
+    assert not any(list(check.find_reasons(made(float(share)), Rule())) for share in shares)
     assert check.fit_bar([]) == 0.0
 
 
@@ -216,4 +216,4 @@ def test_slices_of_its_own_are_counted_where_a_volume_was_resampled(
     """Of three slices that are cut into forty across, nothing could contradict the answer."""
     whole = known(slices=40)
     cut = replace(whole, stack=replace(whole.stack, label_slice_count=own))
-    assert bool(list(too_few_slices.sentences(too_few_slices.measure(cut), RULE))) == few
+    assert bool(list(too_few_slices.find_reasons(too_few_slices.measure(cut), RULE))) == few

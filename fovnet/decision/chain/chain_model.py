@@ -113,18 +113,20 @@ class ChainModel:
             is_blank=self.is_blank,
         )
 
-    def best_path(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path, and its worth.  If heights are for presence alone, they
-        select the regions, and the path is the best without heights through these."""
+    def find_best_path(self) -> NDArray[np.int64]:
+        """States (s,) of the best path.  If heights are for presence alone, they select the regions,
+        and the path is the best without heights through these."""
         if self.rule.method == "intersections":
-            return intersections.best_path(
+            states, _ = intersections.best_path(
                 self.rung_evidence, self.none_evidence, self.rule.border_toll
             )
-        states, log_weight = self.ladder.best()
+            return states
+        states, _ = self.ladder.best()
         path_rungs = states[(states >= 1) & (states <= len(self.rule.heights))] - 1
         if self.rule.heights_for == "presence" and len(path_rungs):
-            return replace(self.ladder, heights=()).best((int(path_rungs[0]), int(path_rungs[-1])))
-        return states, log_weight
+            regions_shown = (int(path_rungs[0]), int(path_rungs[-1]))
+            states, _ = replace(self.ladder, heights=()).best(regions_shown)
+        return states
 
     def misfit_of_path(self, states: NDArray[np.int64]) -> float:
         """Log-evidence per observation by which the path falls short of the best label of each

@@ -64,7 +64,7 @@ def compute_presence(
     edges_mm: Floats,
     rule: Rule,
 ) -> Presence:
-    """Of each region along `rule.min_extent_mm` or more.
+    """The presence of each region along `rule.min_extent_mm` or more.
 
     smoothed  (s, k) calibrated and smoothed probabilities: n rungs, side regions, none
     states    (s,) of the best path of the chain
@@ -78,20 +78,20 @@ def compute_presence(
     chain_model = ChainModel.of(
         chain_probability, chain_region_count, edges_mm, rule
     ).confidence_model
-    whole_probability = chain_model.ladder.presence(
+    body_probability = chain_model.ladder.presence(
         _cumulate_to_edges(height_mm[:, None] * ~chain_model.is_blank), least_mm, states
     )
     side_shares = smoothed[:, chain_region_count:-1]
-    whole_probability_of_sides = [
+    body_probability_of_sides = [
         _side_region_presence(class_share, edges_mm, least_mm, rule)
         for class_share in side_shares.T
     ]
-    mean_probability = [
+    slice_probability = [
         _largest_mean_along(class_share, height_mm, least_mm)
         for class_share in np.column_stack([rung_probability, side_shares]).T
     ]
     return Presence(
-        np.append(whole_probability, whole_probability_of_sides), np.array(mean_probability)
+        np.append(body_probability, body_probability_of_sides), np.array(slice_probability)
     )
 
 

@@ -56,14 +56,12 @@ class LabelledChain:
     smoothed_probabilities  (s, k) calibrated and smoothed probabilities
     decided_labels          (s, k) bool, the labels of each slice
     path_states             (s,) of the best path
-    path_log_weight         its worth
     chain_model             the chain that was decoded
     """
 
     smoothed_probabilities: Floats
     decided_labels: NDArray[np.bool_]
     path_states: NDArray[np.int64]
-    path_log_weight: float
     chain_model: ChainModel
 
 
@@ -119,28 +117,28 @@ def decide_volume(
               None
     """
     chain_region_count = len(vocabulary.chain)
-    volume_outline = decide_labels(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed_probabilities = volume_outline.smoothed_probabilities
-    states = volume_outline.path_states
-    chain_model = volume_outline.chain_model
+    labelled_chain = decide_labels(probabilities, z_mm, vocabulary, rule, edges_mm)
+    smoothed_probabilities = labelled_chain.smoothed_probabilities
+    states = labelled_chain.path_states
+    chain_model = labelled_chain.chain_model
     crossings = chain_model.confidence_model.ladder.crossings(states)
-    volume_roughness = _measure_roughness(probabilities, volume_outline, rule)
+    volume_roughness = _measure_roughness(probabilities, labelled_chain, rule)
     path_misfit = chain_model.misfit_of_path(states)
-    flipped_gain = _measure_flipped_gain(volume_outline, z_mm, vocabulary, rule, turned)
+    flipped_gain = _measure_flipped_gain(labelled_chain, z_mm, vocabulary, rule, turned)
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
     chain_posterior = _visible_posterior(crossings.posterior(), chain_model.is_blank)
     class_certainty = _calibrate_certainty(
-        volume_outline, chain_posterior, path_trust, chain_region_count, rule
+        labelled_chain, chain_posterior, path_trust, chain_region_count, rule
     )
-    kept_labels = _drop_guesses(volume_outline.decided_labels, class_certainty, chain_region_count)
+    kept_labels = _drop_guesses(labelled_chain.decided_labels, class_certainty, chain_region_count)
     confidence = np.take_along_axis(
         class_certainty, class_of_labels(kept_labels, chain_region_count)[:, None], axis=1
     )[:, 0]
     spans = _spans_of_labels(kept_labels, class_certainty, chain_model.edges_mm, vocabulary)
     set_probability = path_trust * _set_probability(
-        volume_outline, kept_labels, crossings.total, chain_region_count
+        labelled_chain, kept_labels, crossings.total, chain_region_count
     )
     label_agrees = kept_labels[:, :chain_region_count].any(axis=1) == (
         (states >= 1) & (states <= chain_region_count)
@@ -168,12 +166,12 @@ def decide_volume(
         is_flipped=flipped_gain > rule.flipped_gain,
         misfit=path_misfit,
         roughness=volume_roughness,
-        observation_count=_observations(chain_model.edges_mm),
+        observation_count=_total_observation_count(chain_model.edges_mm),
     )
 
 
 def _measure_flipped_gain(
-    volume_outline: LabelledChain,
+    labelled_chain: LabelledChain,
     z_mm: Floats,
     vocabulary: Vocabulary,
     rule: Rule,
@@ -181,27 +179,27 @@ def _measure_flipped_gain(
 ) -> float:
     """How much more log-evidence the volume has from head to feet than as it is; `turned` as in
     `decide_volume`."""
-    chain_model = volume_outline.chain_model
-    reversed_chain = chain_model.reversed_model
+    chain_model = labelled_chain.chain_model
+    reversed_model = chain_model.reversed_model
     if turned is not None:
         edges_from_head_mm = -chain_model.edges_mm[::-1]
-        reversed_chain = decide_labels(
+        reversed_model = decide_labels(
             turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
         ).chain_model
-    upright_log_weight = chain_model.ladder.log_weight(good_path=volume_outline.path_states)
-    return reversed_chain.ladder.log_weight() - upright_log_weight
+    given_log_weight = chain_model.ladder.log_weight(good_path=labelled_chain.path_states)
+    return reversed_model.ladder.log_weight() - given_log_weight
 
 
-def _measure_roughness(probabilities: Floats, volume_outline: LabelledChain, rule: Rule) -> float:
+def _measure_roughness(probabilities: Floats, labelled_chain: LabelledChain, rule: Rule) -> float:
     """How much neighbouring slices differ beside any two, by their sharpened probabilities (s, k);
     without the slices that are blank on their rung of the best path."""
     sharpened_probabilities = temper(probabilities, rule.temperature / SHARPENING_FACTOR)
-    is_blank = _is_blank_on_rung(volume_outline.path_states, volume_outline.chain_model.is_blank)
+    is_blank = _is_blank_on_rung(labelled_chain.path_states, labelled_chain.chain_model.is_blank)
     return measure_roughness(sharpened_probabilities[~is_blank])
 
 
 def _calibrate_certainty(
-    volume_outline: LabelledChain,
+    labelled_chain: LabelledChain,
     chain_posterior: Floats,
     path_trust: float,
     chain_region_count: int,
@@ -212,9 +210,9 @@ def _calibrate_certainty(
     chain_posterior  (s, n + 1) probability of each rung, and of none
     path_trust       factor from 0 to 1 on the regions' probabilities
     """
-    smoothed_probabilities = volume_outline.smoothed_probabilities
+    smoothed_probabilities = labelled_chain.smoothed_probabilities
     class_certainty = _class_certainty(
-        volume_outline.decided_labels,
+        labelled_chain.decided_labels,
         smoothed_probabilities[:, chain_region_count:-1],
         chain_posterior,
         chain_region_count,
@@ -222,7 +220,7 @@ def _calibrate_certainty(
     # before the calibration, which was fitted to values after trust
     class_certainty[:, :-1] *= path_trust
     probabilities_from_slices = slice_probabilities(
-        smoothed_probabilities, volume_outline.decided_labels, chain_region_count
+        smoothed_probabilities, labelled_chain.decided_labels, chain_region_count
     )
     return calibrate_by_beta(class_certainty, probabilities_from_slices, rule.beta)
 
@@ -250,7 +248,7 @@ def decide_labels(
         best_stretch(region_excess * np.diff(edges_mm)) for region_excess in excess_share.T
     ]
     chain_model = ChainModel.of(smoothed_probabilities, chain_region_count, edges_mm, rule)
-    states, path_weight = chain_model.best_path()
+    states = chain_model.find_best_path()
     decided_labels = np.zeros(smoothed_probabilities.shape, dtype=bool)
     decided_labels[:, :chain_region_count] = states[:, None] == np.arange(1, chain_region_count + 1)
     _place_side_regions(
@@ -260,7 +258,7 @@ def decide_labels(
     is_visible = (decided_labels[:, :chain_region_count] & ~chain_model.is_blank).any(axis=0)
     decided_labels[:, :chain_region_count] &= ~(chain_model.is_blank & is_visible)
     decided_labels[:, -1] = ~decided_labels[:, :-1].any(axis=1)
-    return LabelledChain(smoothed_probabilities, decided_labels, states, path_weight, chain_model)
+    return LabelledChain(smoothed_probabilities, decided_labels, states, chain_model)
 
 
 def _side_region_bars(
@@ -278,7 +276,7 @@ def _side_region_bars(
     return bar_by_slice
 
 
-def _observations(edges_mm: Floats) -> float:
+def _total_observation_count(edges_mm: Floats) -> float:
     """Independent observations of a volume; rounded, as heights are sums of floats."""
     return float(np.round(count_observations(edges_mm).sum(), 6))
 
@@ -315,7 +313,7 @@ def _drop_guesses(
 
 
 def _set_probability(
-    volume_outline: LabelledChain,
+    labelled_chain: LabelledChain,
     kept_labels: NDArray[np.bool_],
     total_weight: float,
     chain_region_count: int,
@@ -327,18 +325,18 @@ def _set_probability(
     predicted for the chain; if only some were, it is still that of all decoded regions.
     """
     path_rungs = (
-        volume_outline.path_states[
-            (volume_outline.path_states >= 1) & (volume_outline.path_states <= chain_region_count)
+        labelled_chain.path_states[
+            (labelled_chain.path_states >= 1) & (labelled_chain.path_states <= chain_region_count)
         ]
         - 1
     )
-    believed_chain = volume_outline.chain_model.confidence_model
+    confidence_model = labelled_chain.chain_model.confidence_model
     if len(path_rungs):
-        set_weight = believed_chain.ladder.log_weight(
-            (int(path_rungs[0]), int(path_rungs[-1])), volume_outline.path_states
+        set_weight = confidence_model.ladder.log_weight(
+            (int(path_rungs[0]), int(path_rungs[-1])), labelled_chain.path_states
         )
     else:
-        set_weight = float(believed_chain.none_evidence.sum())
+        set_weight = float(confidence_model.none_evidence.sum())
     is_side_region_alone = (
         not kept_labels[:, :chain_region_count].any()
         and kept_labels[:, chain_region_count:-1].any()
@@ -347,12 +345,12 @@ def _set_probability(
     if not is_side_region_alone:
         probability = np.exp(min(0.0, set_weight - total_weight))
     side_probabilities = _side_region_probability(
-        volume_outline.decided_labels,
-        volume_outline.smoothed_probabilities[:, chain_region_count:-1],
+        labelled_chain.decided_labels,
+        labelled_chain.smoothed_probabilities[:, chain_region_count:-1],
         chain_region_count,
     )
     for side_region, slice_shares in enumerate(side_probabilities.T):
-        is_decided = volume_outline.decided_labels[:, chain_region_count + side_region]
+        is_decided = labelled_chain.decided_labels[:, chain_region_count + side_region]
         if is_decided.any():
             probability *= slice_shares[is_decided].mean()
         else:

@@ -9,13 +9,13 @@ from fovnet.decision.rule import Rule
 
 
 def measure(volume: DecidedVolume) -> bool:
-    """Whether they do."""
+    """Whether the volume has both signs."""
     return volume.stack.has_both_signs
 
 
-def sentences(both_signs: bool, rule: Rule) -> Iterator[str]:
-    """One if they do."""
-    if both_signs:
+def find_reasons(has_both_signs: bool, rule: Rule) -> Iterator[str]:
+    """A sentence if it has."""
+    if has_both_signs:
         signed = "a field map, a phase image or another map, by its negative values"
         yield f"{signed}: the networks were validated on no such pictures"
 
@@ -29,5 +29,5 @@ CHECK = Check(
     to_try="predict the magnitude image of the same visit",
     measure=measure,
     concerns=EVERY_REGION,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -1,7 +1,7 @@
 """What a check is: a reason not to trust an answer, and all that fovnet measures and says about it.
 
-A volume is decided first.  Each check then measures one value of it, and gives sentences where the
-value is on the wrong side of its bar: a constant, or a setting of the rule that was fitted to
+A volume is decided first.  Each check then measures one value of it, and gives reasons where the value
+is on the wrong side of its bar: a constant, or a setting of the rule that was fitted to
 validation volumes.
 """
 
@@ -105,7 +105,7 @@ class Code:
 class Check(Code, Generic[Value]):
     """One check.
 
-    sentences             why a value is a doubt under the rule, with the figures behind it where
+    find_reasons          why a value is a doubt under the rule, with the figures behind it where
                           the sentence lacks them; none if it is no doubt
     concerns              which statements on regions are then unsure
     measure               the value on a volume, None where it cannot be judged; without `measure`
@@ -114,7 +114,7 @@ class Check(Code, Generic[Value]):
                           how; "" for other bars
     """
 
-    sentences: Callable[[Value, Rule], Iterable[str | Reason]]
+    find_reasons: Callable[[Value, Rule], Iterable[str | Reason]]
     concerns: Concern[Value]
     measure: Callable[[DecidedVolume], Value | None] | None = None
     bar_setting: str = ""

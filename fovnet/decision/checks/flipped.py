@@ -10,8 +10,8 @@ from fovnet.decision.checks.check import EVERY_REGION, Check
 from fovnet.decision.rule import Rule
 
 
-def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
-    """One if the decision found the reversed order better by more than the bar."""
+def find_reasons(decision: Decision, rule: Rule) -> Iterator[str]:
+    """A sentence if the decision found the reversed order better by more than the bar."""
     if decision.is_flipped:
         yield "possibly flipped head to feet: the reversed order fits better"
 
@@ -22,5 +22,5 @@ CHECK = Check(
     meaning="the answer fits better with the slices in reversed order; they were not reversed",
     to_try="check the orientation in a viewer, and convert the series again",
     concerns=EVERY_REGION,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

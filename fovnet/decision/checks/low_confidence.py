@@ -18,7 +18,7 @@ LEAST_REGION_CONFIDENCE = 0.7
 """A region less probable than this may be the best guess, but is doubted."""
 
 
-def region_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
+def find_region_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt for each span that is less probable than LEAST_REGION_CONFIDENCE."""
     for span in decision.spans:
         if span.confidence < LEAST_REGION_CONFIDENCE:
@@ -32,7 +32,7 @@ def region_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
             )
 
 
-def volume_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
+def find_volume_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the volume's confidence is below the rule's bar."""
     if decision.volume_confidence < rule.min_confidence:
         confidence_percent, bar_percent = percents_below_bar(
@@ -51,6 +51,6 @@ CHECK = Check(
     "less probable than 0.7",
     to_try="look at the picture: the regions are the best guess",
     concerns=EXTENTS_ALONE,
-    sentences=volume_reasons,
+    find_reasons=find_volume_reasons,
 )
-REGION_CHECK = replace(CHECK, sentences=region_reasons)
+REGION_CHECK = replace(CHECK, find_reasons=find_region_reasons)

@@ -26,7 +26,7 @@ def fit_bar(agreements: Sequence[Floats]) -> float:
     )
 
 
-def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
+def find_reasons(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the mean agreement of the slices (s,) is below the rule's bar."""
     mean_agreement = float(slice_agreement.mean())
     if mean_agreement < rule.least_agreement:
@@ -55,5 +55,5 @@ CHECK = Check(
     bar_setting="least_agreement",
     fit_bar=fit_bar,
     concerns=Concern("regions shown where they disagree", do_members_disagree),
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

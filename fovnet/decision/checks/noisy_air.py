@@ -14,9 +14,9 @@ def measure(volume: DecidedVolume) -> bool:
     return volume.stack.is_noise_blackened
 
 
-def sentences(blackened: bool, rule: Rule) -> Iterator[str]:
-    """One if it was."""
-    if blackened:
+def find_reasons(is_noise_blackened: bool, rule: Rule) -> Iterator[str]:
+    """A sentence if it was."""
+    if is_noise_blackened:
         noisy = "a map or a phase image, by the noise around it"
         yield f"{noisy}: the networks were validated on no such pictures"
 
@@ -30,5 +30,5 @@ CHECK = Check(
     to_try="predict the magnitude image of the same visit, or mask the map",
     measure=measure,
     concerns=EVERY_REGION,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -9,8 +9,8 @@ from fovnet.decision.checks.check import EXTENTS_ALONE, Check
 from fovnet.decision.rule import Rule
 
 
-def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
-    """One where no region is shown."""
+def find_reasons(decision: Decision, rule: Rule) -> Iterator[str]:
+    """A sentence where no region is shown."""
     if not decision.spans:
         yield "shows none of the regions"
 
@@ -22,5 +22,5 @@ CHECK = Check(
     meaning="air, noise, a phantom, or a part of the body that is in no region, such as an arm",
     to_try="nothing: it is an answer",
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

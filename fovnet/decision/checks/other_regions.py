@@ -11,7 +11,7 @@ from fovnet.decision.rule import EVEN_PROBABILITY, Rule
 from fovnet.words import join_names
 
 
-def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
+def find_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt a set of regions less probable than EVEN_PROBABILITY; none where nothing is
     shown: it was 0.01 to 0.05 on eight volumes that were right."""
     if decision.spans and decision.set_probability < EVEN_PROBABILITY:
@@ -31,5 +31,5 @@ CHECK = Check(
     meaning="the exact set of predicted regions is less likely than not",
     to_try="look at both ends of the volume, where regions begin and end",
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

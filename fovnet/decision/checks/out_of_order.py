@@ -44,8 +44,8 @@ def measure(volume: DecidedVolume) -> SliceOrder:
     )
 
 
-def sentences(order: SliceOrder, rule: Rule) -> Iterator[str]:
-    """One if a region is shown, and slices are shuffled or interleaved."""
+def find_reasons(order: SliceOrder, rule: Rule) -> Iterator[str]:
+    """A sentence if a region is shown, and slices are shuffled or interleaved."""
     if order.shows_region and order.disorder > GREATEST_DISORDER:
         yield "neighbouring slices do not resemble each other: they may be in the wrong order"
     elif order.shows_region and order.pass_count > 1:
@@ -88,5 +88,5 @@ CHECK = Check(
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
     concerns=EVERY_REGION,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -46,7 +46,7 @@ def measure(volume: DecidedVolume) -> bool:
     return bool(volume.decision.spans) and resembles_phantom(volume.stack.pixels)
 
 
-def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
+def find_reasons(resembles: bool, rule: Rule) -> Iterator[str]:
     """A sentence if it does."""
     if resembles:
         yield "looks like a phantom: smooth inside as water is, or round as a bottle"
@@ -134,5 +134,5 @@ CHECK = Check(
     to_try="look at the picture: an object that is not a body has no regions",
     measure=measure,
     concerns=Concern(f"regions shown with a probability below {SURE_PROBABILITY}", is_hardly_sure),
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -9,13 +9,13 @@ from fovnet.decision.rule import Rule
 
 
 def measure(volume: DecidedVolume) -> bool:
-    """Whether it is."""
+    """Whether the sform is of ones."""
     return volume.stack.has_sform_of_ones
 
 
-def sentences(of_ones: bool, rule: Rule) -> Iterator[str]:
-    """One if it is."""
-    if of_ones:
+def find_reasons(has_sform_of_ones: bool, rule: Rule) -> Iterator[str]:
+    """A sentence if it is."""
+    if has_sform_of_ones:
         heights = "heights may be those of another table position"
         yield f"its header contradicts itself about its place: {heights}"
 
@@ -29,5 +29,5 @@ CHECK = Check(
     to_try="convert the original series again (dcm2niix), if heights matter",
     measure=measure,
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -13,9 +13,9 @@ def measure(volume: DecidedVolume) -> bool:
     return volume.stack.is_in_template
 
 
-def sentences(in_template: bool, rule: Rule) -> Iterator[str]:
-    """One if they are."""
-    if in_template:
+def find_reasons(is_in_template: bool, rule: Rule) -> Iterator[str]:
+    """A sentence if they are."""
+    if is_in_template:
         millimetres = "its millimetres are those of a template (MNI 152, Talairach)"
         yield f"{millimetres}: the body was stretched and moved to fit"
 
@@ -29,5 +29,5 @@ CHECK = Check(
     to_try="predict the image as it was before normalisation",
     measure=measure,
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

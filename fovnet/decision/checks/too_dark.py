@@ -24,10 +24,12 @@ def measure(volume: DecidedVolume) -> HiddenRegion | None:
     )
 
 
-def sentences(hidden: HiddenRegion, rule: Rule) -> Iterator[str]:
-    """One, always."""
-    height_text = f"{math.floor(hidden.extent_mm):.0f} mm of slices that seem to show nothing"
-    yield f"too dark in part: {height_text} show {hidden.region} when they are brightened"
+def find_reasons(hidden_region: HiddenRegion, rule: Rule) -> Iterator[str]:
+    """A sentence, always."""
+    height_text = (
+        f"{math.floor(hidden_region.extent_mm):.0f} mm of slices that seem to show nothing"
+    )
+    yield f"too dark in part: {height_text} show {hidden_region.region} when they are brightened"
 
 
 CHECK = Check(
@@ -39,5 +41,5 @@ CHECK = Check(
     to_try="give all parts the same brightness (normalise each station), or predict each by itself",
     measure=measure,
     concerns=REGIONS_NOT_SHOWN,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

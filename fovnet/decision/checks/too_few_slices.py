@@ -37,7 +37,7 @@ def measure(volume: DecidedVolume) -> Slab:
     )
 
 
-def sentences(slab: Slab, rule: Rule) -> Iterator[str]:
+def find_reasons(slab: Slab, rule: Rule) -> Iterator[str]:
     """A sentence if the slab has too few slices or too few observations."""
     if slab.slice_count < LEAST_SLICES:
         yield f"too few slices, thin neighbours averaged: {slab.slice_count}, at least {LEAST_SLICES} wanted"
@@ -55,5 +55,5 @@ CHECK = Check(
     to_try="predict a series of the same visit that covers more",
     measure=measure,
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -32,7 +32,7 @@ def fit_bar(extents_mm: Sequence[float]) -> float:
     return SMALLEST_EXTENT_SHARE * min(extents_mm)
 
 
-def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
+def find_reasons(extent_mm: float, rule: Rule) -> Iterator[str]:
     """A sentence if the volume's extent is below the rule's bar."""
     if extent_mm < rule.least_extent_mm:
         written_extent_mm = math.floor(10 * extent_mm) / 10
@@ -51,5 +51,5 @@ CHECK = Check(
     bar_setting="least_extent_mm",
     fit_bar=fit_bar,
     concerns=EVERY_REGION,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

@@ -52,7 +52,7 @@ def fit_bar(axes_of_volumes: Sequence[JudgedAxes]) -> float:
     return min(MOST_UPRIGHT, conformal_floor(upright_probabilities, FALSE_ALARM_SHARE))
 
 
-def sentences(axes: JudgedAxes, rule: Rule) -> Iterator[Reason]:
+def find_reasons(axes: JudgedAxes, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the probability of upright axes is below the rule's bar."""
     upright = axes.bearing.upright_probability
     if upright < rule.least_upright:
@@ -77,5 +77,5 @@ CHECK = Check(
     bar_setting="least_upright",
     fit_bar=fit_bar,
     concerns=EVERY_REGION,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

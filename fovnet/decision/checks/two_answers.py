@@ -40,8 +40,8 @@ def find_rivals(decision: Decision, classes: Sequence[str]) -> Rivals:
     return Rivals(decision.volume_confidence, tuple(region_rival_pairs))
 
 
-def sentences(volume_rivals: Rivals, rule: Rule) -> Iterator[str]:
-    """One for each pair, if the volume's confidence is below its bar."""
+def find_reasons(volume_rivals: Rivals, rule: Rule) -> Iterator[str]:
+    """A sentence for each pair, if the volume's confidence is below its bar."""
     if volume_rivals.volume_confidence < rule.min_confidence:
         for region, rival in volume_rivals.region_pairs:
             yield f"two answers are nearly equal: {region} or {rival}"
@@ -68,5 +68,5 @@ CHECK = Check(
     to_try="look at the picture",
     measure=measure,
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

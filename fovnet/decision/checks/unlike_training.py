@@ -29,7 +29,7 @@ class Novelty:
 
 
 def measure(volume: DecidedVolume) -> Novelty | None:
-    """None if the ensemble has no novelty reference."""
+    """How unusual the volume and its slices are; None if the ensemble has no novelty reference."""
     if volume.p_values is None:
         return None
     return Novelty(novelty.volume_novelty(volume.p_values, volume.probabilities), volume.p_values)
@@ -43,7 +43,7 @@ def fit_bar(novelties: Sequence[Novelty]) -> float:
     )
 
 
-def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
+def find_reasons(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
     """A reason to doubt if the volume's novelty p-value is below the rule's bar."""
     if volume_novelty.volume_p_value < rule.least_novelty:
         novelty_percent, bar_percent = percents_below_bar(
@@ -66,5 +66,5 @@ CHECK = Check(
     bar_setting="least_novelty",
     fit_bar=fit_bar,
     concerns=EXTENTS_ALONE,
-    sentences=sentences,
+    find_reasons=find_reasons,
 )

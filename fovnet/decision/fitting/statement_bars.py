@@ -109,13 +109,13 @@ def _fit_line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
     is_known = np.concatenate([volume.labels.is_known[columns] for volume in volumes])
     is_shown = np.concatenate([volume.labels.is_shown[columns] for volume in volumes])
-    whole_probability = np.concatenate(
+    body_probability = np.concatenate(
         [volume.decision.presence.body_probability[columns] for volume in volumes]
     )
-    mean_probability = np.concatenate(
+    slice_probability = np.concatenate(
         [volume.decision.presence.slice_probability[columns] for volume in volumes]
     )
-    return fit_line(whole_probability[is_known], mean_probability[is_known], is_shown[is_known])
+    return fit_line(body_probability[is_known], slice_probability[is_known], is_shown[is_known])
 
 
 def _grade_statements(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fovnet.decision.checks.too_small import fit_bar, sentences
+from fovnet.decision.checks.too_small import fit_bar, find_reasons
 from fovnet.decision.rule import Rule
 
 
@@ -28,5 +28,5 @@ def test_the_bar_needs_so_many_volumes_that_one_in_a_hundred_like_them_is_smalle
 def test_what_is_below_the_bar_is_never_written_as_the_bar(
     extent_mm: float, said: list[str]
 ) -> None:
-    found = sentences(extent_mm, Rule(least_extent_mm=75.0))
+    found = find_reasons(extent_mm, Rule(least_extent_mm=75.0))
     assert [sentence.split(": ")[1] for sentence in found] == said

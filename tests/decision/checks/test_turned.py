@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.decision.checks.turned import MOST_UPRIGHT, JudgedAxes, fit_bar, sentences
+from fovnet.decision.checks.turned import MOST_UPRIGHT, JudgedAxes, fit_bar, find_reasons
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 
@@ -22,7 +22,7 @@ def axes(upright: float, stated: bool = True) -> JudgedAxes:
 def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(
     upright: float, share: str
 ) -> None:
-    (reason,) = sentences(axes(upright), RULE)
+    (reason,) = find_reasons(axes(upright), RULE)
     assert reason.sentence == (
         "its axes look wrong: judging by the picture, slices do not run from feet to head, as the header has "
         "it, but from front to back"
@@ -33,9 +33,9 @@ def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(
 def test_a_volume_at_its_bar_is_not_doubted_and_without_a_bar_none_is() -> None:
     """Ensembles of earlier versions, and those of few volumes, have no bar."""
     assert [
-        *sentences(axes(0.06), RULE),
-        *sentences(axes(0.9), RULE),
-        *sentences(axes(0.0), Rule()),
+        *find_reasons(axes(0.06), RULE),
+        *find_reasons(axes(0.9), RULE),
+        *find_reasons(axes(0.0), Rule()),
     ] == []
 
 
