@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fovnet.decision.checks.too_small import fit_bar, find_reasons
+from fovnet.decision.checks.too_small import find_reasons, fit_bar
 from fovnet.decision.rule import Rule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.decision.checks.turned import MOST_UPRIGHT, JudgedAxes, fit_bar, find_reasons
+from fovnet.decision.checks.turned import MOST_UPRIGHT, JudgedAxes, find_reasons, fit_bar
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 
