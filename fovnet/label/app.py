@@ -1,15 +1,15 @@
 """The requests of the page, each answered by the desk.
 
-    GET  /                      the page                  GET  /page/NAME           its scripts and
-         style
-    GET  /begin                 regions, reader, progress, the first volume
-    GET  /volumes/N             a volume                  GET  /volumes/N/cuts.jpg  its cuts on one
-         sheet
-    GET  /volumes/N/slices/K.jpg                          a slice as acquired
-    POST /volumes/N             an action                 GET  /next?after=N        the volume after
-    one
-    GET  /progress?of=N         how far all is, and how often a volume was changed
-    GET  /list                  all volumes: place, name, and whether it is done, skipped or left
+    GET  /                        the page
+    GET  /page/NAME               its scripts and style
+    GET  /begin                   regions, reader, progress, the first volume
+    GET  /volumes/N               a volume
+    POST /volumes/N               an action on it
+    GET  /volumes/N/cuts.jpg      its cuts on one sheet
+    GET  /volumes/N/slices/K.jpg  a slice as acquired
+    GET  /next?after=N            the volume after one
+    GET  /progress?of=N           how far all is, and how often a volume was changed
+    GET  /list                    all volumes: place, name, and whether it is done, skipped or left
 
 Volumes are named by their place in the list and files of the page by this package's own list, so
 that no name from outside becomes a path.

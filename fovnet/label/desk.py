@@ -120,9 +120,8 @@ class Desk:
         self._lock = Lock()
         self._progress_by_volume_id: dict[str, VolumeProgress] = {}
         self._slice_error_measure: Measure | None = None
-        self.volumes_of_replaced_files: list[
-            str
-        ] = []  # volumes whose labels are of a file that is another now
+        # volumes whose labels are of a file that is another now
+        self.volumes_of_replaced_files: list[str] = []
         # the last action of this process on each volume
         self._last_line_by_volume_id: dict[str, dict[str, Any]] = {}
         self.unwritten_reason = ""  # why the tables lag behind the log, in a sentence
@@ -225,20 +224,20 @@ class Desk:
         """Takes in what the log holds and what is new at this start, and writes the tables."""
         with self.log.lock():
             self.book.take_in_actions(self.log.read_new_actions())
-            for ended_session in [
-                ended_session
-                for ended_session, hold in self.book.hold_by_session.items()
-                if hold.reader == self.reader
-            ]:
-                del self.book.hold_by_session[ended_session]  # windows of a server that has ended
+            # without the windows of this reader's server that has ended
+            self.book.hold_by_session = {
+                session: hold
+                for session, hold in self.book.hold_by_session.items()
+                if hold.reader != self.reader
+            }
             self.items = self._items_with_earlier(items)
             self._index_by_volume_id = {
-                hold.row.volume_id: index for index, hold in enumerate(self.items)
+                item.row.volume_id: index for index, item in enumerate(self.items)
             }
             self._log_given_labels()
             self._set_aside_other_files()
             write_volumes(self.out, self.items)
-            self._update_progress({hold.row.volume_id for hold in self.items})
+            self._update_progress({item.row.volume_id for item in self.items})
             self._write_label_tables()
 
     def _items_with_earlier(self, items: Sequence[LabelItem]) -> list[LabelItem]:

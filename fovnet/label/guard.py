@@ -66,9 +66,10 @@ class Guard:
                     headers.append("Set-Cookie", key_cookie)
             await send(message)
 
-        responding_app = (
-            self._app if refusal is None else PlainTextResponse(refusal[1] + "\n", refusal[0])
-        )
+        responding_app = self._app
+        if refusal is not None:
+            status, sentence = refusal
+            responding_app = PlainTextResponse(f"{sentence}\n", status)
         await responding_app(scope, receive, with_headers)
 
     def _refusal_status_and_sentence(

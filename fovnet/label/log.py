@@ -28,7 +28,7 @@ LOG_FORMAT = 1
 class Log:
     """A log file, created where it is missing.
 
-    dropped  lines without an end that were found and removed
+    dropped_line_count  lines without an end that were found and removed
     Raises CollectionError "label-log" for a file that is no such log, or one with other regions.
     """
 
@@ -44,9 +44,7 @@ class Log:
         self._descriptor = self._stream.fileno()
         with self.lock():
             if os.fstat(self._descriptor).st_size == 0:
-                self._append_line(
-                    {"fovnet": __version__, "label_log": LOG_FORMAT, "regions": regions}
-                )
+                self.append({"fovnet": __version__, "label_log": LOG_FORMAT, "regions": regions})
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -78,18 +76,13 @@ class Log:
         self._read_line_count += len(log_lines)
         return log_lines[1:] if begins_with_header else log_lines
 
-    def append(self, action: Mapping[str, Any]) -> None:
-        """Writes an action, and waits until it is on the disk; within `lock`.  Raises OSError, and
-        leaves the file as it was, if the disk is full."""
-        self._append_line(action)
-
     def close(self) -> None:
         """Closes the file."""
         self._stream.close()
 
-    def _append_line(self, log_line: Mapping[str, Any]) -> None:
-        """Appends a line, and waits until it is on the disk; a line that does not fit is removed
-        again."""
+    def append(self, log_line: Mapping[str, Any]) -> None:
+        """Writes a line, and waits until it is on the disk; within `lock`.  Raises OSError, and
+        leaves the file as it was, if the disk is full."""
         size_before = os.fstat(self._descriptor).st_size
         encoded_line = (
             json.dumps(log_line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"

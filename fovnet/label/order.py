@@ -22,9 +22,8 @@ KIND_ATTRIBUTES = ("site", "manufacturer", "sequence", "plane")
 REPEAT_FACTORS = {"subject": 0.25, "kind": 0.7, "regions": 0.85}
 """What a volume still counts after one with the same.  A second volume of one person tells little
 that is new; a site, sequence and plane, or a set of regions, is worth several."""
-MOST_RARITY_DIGITS = (
-    3.0  # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
-)
+MOST_RARITY_DIGITS = 3.0
+"""Of -log10 of the share of known slices that are as unusual: 1 in 1000 at most."""
 
 
 def order_by_teaching(

@@ -9,7 +9,7 @@ first.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +93,7 @@ class PictureStore:
         with self._lock:
             if index not in self._sheet_future_by_index:
                 self._sheet_future_by_index[index] = self._sheet_reader.submit(
-                    _reading_task(self._paths[index])
+                    _read_sheet, self._paths[index]
                 )
                 self._forget_least_used_sheets()
             self._sheet_future_by_index.move_to_end(index)
@@ -168,18 +168,14 @@ def _full_volume(volume: Volume) -> FullVolume:
     return FullVolume(grey_voxels, plane_of_slice, width_mm / height_mm)
 
 
-def _reading_task(path: Path) -> Callable[[], VolumeSheet]:
-    """A function that reads the volume at a path; its sheet has a fault where it cannot be read."""
-
-    def read_sheet() -> VolumeSheet:
-        try:
-            return _sheet_of_stack(slice_volume(source_of(path)))
-        except FovnetError as refusal:
-            return VolumeSheet(fault=str(refusal))
-        except Exception as refusal:
-            return VolumeSheet(fault=str(internal(path, refusal)))
-
-    return read_sheet
+def _read_sheet(path: Path) -> VolumeSheet:
+    """The sheet of the volume at a path; it has a fault where the volume cannot be read."""
+    try:
+        return _sheet_of_stack(slice_volume(source_of(path)))
+    except FovnetError as refusal:
+        return VolumeSheet(fault=str(refusal))
+    except Exception as refusal:
+        return VolumeSheet(fault=str(internal(path, refusal)))
 
 
 def _sheet_of_stack(stack: SliceStack) -> VolumeSheet:

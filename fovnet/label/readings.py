@@ -146,22 +146,18 @@ class ReadingBook:
         self.vocabulary = vocabulary
         self.record_by_volume_id: dict[str, VolumeRecord] = {}
         self.hold_by_session: dict[str, Hold] = {}  # what each session looks at
-        self._viewing_by_session_and_volume: dict[
-            tuple[str, str], Viewing
-        ] = {}  # by session and volume
+        self._viewing_by_session_and_volume: dict[tuple[str, str], Viewing] = {}
 
     def record(self, volume_id: str) -> VolumeRecord:
-        """What is known of a volume; empty pages of one that nobody has seen."""
+        """What is known of a volume; an empty record of one that nobody has seen."""
         return self.record_by_volume_id.setdefault(volume_id, VolumeRecord())
 
     def revision(self, volume_id: str, reader: str, mode: str) -> int:
         """The number of changes to a volume that this reader can see: of a blind one, the own."""
         record = self.record(volume_id)
-        return (
-            record.revision_by_blind_reader.get(reader, 0)
-            if mode == BLIND_MODE
-            else record.revision
-        )
+        if mode == BLIND_MODE:
+            return record.revision_by_blind_reader.get(reader, 0)
+        return record.revision
 
     def take_in_actions(self, actions: Iterable[Mapping[str, Any]]) -> set[str]:
         """Takes in actions as the log has them; returns the volumes that changed."""
@@ -265,11 +261,15 @@ def _state_after_action(
     return changed_state
 
 
-def independent_readings(finished: Mapping[str, LabelState]) -> dict[str, LabelState]:
-    """Of the finished readings those that count for themselves: each blind one, and the latest of
-    the others; third readings are none of them."""
-    blind_states = {reader: state for reader, state in finished.items() if state.mode == BLIND_MODE}
-    open_states = {reader: state for reader, state in finished.items() if state.mode == OPEN_MODE}
+def independent_readings(final_states: Mapping[str, LabelState]) -> dict[str, LabelState]:
+    """Of the finished readings, by reader, those that count for themselves: each blind one, and the
+    latest of the open ones; third readings are none of them."""
+    blind_states = {
+        reader: state for reader, state in final_states.items() if state.mode == BLIND_MODE
+    }
+    open_states = {
+        reader: state for reader, state in final_states.items() if state.mode == OPEN_MODE
+    }
     latest_reader = max(open_states, key=lambda reader: open_states[reader].time_s, default=None)
     if latest_reader is None:
         return blind_states
@@ -286,11 +286,10 @@ def settled_label(record: VolumeRecord) -> LabelState | None:
     independent_states = [*independent_readings(final_states_by_reader).values()]
     if not independent_states:
         return None
-    is_disagreement = any(
-        describe_differences(independent_states[0], state, record.grid)
-        for state in independent_states[1:]
-    )
-    return None if is_disagreement else independent_states[0]
+    first_state, *other_states = independent_states
+    if any(describe_differences(first_state, state, record.grid) for state in other_states):
+        return None
+    return first_state
 
 
 def is_disputed(record: VolumeRecord) -> bool:
@@ -314,11 +313,11 @@ def describe_differences(
         for region in first_extent_by_region.keys() ^ second_extent_by_region.keys()
     ]
     step_mm = grid.step_mm if grid else 1.0
-    for region in (
-        region for region in first_extent_by_region if region in second_extent_by_region
-    ):
+    for region, first_extent in first_extent_by_region.items():
+        if region not in second_extent_by_region:
+            continue
         for end_name, slices_apart in _slices_apart_by_end(
-            first_extent_by_region[region], second_extent_by_region[region]
+            first_extent, second_extent_by_region[region]
         ):
             if slices_apart * step_mm > AGREEMENT_MM:
                 difference_sentences.append(

@@ -170,7 +170,7 @@ def _items_of_answers(folder: Path, advance: Callable[[int, int], None]) -> Iter
     subject_id_by_path = {}
     if found_table.is_file():
         subject_id_by_path = {
-            spans_row["path"]: spans_row["patient"] for spans_row in read_tsv(found_table)
+            series_row["path"]: series_row["patient"] for series_row in read_tsv(found_table)
         }
     for read_count, (volume_id, spans_row) in enumerate(row_by_volume_id.items(), start=1):
         subject_id = subject_id_by_path.get(spans_row["path"], "")
@@ -239,7 +239,7 @@ def _merge_items(item: LabelItem, other_item: LabelItem) -> LabelItem:
     return LabelItem(
         merged_row,
         item.prediction or other_item.prediction,
-        tuple(replace(label, volume_id=merged_row.volume_id) for label in given_rows),
+        tuple(replace(row, volume_id=merged_row.volume_id) for row in given_rows),
         better_item.is_subject_guessed,
     )
 

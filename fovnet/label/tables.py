@@ -128,7 +128,7 @@ def table_lines_of(out: Path, item: LabelItem, book: ReadingBook) -> TableLines:
         tsv_lines(LABEL_COLUMNS, label_rows),
         tsv_lines((*LABEL_COLUMNS, *HEIGHT_COLUMNS), label_rows),
         reading_lines=reading_lines,
-        is_in_mm=any(HEIGHT_COLUMNS[0] in aside_row for aside_row in label_rows),
+        is_in_mm=any(HEIGHT_COLUMNS[0] in label_row for label_row in label_rows),
     )
 
 
