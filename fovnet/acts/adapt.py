@@ -123,14 +123,14 @@ def adapt_ensemble(
     Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError
     "adapt-few", and as the act that prepares slices.
     """
-    missing_files = _refuse_unfit(run)  # before the lock, which is a file
+    missing_file_notes = _refuse_unfit(run)  # before the lock, which is a file
     with run.results.take_lock() if hold else nullcontext():
         if run.results.is_to_simulate(run.settings.phantom.subjects):
             simulate_people(run, workers, progress)
         cut_slices(run, workers=workers, progress=progress)
         adaptation = Adaptation(run, progress)
         refuse_few(len(adaptation.regions_by_user), "could be read")
-        return replace(_Folds(adaptation).conclude(), missing_file_notes=missing_files)
+        return replace(_Folds(adaptation).conclude(), missing_file_notes=missing_file_notes)
 
 
 def settings_of_adaptation(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
@@ -208,14 +208,14 @@ def _refuse_unfit(run: Run) -> list[str]:
         len({(collection_name, row.subject_id) for collection_name, row in labelled_rows}),
         "in the tables",
     )
-    missing_files = notes_on_missing_files(tables_by_collection)
+    missing_file_notes = notes_on_missing_files(tables_by_collection)
     readable_subjects = {
         (collection_name, row.subject_id)
         for collection_name, row in labelled_rows
         if not is_file_missing(row)
     }
-    refuse_few(len(readable_subjects), "with a file", missing_files)
-    return missing_files
+    refuse_few(len(readable_subjects), "with a file", missing_file_notes)
+    return missing_file_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,16 +296,16 @@ class _Folds:
         return self.scores_by_fold_and_share[fold_index][share_index]
 
     def user_volumes(
-        self, largest_share: int, folds_left_out: Sequence[int] = ()
+        self, largest_share_index: int, folds_left_out: Sequence[int] = ()
     ) -> list[LabelledVolume]:
         """The users' volumes with the outputs of the networks that did not see them, those of some
-        folds left out."""
-        left_out_volumes: list[LabelledVolume] = []
+        folds left out; their share is at most the one of this index."""
+        volumes: list[LabelledVolume] = []
         for fold_index, fold in enumerate(self.folds):
             if fold_index not in folds_left_out:
-                scored = self._scores_of_fold(fold_index, largest_share)
-                left_out_volumes += self.adaptation.labelled_volumes(scored, fold)
-        return left_out_volumes
+                scored = self._scores_of_fold(fold_index, largest_share_index)
+                volumes += self.adaptation.labelled_volumes(scored, fold)
+        return volumes
 
     def conclude(self) -> AdaptationOutcome:
         """The outcome, the ensemble in its place: the networks before where the new ones are
@@ -385,10 +385,8 @@ class _Folds:
         )
         check_subjects = adaptation.check_people
         scored = adaptation.score_subjects(model, check_subjects, f"all subjects, share {share:g}")
-        for file_name in (
-            novelty.NOVELTY_FILE_NAME,
-            orientation.ORIENTATION_FILE_NAME,
-        ):  # neither depends on last layers
+        # neither depends on last layers
+        for file_name in (novelty.NOVELTY_FILE_NAME, orientation.ORIENTATION_FILE_NAME):
             path = adaptation.model_folder.path / file_name
             if path.exists():
                 copy_file(path, candidate_folder / file_name)
@@ -405,7 +403,7 @@ class _Folds:
 
     @property
     def _settling_options(self) -> dict[str, Any]:
-        """What `settle_anew` is told: the errors that may be stated, the risk of their promise, and
+        """What `refit_rule` is told: the errors that may be stated, the risk of their promise, and
         the seed."""
         decision = self.adaptation.run.settings.decision
         return {
@@ -531,8 +529,8 @@ def _kind_of_picture(tally: Tally) -> str:
 
 
 def _losses_in_words(people_gains: Sequence[Gain], people_in_words: str) -> list[str]:
-    """A sentence on all that is lost: more than LARGEST_LOSS of the slices are wrong that were right
-    before, of all or, beyond chance, of a region or of a kind of picture.
+    """A sentence on all that is lost: more than LARGEST_SHARE_LOST of the slices are wrong that were
+    right before, of all or, beyond chance, of a region or of a kind of picture.
 
     Of 15 regions and kinds one or two always look worse: one volume of one person in 158, answered
     otherwise, was 1.7 points of the heads.  Fewer statements decided are no such loss, however

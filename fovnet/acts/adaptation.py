@@ -96,12 +96,14 @@ class Adaptation:
     @cached_property
     def model_folder(self) -> ModelFolder:
         """The folder of the ensemble that is adapted."""
-        return ModelFolder(self._warm_start[0])
+        ensemble_folder, _ = self._warm_start
+        return ModelFolder(ensemble_folder)
 
     @property
     def facts_before(self) -> dict[str, Any]:
         """The facts of that ensemble."""
-        return self._warm_start[1]
+        _, ensemble_facts = self._warm_start
+        return ensemble_facts
 
     @cached_property
     def regions_by_user(self) -> dict[str, str]:
@@ -151,10 +153,9 @@ class Adaptation:
         }
 
         def with_split(record: VolumeRecord) -> VolumeRecord:
-            split = (
-                split_by_subject.get(record.subject, "") if _is_labelled_and_read(record) else ""
-            )
-            return replace(record, split=split)
+            if not _is_labelled_and_read(record):
+                return replace(record, split="")
+            return replace(record, split=split_by_subject.get(record.subject, ""))
 
         return replace(self.pack, records=tuple(map(with_split, self.pack.records)))
 
@@ -179,7 +180,7 @@ class Adaptation:
 
     @cached_property
     def hidden_features(self) -> list[NDArray[np.float32]]:
-        """(n, f) of each network: what its last layer is given for `rows`."""
+        """(n, f) of each network: what its last layer is given for `learnable_rows`."""
         pack = self.pack
         device = choose_device(self.run.settings.training.device)
         with self.progress("what the last layers are given") as advance:
@@ -189,7 +190,7 @@ class Adaptation:
 
     @cached_property
     def probabilities_before(self) -> NDArray[np.float64]:
-        """(p, n, k) what each network says of `rows` before."""
+        """(p, n, k) what each network says of `learnable_rows` before."""
         features_and_layers = zip(self.hidden_features, self.last_layers, strict=True)
         return np.stack(
             [
@@ -266,7 +267,7 @@ class Adaptation:
     ) -> ScoredSlices:
         """What a model's networks say of the slices of these subjects, of their volumes turned
         over, and of dark slices brightened; kept in a file, so that it is computed once."""
-        subject_view = self.pack_with_splits(test=subjects)
+        subject_pack = self.pack_with_splits(test=subjects)
         outputs_hash = digest(
             [model.identity, training_fingerprint(self.pack_with_splits(train=subjects))]
         )
@@ -275,11 +276,11 @@ class Adaptation:
             return ScoredSlices.from_arrays(read_npz(outputs_file))
         with self.progress(title) as advance:
             outputs = model.compute_outputs(
-                self.pack.pixels, advance, subject_view.rows_in_split("test"), self.pack.placing
+                self.pack.pixels, advance, subject_pack.rows_in_split("test"), self.pack.placing
             )
-        scored = ScoredSlices(subject_view.rows_in_split("test"), outputs, model.rule.weights)
+        scored = ScoredSlices(subject_pack.rows_in_split("test"), outputs, model.rule.weights)
         with self.progress(f"{title}: turned over, brightened") as advance:
-            scored = score_turned_and_brightened(model, scored, subject_view, advance)
+            scored = score_turned_and_brightened(model, scored, subject_pack, advance)
         write_npz(outputs_file, **scored.to_arrays())
         return scored
 
@@ -291,7 +292,7 @@ class Adaptation:
         mean."""
         ensemble_facts = self.facts_before
         settings = self.run.settings
-        learned_view = self.pack_with_splits(
+        learned_pack = self.pack_with_splits(
             train={*users, *self.replayed_people}, validation=self.check_people
         )
         with TemporaryDirectory() as temporary_folder:
@@ -311,7 +312,7 @@ class Adaptation:
                 ensemble_facts["prepare"],
                 settings=settings.ensemble.model_dump(),
                 seed=settings.seed,
-                subjects=training_marks(learned_view, ensemble_facts, settings.seed),
+                subjects=training_marks(learned_pack, ensemble_facts, settings.seed),
                 precision=ensemble_facts.get("precision", "float32"),
                 origin=ensemble_facts,
                 inputs=self.pack.network_inputs,
@@ -331,17 +332,17 @@ class Adaptation:
     ) -> list[Tally]:
         """The answers on the volumes of these subjects, counted against their labels; by
         volume_id."""
-        subject_view = self.pack_with_splits(test=subjects)
+        subject_pack = self.pack_with_splits(test=subjects)
         vocabulary = self.run.vocabulary
         index_by_id = {
             record.volume_id: record_index
-            for record_index, record in enumerate(subject_view.records)
+            for record_index, record in enumerate(subject_pack.records)
         }
         tallies = []
-        for volume in answer_split(subject_view, scored, "test", judge):
+        for volume in answer_split(subject_pack, scored, "test", judge):
             answer = answer_facts(volume.answer, volume.stack, volume.raw_probabilities, vocabulary)
             if volume.raw_probabilities is not None:
-                case = case_of_record(subject_view, index_by_id[volume.answer.volume_id], answer)
+                case = case_of_record(subject_pack, index_by_id[volume.answer.volume_id], answer)
                 tallies.append(count_case(case, vocabulary))
         return sorted(tallies, key=lambda volume_tally: volume_tally.case.volume_id)
 
@@ -350,11 +351,13 @@ def _is_labelled_and_read(record: VolumeRecord) -> bool:
     return record.is_labelled and record.status == "ok"
 
 
-def weigh_slices(volume: NDArray[np.int64]) -> NDArray[np.float64]:
+def weigh_slices(volume_of_slice: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n,) weights of slices, given the volume (n,) of each; of each volume the same in all,
     together one."""
-    _, volume_index, slice_count = np.unique(volume, return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / (slice_count[volume_index] * len(slice_count)))
+    _, volume_index, slice_counts = np.unique(
+        volume_of_slice, return_inverse=True, return_counts=True
+    )
+    return np.asarray(1.0 / (slice_counts[volume_index] * len(slice_counts)))
 
 
 def interpolate_layers(layer_before: Layer, layer_after: Layer, share: float) -> Layer:

@@ -13,7 +13,7 @@ from fovnet.evaluate.writing import write_evaluation
 
 def evaluate_run(run: Run) -> tuple[Evaluation, Sequence[Path]]:
     """The evaluation of a run, and the files it is written to.  Raises as
-    `finished_run.evaluation_of`."""
+    `finished_run.evaluate_results`."""
     evaluation, _ = finished_run.evaluate_results(run.settings, run.results, run.pack)
     return evaluation, write_evaluation(
         run.results.evaluation, evaluation, settings=run.settings.evaluate.model_dump()

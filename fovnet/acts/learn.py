@@ -24,16 +24,14 @@ def learn_prior(
     """The prior learned from journals, each with its name, for the space of a run; `log` gets a
     sentence on what is left out.  Raises SearchError as `read_journal` and `learn`."""
     axes = search_space(run.settings).axes
-    earlier_searches = [
-        read_journal(journal, axes, search_name) for search_name, journal in journals
-    ]
-    for search in earlier_searches:
-        search_name = search.source.name
-        if search.left_out_count:
+    read_sources = [read_journal(journal, axes, name) for name, journal in journals]
+    for source, left_out_count in read_sources:
+        if left_out_count:
             log(
-                f"{search_name}: {several(search.left_out_count, 'configuration')} left out, not in this space"
+                f"{source.name}: {several(left_out_count, 'configuration')} left out, not in this space"
             )
-        if reason := why_unusable(search.source):
-            log(f"{search_name}: passed over; {reason}")
+        reason = why_unusable(source)
+        if reason:
+            log(f"{source.name}: passed over; {reason}")
     with progress("learning") as advance:
-        return learn([search.source for search in earlier_searches], axes, lessons, seed, advance)
+        return learn([source for source, _ in read_sources], axes, lessons, seed, advance)

@@ -27,7 +27,8 @@ LIBRARIES_IN_REPORT = ("torch", "monai", "numpy", "scipy", "scikit-learn", "niba
 def report_run(run: Run) -> Path:
     """The page of a run, with report.json, its tables and the model card beside it.
 
-    Raises as `Run.refuse_other_rule`, `Run.refuse_other_search` and `finished_run.evaluation_of`.
+    Raises as `Run.refuse_other_rule`, `Run.refuse_other_search` and
+    `finished_run.evaluate_results`.
     """
     settings = run.settings
     pack = run.pack

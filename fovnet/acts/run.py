@@ -34,7 +34,7 @@ ProgressBar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]
 
 @contextmanager
 def silent_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A Bar that shows nothing."""
+    """A ProgressBar that shows nothing."""
     yield lambda done, total: None
 
 

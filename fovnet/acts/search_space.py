@@ -27,8 +27,7 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
 
     networks  those of the warm start, where they are known
     Raises SearchError as `fovnet.net.family.axes.order_axes`, ModelError as `warm_start_networks`,
-    and
-    ConfigError as `refuse_neighbours`.
+    and ConfigError as `refuse_neighbours`.
     """
     if settings.search.space == "paper":
         space = paper_space()

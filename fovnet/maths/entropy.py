@@ -39,9 +39,9 @@ def draw_lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Float
 
 
 def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, float, float]:
-    """The three quartiles of the minimum of independent points; where there are more than
-    MANY, neighbours of nearly the same mean and deviation count as equal, which moves the quartiles
-    by less than a thousandth of their distance where posteriors overlap at all."""
+    """The three quartiles of the minimum of independent points; of more than MOST_SEPARATE_POINTS,
+    neighbours of nearly the same mean and deviation count as equal, which moves the quartiles by
+    less than a thousandth of their distance where posteriors overlap at all."""
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     point_counts = np.ones(len(mean))
     if len(mean) > MOST_SEPARATE_POINTS:
@@ -79,11 +79,12 @@ def _group_points_by_cell(mean: Floats, deviation: Floats) -> tuple[Floats, Floa
     cell_of_point = 64 * _grid_index(mean, 256) + _grid_index(deviation, 64)
     count_by_cell = np.bincount(cell_of_point, minlength=64 * 256)
     is_occupied = count_by_cell > 0
-    cell_sums = (
-        np.bincount(cell_of_point, values, 64 * 256)[is_occupied] for values in (mean, deviation)
-    )
     occupied_counts = count_by_cell[is_occupied].astype(np.float64)
-    return next(cell_sums) / occupied_counts, next(cell_sums) / occupied_counts, occupied_counts
+    cell_means, cell_deviations = (
+        np.bincount(cell_of_point, values, 64 * 256)[is_occupied] / occupied_counts
+        for values in (mean, deviation)
+    )
+    return cell_means, cell_deviations, occupied_counts
 
 
 def _grid_index(values: Floats, cell_count: int) -> Integers:
@@ -107,8 +108,8 @@ def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats
 
 
 def bound_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
-    """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the
-    entropy lost at most φ(γ)(1.74 + γ/2) where γ > 0."""
+    """An upper bound (m,) of `log_information_on_the_lowest`, twenty times as fast: all minima as
+    the highest, and the entropy lost at most φ(γ)(1.74 + γ/2) where γ > 0."""
     gamma = (mean - lowest.max()) / np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     positive_gamma = np.maximum(gamma, 0.0)
     log_bound = np.log(1.74 + 0.5 * positive_gamma) - 0.5 * positive_gamma**2 - LOG_SQRT_2PI

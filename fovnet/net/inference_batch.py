@@ -9,17 +9,18 @@ import torch
 from torch import nn
 
 FEWEST_SLICES = 16
-# each call reads the millions of fully-connected weights once: at 16 it is a third slower on a CPU
 MOST_SLICES_BY_DEVICE = {"cpu": 128, "cuda": 1024}
-# of a network's largest activation: with a layer's workspace, about 0.8 GB at the peak
+"""Each call reads the millions of fully-connected weights once: with 16 slices it is a third slower
+on a CPU."""
 LARGEST_ACTIVATION_BYTES = 2**28
+"""Of a network's largest activation: with a layer's workspace, about 0.8 GB at the peak."""
 NUMBER_BYTES_BY_DEVICE = {"cpu": 4, "cuda": 2}  # of float32, and of bfloat16
 
 
 def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
     """The number of slices of so many pixels for which the output of the networks' widest first
-    convolution fills LARGEST_BYTES; at least AT_LEAST, and at most AT_MOST, beyond which nothing is
-    gained.
+    convolution fills LARGEST_ACTIVATION_BYTES; at least FEWEST_SLICES, and at most those of
+    MOST_SLICES_BY_DEVICE, beyond which nothing is gained.
 
     A network of 128 filters, which trains on four slices in 0.13 GB, took 1.9 GB to validate 128 at
     once.

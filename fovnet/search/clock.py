@@ -9,9 +9,9 @@ predicted, so that the same search makes the same proposals on any machine.
 
 If trainings last between a second and an hour, the free workers would start dozens of short ones
 while a long one, from which they might learn, is running.  So a slot also waits until all but a
-share `lead` of the slots before it are finished, the earliest first: it then knows at least what
-slot (1 - lead)·t of a search with one worker knows, and a search takes at most about 1 / (1 - lead)
-times as many trials.
+share of the slots before it, `lead_share`, are finished, the earliest first: it then knows at least
+what slot (1 - lead_share)·t of a search with one worker knows, and a search takes at most about
+1 / (1 - lead_share) times as many trials.
 """
 
 from __future__ import annotations

@@ -59,4 +59,4 @@ METHODS: Mapping[str, Method] = {
 POLLING_METHODS = ("mads", "a-mads")
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3}
-"""Number of first slots without a model, if a method's is not given by `few`."""
+"""Number of first slots without a model, where it is not that of `default_initial_count`."""

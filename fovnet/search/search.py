@@ -224,7 +224,7 @@ def propose_slot(
     trials that t has seen.
 
     Other trials are ignored; spending_policy is that of the schedule's name unless another is
-    given. Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
+    given. Raises SearchError "space-exhausted" if no row is free and no training can go on.
     """
     sight = _sight_of_slot(search, earlier, trial_by_slot)
     is_free_row = search.feasible.copy()  # (M,): never begun

@@ -183,7 +183,7 @@ def trial_to_facts(trial: Trial) -> dict[str, Any]:
 
 
 def trial_from_facts(facts: Mapping[str, Any]) -> Trial:
-    """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they
+    """The trial from facts written by `trial_to_facts`.  Raises KeyError, TypeError or ValueError if they
     are invalid."""
     outcome_facts = dict(facts["outcome"])
     outcome_facts |= {

@@ -37,13 +37,14 @@ from fovnet.search.space import paper_space
 
 MOST_PROBES = 16
 CALIBRATION_SECONDS = 45.0  # for building and timing networks
-# of a timed network: with more weights, initialising them takes longer than the steps
 LARGEST_PROBE_BYTES = 2e9
+"""Of a timed network: with more weights, initialising them takes longer than the steps."""
 UNTIMED_STEPS = 1
 TIMED_STEPS = 3
-VALIDATED_SLICES = 64
-# times the least seconds: networks that are all alike do not separate the prices
+SLICES_IN_TWO_VALIDATIONS = 64
 EARLY_PROBE_RATIO = 4.0
+"""Most seconds of the first networks, over the least: those that are all alike do not separate the
+prices."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ def calibrate(
     clock: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
 ) -> Calibration:
-    """The calibration of the device on which `probe` times networks: up to 16 of `rows`, in about
-    `budget_seconds` by `clock`.
+    """The calibration of the device on which `time_network` times networks: up to MOST_PROBES of
+    `rows`, in about `budget_seconds` by `clock`.
 
     The first network is the smallest.  Each next one is the farthest from those timed before, in
     the logarithms of its step's amounts, among those that cannot exceed their share of the time: as
@@ -149,8 +150,8 @@ def _next_row(
     """The row to be timed next; None if no row left is certain to take at most `most_seconds`.  The
     first is the smallest.
 
-    Until FEWEST are timed, rows within NEARLY_SHORTEST times the least are allowed too, however
-    slow the device.
+    Until FEWEST_TRAININGS are timed, rows within EARLY_PROBE_RATIO times the least are allowed too,
+    however slow the device.
     """
     log_amounts = np.log(amounts)
     scaled_log_amounts = log_amounts / np.maximum(np.ptp(log_amounts, axis=0), 1e-9)
@@ -161,7 +162,7 @@ def _next_row(
         largest_ratio = (amounts / amounts[row]).max(axis=1)
         step_seconds = np.minimum(step_seconds, largest_ratio * timed.step_seconds)
     probe_seconds = step_seconds * (
-        UNTIMED_STEPS + TIMED_STEPS + VALIDATED_SLICES / (3 * batch_by_row)
+        UNTIMED_STEPS + TIMED_STEPS + SLICES_IN_TWO_VALIDATIONS / (3 * batch_by_row)
     )
     probe_seconds[list(timed_rows)] = np.inf
     if len(timed_rows) < FEWEST_TRAININGS:

@@ -3,10 +3,11 @@
     always      blocks, convolutions, log2_filters, kernel, separable
     the step    log10_learning_rate, or learning_rate
     the batch   log2_batch, or batch
-    optional    head: "fc", "gap" or "small", else the head of the training section block: "plain"
-                or "residual", else plain;  widen: filters of a block over those of the one before,
-                1 or 2, else 1 stride: of the first convolution, 1 or 2, else 1;  norm: "none" or
-                "pooled", else none
+    optional    head    "fc", "gap" or "small"; else the head of the training section
+                block   "plain" or "residual"; else plain
+                widen   filters of a block over those of the one before, 1 or 2; else 1
+                stride  of the first convolution, 1 or 2; else 1
+                norm    "none" or "pooled"; else none
 
 An axis may have a single level.  A space without one of the required axes, or with an unknown one,
 is refused.
@@ -120,7 +121,9 @@ def _refuse_vanishing(levels_by_axis: Mapping[str, Sequence[Any]]) -> None:
     """Raises SearchError ("space-level") if the halvings of the 2^7 pixels, one per block and one
     by a stride of 2, leave less than one pixel, or one for norm "pooled": a single pixel of one
     slice has no deviation to normalise by."""
-    halvings = max(levels_by_axis["blocks"]) + (max(levels_by_axis.get("stride", [1])) > 1)
+    halvings = max(levels_by_axis["blocks"])
+    if max(levels_by_axis.get("stride", [1])) > 1:
+        halvings += 1
     if halvings > MOST_BLOCKS:
         raise SearchError(
             "space-level",

@@ -186,8 +186,8 @@ def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
 
 
 def _refuse_different_outputs(engine: Engine, members: Sequence[nn.Module]) -> None:
-    """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those
-    of torch. Raises ModelError "engine-differs"."""
+    """Raise ModelError "engine-differs" unless the engine's outputs on two images of noise, one
+    dark and one bright, are those of torch."""
     channel_count = int(next(members[0].parameters()).shape[0])
     noise_images = torch.rand(
         2, channel_count, 128, 128, generator=torch.Generator().manual_seed(0)

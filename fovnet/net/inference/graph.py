@@ -66,7 +66,7 @@ class GraphDrawing:
 
 def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
     """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as
-    `inference.compute_member_outputs` defines them.
+    `fovnet.net.inference.member_outputs` defines them.
 
     One graph for all: ten sessions would each have their own threads, and copy the images ten
     times. Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if

@@ -35,9 +35,10 @@ VALIDATION_SPLIT = 1
 class LabelledSlices:
     """The labelled slices of a search.
 
-    targets            (n, k) of all rows of the pixels
-    train, validation  row numbers
-    placing            if the networks' inputs need it
+    targets          (n, k) of all rows of the pixels
+    training_rows    (r,) row numbers
+    validation_rows  (v,) row numbers
+    placing          if the networks' inputs need it
     """
 
     targets: NDArray[np.float32]
@@ -48,8 +49,9 @@ class LabelledSlices:
     def with_validation_rows(self, count: int | None, seed: int) -> LabelledSlices:
         """The same with `count` of the validation rows, ascending: those on which all trials of a
         seed are scored; all if `count` is None or more than there are."""
-        order = np.random.default_rng([seed, VALIDATION_SPLIT]).permutation(self.validation_rows)
-        return replace(self, validation_rows=np.sort(order[:count]))
+        rng = np.random.default_rng([seed, VALIDATION_SPLIT])
+        shuffled_rows = rng.permutation(self.validation_rows)
+        return replace(self, validation_rows=np.sort(shuffled_rows[:count]))
 
     def guessing_loss(self, row_frequencies: Tensor | None) -> float:
         """The validation loss of guessing, in nats, which is that of a network that has learned
@@ -66,7 +68,7 @@ class LabelledSlices:
         )
 
     def write(self, folder: Path) -> Path:
-        """`folder/rows.npz`, the file `rows` of a `TrainingJob`: the data of a journal's trainings,
+        """`folder/rows.npz`, the `rows_path` of a `TrainingJob`: the data of a journal's trainings,
         or of a single one, as rows of the pack.
 
         To be called by the holder of the folder's lock, or by a training on these slices, which are

@@ -25,7 +25,7 @@ def load_beginning(
     model: Network, architecture: Architecture, weights_path: Path, class_names: Sequence[str]
 ) -> None:
     """Replace the model's weights and running statistics by those of a network in a file; the last
-    layer's only if the network has the same `classes`, in this order.
+    layer's only if its classes are `class_names`, in this order.
 
     Raises ModelError ("begin-other-network") if the network has another architecture, which
     includes its inputs.
@@ -54,8 +54,8 @@ def blend_tensors(
     """Weights and running statistics interpolated between a network, with weight `network_weight`,
     and the network that it was trained from.
 
-    facts  of the network, as in its file
-    start  the file of the network that it was trained from
+    facts       of the network, as in its file
+    start_path  the file of the network that it was trained from
     If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust
     fine-tuning of zero-shot models, eq. 1: the interpolated network performs well on the data of
     both.  Raises ModelError as `fovnet.net.family.weights.load_tensors` does.

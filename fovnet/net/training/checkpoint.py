@@ -47,8 +47,8 @@ class Checkpoint:
 
         tensors   of the model, of the momentum and the running mean of each parameter, and the
                   state of the CPU's generator (bytes,)
-        facts     steps, the seconds and losses of each epoch, a hash of `decides`, and the CRC-32
-                  of the tensors
+        facts     steps, the seconds and losses of each epoch, a hash of `deciding_facts`, and the
+                  CRC-32 of the tensors
         At least one step must have been taken, as there is no momentum before.  Raises OSError if
         it cannot be written.
         """
@@ -78,15 +78,15 @@ class Checkpoint:
         # no fsync: a damaged checkpoint is treated as none
         save_tensors(self.path, tensors, facts, lasting=False)
 
-    def resume(self, fresh: Progress) -> None:
+    def resume(self, progress: Progress) -> None:
         """Restore this checkpoint into a training that has not begun.
 
         If there is none of the same training, or it is damaged, or the weights of its best epoch
         are gone, its remaining files are removed: the training starts again, and gives the same
         bits.
         """
-        for unfinished in self.weights_path.parent.glob(f".{self.weights_path.stem}.*.part"):
-            unfinished.unlink(missing_ok=True)  # left by a kill during writing
+        for unfinished_file in self.weights_path.parent.glob(f".{self.weights_path.stem}.*.part"):
+            unfinished_file.unlink(missing_ok=True)  # left by a kill during writing
         try:
             tensors, stored_facts = load_tensors(self.path)
         except ModelError:
@@ -99,7 +99,7 @@ class Checkpoint:
             and "epoch_seconds" in stored_facts
             and stored_facts.get("crc32") == _crc32(tensors)
         ):
-            _restore(fresh, tensors, stored_facts)
+            _restore(progress, tensors, stored_facts)
         else:
             self.weights_path.unlink(missing_ok=True)
             forget_checkpoint(self.weights_path)
@@ -115,11 +115,11 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
 
 
 def _restore(
-    fresh: Progress, tensors: Mapping[str, torch.Tensor], stored_facts: Mapping[str, Any]
+    progress: Progress, tensors: Mapping[str, torch.Tensor], stored_facts: Mapping[str, Any]
 ) -> None:
     """Sets a training that has not begun to the state of a checkpoint."""
-    device = next(fresh.model.parameters()).device
-    fresh.model.load_state_dict(
+    device = next(progress.model.parameters()).device
+    progress.model.load_state_dict(
         {
             name.removeprefix("model."): tensor
             for name, tensor in tensors.items()
@@ -127,18 +127,18 @@ def _restore(
         }
     )
     parameter_names = []
-    for name, parameter in fresh.model.named_parameters():
+    for name, parameter in progress.model.named_parameters():
         momentum = tensors[f"momentum.{name}"].to(device)
         momentum = momentum.contiguous(memory_format=torch.preserve_format)
         momentum_buffer = torch.empty_like(parameter).copy_(momentum)
-        fresh.optimiser.state[parameter]["momentum_buffer"] = momentum_buffer
+        progress.optimiser.state[parameter]["momentum_buffer"] = momentum_buffer
         parameter_names.append(name)
     for name, average in zip(
-        parameter_names, fresh.averaged_weights, strict=bool(fresh.averaged_weights)
+        parameter_names, progress.averaged_weights, strict=bool(progress.averaged_weights)
     ):
         average.copy_(tensors[f"average.{name}"])
-    fresh.generator.set_state(tensors["generator"])
-    fresh.step_count = stored_facts["step"]
-    fresh.epoch_seconds[:] = stored_facts["epoch_seconds"]
-    fresh.training_losses[:] = stored_facts["training_loss"]
-    fresh.validation_losses[:] = stored_facts["validation_loss"]
+    progress.generator.set_state(tensors["generator"])
+    progress.step_count = stored_facts["step"]
+    progress.epoch_seconds[:] = stored_facts["epoch_seconds"]
+    progress.training_losses[:] = stored_facts["training_loss"]
+    progress.validation_losses[:] = stored_facts["validation_loss"]

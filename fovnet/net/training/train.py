@@ -1,8 +1,8 @@
 """One trial: a network trained by the paper's recipe, from its seed to its record.
 
-    slices   (n, 128, 128) uint8, resident on the device
-    targets  (n, k) float, rows summing to one
-    weights  (k,) inverse class frequency of the training rows, mean one over their slices
+    slices         (n, 128, 128) uint8, resident on the device
+    targets        (n, k) float, rows summing to one
+    class_weights  (k,) inverse class frequency of the training rows, mean one over their slices
 
 Source of the recipe: Bertrand et al. (ISBI 2017): cross-entropy weighted by inverse class
 frequency; stochastic gradient descent with Nesterov momentum 0.9; learning rate lr / (1 +
@@ -51,9 +51,9 @@ MOMENTUM = 0.9
 RATE_DECAY = 1e-6
 # a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
 CHECKPOINT_INTERVAL_SECONDS = 20.0
-# steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's
-# time
 STEPS_PER_AVERAGE = 5
+"""Steps from one average to the next: each is a pass over all weights, which at every step would be
+a tenth of a small batch's time."""
 
 
 @dataclass(frozen=True)
@@ -321,11 +321,11 @@ class _EpochLoop:
         )
         train_epoch(progress, self.data, class_weights, self.recipe, learning_rate, self.batch_size)
         with _use_averaged_weights(progress, self.recipe):
-            validation_loss_now = measure_validation_loss(
+            validation_loss = measure_validation_loss(
                 progress.model, self.data, class_weights, self.recipe.precision
             )
-            progress.validation_losses.append(validation_loss_now)
-            if progress.score == validation_loss_now and np.isfinite(validation_loss_now):
+            progress.validation_losses.append(validation_loss)
+            if progress.score == validation_loss and np.isfinite(validation_loss):
                 best_epoch_facts = {
                     "epoch": len(progress.validation_losses),
                     "score": progress.score,

@@ -81,7 +81,7 @@ def rows_informative_on_value(view: View, belief: Belief, chances: Chances) -> I
         return np.asarray(np.logaddexp.reduce(log_measures) - np.log(len(log_measures)))
 
     def log_information(rows: Integers) -> Floats:
-        """The information (m,) of each row on the value of the lowest."""
+        """The log information (m,) of each row on the value of the lowest."""
         return log_mean_over_processes(entropy.log_information_on_the_lowest, rows)
 
     free_rows = np.flatnonzero(view.is_free)

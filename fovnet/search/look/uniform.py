@@ -46,7 +46,7 @@ def choose_spread(view: View) -> Choice:
 
 
 def choose_spread_among(view: View, rows: NDArray[np.int64]) -> Choice:
-    """As `spread`, of these free rows alone."""
+    """As `choose_spread`, of these free rows alone."""
     is_allowed = np.zeros(len(view.space), dtype=bool)
     is_allowed[rows] = True
     return choose_spread(replace(view, is_free=is_allowed))
