@@ -1,8 +1,8 @@
 """From DICOM objects in files, folders and archives to volumes.
 
 reading  one volume
-survey   the series of a place, from headers alone
-address  of one series in a place
+survey   the series of a container, from headers alone
+address  of one series in a container
 header   of an object, without its pixels
 pixels   intensities, decoded and rescaled
 decoding  of compressed pixels, and which transfer syntaxes are read

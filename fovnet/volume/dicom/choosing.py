@@ -52,7 +52,7 @@ class SeriesChoice:
     @property
     def files(self) -> tuple[Path, ...]:
         """The files with its images; an archive is one file."""
-        return tuple(dict.fromkeys(item.path for item in self.series.objects))
+        return tuple(dict.fromkeys(dicom_object.path for dicom_object in self.series.objects))
 
     @property
     def neighbour_notes(self) -> tuple[str, ...]:
@@ -196,9 +196,9 @@ def _remedy_of_single_file(series_list: Sequence[Series]) -> str:
 
 def _list_names(unread_objects: Sequence[UnreadObject]) -> str:
     """The names of the members or files, at most MAX_LISTED, and how many more there are."""
-    items = [unread_object.dicom_object for unread_object in unread_objects]
-    names = ", ".join(item.member_name or item.path.name for item in items[:MAX_LISTED])
-    return names + _and_more(len(items))
+    listed_objects = [unread.dicom_object for unread in unread_objects[:MAX_LISTED]]
+    names = ", ".join(listed.member_name or listed.path.name for listed in listed_objects)
+    return names + _and_more(len(unread_objects))
 
 
 def _and_more(count: int) -> str:

@@ -57,7 +57,9 @@ class Decoder:
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
 
-    def decode_planes(self, item: DicomObject, indices: Sequence[int | None]) -> list[NDArray[Any]]:
+    def decode_planes(
+        self, dicom_object: DicomObject, indices: Sequence[int | None]
+    ) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
         Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them,
@@ -67,8 +69,8 @@ class Decoder:
         child = self._child or self._start_child()
         assert child.stdin is not None and child.stdout is not None
         request = {
-            "path": str(item.path.absolute()),
-            "member": item.member_name,
+            "path": str(dicom_object.path.absolute()),
+            "member": dicom_object.member_name,
             "indices": list(indices),
         }
         try:
@@ -92,7 +94,7 @@ class Decoder:
             if str(fault) == UNSUPPORTED_REASON:
                 raise VolumeError(
                     "volume-transfer-syntax",
-                    f"{item}: no decoder here reads this variant of its transfer syntax. "
+                    f"{dicom_object}: no decoder here reads this variant of its transfer syntax. "
                     f"{DECOMPRESS_HINT}",
                 ) from fault
             reason = type(fault).__name__
@@ -100,7 +102,7 @@ class Decoder:
                 reason = str(fault)
             raise VolumeError(
                 "volume-corrupt",
-                f"{item}: the compressed pixel data cannot be decoded ({reason}). Copy it again, or "
+                f"{dicom_object}: the compressed pixel data cannot be decoded ({reason}). Copy it again, or "
                 "decompress it elsewhere (gdcmconv --raw).",
             ) from fault
         return planes

@@ -63,7 +63,9 @@ CLASSIC_KEYWORD_BY_ENHANCED = {  # enhanced keyword to the classic keyword of th
 }
 
 
-def make_enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list[Frame]:
+def make_enhanced_frames(
+    dicom_object: DicomObject, dataset: Any, facts: ObjectFacts
+) -> list[Frame]:
     """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number
     of functional groups."""
     groups_by_frame = dataset.PerFrameFunctionalGroupsSequence
@@ -71,8 +73,8 @@ def make_enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) ->
     if len(groups_by_frame) != declared_count:
         raise VolumeError(
             "volume-corrupt",
-            f"{item}: {declared_count} frames, and functional groups for {len(groups_by_frame)}. Export "
-            "it again.",
+            f"{dicom_object}: {declared_count} frames, and functional groups for "
+            f"{len(groups_by_frame)}. Export it again.",
         )
     shared_groups = as_values(dataset.get("SharedFunctionalGroupsSequence"))
     shared_values: dict[str, Any] = {}
@@ -85,7 +87,7 @@ def make_enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) ->
     frames = []
     for frame_number, functional_groups in enumerate(groups_by_frame, start=1):
         get = make_lookup(_flatten_groups(functional_groups), shared_values, object_values)
-        frame = make_frame(item, facts, get, frame_number)
+        frame = make_frame(dicom_object, facts, get, frame_number)
         frames.append(replace(frame, image_number=frame_number))
     return frames
 

@@ -54,13 +54,13 @@ MANUFACTURER_BY_WORD = {
 """The first word of a manufacturer's name, in capitals, to its name in tables."""
 
 
-def read_frames(item: DicomObject) -> list[Frame]:
+def read_frames(dicom_object: DicomObject) -> list[Frame]:
     """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises
     VolumeError."""
-    return frames_of_dataset(item, read_dataset(item, with_pixels=False))
+    return frames_of_dataset(dicom_object, read_dataset(dicom_object, with_pixels=False))
 
 
-def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
+def frames_of_dataset(dicom_object: DicomObject, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `read_frames`."""
     with without_warnings():
         get = make_lookup(dataset)
@@ -68,20 +68,21 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
         if not object_facts.has_pixels and object_facts.sop_class in MR_IMAGE_CLASSES:
             raise VolumeError(
                 "volume-truncated",
-                f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it "
+                f"{dicom_object}: an MR image without Rows and Columns; its header is cut short. Copy it "
                 "again.",
             )
         frame_count = as_whole_number(get("NumberOfFrames"))
         if as_text(get("NumberOfFrames")) and not 1 <= frame_count <= MAX_FRAMES:
             raise VolumeError(
-                "volume-corrupt", f"{item}: {frame_count} frames are impossible. Export it again."
+                "volume-corrupt",
+                f"{dicom_object}: {frame_count} frames are impossible. Export it again.",
             )
         if dataset.get("PerFrameFunctionalGroupsSequence") and object_facts.has_pixels:
-            return make_enhanced_frames(item, dataset, object_facts)
+            return make_enhanced_frames(dicom_object, dataset, object_facts)
         frame_number = 0  # the object is one image
         if frame_count > 1:
             frame_number = 1
-        frame = make_frame(item, object_facts, get, frame_number)
+        frame = make_frame(dicom_object, object_facts, get, frame_number)
         if is_mosaic(frame):
             return make_mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
@@ -89,7 +90,7 @@ def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
         if frame_count > 1 and object_facts.modality == "MR" and not object_facts.is_captured:
             raise VolumeError(
                 "volume-geometry",
-                f"{item}: {frame_count} frames without functional groups that place each of them. "
+                f"{dicom_object}: {frame_count} frames without functional groups that place each of them. "
                 "Export it as an enhanced or as a classic series.",
             )
         return [frame]

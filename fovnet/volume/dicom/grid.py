@@ -23,7 +23,7 @@ from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import (
     EVEN_SPACING_TOLERANCE,
     MAX_GAP_RATIO,
-    SAME_PLACE_MM,
+    SAME_POSITION_MM,
     label_positions,
 )
 from fovnet.volume.grid import LPS_TO_RAS
@@ -98,7 +98,7 @@ def locate_images(source: str, frames: Sequence[Frame]) -> StackPositions:
         )
     positions = np.asarray([frame.position_mm for frame in frames], dtype=np.float64)
     depths_mm = positions @ axes[2]
-    depth_order = np.argsort(np.round(depths_mm / SAME_PLACE_MM), kind="stable")
+    depth_order = np.argsort(np.round(depths_mm / SAME_POSITION_MM), kind="stable")
     shifts_mm = (positions - positions[depth_order[0]])[depth_order] @ axes[:2].T
     return StackPositions(
         depth_order,

@@ -206,21 +206,21 @@ def without_warnings() -> Iterator[None]:
         pydicom_logger.setLevel(earlier_level)
 
 
-def read_whole_header(item: DicomObject) -> Any:
+def read_whole_header(dicom_object: DicomObject) -> Any:
     """All attributes of an object except its pixels, including names and dates: for DICOM output
     that stays in the object's own archive.
 
     Raises VolumeError as `read_dataset`.
     """
-    return read_dataset(item, with_pixels=False, whole_header=True)
+    return read_dataset(dicom_object, with_pixels=False, whole_header=True)
 
 
-def read_short_values(item: DicomObject) -> dict[int, bytes]:
+def read_short_values(dicom_object: DicomObject) -> dict[int, bytes]:
     """The bytes of every element of an object, by tag, private ones included and long ones not;
     none if it cannot be read any more."""
     try:
         tags_and_values = [
-            (element.tag, element.value) for element in read_whole_header(item).values()
+            (element.tag, element.value) for element in read_whole_header(dicom_object).values()
         ]
     except (VolumeError, OSError):
         return {}
@@ -231,7 +231,9 @@ def read_short_values(item: DicomObject) -> dict[int, bytes]:
     }
 
 
-def read_dataset(item: DicomObject, *, with_pixels: bool, whole_header: bool = False) -> Any:
+def read_dataset(
+    dicom_object: DicomObject, *, with_pixels: bool, whole_header: bool = False
+) -> Any:
     """The pydicom dataset of an object, with the attributes that fovnet uses, or with `with_pixels`
     or `whole_header` all of them.
 
@@ -239,9 +241,9 @@ def read_dataset(item: DicomObject, *, with_pixels: bool, whole_header: bool = F
     """
     import pydicom
 
-    with without_warnings(), open_object(item, whole=with_pixels) as file:
-        refuse_dicomdir(item, file)
-        refuse_deflate_bomb(item, file)
+    with without_warnings(), open_object(dicom_object, whole=with_pixels) as file:
+        refuse_dicomdir(dicom_object, file)
+        refuse_deflate_bomb(dicom_object, file)
         force = not has_preamble(file.read(132))
         file.seek(0)
         try:
@@ -255,43 +257,43 @@ def read_dataset(item: DicomObject, *, with_pixels: bool, whole_header: bool = F
         except Exception as fault:  # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
-            raise _refusal_of_damage(item, fault) from fault
+            raise _refusal_of_damage(dicom_object, fault) from fault
     if "SOPClassUID" in dataset or "Rows" in dataset:
         return dataset
     # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
     if with_pixels:
-        raise _refusal_of_damage(item, EOFError())
+        raise _refusal_of_damage(dicom_object, EOFError())
     raise VolumeError(
         "volume-format",
-        f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it "
+        f"{dicom_object}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it "
         "again, or name the image itself.",
     )
 
 
-def _refusal_of_damage(item: DicomObject, fault: Exception) -> VolumeError:
+def _refusal_of_damage(dicom_object: DicomObject, fault: Exception) -> VolumeError:
     """Why pydicom could not read an object."""
     from pydicom.errors import InvalidDicomError
 
     match fault:
         case InvalidDicomError():
-            sentence = f"{item}: not a DICOM file. Name the image itself."
+            sentence = f"{dicom_object}: not a DICOM file. Name the image itself."
             return VolumeError("volume-format", sentence)
         case EOFError():
-            sentence = f"{item}: the file ends too early. Copy it again."
+            sentence = f"{dicom_object}: the file ends too early. Copy it again."
             return VolumeError("volume-truncated", sentence)
         case RecursionError():  # pydicom descends by three calls a level, Python to 1,000
             return VolumeError(
                 "volume-nested",
-                f"{item}: sequences within sequences, some hundred levels deep; headers of "
+                f"{dicom_object}: sequences within sequences, some hundred levels deep; headers of "
                 "scanners have fewer than ten. Remove the sequence, a private one most likely "
                 "(dcmodify -ea TAG).",
             )
-    sentence = f"{item}: damaged DICOM ({type(fault).__name__}). Export it again."
+    sentence = f"{dicom_object}: damaged DICOM ({type(fault).__name__}). Export it again."
     return VolumeError("volume-corrupt", sentence)
 
 
 def make_frame(
-    item: DicomObject, facts: ObjectFacts, get: Callable[[str], Any], number: int
+    dicom_object: DicomObject, facts: ObjectFacts, get: Callable[[str], Any], number: int
 ) -> Frame:
     """The Frame of an image, from `get`, a look-up of its attributes by keyword.
 
@@ -314,7 +316,7 @@ def make_frame(
         return _comparable_value(get(keyword))
 
     return Frame(
-        dicom_object=item,
+        dicom_object=dicom_object,
         facts=facts,
         sop_uid=as_text(get("SOPInstanceUID")),
         frame_number=number,

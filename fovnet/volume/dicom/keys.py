@@ -113,8 +113,8 @@ def _direction_text(frame: Frame, distinct_directions: list[Frame]) -> str:
 
 
 def _series_numbers(frames: Sequence[Frame], keys: Sequence[VolumeKey]) -> list[str]:
-    """For each image the number of its series, if several series share its UID and place; else
-    empty."""
+    """For each image the number of its series, if several series share its UID and, but for
+    times, its key; else empty."""
     series_numbers = [clean_series_number(frame) for frame in frames]
     kept_numbers = [NO_NUMBER] * len(frames)
     for frame_indices in _group_alike(
@@ -199,7 +199,7 @@ def _blank_counts(
 def _group_alike(
     keys: Sequence[VolumeKey], ignored_columns: Collection[int]
 ) -> Iterable[list[int]]:
-    """The indices of the images that differ in none but these places of their keys, by group."""
+    """The indices of the images that differ in none but these columns of their keys, by group."""
     return group_by_key(
         range(len(keys)), [_blank_columns(image_key, ignored_columns) for image_key in keys]
     ).values()

@@ -3,7 +3,7 @@ read.
 
 Anonymisers that give every volume one series UID, and exports of two scans as one series, leave
 such mixtures.  Read as one stack, the images of two bodies alternate.  An image number stands once
-in a volume: numbers that recur tell a mixture from a stack with odd gaps, and so do places that
+in a volume: numbers that recur tell a mixture from a stack with odd gaps, and so do positions that
 alternate between two grids.  Images that are missing are few, or at no regular distance, or missing
 in the numbers too. Source: DICOM PS3.3, C.7.6.1.1.1 (Instance Number identifies an image of the
 series).
@@ -25,7 +25,7 @@ from fovnet.volume.dicom.positions import (
     LEAST_IMAGES,
     MAX_GAP_RATIO,
     MAX_MISSING_SHARE,
-    SAME_PLACE_MM,
+    SAME_POSITION_MM,
     are_interleaved,
     is_evenly_spaced,
     label_positions,
@@ -37,7 +37,9 @@ MAX_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
 # as EVEN_SPACING_TOLERANCE, where positions alone tell stacks apart: scanners write them to 0.1 %,
 # and coarse grids lie in noise
 SAME_GRID_TOLERANCE = 0.02
-LEAST_IMAGES_BY_PLACE = 4  # images of a stack then: three of six odd places are even by chance
+LEAST_IMAGES_BY_POSITION = (
+    4  # images of a stack then: three of six odd positions are even by chance
+)
 MAX_PROGRESSIONS_TRIED = 4  # longest progressions from the first image that are tried
 MAX_PERIOD_GAPS = 8  # gaps, after which the gaps of a mixture of grids repeat
 LEAST_PERIODS = 3  # fewer may be chance
@@ -99,18 +101,20 @@ def _find_stacks_by_position(
     if _is_monotonic(image_numbers) and not _do_gaps_alternate(depths_mm, image_numbers):
         max_stacks = 2
     ranks = range(len(frames))  # no two images have the same
-    search = _StackSearch(frames, positions_mm, ranks, SAME_GRID_TOLERANCE, LEAST_IMAGES_BY_PLACE)
+    search = _StackSearch(
+        frames, positions_mm, ranks, SAME_GRID_TOLERANCE, LEAST_IMAGES_BY_POSITION
+    )
     stacks = search.find_stacks(range(len(frames)), max_stacks)
     if stacks and not are_interleaved([depths_mm[stack] for stack in stacks]):
         return []
     return stacks
 
 
-def _repeats_positions(place_labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
-    """Whether most places of one of the stacks are places of the others: a pass that was broken
+def _repeats_positions(position_labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
+    """Whether most positions of one of the stacks are positions of the others: a pass that was broken
     off."""
-    is_shared_place = np.bincount(place_labels)[place_labels] > 1
-    return any(2 * np.count_nonzero(is_shared_place[stack]) > len(stack) for stack in stacks)
+    is_shared_position = np.bincount(position_labels)[position_labels] > 1
+    return any(2 * np.count_nonzero(is_shared_position[stack]) > len(stack) for stack in stacks)
 
 
 def find_recurring_numbers(frames: Sequence[Frame]) -> list[int]:
@@ -176,9 +180,9 @@ def _are_images_missing(depths_mm: NDArray[np.float64], image_numbers: Sequence[
 
 def _gap_multiples(depths_mm: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Each gap as a multiple of the smallest; None if some are none, or wider than three, or images
-    share a place."""
+    share a position."""
     gaps_mm = np.diff(depths_mm)
-    if gaps_mm.min() < SAME_PLACE_MM:
+    if gaps_mm.min() < SAME_POSITION_MM:
         return None
     gap_ratios: NDArray[np.float64] = gaps_mm / gaps_mm.min()
     deviation = np.abs(gap_ratios - np.rint(gap_ratios))
@@ -274,9 +278,13 @@ class _StackSearch:
         while next_index is not None:
             next_index = None
             for step_count in range(1, longest_step + 1):
-                expected_place = self.positions_mm[stack[-1]] + step_count * step_mm
+                expected_position = self.positions_mm[stack[-1]] + step_count * step_mm
                 next_index = self._find_nearest_image(
-                    indices, depths_mm, expected_place, self.tolerance * step_mm[2], numbers_taken
+                    indices,
+                    depths_mm,
+                    expected_position,
+                    self.tolerance * step_mm[2],
+                    numbers_taken,
                 )
                 if next_index is not None:
                     stack.append(next_index)
@@ -288,19 +296,19 @@ class _StackSearch:
         self,
         indices: Sequence[int],
         depths_mm: NDArray[np.float64],
-        expected_place: NDArray[np.float64],
+        expected_position: NDArray[np.float64],
         tolerance_mm: float,
         numbers_taken: set[int],
     ) -> int | None:
-        """The image nearest to a place, of another number than these; None if none is so near."""
+        """The image nearest to a position, of another number than these; None if none is so near."""
         start, stop = np.searchsorted(
-            depths_mm, [expected_place[2] - tolerance_mm, expected_place[2] + tolerance_mm]
+            depths_mm, [expected_position[2] - tolerance_mm, expected_position[2] + tolerance_mm]
         )
         candidates = [
             index for index in indices[start:stop] if self.numbers[index] not in numbers_taken
         ]
         distance_mm_by_index = {
-            index: float(np.abs(self.positions_mm[index] - expected_place).max())
+            index: float(np.abs(self.positions_mm[index] - expected_position).max())
             for index in candidates
         }
         nearest = min(candidates, key=lambda index: distance_mm_by_index[index], default=None)

@@ -229,39 +229,41 @@ def _are_stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
     if depths_mm is None or min(map(len, parts)) < LEAST_IMAGES:
         return False
     label_by_frame_id = dict(zip(map(id, frames), label_positions(depths_mm).tolist(), strict=True))
-    places_by_part = [{label_by_frame_id[id(frame)] for frame in part} for part in parts]
+    labels_by_part = [{label_by_frame_id[id(frame)] for frame in part} for part in parts]
     return all(
-        len(part) == len(part_places) == max(part_places) - min(part_places) + 1
-        for part, part_places in zip(parts, places_by_part, strict=True)
+        len(part) == len(part_labels) == max(part_labels) - min(part_labels) + 1
+        for part, part_labels in zip(parts, labels_by_part, strict=True)
     )
 
 
-def _split_into_runs(frames: list[Frame], images_per_place: int) -> list[list[Frame]]:
+def _split_into_runs(frames: list[Frame], images_per_position: int) -> list[list[Frame]]:
     """The volumes by image number: stored one after another, or all images of a position before
     those of the next, as a cine is; empty if neither order fits."""
     depths_mm = depths_along_normal(frames)
-    run_length = len(frames) // images_per_place
+    run_length = len(frames) // images_per_position
     if (
         depths_mm is None
-        or run_length * images_per_place != len(frames)
+        or run_length * images_per_position != len(frames)
         or run_length < 2
         or len({frame.image_number for frame in frames}) != len(frames)
     ):
         return []
-    place_labels = label_positions(depths_mm)
+    position_labels = label_positions(depths_mm)
     if all(
         sorted(run) == list(range(run_length))
-        for run in place_labels.reshape(images_per_place, run_length).tolist()
+        for run in position_labels.reshape(images_per_position, run_length).tolist()
     ):
         return [
             frames[first_index : first_index + run_length]
             for first_index in range(0, len(frames), run_length)
         ]
-    labels_by_place = place_labels.reshape(run_length, images_per_place)
-    if (labels_by_place == labels_by_place[:, :1]).all() and len(
-        np.unique(labels_by_place[:, 0])
+    labels_by_position = position_labels.reshape(run_length, images_per_position)
+    if (labels_by_position == labels_by_position[:, :1]).all() and len(
+        np.unique(labels_by_position[:, 0])
     ) == run_length:
-        return [frames[first_index::images_per_place] for first_index in range(images_per_place)]
+        return [
+            frames[first_index::images_per_position] for first_index in range(images_per_position)
+        ]
     return []
 
 
@@ -279,19 +281,19 @@ def _separate_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Fram
         or any(frame.frame_number or frame.tile_origin for frame in frames)
     ):
         return "", []
-    place_labels = label_positions(depths_mm)
-    place_count = place_labels.max() + 1
+    position_labels = label_positions(depths_mm)
+    position_count = position_labels.max() + 1
     headers = [read_short_values(frame.dicom_object) for frame in frames]
     for tag in sorted(set.intersection(*map(set, headers))):
         indices_by_value = group_by_key(range(len(frames)), (header[tag] for header in headers))
-        if not 1 < len(indices_by_value) <= len(frames) // place_count:
+        if not 1 < len(indices_by_value) <= len(frames) // position_count:
             continue
         indices_of_parts = list(indices_by_value.values())
         counts_by_group = [
-            np.bincount(place_labels[indices], minlength=place_count)
+            np.bincount(position_labels[indices], minlength=position_count)
             for indices in indices_of_parts
         ]
-        if all(np.ptp(count_by_place) == 0 for count_by_place in counts_by_group):
+        if all(np.ptp(count_by_position) == 0 for count_by_position in counts_by_group):
             attribute_name = f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})"
             return attribute_name, [
                 [frames[frame_index] for frame_index in indices] for indices in indices_of_parts
@@ -299,7 +301,7 @@ def _separate_by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Fram
     return "", []
 
 
-def _split_into_turns(frames: list[Frame], images_per_place: int) -> list[list[Frame]]:
+def _split_into_turns(frames: list[Frame], images_per_position: int) -> list[list[Frame]]:
     """The first images of all positions, the second ones, ... by number, else by time; empty unless
     every position has as many images.
 
@@ -309,28 +311,30 @@ def _split_into_turns(frames: list[Frame], images_per_place: int) -> list[list[F
     depths_mm = depths_along_normal(frames)
     if depths_mm is None or not spans_several_positions(frames, evenly=True):
         return []
-    images_by_place = group_by_key(frames, label_positions(depths_mm).tolist())
+    images_by_position = group_by_key(frames, label_positions(depths_mm).tolist())
     for sort_key in SORT_KEYS:
         if all(
-            len(set(map(sort_key, images))) == images_per_place
-            for images in images_by_place.values()
+            len(set(map(sort_key, images))) == images_per_position
+            for images in images_by_position.values()
         ):
-            sorted_places = (sorted(images, key=sort_key) for images in images_by_place.values())
-            turns = zip(*sorted_places, strict=True)
+            sorted_positions = (
+                sorted(images, key=sort_key) for images in images_by_position.values()
+            )
+            turns = zip(*sorted_positions, strict=True)
             return [
-                _with_turn_note(sorted(turn, key=SORT_KEYS[0]), turn_number, images_per_place)
+                _with_turn_note(sorted(turn, key=SORT_KEYS[0]), turn_number, images_per_position)
                 for turn_number, turn in enumerate(turns, start=1)
             ]
     return []
 
 
-def _with_turn_note(turn: list[Frame], turn_number: int, images_per_place: int) -> list[Frame]:
+def _with_turn_note(turn: list[Frame], turn_number: int, images_per_position: int) -> list[Frame]:
     """The images of one turn, with a note on the first that no attribute tells the turns apart."""
     ordinal = f"number {turn_number}"
     if turn_number == 1:
         ordinal = "the first"
     note = (
-        f"{ordinal} of {images_per_place} images at each position, by image number or time: no known "
+        f"{ordinal} of {images_per_position} images at each position, by image number or time: no known "
         "attribute tells them apart"
     )
     return [replace(turn[0], notes=(*turn[0].notes, note)), *turn[1:]]

@@ -42,20 +42,20 @@ def read_planes(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     "volume-corrupt", "volume-photometric", "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
-    indices_by_item = group_by_key(range(len(frames)), (frame.dicom_object for frame in frames))
+    indices_by_object = group_by_key(range(len(frames)), (frame.dicom_object for frame in frames))
     is_inverted = np.zeros(len(frames), dtype=bool)
     is_padding = np.zeros(planes.shape, dtype=bool)
     with closing(Decoder()) as decoder:
-        for item, image_indices in indices_by_item.items():
-            dataset = read_dataset(item, with_pixels=True)
-            _refuse_pixels(item, dataset)
+        for dicom_object, image_indices in indices_by_object.items():
+            dataset = read_dataset(dicom_object, with_pixels=True)
+            _refuse_pixels(dicom_object, dataset)
             photometric_interpretation = as_text(
                 make_lookup(dataset)("PhotometricInterpretation")
             ).upper()
             is_inverted[image_indices] = photometric_interpretation == "MONOCHROME1"
             padding_limits = _read_padding_limits(dataset)
-            frames_of_item = [frames[image_index] for image_index in image_indices]
-            stored_planes = _read_stored_planes(item, dataset, frames_of_item, decoder)
+            frames_of_object = [frames[image_index] for image_index in image_indices]
+            stored_planes = _read_stored_planes(dicom_object, dataset, frames_of_object, decoder)
             for image_index, stored_plane in zip(image_indices, stored_planes, strict=True):
                 planes[image_index] = _rescale(stored_plane, frames[image_index])
                 if padding_limits:
@@ -96,7 +96,7 @@ def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
         return stored_values.astype(np.float64) * frame.slope + frame.intercept
 
 
-def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
+def _refuse_pixels(dicom_object: DicomObject, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = make_lookup(dataset)
     allocated_bits = as_whole_number(get("BitsAllocated"))
@@ -109,13 +109,13 @@ def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
     ):
         raise VolumeError(
             "volume-truncated",
-            f"{item}: a header without pixel data. Copy it again from its origin.",
+            f"{dicom_object}: a header without pixel data. Copy it again from its origin.",
         )
     if photometric_interpretation not in ("MONOCHROME1", "MONOCHROME2") or samples_per_pixel != 1:
         raise VolumeError(
             "volume-rgb",
-            f"{item}: {samples_per_pixel} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). "
-            "Give the series the colours were made from.",
+            f"{dicom_object}: {samples_per_pixel} samples a pixel, not one of grey (MONOCHROME1 or "
+            "MONOCHROME2). Give the series the colours were made from.",
         )
     if "PixelData" in dataset and (
         allocated_bits not in READABLE_ALLOCATED_BITS
@@ -124,16 +124,16 @@ def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
     ):
         raise VolumeError(
             "volume-bits",
-            f"{item}: {stored_bits} bits stored of {allocated_bits} allocated, highest {highest_bit}; 8, 16 or 32 "
-            "allocated with the highest stored bit at the end are read. Export it again.",
+            f"{dicom_object}: {stored_bits} bits stored of {allocated_bits} allocated, highest "
+            f"{highest_bit}; 8, 16 or 32 allocated with the highest stored bit at the end are read. Export it again.",
         )
 
 
 def _read_stored_planes(
-    item: DicomObject, dataset: Any, frames: Sequence[Frame], decoder: Decoder
+    dicom_object: DicomObject, dataset: Any, frames: Sequence[Frame], decoder: Decoder
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
-    syntax = _refuse_syntax(item, dataset)
+    syntax = _refuse_syntax(dicom_object, dataset)
     is_mosaic = frames[0].tile_origin is not None
     frame_indices: Sequence[int | None] = [None] * len(frames)
     if is_mosaic:  # all tiles are cut from one large image
@@ -142,20 +142,20 @@ def _read_stored_planes(
         frame_indices = [frame.frame_number - 1 for frame in frames]
     if "PixelData" in dataset:
         if syntax.is_compressed:
-            _refuse_unbelievable(item, dataset)
+            _refuse_unbelievable(dicom_object, dataset)
         else:
-            _refuse_length(item, dataset)
+            _refuse_length(dicom_object, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
-        planes = decoder.decode_planes(item, frame_indices)
+        planes = decoder.decode_planes(dicom_object, frame_indices)
     else:
-        planes = [_decode_here(item, dataset, frame_index) for frame_index in frame_indices]
+        planes = [_decode_here(dicom_object, dataset, frame_index) for frame_index in frame_indices]
     if is_mosaic:
         planes = [_cut_tile(planes[0], frame) for frame in frames]
     for plane, frame in zip(planes, frames, strict=True):
         if plane.shape != (frame.rows, frame.columns):
             raise VolumeError(
                 "volume-corrupt",
-                f"{item}: the pixel data decode to {join_sizes(plane.shape)}, the header says "
+                f"{dicom_object}: the pixel data decode to {join_sizes(plane.shape)}, the header says "
                 f"{frame.rows} × {frame.columns}. Export it again.",
             )
     return planes
@@ -167,7 +167,7 @@ def _cut_tile(mosaic: NDArray[Any], frame: Frame) -> NDArray[Any]:
     return mosaic[row : row + frame.rows, column : column + frame.columns]
 
 
-def _refuse_unbelievable(item: DicomObject, dataset: Any) -> None:
+def _refuse_unbelievable(dicom_object: DicomObject, dataset: Any) -> None:
     """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes
     cannot hold, before it is allocated."""
     size_bytes = _count_pixel_bytes(dataset)
@@ -175,7 +175,7 @@ def _refuse_unbelievable(item: DicomObject, dataset: Any) -> None:
     if size_bytes > most_bytes:
         raise VolumeError(
             "volume-too-large",
-            f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for "
+            f"{dicom_object}: {len(dataset.PixelData):,} bytes of compressed pixel data for "
             f"{size_bytes:,} bytes of pixels; at most {most_bytes:,} are believed. Check Rows and "
             "Columns, or export it uncompressed.",
         )
@@ -190,7 +190,7 @@ def _count_pixel_bytes(dataset: Any) -> int:
     return rows * columns * max(1, as_whole_number(get("NumberOfFrames"))) * bits // 8
 
 
-def _decode_here(item: DicomObject, dataset: Any, frame_index: int | None) -> NDArray[Any]:
+def _decode_here(dicom_object: DicomObject, dataset: Any, frame_index: int | None) -> NDArray[Any]:
     """The stored values of one frame, decoded by pydicom in this process."""
     from pydicom.pixels.utils import pixel_array
 
@@ -203,11 +203,11 @@ def _decode_here(item: DicomObject, dataset: Any, frame_index: int | None) -> ND
         reason = f"the pixel data cannot be decoded ({type(fault).__name__})"
         raise VolumeError(
             "volume-corrupt",
-            f"{item}: {reason}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
+            f"{dicom_object}: {reason}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
         ) from fault
 
 
-def _refuse_syntax(item: DicomObject, dataset: Any) -> Any:
+def _refuse_syntax(dicom_object: DicomObject, dataset: Any) -> Any:
     """The transfer syntax; if the file does not state it, the one that pydicom detected.
 
     Raises VolumeError "volume-transfer-syntax" for one without a decoder.
@@ -227,7 +227,7 @@ def _refuse_syntax(item: DicomObject, dataset: Any) -> Any:
             syntax_name = as_text(getattr(syntax, "name", syntax))
         raise VolumeError(
             "volume-transfer-syntax",
-            f"{item}: the transfer syntax {syntax_name} has no decoder here. {DECOMPRESS_HINT}",
+            f"{dicom_object}: the transfer syntax {syntax_name} has no decoder here. {DECOMPRESS_HINT}",
         ) from fault
     return syntax
 
@@ -250,12 +250,12 @@ def set_transfer_syntax(dataset: Any) -> None:
     dataset.file_meta.TransferSyntaxUID = syntax
 
 
-def _refuse_length(item: DicomObject, dataset: Any) -> None:
+def _refuse_length(dicom_object: DicomObject, dataset: Any) -> None:
     """Raises VolumeError if there are fewer bytes of uncompressed pixels than the header needs, or many
     more."""
     needed_bytes = _count_pixel_bytes(dataset)
     stored_bytes = len(dataset.PixelData or b"")
-    fault = f"{item}: {stored_bytes:,} bytes of pixel data where its header needs {needed_bytes:,}"
+    fault = f"{dicom_object}: {stored_bytes:,} bytes of pixel data where its header needs {needed_bytes:,}"
     if stored_bytes < needed_bytes:
         raise VolumeError("volume-truncated", f"{fault}. Copy it again.")
     if stored_bytes > needed_bytes + 1 and stored_bytes > needed_bytes * 1.01 + 4096:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from fovnet.volume.dicom.header import Frame
 
-SAME_PLACE_MM = 0.01  # positions are written to 1e-4 mm or better
+SAME_POSITION_MM = 0.01  # positions are written to 1e-4 mm or better
 MAX_REPETITION_SHIFT_MM = (
     0.5  # repetitions of a slice in one series lie nearer than this along the normal
 )
 # times the median distance: up to two consecutive missing images are interpolated
 MAX_GAP_RATIO = 3.5
-# largest deviation of an image from its place in an evenly spaced stack, as a share of the spacing
+# largest deviation of an image from its position in an evenly spaced stack, as a share of the spacing
 EVEN_SPACING_TOLERANCE = 0.1
 # of the gaps of an even stack may be wider; two stacks at 1, 3, 1, 3 mm lack no images
 MAX_MISSING_SHARE = 0.1
@@ -61,7 +61,7 @@ def label_positions(depths_mm: NDArray[np.float64]) -> NDArray[np.int64]:
     distance to the other positions.
     """
     sorted_mm = np.sort(depths_mm)
-    gaps_mm = np.sort(np.maximum(np.diff(sorted_mm), SAME_PLACE_MM))
+    gaps_mm = np.sort(np.maximum(np.diff(sorted_mm), SAME_POSITION_MM))
     is_jump = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (
         gaps_mm[:-1] < MAX_REPETITION_SHIFT_MM
     )
@@ -73,7 +73,7 @@ def label_positions(depths_mm: NDArray[np.float64]) -> NDArray[np.int64]:
         cluster_spreads_mm = np.ptp(sorted_mm.reshape(len(cluster_sizes), -1), axis=1)
         if cluster_spreads_mm.max() < gaps_mm[jump_index + 1] / 2:
             return labels
-    return label_clusters(depths_mm, SAME_PLACE_MM)
+    return label_clusters(depths_mm, SAME_POSITION_MM)
 
 
 def is_stack(frames: Sequence[Frame]) -> bool:
@@ -96,7 +96,7 @@ def is_evenly_spaced(
         return False
     steps = np.diff(positions[positions[:, 2].argsort()], axis=0)
     usual_step = np.median(steps, axis=0)
-    if usual_step[2] <= SAME_PLACE_MM:
+    if usual_step[2] <= SAME_POSITION_MM:
         return False
     max_steps = 1
     if allows_missing:
@@ -108,7 +108,7 @@ def is_evenly_spaced(
 
 
 def are_interleaved(stacks: Sequence[NDArray[np.float64]]) -> bool:
-    """Whether the places of each stack, (n,) in mm along the normal, lie between those of every
+    """Whether the positions of each stack, (n,) in mm along the normal, lie between those of every
     other."""
     return bool(
         max(depths_mm.min() for depths_mm in stacks) < min(depths_mm.max() for depths_mm in stacks)
@@ -116,14 +116,14 @@ def are_interleaved(stacks: Sequence[NDArray[np.float64]]) -> bool:
 
 
 def spans_several_positions(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
-    """Whether the images lie at three places or more along the normal; `evenly`: as many at each,
+    """Whether the images lie at three positions or more along the normal; `evenly`: as many at each,
     and with at most two missing in a row."""
     depths_mm = depths_along_normal(frames)
     if depths_mm is None:
         return False
-    place_labels = label_positions(depths_mm)
-    image_counts = np.bincount(place_labels)
-    gaps_mm = np.diff(depths_mm[np.unique(place_labels, return_index=True)[1]])
+    position_labels = label_positions(depths_mm)
+    image_counts = np.bincount(position_labels)
+    gaps_mm = np.diff(depths_mm[np.unique(position_labels, return_index=True)[1]])
     if len(image_counts) < LEAST_IMAGES:
         return False
     if not evenly:

@@ -1,6 +1,6 @@
 """From a DICOM path to a Volume.
 
-A place (file, folder, zip archive) means its only readable volume; a path with a series id after
+A container (file, folder, zip archive) means its only readable volume; a path with a series id after
 `#` (see `address`) means that series, which is read even if triage sets it aside as one of the
 kinds `triage.INCLUDABLE_KINDS`.
 """
@@ -34,7 +34,7 @@ def images_of(path: Path) -> tuple[Frame, ...]:
 
 
 def read(path: Path) -> Volume:
-    """The only volume of a place, or that of an address, on the grid of its images (columns, rows,
+    """The only volume of a container, or that of an address, on the grid of its images (columns, rows,
     slices).
 
     Raises VolumeError: "volume-several" if several can be read, listing them; the code of the

@@ -74,7 +74,7 @@ def _are_of_one_kind(frame: Frame, other_frame: Frame) -> bool:
 def _lie_together(
     positions: NDArray[np.float64], other_positions: NDArray[np.float64], first_frame: Frame
 ) -> bool:
-    """Whether images (n, 3), in mm along rows, columns and normal, are pairs of one place each."""
+    """Whether images (n, 3), in mm along rows, columns and normal, are pairs of one position each."""
     shift_mm = np.abs(positions - other_positions).max(axis=0)
     is_beside = any(
         shift_mm[:2]

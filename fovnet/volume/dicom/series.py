@@ -147,7 +147,7 @@ class PersonShare:
 def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend
     on the person; new ids are added to `taken_ids`."""
-    frames, copies, cut_items = _remove_copies(
+    frames, copies, truncated_objects = _remove_copies(
         sorted(
             frames,
             key=lambda frame: (
@@ -179,7 +179,9 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
         if len(keyed_parts) > 1:
             which_volume = f"volume {part_number} of {len(keyed_parts)} of its series"
             number_note = f"{which_volume}, told apart by {', '.join(differing_names)}"
-        copies_left_out = [item for frame in images for item in copies.pop(_image_id(frame), ())]
+        copied_objects = [
+            copied_object for frame in images for copied_object in copies.pop(_image_id(frame), ())
+        ]
         kind, reason = classify_images(images)
         series_id, *other_ids = _make_ids(images[0], key, part.attribute_values, share, taken_ids)
         taken_ids.add(series_id)
@@ -189,8 +191,12 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
                 frames=images,
                 aside_kind=kind,
                 aside_reason=reason,
-                copied_objects=tuple(copies_left_out),
-                truncated_objects=tuple(item for item in copies_left_out if item in cut_items),
+                copied_objects=tuple(copied_objects),
+                truncated_objects=tuple(
+                    copied_object
+                    for copied_object in copied_objects
+                    if copied_object in truncated_objects
+                ),
                 notes=tuple(filter(None, (*notes, number_note))) + images[0].notes,
                 other_ids=tuple(other_ids),
                 person_digest=share.person_digest,
@@ -321,55 +327,56 @@ def _remove_copies(
     So a file truncated while it was copied is a copy; the longest is kept.
     """
     # for each image: the objects with a different version of it, and its index in `originals`
-    items_by_image: dict[ImageId, dict[DicomObject, int]] = {}
+    indices_by_image: dict[ImageId, dict[DicomObject, int]] = {}
     originals: list[Frame] = []
     copies_by_image: dict[ImageId, list[DicomObject]] = {}
-    cut_items: set[DicomObject] = set()
+    truncated_objects: set[DicomObject] = set()
     begins_alike = functools.cache(
         _does_one_begin_like_other
     )  # an object with a thousand frames is read once
     byte_count = functools.cache(_count_bytes)
     for frame in frames:
-        index_by_item: dict[DicomObject, int] = {}
+        index_by_object: dict[DicomObject, int] = {}
         if frame.sop_uid:
-            index_by_item = items_by_image.setdefault(_image_id(frame), {})
-        same_item = next(
+            index_by_object = indices_by_image.setdefault(_image_id(frame), {})
+        same_object = next(
             (
-                item
-                for item in index_by_item
-                if item == frame.dicom_object or begins_alike(item, frame.dicom_object)
+                dicom_object
+                for dicom_object in index_by_object
+                if dicom_object == frame.dicom_object
+                or begins_alike(dicom_object, frame.dicom_object)
             ),
             None,
         )
-        if same_item is None:
-            index_by_item[frame.dicom_object] = len(originals)
+        if same_object is None:
+            index_by_object[frame.dicom_object] = len(originals)
             originals.append(frame)
             continue
-        copy_item = frame.dicom_object
-        whole_item = same_item
-        if same_item != frame.dicom_object and byte_count(frame.dicom_object) > byte_count(
-            same_item
+        copied_object = frame.dicom_object
+        whole_object = same_object
+        if same_object != frame.dicom_object and byte_count(frame.dicom_object) > byte_count(
+            same_object
         ):
-            index_by_item[frame.dicom_object] = index_by_item.pop(same_item)
-            originals[index_by_item[frame.dicom_object]] = frame
-            copy_item = same_item
-            whole_item = frame.dicom_object
-        if byte_count(copy_item) < byte_count(whole_item):
-            cut_items.add(copy_item)
-        copies_by_image.setdefault(_image_id(frame), []).append(copy_item)
-    return originals, copies_by_image, cut_items
+            index_by_object[frame.dicom_object] = index_by_object.pop(same_object)
+            originals[index_by_object[frame.dicom_object]] = frame
+            copied_object = same_object
+            whole_object = frame.dicom_object
+        if byte_count(copied_object) < byte_count(whole_object):
+            truncated_objects.add(copied_object)
+        copies_by_image.setdefault(_image_id(frame), []).append(copied_object)
+    return originals, copies_by_image, truncated_objects
 
 
-def _does_one_begin_like_other(item: DicomObject, other_item: DicomObject) -> bool:
+def _does_one_begin_like_other(dicom_object: DicomObject, other_object: DicomObject) -> bool:
     """Whether one of two objects is the beginning of the other."""
-    with open_object(item) as file, open_object(other_item) as other_file:
+    with open_object(dicom_object) as file, open_object(other_object) as other_file:
         content = file.read()
         other_content = other_file.read()
     return content.startswith(other_content) or other_content.startswith(content)
 
 
-def _count_bytes(item: DicomObject) -> int:
-    with open_object(item) as file:
+def _count_bytes(dicom_object: DicomObject) -> int:
+    with open_object(dicom_object) as file:
         return int(file.seek(0, 2))
 
 

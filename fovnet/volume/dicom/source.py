@@ -68,7 +68,7 @@ class DicomObject:
 
 @dataclass(frozen=True, slots=True)
 class UnreadObject:
-    """An object of a place that could not be used, and why."""
+    """An object of a container that could not be used, and why."""
 
     dicom_object: DicomObject
     fault: VolumeError
@@ -182,25 +182,25 @@ def _read_opening(path: Path) -> bytes:
         return b""
 
 
-def open_object(item: DicomObject, *, whole: bool = True) -> BinaryIO:
+def open_object(dicom_object: DicomObject, *, whole: bool = True) -> BinaryIO:
     """The bytes of an object as a stream: the file itself, or the member unpacked into memory;
     unless `whole` a large member is unpacked while it is read.  Raises VolumeError, OSError."""
-    if item.member_name:
-        return _open_member(item, whole)
-    if not stat.S_ISREG(item.path.stat().st_mode):
+    if dicom_object.member_name:
+        return _open_member(dicom_object, whole)
+    if not stat.S_ISREG(dicom_object.path.stat().st_mode):
         raise VolumeError(
-            "volume-format", f"{item.path}: neither a file nor a folder. Name a file."
+            "volume-format", f"{dicom_object.path}: neither a file nor a folder. Name a file."
         )
-    file = item.path.open("rb")
+    file = dicom_object.path.open("rb")
     opening = file.read(OPENING_BYTES)
     file.seek(0)
     if not opening:
         file.close()
-        sentence = f"{item.path}: the file is empty. Copy it again from its origin."
+        sentence = f"{dicom_object.path}: the file is empty. Copy it again from its origin."
         raise VolumeError("volume-empty", sentence)
     if begins_like_gzip_of_dicom(opening):
         file.close()
-        sentence = f"{item}: a DICOM file packed with gzip. {GUNZIP_REMEDY}"
+        sentence = f"{dicom_object}: a DICOM file packed with gzip. {GUNZIP_REMEDY}"
         raise VolumeError("volume-format", sentence)
     return file
 
@@ -227,23 +227,23 @@ def _find_end_of_meta(opening: bytes) -> int:
     return position
 
 
-def refuse_dicomdir(item: DicomObject, file: BinaryIO) -> None:
+def refuse_dicomdir(dicom_object: DicomObject, file: BinaryIO) -> None:
     """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta
     information: its dataset states none."""
     opening = file.read(OPENING_BYTES)
     file.seek(0)
     if (
         DICOMDIR_CLASS in opening[: _find_end_of_meta(opening)]
-        or PurePosixPath(item.member_name or item.path).name.upper() == "DICOMDIR"
+        or PurePosixPath(dicom_object.member_name or dicom_object.path).name.upper() == "DICOMDIR"
     ):
         raise VolumeError(
             "volume-dicomdir",
-            f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its "
+            f"{dicom_object}: a DICOMDIR, the table of contents of a medium, without images. Name its "
             "folder.",
         )
 
 
-def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
+def refuse_deflate_bomb(dicom_object: DicomObject, file: BinaryIO) -> None:
     """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or
     out of all proportion, before pydicom unpacks all of it."""
     opening = file.read(1 << 16)
@@ -262,12 +262,13 @@ def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
             if unpacked_bytes > most_bytes:
                 raise VolumeError(
                     "volume-too-large",
-                    f"{item}: the deflated object unpacks to more than {most_bytes:,} bytes. "
+                    f"{dicom_object}: the deflated object unpacks to more than {most_bytes:,} bytes. "
                     "Inflate it (dcmconv +te) if it is what it seems.",
                 )
     except zlib.error as fault:
         raise VolumeError(
-            "volume-corrupt", f"{item}: the deflated data are damaged ({fault}). Copy it again."
+            "volume-corrupt",
+            f"{dicom_object}: the deflated data are damaged ({fault}). Copy it again.",
         ) from fault
     file.seek(0)
 
@@ -365,7 +366,7 @@ def _list_members(path: Path) -> Iterator[DicomObject | UnreadObject]:
 
 
 def _identify_member(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: DicomObject
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, dicom_object: DicomObject
 ) -> DicomObject | UnreadObject | None:
     """A member of an archive by its name and first bytes; None for what is neither DICOM nor
     another volume."""
@@ -377,33 +378,33 @@ def _identify_member(
             "not packed with deflate, and with its method 3 KB may unpack to gigabytes at once"
         )
         return _unread_member(
-            item, "volume-archive-method", f"{sentence}. Unpack it, and name the folder."
+            dicom_object, "volume-archive-method", f"{sentence}. Unpack it, and name the folder."
         )
     try:
         with archive.open(member) as file:
             opening = file.read(OPENING_BYTES)
     except Exception as fault:  # zipfile may raise any exception
-        return UnreadObject(item, _refusal_of_unpacking(item, fault))
+        return UnreadObject(dicom_object, _refusal_of_unpacking(dicom_object, fault))
     if begins_like_dicom(opening) or file_name.lower().endswith(DICOM_SUFFIXES):
-        return item
+        return dicom_object
     if opening.startswith(b"PK\x03\x04"):
         sentence = "an archive in an archive. Unpack the outer one."
         if is_document(file_name, opening):
             return None
-        return _unread_member(item, "volume-archive-nested", sentence)
+        return _unread_member(dicom_object, "volume-archive-nested", sentence)
     if begins_like_gzip_of_dicom(opening):
         sentence = (
             "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
         )
-        return _unread_member(item, "volume-archive-format", sentence)
+        return _unread_member(dicom_object, "volume-archive-format", sentence)
     if file_name.lower().endswith(OTHER_VOLUME_SUFFIXES):
         sentence = "only DICOM is read from archives. Unpack it, and name the folder."
-        return _unread_member(item, "volume-archive-format", sentence)
+        return _unread_member(dicom_object, "volume-archive-format", sentence)
     return None
 
 
-def _unread_member(item: DicomObject, code: str, sentence: str) -> UnreadObject:
-    return UnreadObject(item, VolumeError(code, f"{item}: {sentence}"))
+def _unread_member(dicom_object: DicomObject, code: str, sentence: str) -> UnreadObject:
+    return UnreadObject(dicom_object, VolumeError(code, f"{dicom_object}: {sentence}"))
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
@@ -436,18 +437,20 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
             )
 
 
-def _open_member(item: DicomObject, whole: bool) -> BinaryIO:
+def _open_member(dicom_object: DicomObject, whole: bool) -> BinaryIO:
     """A member's bytes, never more than the archive's directory states: a longer one is damaged or
     malicious."""
     try:
-        file_status = item.path.stat()
-        archive = _open_archive_once(item.path, file_status.st_size, file_status.st_mtime_ns)
-        member = archive.getinfo(item.member_name)
+        file_status = dicom_object.path.stat()
+        archive = _open_archive_once(
+            dicom_object.path, file_status.st_size, file_status.st_mtime_ns
+        )
+        member = archive.getinfo(dicom_object.member_name)
         most_bytes = min(MAX_OBJECT_BYTES, most_believable_bytes(member.compress_size))
         if member.file_size > most_bytes:
             raise VolumeError(
                 "volume-archive-size",
-                f"{item}: {member.file_size:,} bytes in one member; the limit is {most_bytes:,}, "
+                f"{dicom_object}: {member.file_size:,} bytes in one member; the limit is {most_bytes:,}, "
                 f"and {MAX_UNPACKING_RATIO} times its packed size. Unpack the archive, and name the folder.",
             )
         if not whole and member.file_size > MAX_BYTES_AT_ONCE:
@@ -457,7 +460,7 @@ def _open_member(item: DicomObject, whole: bool) -> BinaryIO:
     except (VolumeError, OSError):
         raise
     except Exception as fault:  # zipfile may raise any exception
-        raise _refusal_of_unpacking(item, fault) from fault
+        raise _refusal_of_unpacking(dicom_object, fault) from fault
 
 
 def _read_into_memory(file: IO[bytes]) -> BinaryIO:
@@ -469,8 +472,8 @@ def _read_into_memory(file: IO[bytes]) -> BinaryIO:
     return buffer
 
 
-def _refusal_of_unpacking(item: DicomObject, fault: Exception) -> VolumeError:
+def _refusal_of_unpacking(dicom_object: DicomObject, fault: Exception) -> VolumeError:
     return VolumeError(
         "volume-corrupt",
-        f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin.",
+        f"{dicom_object}: cannot be unpacked ({fault}). Copy the archive again from its origin.",
     )

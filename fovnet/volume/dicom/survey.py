@@ -41,24 +41,24 @@ ProgressReport = Callable[[int, int], None]
 
 def survey(
     container: Path,
-    items: Sequence[DicomObject] | None = None,
+    dicom_objects: Sequence[DicomObject] | None = None,
     progress: ProgressReport | None = None,
 ) -> DicomSurvey:
     """The contents of a container.  Raises VolumeError if it cannot be opened; a damaged object is
     listed in `unread_objects` instead.
 
-    items     its objects, where they are known already
-    progress  called after each header with (how many are done, how many there are)
+    dicom_objects  its objects, where they are known already
+    progress       called after each header with (how many are done, how many there are)
 
-    Remembered for the last few places, as long as names, sizes and modification times of all files
+    Remembered for the last few containers, as long as names, sizes and modification times of all files
     under them stay the same: headers are read once for a batch of series of one folder.
     """
     container = Path(container)
     stamp_by_path = _stamp_everything_under(container)
     remembered = _REMEMBERED_SURVEYS.get(container)
     if remembered is None or remembered.stamp_by_path != stamp_by_path:
-        objects: Sequence[DicomObject | UnreadObject] = items or ()
-        if items is None:
+        objects: Sequence[DicomObject | UnreadObject] = dicom_objects or ()
+        if dicom_objects is None:
             objects = tuple(list_objects(container))
         remembered = _RememberedSurvey(stamp_by_path, survey_objects(objects, progress))
     with _LOCK:
@@ -85,7 +85,10 @@ def find_series(container: Path, series_id: str) -> Series | None:
     remembered = _REMEMBERED_SURVEYS.get(container)
     if remembered and series_id in remembered.series_by_id:
         series = remembered.series_by_id[series_id]
-        paths_to_check = [*remembered.folder_paths, *(str(item.path) for item in series.objects)]
+        paths_to_check = [
+            *remembered.folder_paths,
+            *(str(dicom_object.path) for dicom_object in series.objects),
+        ]
         if all(_stamp(path) == remembered.stamp_by_path.get(path) for path in paths_to_check):
             return series
     dicom_survey = survey(container)
@@ -103,22 +106,24 @@ def file_stamp(path: Path) -> tuple[int, int]:
 
 
 def survey_objects(
-    items: Sequence[DicomObject | UnreadObject], progress: ProgressReport | None = None
+    dicom_objects: Sequence[DicomObject | UnreadObject], progress: ProgressReport | None = None
 ) -> DicomSurvey:
     """The series in these objects together, and the objects that could not be used.
 
     progress  called after each header with (how many are done, how many there are)
     """
     frames: list[Frame] = []
-    unread_objects = [item for item in items if isinstance(item, UnreadObject)]
-    for item_number, item in enumerate(items, start=1):
+    unread_objects = [unread for unread in dicom_objects if isinstance(unread, UnreadObject)]
+    for object_number, dicom_object in enumerate(dicom_objects, start=1):
         if progress is not None:
-            progress(item_number, len(items))
-        if isinstance(item, DicomObject):
+            progress(object_number, len(dicom_objects))
+        if isinstance(dicom_object, DicomObject):
             try:
-                frames += read_frames(item)
+                frames += read_frames(dicom_object)
             except Exception as fault:  # invalid header values may raise any exception
-                unread_objects.append(UnreadObject(item, _refusal_of_object(item, fault)))
+                unread_objects.append(
+                    UnreadObject(dicom_object, _refusal_of_object(dicom_object, fault))
+                )
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
         series_list, ungrouped_objects = _group_series(frames)
@@ -128,20 +133,24 @@ def survey_objects(
     return DicomSurvey(tuple(series_list), (*lost_objects, *ungrouped_objects))
 
 
-def _refusal_of_object(item: DicomObject, fault: Exception) -> VolumeError:
+def _refusal_of_object(dicom_object: DicomObject, fault: Exception) -> VolumeError:
     """Why an object could not be used."""
     match fault:
         case VolumeError():
             return fault
         case FileNotFoundError():
-            return VolumeError("volume-missing", f"{item}: there is no such file. Check the path.")
+            return VolumeError(
+                "volume-missing", f"{dicom_object}: there is no such file. Check the path."
+            )
         case PermissionError():
             sentence = "may not be read by this user. Change its permissions (chmod u+r)."
-            return VolumeError("volume-permission", f"{item}: {sentence}")
+            return VolumeError("volume-permission", f"{dicom_object}: {sentence}")
         case OSError():
             sentence = f"cannot be read ({fault.strerror}). Check the disk."
-            return VolumeError("volume-unreadable", f"{item}: {sentence}")
-    damage_sentence = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
+            return VolumeError("volume-unreadable", f"{dicom_object}: {sentence}")
+    damage_sentence = (
+        f"{dicom_object}: damaged DICOM header ({type(fault).__name__}). Export it again."
+    )
     return VolumeError("volume-corrupt", damage_sentence)
 
 
@@ -153,8 +162,11 @@ def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[UnreadObj
     except Exception as fault:
         frames_by_uid = group_by_key(frames, (frame.facts.series_uid for frame in frames))
         if len(frames_by_uid) < 2:
-            items = dict.fromkeys(frame.dicom_object for frame in frames)
-            return [], [UnreadObject(item, internal(item, fault)) for item in items]
+            dicom_objects = dict.fromkeys(frame.dicom_object for frame in frames)
+            return [], [
+                UnreadObject(dicom_object, internal(dicom_object, fault))
+                for dicom_object in dicom_objects
+            ]
     all_series: list[Series] = []
     all_ungrouped: list[UnreadObject] = []
     for frames_of_uid in frames_by_uid.values():

@@ -24,7 +24,7 @@ from fovnet.volume.grid import StoredGrid, read_first_usable_frame, refuse_grid
 from fovnet.volume.unpacking import count_plain_bytes, open_unpacked, skip_bytes
 from fovnet.volume.volume import Volume
 
-SAME_PLACE_MM = 1.0  # sform and qform agree if they differ by at most this at every corner
+SAME_POSITION_MM = 1.0  # sform and qform agree if they differ by at most this at every corner
 # if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
 MAX_AXIS_ANGLE_DEG = 45.0
 # factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
@@ -494,7 +494,7 @@ def _compare_forms(
         spacing_notes = _compare_spacing(path, stored_header, header, pixdim_mm, sform)
         return ("the qform is damaged; the sform is used", *spacing_notes)
     _refuse_other_size(path, header, pixdim_mm, sform, "the qform")
-    if distance_mm <= SAME_PLACE_MM:
+    if distance_mm <= SAME_POSITION_MM:
         return ()
     return (f"sform and qform disagree by up to {distance_mm:.1f} mm; the sform is used",)
 

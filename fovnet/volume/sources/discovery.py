@@ -547,7 +547,7 @@ def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Pa
     paths_by_family: dict[tuple[str, str], set[Path]] = {}
     for series in series_list:
         family_paths = paths_by_family.setdefault((series.family_key, series.person_digest), set())
-        family_paths.update(item.path for item in series.objects)
+        family_paths.update(dicom_object.path for dicom_object in series.objects)
     return {
         family: Path(os.path.commonpath(family_paths))
         for family, family_paths in paths_by_family.items()
@@ -565,7 +565,7 @@ def _extent_of_series(series: Series) -> SeriesExtent:
 
 def _files_of_series(series: Series) -> set[Path]:
     """The files with the images of a series, or with copies of them."""
-    return {item.path for item in (*series.objects, *series.copied_objects)}
+    return {dicom_object.path for dicom_object in (*series.objects, *series.copied_objects)}
 
 
 def _ids_by_location(series_list: Iterable[Series]) -> dict[Path, set[str]]:

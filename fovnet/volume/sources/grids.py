@@ -15,7 +15,7 @@ from fovnet.volume.sources.readers import READERS, find_reader, run_guarded
 
 # largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
 LEAST_THICKNESS_RATIO = 1.5
-SAME_PLACE_MM = 0.1  # two grids are the same if no pair of corners lies farther apart
+SAME_POSITION_MM = 0.1  # two grids are the same if no pair of corners lies farther apart
 PLANE_NAMES = ("sagittal", "coronal", "axial")
 
 
@@ -61,7 +61,7 @@ class VolumeGrid:
         corner_indices = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(self.shape) - 1)
         affine_difference = self.vox_to_ras - other.vox_to_ras
         shifts_mm = corner_indices @ affine_difference[:3, :3].T + affine_difference[:3, 3]
-        return bool(np.abs(shifts_mm).max() <= SAME_PLACE_MM)
+        return bool(np.abs(shifts_mm).max() <= SAME_POSITION_MM)
 
     def _stored_axis(self, ras_axis: int) -> int:
         return int(np.flatnonzero(find_closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])

@@ -83,7 +83,7 @@ def _bytes_by_series_id(folder: Path, changed_ns: int) -> dict[str, int]:
     bytes_by_series_id: dict[str, int] = {}
     total_bytes = 0
     for series in survey(folder).series:
-        files = {item.path for item in series.objects}
+        files = {dicom_object.path for dicom_object in series.objects}
         file_bytes = sum(max(file_stamp(file)[0], 0) for file in files)
         voxel_counts = _count_voxels(partial(_series_header, series))
         needed_bytes = max(
