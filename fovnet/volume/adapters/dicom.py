@@ -53,11 +53,11 @@ def gather_dicom(
     series_paths = {series_row["path"] for series_row in discovery.series_rows}
     for path in discovery.volume_paths:
         if str(path) not in series_paths:
-            _leave_non_dicom(gathering, path)
+            _set_non_dicom_aside(gathering, path)
     return gathering
 
 
-def _leave_non_dicom(gathering: Gathering, path: Path) -> None:
+def _set_non_dicom_aside(gathering: Gathering, path: Path) -> None:
     """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold
     some, and is set aside as broken."""
     try:

@@ -68,7 +68,7 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
     if labels:
         name_by_label = _read_label_names(labels)
         for name in name_by_label.values():
-            _leave_misspelt(gathering, labels, name)
+            _set_misspelt_aside(gathering, labels, name)
     for case in list_cases(tree):
         images = [
             path
@@ -86,7 +86,7 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
             continue
         subject = _subject_of_case(case.relative_to(tree).parts) or volume_id
         add_case(gathering, VolumeRow(volume_id, subject, images[0]), case, name_by_label)
-    leave_unmasked(gathering, tree)
+    set_unmasked_aside(gathering, tree)
     return gathering
 
 
@@ -103,7 +103,7 @@ def _subject_of_case(parts: Sequence[str]) -> str:
     return "_".join(parts)
 
 
-def leave_unmasked(gathering: Gathering, tree: Path) -> None:
+def set_unmasked_aside(gathering: Gathering, tree: Path) -> None:
     """Sets aside every image below `tree` that has no masks beside it and is not a mask itself."""
     case_folders = set(list_cases(tree))
     for path in sorted(path for path in tree.rglob("*.nii*") if _is_image(path)):
@@ -167,7 +167,7 @@ def find_organ(name: str) -> str | None:
     return ORGAN_BY_SPELLING.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
-def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
+def _set_misspelt_aside(gathering: Gathering, path: Path, name: str) -> None:
     """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether
     that is meant."""
     if find_organ(name):
@@ -197,7 +197,7 @@ def _find_organ_extents(
             if not _is_image(path):
                 continue
             mask_name = volume_name(path)
-            _leave_misspelt(gathering, path, mask_name)
+            _set_misspelt_aside(gathering, path, mask_name)
             if organ := find_organ(mask_name):
                 paths_by_organ.setdefault(organ, []).append(path)
         return {

@@ -160,22 +160,22 @@ def list_volumes(discovery: Discovery, id_by_path: Mapping[str, str]) -> list[Sh
 
 
 def divide_into_shards(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
-    """Of every volume, in order, its shard: as many neighbours in each as come to the same price,
+    """Of every volume, in order, its shard: as many neighbours in each as come to the same cost,
     `volumes_a_shard` of them on average.
 
-    The price of a shard is off the mean by at most that of one volume.  No shard is empty: beside a
-    volume dearer than a whole shard there are fewer.
+    The cost of a shard is off the mean by at most that of one volume.  No shard is empty: beside a
+    volume that costs more than a whole shard there are fewer.
     """
     if not volumes:
         return []
-    price_per_shard = sum(volume.cost_bytes for volume in volumes) / -(
+    cost_per_shard = sum(volume.cost_bytes for volume in volumes) / -(
         -len(volumes) // volumes_a_shard
     )
-    price_so_far = 0
-    bin_numbers = []  # of equal price; some may be empty
+    cost_so_far = 0
+    bin_numbers = []  # of equal cost; some may be empty
     for volume in volumes:
-        bin_numbers.append(int((price_so_far + volume.cost_bytes / 2) // price_per_shard))
-        price_so_far += volume.cost_bytes
+        bin_numbers.append(int((cost_so_far + volume.cost_bytes / 2) // cost_per_shard))
+        cost_so_far += volume.cost_bytes
     shard_by_bin = {number: shard for shard, number in enumerate(dict.fromkeys(bin_numbers))}
     return [shard_by_bin[number] for number in bin_numbers]
 
@@ -197,13 +197,14 @@ def assign_shards(
     """(shard, volume) of all volumes, in order: the earlier shard of a path, else a new one, from
     `first_number` on, as `divide_into_shards`."""
     new_volumes = [volume for volume in volumes if volume.path not in shard_by_path]
-    cut_numbers = divide_into_shards(new_volumes, volumes_a_shard)
-    cut_number_by_path = dict(
-        zip((volume.path for volume in new_volumes), cut_numbers, strict=True)
-    )
+    new_numbers = divide_into_shards(new_volumes, volumes_a_shard)
+    new_number_by_path = {
+        volume.path: first_number + number
+        for volume, number in zip(new_volumes, new_numbers, strict=True)
+    }
+    number_by_path = {**new_number_by_path, **shard_by_path}
     for volume in volumes:
-        new_number = first_number + cut_number_by_path.get(volume.path, 0)
-        yield shard_by_path.get(volume.path, new_number), volume
+        yield number_by_path[volume.path], volume
 
 
 def write_survey(
