@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 
 GZIP_MAGIC = b"\x1f\x8b"
-OPENING_BYTES = 140  # bytes to read to know a DICOM file: preamble, magic and the first element
+PREAMBLE_BYTES = 132  # of a DICOM file, with the magic "DICM"
+DICOM_OPENING_BYTES = 140  # bytes to read to know a DICOM file: also the first element
 PIECE_BYTES = 1 << 20
 NUMBERS_AT_ONCE = 1 << 20  # numbers in memory before they become float32
 # most bytes read after the voxels to reach gzip's checksum, or skipped before them
@@ -39,8 +40,8 @@ def has_preamble(opening: bytes) -> bool:
     This wins over any other magic number: NIfTI has its lowest intensity there, and in a text
     header no zero follows, as in a tag.  Source: DICOM PS3.10, 7.1.
     """
-    return opening[128:132] == b"DICM" and (
-        len(opening) <= 132 or b"\0" in opening[132:OPENING_BYTES]
+    return opening[128:PREAMBLE_BYTES] == b"DICM" and (
+        len(opening) <= PREAMBLE_BYTES or b"\0" in opening[PREAMBLE_BYTES:DICOM_OPENING_BYTES]
     )
 
 
@@ -68,7 +69,7 @@ def open_unpacked(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
     file = regular_path(path).open("rb")
     try:
-        is_packed = begins_like_gzip(file.read(OPENING_BYTES))
+        is_packed = begins_like_gzip(file.read(DICOM_OPENING_BYTES))
         file.seek(0)
     except BaseException:
         file.close()
@@ -81,7 +82,7 @@ def open_unpacked(path: Path) -> BinaryIO:
 def is_gzip(path: Path) -> bool:
     """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
     with regular_path(path).open("rb") as file:
-        return begins_like_gzip(file.read(OPENING_BYTES))
+        return begins_like_gzip(file.read(DICOM_OPENING_BYTES))
 
 
 def unpack_opening(opening: bytes) -> bytes:

@@ -38,9 +38,8 @@ from scipy import ndimage
 
 from fovnet.volume.adapters.body import find_runs
 
-ORGAN_END_MM = (
-    10.0  # distance from its end within which an organ must not touch the sides of the volume
-)
+# distance from its end within which an organ must not touch the sides of the volume
+ORGAN_END_MM = 10.0
 LEAST_COMPONENT_SHARE = 0.1  # of the largest component
 
 

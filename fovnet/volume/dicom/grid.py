@@ -29,9 +29,8 @@ from fovnet.volume.dicom.positions import (
 from fovnet.volume.grid import LPS_TO_RAS
 
 MAX_IGNORED_SHIFT_PX = 0.1  # largest shift in the plane that is ignored
-MAX_GANTRY_TILT_DEG = (
-    45.0  # between the line through the images and the normal; gantries tilt to 30°
-)
+# between the line through the images and the normal; gantries tilt to 30°
+MAX_GANTRY_TILT_DEG = 45.0
 # largest field of view that shifted images may cover together, in fields of view of one
 MAX_SPREAD_RATIO = 2.0
 NOTED_DEVIATION_SHARE = 0.01  # of the slice distance: positions less off a grid are as written

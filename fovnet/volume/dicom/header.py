@@ -25,7 +25,7 @@ from fovnet.volume.dicom.source import (
     refuse_dicomdir,
 )
 from fovnet.volume.dicom.value_types import restore_types
-from fovnet.volume.unpacking import has_preamble
+from fovnet.volume.unpacking import PREAMBLE_BYTES, has_preamble
 
 Vector = tuple[float, ...]
 
@@ -244,7 +244,7 @@ def read_dataset(
     with without_warnings(), open_object(dicom_object, whole=with_pixels) as file:
         refuse_dicomdir(dicom_object, file)
         refuse_deflate_bomb(dicom_object, file)
-        force = not has_preamble(file.read(132))
+        force = not has_preamble(file.read(PREAMBLE_BYTES))
         file.seek(0)
         try:
             tags = None  # all of them

@@ -37,9 +37,8 @@ MAX_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
 # as EVEN_SPACING_TOLERANCE, where positions alone tell stacks apart: scanners write them to 0.1 %,
 # and coarse grids lie in noise
 SAME_GRID_TOLERANCE = 0.02
-LEAST_IMAGES_BY_POSITION = (
-    4  # images of a stack then: three of six odd positions are even by chance
-)
+# images of a stack then: three of six odd positions are even by chance
+LEAST_IMAGES_BY_POSITION = 4
 MAX_PROGRESSIONS_TRIED = 4  # longest progressions from the first image that are tried
 MAX_PERIOD_GAPS = 8  # gaps, after which the gaps of a mixture of grids repeat
 LEAST_PERIODS = 3  # fewer may be chance

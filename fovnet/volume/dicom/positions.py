@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from fovnet.volume.dicom.header import Frame
 
 SAME_POSITION_MM = 0.01  # positions are written to 1e-4 mm or better
-MAX_REPETITION_SHIFT_MM = (
-    0.5  # repetitions of a slice in one series lie nearer than this along the normal
-)
+# repetitions of a slice in one series lie nearer than this along the normal
+MAX_REPETITION_SHIFT_MM = 0.5
 # times the median distance: up to two consecutive missing images are interpolated
 MAX_GAP_RATIO = 3.5
 # largest deviation of an image from its position in an evenly spaced stack, as a share of the spacing

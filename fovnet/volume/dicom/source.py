@@ -20,14 +20,13 @@ from typing import IO, BinaryIO, cast
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.documents import document_kind_of_members, has_document_suffix, is_document
-from fovnet.volume.unpacking import has_preamble, unpack_opening
+from fovnet.volume.unpacking import PREAMBLE_BYTES, has_preamble, unpack_opening
 
 MAX_MEMBERS = 50_000  # a whole-body study has about 5 000 images
 MAX_UNPACKED_BYTES = 16 * 2**30  # bytes of all members, as declared by the archive's directory
 MAX_OBJECT_BYTES = 2 * 2**30  # bytes of one member: the largest enhanced objects seen take 1 GB
-MAX_INFLATED_BYTES = (
-    2**29
-)  # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
+# bytes that a deflated object may unpack to: a thousand slices of 512 × 512
+MAX_INFLATED_BYTES = 2**29
 # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
 MAX_UNPACKING_RATIO = 100
 BYTES_AT_ANY_RATIO = 2**26
@@ -48,7 +47,6 @@ DEFLATED_UID = b"1.2.840.10008.1.2.1.99"
 DICOMDIR_CLASS = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
 GUNZIP_REMEDY = "Unpack it with gunzip, a folder of such files with gunzip -r."
 OPENING_BYTES = 1024  # bytes that hold the file meta information: about 350 are usual
-PREAMBLE_BYTES = 132  # with the magic "DICM"
 # VRs with two reserved bytes and a length of four
 LONG_LENGTH_VRS = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
 

@@ -169,7 +169,7 @@ def header_opening(path: Path, opening: bytes) -> bytes:
     if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
         return opening
     with open_unpacked(header) as file:
-        return file.read(348)
+        return file.read(NIFTI1_HEADER_BYTES)
 
 
 def _partner_path(path: Path, suffix: str) -> Path:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 SIDE_PIXELS = 128
 """Pixels along each side of a slice."""
 
-BAND_ROWS = (
-    16  # rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
-)
+# rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
+BAND_ROWS = 16
 
 
 def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:

@@ -110,9 +110,8 @@ def file_kind(path: Path) -> FileKind:
                 return replace(kind, stored_opening=stored_opening, opening=stored_opening)
             file.seek(0)
             unpacked_opening = decode_stream(file, "gzip").read(OPENING_BYTES)
-    except (
-        Exception
-    ) as fault:  # a damaged stream may raise any: `find_reader` refuses the file for it
+    # a damaged stream may raise any: `find_reader` refuses the file for it
+    except Exception as fault:
         return replace(kind, stored_opening=stored_opening, fault=fault)
     return replace(kind, stored_opening=stored_opening, opening=unpacked_opening)
 
