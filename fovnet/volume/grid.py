@@ -249,10 +249,9 @@ def choose_usable_frame(
                 raise
             break  # damage after the chosen frame does not matter
         frame_brightness = 0.0
-        if frame_count > 1:
-            frame_brightness = measure_brightness(sample_lattice(frame, SMALL_SAMPLE_VOXELS))
         choice_notes: tuple[str, ...] = ()
         if frame_count > 1:
+            frame_brightness = measure_brightness(sample_lattice(frame, SMALL_SAMPLE_VOXELS))
             choice_notes = (f"frame {frame_number} of {frame_count}, the first usable one",)
         if chosen_frame is not None:
             if chosen_frame.brightness >= LEAST_BRIGHTNESS_RATIO * frame_brightness:

@@ -104,15 +104,16 @@ def _add_folder(
         path for path in anat_folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
     ):
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
-        subject = stem.rpartition("_")[0].split("_")[0]
         *entities, suffix = stem.split("_")
-        reason = next(
-            (part_phrase for part, part_phrase in PHRASE_BY_PART.items() if part in entities), ""
-        )
+        subject = ""
+        if entities:
+            subject = entities[0]
         if suffix not in ANATOMICAL_SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not anat_folder.is_relative_to(tree / subject):
             reason = f"its name says {subject or 'no subject'}, but it is in {anat_folder.relative_to(tree).parts[0]}"
+        else:
+            reason = next((PHRASE_BY_PART[part] for part in PHRASE_BY_PART if part in entities), "")
         if reason:
             gathering.set_aside(path, reason)
             continue

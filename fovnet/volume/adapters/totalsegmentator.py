@@ -68,7 +68,7 @@ def _read_rows(table: Path) -> dict[str, dict[str, str]]:
         return {}
     table_lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     delimiter = ","
-    if ";" in "".join(table_lines[:1]):
+    if table_lines and ";" in table_lines[0]:
         delimiter = ";"
     return {
         (row.get("image_id") or "").strip(): row

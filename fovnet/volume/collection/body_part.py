@@ -196,8 +196,11 @@ def _find_range(phrases: list[Phrase], phrase_index: int, vocabulary: Vocabulary
     ]
     if not ends_before and not ends_after:
         return frozenset()
-    first_end = frozenset[str]().union(*ends_before[-1:])
-    last_end = frozenset[str]().union(*ends_after[:1])
+    first_end = last_end = frozenset[str]()
+    if ends_before:
+        first_end = ends_before[-1]
+    if ends_after:
+        last_end = ends_after[0]
     chain = frozenset(vocabulary.chain)
     if not first_end or not last_end or bool(first_end & chain) != bool(last_end & chain):
         if is_range_word:

@@ -62,7 +62,10 @@ def read_lines(
         for number, line in enumerate(_read_text_lines(path), start=1)
         if line.strip()
     ]
-    heading_number, heading = (numbered_lines or [(1, "")])[0]
+    heading_number = 1
+    heading = ""
+    if numbered_lines:
+        heading_number, heading = numbered_lines[0]
     header = _split_cells(heading) or []
     header_faults = [*_find_missing_columns(header, columns), *_find_doubled_columns(header)]
     faults += [

@@ -135,11 +135,9 @@ def _read_stored_planes(
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(dicom_object, dataset)
     is_mosaic = frames[0].tile_origin is not None
-    frame_indices: Sequence[int | None] = [None] * len(frames)
-    if is_mosaic:  # all tiles are cut from one large image
-        frame_indices = [None]
-    elif frames[0].frame_number:
-        frame_indices = [frame.frame_number - 1 for frame in frames]
+    frame_indices: list[int | None] = [None]  # all tiles of a mosaic are cut from one large image
+    if not is_mosaic:
+        frame_indices = [frame.frame_number - 1 if frame.frame_number else None for frame in frames]
     if "PixelData" in dataset:
         if syntax.is_compressed:
             _refuse_unbelievable(dicom_object, dataset)

@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from fovnet.volume.dicom.animals import ANIMAL_NOTE as ANIMAL
-from fovnet.volume.dicom.animals import UNCLEAR_NOTE
+from fovnet.volume.dicom.animals import ANIMAL_NOTE, UNCLEAR_NOTE
 from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import KEY_ATTRIBUTES, VolumeKey, clean_series_number, make_keys
@@ -214,7 +213,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
 
 def _species_note(frame: Frame) -> str:
     if frame.facts.is_animal:
-        return ANIMAL
+        return ANIMAL_NOTE
     if frame.facts.has_unclear_species:
         return UNCLEAR_NOTE
     return ""
@@ -331,9 +330,8 @@ def _remove_copies(
     originals: list[Frame] = []
     copies_by_image: dict[ImageId, list[DicomObject]] = {}
     truncated_objects: set[DicomObject] = set()
-    begins_alike = functools.cache(
-        _does_one_begin_like_other
-    )  # an object with a thousand frames is read once
+    # an object with a thousand frames is read once
+    begins_alike = functools.cache(_does_one_begin_like_other)
     byte_count = functools.cache(_count_bytes)
     for frame in frames:
         index_by_object: dict[DicomObject, int] = {}

@@ -7,7 +7,7 @@ header without a matrix is refused, since an identity would be a guess. Source: 
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
@@ -83,15 +83,24 @@ def read(path: Path) -> Volume:
         grid = _grid_of_fields(path, fields)
         vox_to_ras = _affine_of_fields(path, fields, len(grid.axis_lengths))
         is_packed = _is_flag_set(path, fields, "compresseddata")
-        is_local = fields["elementdatafile"].upper() == "LOCAL"
-        data_path = path if is_local else _data_file(path, fields["elementdatafile"])
-        with nullcontext(file) if is_local else regular_path(data_path).open("rb") as data_stream:
-            stored_bytes = None if is_packed else count_plain_bytes(data_stream)
+        with _open_data(path, fields["elementdatafile"], file) as data_stream:
+            stored_bytes = None
+            if not is_packed:
+                stored_bytes = count_plain_bytes(data_stream)
             refuse_grid(path, grid, stored_bytes)
             stream = _voxel_stream(
                 path, data_stream, fields, grid, stored_bytes, is_packed=is_packed
             )
             return read_first_usable_frame(path, stream, grid, vox_to_ras)
+
+
+def _open_data(
+    path: Path, data_file_name: str, header_file: BinaryIO
+) -> AbstractContextManager[BinaryIO]:
+    """The stream with the voxels: the header's own file, or its data file."""
+    if data_file_name.upper() == "LOCAL":
+        return nullcontext(header_file)
+    return regular_path(_data_file(path, data_file_name)).open("rb")
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -339,7 +339,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     If it contains only archives without a readable series, these are volumes: each is then refused
     with its reason.
     """
-    contents = _sort_files(folder, inquiry)
+    contents = _classify_files(folder, inquiry)
     # an archive that is called like DICOM is no object of the folder
     has_namesakes = any(
         path.name.lower().endswith((".dcm", ".ima")) for path in contents.archive_paths
@@ -403,7 +403,7 @@ class _FolderContents:
     hidden_paths: list[Path] = field(default_factory=list)
 
 
-def _sort_files(folder: Path, inquiry: _Inquiry) -> _FolderContents:
+def _classify_files(folder: Path, inquiry: _Inquiry) -> _FolderContents:
     """The files under a folder, by what they seem to be; archives are looked into."""
     contents = _FolderContents()
     for path in files_under(folder, contents.folder_links, contents.hidden_paths):
