@@ -164,11 +164,13 @@ class Ladder:
             return float(evidence.below[-1])
         _, lowest_edge, _ = runs[0]
         _, _, highest_edge = runs[-1]
+        heights = self.heights or [None] * evidence.rung_count
         toll_cost = evidence.toll * (len(runs) - 1)
         log_weight = evidence.below[lowest_edge] + evidence.above[highest_edge] - toll_cost
         for run_index, (rung, begin_edge, end_edge) in enumerate(runs):
             log_weight += evidence.sums[end_edge, rung] - evidence.sums[begin_edge, rung]
-            if (height := self.heights[rung]) is not None:
+            height = heights[rung]
+            if height is not None:
                 run_mm = edges_mm[end_edge] - edges_mm[begin_edge]
                 is_whole = 0 < run_index < len(runs) - 1
                 log_weight += float(height.run_evidence(run_mm, is_whole=is_whole))
@@ -194,8 +196,8 @@ class Ladder:
         slack = np.log(4.0 * len(self.heights) / NEGLIGIBLE_SHARE) - path_weight
         return self._runs_between_events(_LikelyEvents.above(bounds, least_event, slack))
 
-    def _runs_between_events(self, likely: _LikelyEvents) -> _RunsOfKnownHeight:
-        return _RunsOfKnownHeight(self._plain_runs, self._edges_mm, self.heights, likely)
+    def _runs_between_events(self, likely_events: _LikelyEvents) -> _RunsOfKnownHeight:
+        return _RunsOfKnownHeight(self._plain_runs, self._edges_mm, self.heights, likely_events)
 
     @property
     def _edges_mm(self) -> Floats:
@@ -245,7 +247,7 @@ class _RunsOfKnownHeight:
     plain: PlainRuns
     edges_mm: Floats
     heights: Sequence[Height | None]
-    likely: _LikelyEvents
+    likely_events: _LikelyEvents
 
     def sum_to_ends(
         self, rung: int, first_weights: Floats, inner_weights: Floats, add: np.ufunc
@@ -253,25 +255,25 @@ class _RunsOfKnownHeight:
         """See `chain_recursion.Runs`."""
         if self.heights[rung] is None:
             return self.plain.sum_to_ends(rung, first_weights, inner_weights, add)
-        begin_edges = self.likely.begins[rung]
-        enter_edges = self.likely.enters[rung]
+        begin_edges = self.likely_events.begins[rung]
+        enter_edges = self.likely_events.enters[rung]
         last_weights = np.full(len(self.edges_mm), -np.inf)
         onward_weights = np.full(len(self.edges_mm), -np.inf)
         for begin_block, end_block, run_weights in self._weighed_blocks(
-            rung, begin_edges, self.likely.outer[rung]
+            rung, begin_edges, self.likely_events.outer[rung]
         ):
             end_weights = reduce_by(add, first_weights[begin_block, None] + run_weights, axis=0)
             last_weights[end_block] = add(last_weights[end_block], end_weights)
             onward_weights[end_block] = add(onward_weights[end_block], end_weights)
         for begin_block, end_block, run_weights in self._weighed_blocks(
-            rung, enter_edges, self.likely.ends[rung]
+            rung, enter_edges, self.likely_events.ends[rung]
         ):
             last_weights[end_block] = add(
                 last_weights[end_block],
                 reduce_by(add, inner_weights[begin_block, None] + run_weights, axis=0),
             )
         for begin_block, end_block, run_weights in self._weighed_blocks(
-            rung, enter_edges, self.likely.leaves[rung], is_whole=True
+            rung, enter_edges, self.likely_events.leaves[rung], is_whole=True
         ):
             onward_weights[end_block] = add(
                 onward_weights[end_block],
@@ -285,25 +287,25 @@ class _RunsOfKnownHeight:
         """See `chain_recursion.Runs`."""
         if self.heights[rung] is None:
             return self.plain.sum_from_begins(rung, last_weights, onward_weights, add)
-        begin_edges = self.likely.begins[rung]
-        enter_edges = self.likely.enters[rung]
+        begin_edges = self.likely_events.begins[rung]
+        enter_edges = self.likely_events.enters[rung]
         first_weights = np.full(len(self.edges_mm), -np.inf)
         inner_weights = np.full(len(self.edges_mm), -np.inf)
         outer_weights = add(last_weights, onward_weights)
         for begin_block, end_block, run_weights in self._weighed_blocks(
-            rung, begin_edges, self.likely.outer[rung]
+            rung, begin_edges, self.likely_events.outer[rung]
         ):
             first_weights[begin_block] = reduce_by(
                 add, run_weights + outer_weights[end_block], axis=1
             )
         for begin_block, end_block, run_weights in self._weighed_blocks(
-            rung, enter_edges, self.likely.ends[rung]
+            rung, enter_edges, self.likely_events.ends[rung]
         ):
             inner_weights[begin_block] = reduce_by(
                 add, run_weights + last_weights[end_block], axis=1
             )
         for begin_block, end_block, run_weights in self._weighed_blocks(
-            rung, enter_edges, self.likely.leaves[rung], is_whole=True
+            rung, enter_edges, self.likely_events.leaves[rung], is_whole=True
         ):
             inner_weights[begin_block] = add(
                 inner_weights[begin_block],
@@ -338,9 +340,8 @@ class _RunsOfKnownHeight:
         if height is None:
             return run_weights, run_weights
         run_mm = self.edges_mm[end_edges] - self.edges_mm[begin_edges]
-        return run_weights + height.cut_run_evidence(
-            run_mm
-        ), run_weights + height.whole_run_evidence(run_mm)
+        cut_run_weights = run_weights + height.cut_run_evidence(run_mm)
+        return cut_run_weights, run_weights + height.whole_run_evidence(run_mm)
 
     def _weighed_blocks(
         self, rung: int, begin_edges: Edges, end_edges: Edges, is_whole: bool = False
@@ -354,7 +355,7 @@ class _RunsOfKnownHeight:
         height = self.heights[rung]
         assert height is not None
         greatest_offset_mm = (
-            max(height.sd_mm, LEAST_SD_MM) * np.sqrt(2.0 * self.likely.slack) + LEAST_SD_MM
+            max(height.sd_mm, LEAST_SD_MM) * np.sqrt(2.0 * self.likely_events.slack) + LEAST_SD_MM
         )
         shortest_mm = 0.0
         if is_whole:

@@ -87,6 +87,16 @@ def test_the_best_path_is_the_best_of_all_paths(
     assert value == pytest.approx(worth(path, *case, toll), abs=1e-9)
 
 
+@every_ladder
+def test_the_weight_of_any_path_is_its_worth(
+    s: int, n: int, seed: int, toll: float, known: bool
+) -> None:
+    case = problem(s, n, seed, known)
+    path = PATHS[s, n][seed % len(PATHS[s, n])]
+    weight = Ladder(*case, toll).path_weight(np.array(path))
+    assert weight == pytest.approx(worth(path, *case, toll), abs=1e-9)
+
+
 @settings(max_examples=500)
 @given(
     s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0])
