@@ -20,5 +20,5 @@ def smooth_loss(space: Space, seed: int) -> Floats:
     axis, of mean 0 and unit variance over its rows."""
     log_parameters = np.zeros(len(space.axes) + 2)
     matern_process = Growing(space.unit_cube, Scales.of(space.axis_of_column), log_parameters)
-    drawn_values = matern_process.prior_draw(np.random.default_rng([seed, len(space)]))
+    drawn_values = matern_process.draw_prior(np.random.default_rng([seed, len(space)]))
     return np.asarray((drawn_values - drawn_values.mean()) / (drawn_values.std() or 1.0))

@@ -25,7 +25,7 @@ from scipy.special import log_softmax
 from fovnet.decision.parts import checked_part_path
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
-from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
+from fovnet.maths.turns import RUN_OF_TURN, RUNS, TURNS, VIEWS
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE, compute_outlines
 from fovnet.volume.slices.planes import LEAST_EXTENT_MM, make_pictures, measure_extents_mm
 from fovnet.volume.slices.stack import SliceStack
@@ -91,7 +91,7 @@ class Orientation:
 
 def bearing_of(turns: Floats) -> Bearing:
     """The bearing from the log-probabilities (24,) of the turns."""
-    probability_of_run = np.bincount(ALONG, np.exp(turns), minlength=len(RUNS))
+    probability_of_run = np.bincount(RUN_OF_TURN, np.exp(turns), minlength=len(RUNS))
     return Bearing(float(probability_of_run[0]), RUNS[int(probability_of_run.argmax())])
 
 

@@ -1,9 +1,10 @@
 """Acquisition functions of the posterior mean and variance of a Gaussian process.  The objective is
 minimised; a higher value is better.
 
-    mean, variance  (m,)  posterior at the query points        best  the value to improve upon
-    z               (m,)  (best - mean) / √variance            φ, Φ  the standard normal density and
-        distribution
+    mean, variance  (m,)  posterior at the query points
+    best            the value to improve upon
+    z               (m,)  (best - mean) / √variance
+    φ, Φ            the standard normal density and distribution
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Flo
     return np.asarray(log_h((best - mean) / deviation) + np.log(deviation))
 
 
-def log_probability_of_improvement(mean: Floats, variance: Floats, best_value: float) -> Floats:
+def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
     """log P(f < best), (m,): the probability of an improvement of any size.
 
     Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve*
     (1964).
     """
-    return np.asarray(log_ndtr((best_value - mean) / _standard_deviation(variance)))
+    return np.asarray(log_ndtr((best - mean) / _standard_deviation(variance)))
 
 
 def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:

@@ -1,8 +1,9 @@
 """Disagreement between several probability forecasts of the same cases.
 
-    forecasts  (p, s, k) probabilities of p forecasters for s cases and k classes        weights  (p,) of the
-        forecasters, summing to one
-    mixture    Σ w_i p_i                    H  Shannon entropy in nats
+    forecasts  (p, s, k) probabilities of p forecasters for s cases and k classes
+    weights    (p,) of the forecasters, summing to one
+    mixture    Σ w_i p_i
+    H          Shannon entropy in nats
     divergence = H(mixture) - Σ w_i H(p_i), the generalised Jensen-Shannon divergence: 0 where all
     agree, at most H(weights)
 

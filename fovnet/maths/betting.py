@@ -27,17 +27,17 @@ GREATEST_STAKE_SHARE = 0.99
 
 
 def chance_of_reaching(
-    limit: float, observations: NDArray[np.float64], at_risk: float = 0.1
+    limit: float, observations: NDArray[np.float64], error_level: float = 0.1
 ) -> float:
     """The p-value, in (0, 1], of "the mean of the `observations` (n,) is `limit` or
     more".
 
-    at_risk  the error level that the stakes are optimised for; the p-value is valid for any, and
+    error_level  the error level that the stakes are optimised for; the p-value is valid for any, and
              best near it
     """
     if not len(observations):
         return 1.0
-    stake_scale = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(observations))
+    stake_scale = math.sqrt(2.0 * math.log(1.0 / error_level) / len(observations))
     greatest_stake = GREATEST_STAKE_SHARE / (1.0 - limit)
     # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
     log_wealth = 0.0

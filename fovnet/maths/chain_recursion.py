@@ -5,9 +5,10 @@ A path assigns a state to every slice: first any number of slices below the ladd
 rungs in order, each for one slice or more, then any number of slices above it.  A path on no rung
 stays below.
 
-    edges     0..s: edge e lies below slice e          states  0 below, 1..n the rungs, n + 1 above
-    below     (s + 1,)    log-evidence for no rung in all slices below an edge;   above  in all slices above
-        it
+    edges     0..s: edge e lies below slice e
+    states    0 below, 1..n the rungs, n + 1 above
+    below     (s + 1,)    log-evidence for no rung in all slices below an edge
+    above     (s + 1,)    log-evidence for no rung in all slices above an edge
     sums      (s + 1, n)  log-evidence of each rung for all slices below an edge
     toll                  cost, in log-evidence, of every step from one rung to the next
     run       slices b..e-1 on one rung, between edges b and e.  It is the first (no rung beneath

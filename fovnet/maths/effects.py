@@ -1,8 +1,10 @@
 """Main effects of the axes of a finite table and their pairwise interactions: the functional
 analysis of variance, exactly.
 
-    f      (M,)    a value for each row             rows    (M, d)  the level of each axis, counted from 0
-    f0     mean of f over all rows                  counts  (d,)    how many levels each axis has
+    f      (M,)    a value for each row
+    rows   (M, d)  the level of each axis, counted from 0
+    counts (d,)    how many levels each axis has
+    f0     mean of f over all rows
     fj     (counts_j,)          mean of f over the rows with that level of axis j
     fjk    (counts_j, counts_k)  mean of f over the rows with both levels
     V      variance of f;   Vj = mean (fj - f0)²;   Vjk = mean (fjk - fj - fk + f0)²
@@ -38,10 +40,11 @@ Integers = NDArray[np.int64]
 class Effects:
     """The parts of first and second order of a table's values.
 
-    mean, variance   f0 and V                     main   d arrays fj, NaN at a level that no row has
-    pairs            {(j, k): fjk}, j < k, NaN where no row has both
-    main_variance    (d,) Vj                      pair_variance  {(j, k): Vjk}, empty where the table is no
-        full grid
+    mean, variance  f0 and V
+    main            d arrays fj, NaN at a level that no row has
+    pairs           {(j, k): fjk}, j < k, NaN where no row has both
+    main_variance   (d,) Vj
+    pair_variance   {(j, k): Vjk}, empty where the table is no full grid
     """
 
     mean: float
@@ -106,28 +109,17 @@ def deviations_of_level_means(
     weighted_covariance = np.zeros((len(observed_rows), first_columns[-1]))
     for first_row in range(0, len(rows), CHUNK):
         chunk_rows = slice(first_row, first_row + CHUNK)
-        covariance = (
-            process.s2
-            * process.kernel(
-                cdist(
-                    process.scaled_cube[observed_rows],
-                    process.scaled_cube[chunk_rows],
-                    "sqeuclidean",
-                )
-            )[0]
-        )
+        covariance = process.prior_covariance(observed_rows, chunk_rows)
         level_weights = np.zeros((covariance.shape[1], first_columns[-1]))
         for axis_index, first_column in enumerate(first_columns[:-1]):
             level_weights[
                 np.arange(len(level_weights)), first_column + rows[chunk_rows, axis_index]
             ] = level_counts[axis_index] / len(rows)
         weighted_covariance += covariance @ level_weights
-    explained_variance = (
-        solve_triangular(
-            process.factor(observed_rows), weighted_covariance, lower=True, check_finite=False
-        )
-        ** 2
-    ).sum(axis=0)
+    solved_covariance = solve_triangular(
+        process.factor(observed_rows), weighted_covariance, lower=True, check_finite=False
+    )
+    explained_variances = np.split((solved_covariance**2).sum(axis=0), first_columns[1:-1])
     gaps_by_axis = [
         _distinct_gaps(
             process.scaled_cube[:, process.scales.share[:, axis_index] > 0],
@@ -137,26 +129,13 @@ def deviations_of_level_means(
         for axis_index, level_count in enumerate(level_counts)
     ]
     prior_variances = [
-        _mean_covariance(
-            process,
-            [
-                axis_gaps
-                for other_axis, axis_gaps in enumerate(gaps_by_axis)
-                if other_axis != axis_index
-            ],
-        )
+        _mean_covariance(process, [*gaps_by_axis[:axis_index], *gaps_by_axis[axis_index + 1 :]])
         for axis_index in range(len(level_counts))
     ]
     return tuple(
-        np.sqrt(
-            np.maximum(
-                prior_variances[axis_index]
-                - explained_variance[first_column : first_column + level_count],
-                0.0,
-            )
-        )
-        for axis_index, (first_column, level_count) in enumerate(
-            zip(first_columns[:-1], level_counts, strict=True)
+        np.sqrt(np.maximum(prior_variance - explained_variance, 0.0))
+        for prior_variance, explained_variance in zip(
+            prior_variances, explained_variances, strict=True
         )
     )
 

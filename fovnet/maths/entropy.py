@@ -1,9 +1,10 @@
 """How much a trial is expected to tell about the minimum of a function, in nats: about its value,
 or about where it lies.
 
-    mean, variance  (m,)  posterior of the function at m points          γ  (mean - lowest) / √variance
-    lowest  (K,)  drawn values of the minimum of the function            φ, Φ  the standard normal density and
-        distribution
+    mean, variance  (m,)  posterior of the function at m points
+    lowest  (K,)    drawn values of the minimum of the function
+    γ               (mean - lowest) / √variance
+    φ, Φ            the standard normal density and distribution
     F       (c, n)  n joint draws of the function at c points
 """
 

@@ -1,14 +1,16 @@
 """Gaussian-process regression, one lengthscale for each column of the search space's unit cube.
 
-    X     (n, D)  evaluated points          x      (m, D)  query points
-    y     (n,)    observed values
-    gaps  (D, n, n)  squared distances of the rows of X along each column
-    ell   (D,)    lengthscales, made of p scales as in maths/scales.py; usually p = D and they are the
-        lengthscales
-    s2    signal variance                   noise  noise variance
-    theta (p+2,)  log of (scales, s2, noise)
-    r2    squared distance in units of the lengthscales, Σⱼ gapsⱼ / ellⱼ²
-    L     (n, n)  lower Cholesky factor of K = s2·k(r2) + noise·I;       alpha (n,) = K⁻¹ y
+    X      (n, D)     evaluated points
+    x      (m, D)     query points
+    y      (n,)       observed values
+    gaps   (D, n, n)  squared distances of the rows of X along each column
+    ell    (D,)       lengthscales, made of p scales as in maths/scales.py; usually p = D and they
+                      are the lengthscales
+    s2, noise         signal variance, and noise variance
+    theta  (p+2,)     log of (scales, s2, noise)
+    r2                squared distance in units of the lengthscales, Σⱼ gapsⱼ / ellⱼ²
+    L      (n, n)     lower Cholesky factor of K = s2·k(r2) + noise·I
+    alpha  (n,)       K⁻¹ y
 
 The mean of the process is zero: hand over centred values.
 
@@ -58,9 +60,8 @@ def log_marginal_likelihood(
     alpha = cho_solve((L, True), y, check_finite=False)
     log_likelihood = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * n * np.log(2.0 * np.pi)
 
-    W = np.outer(alpha, alpha) - cho_solve(
-        (L, True), np.eye(n), check_finite=False
-    )  # ∂value/∂K = W / 2
+    # the derivative in K is W / 2
+    W = np.outer(alpha, alpha) - cho_solve((L, True), np.eye(n), check_finite=False)
     column_gradient = column_precision * (flat_gaps @ (W * kernel_slope).ravel()) * s2
     gradient = 0.5 * np.array(
         [*(column_gradient @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)]
@@ -75,18 +76,17 @@ def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
     the same level.
     """
     centre, width = prior_of(scales)
-    deviation_from_centre = (theta - centre) / width
-    return float(
-        -0.5 * deviation_from_centre @ deviation_from_centre
-    ), -deviation_from_centre / width
+    offset = (theta - centre) / width
+    log_density = -0.5 * offset @ offset
+    return float(log_density), -offset / width
 
 
 def prior_of(scales: Scales) -> tuple[Floats, Floats]:
     """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on
     the unit cube.
 
-    s2     1, with a log-deviation of 0.4;      noise  0.1, with 0.7: a third of the spread, as between
-        trainings of two seeds
+    s2     1, with a log-deviation of 0.4
+    noise  0.1, with 0.7: a third of the spread, as between trainings of two seeds
     """
     return np.array([*scales.centre, 0.0, np.log(0.1)]), np.array([*scales.width, 0.4, 0.7])
 
@@ -107,9 +107,13 @@ def fit_theta(
     scales = scales or Scales.plain(X.shape[1])
     gaps = squared_gaps(X)
     scale_count = scales.share.shape[1]
-    centre, _ = prior_of(scales)
     short_scale_start = np.array(
-        [*np.full(scales.axes, np.log(0.5)), *np.zeros(scale_count - scales.axes), 0.0, -2.5]
+        [
+            *np.full(scales.axis_count, np.log(0.5)),
+            *np.zeros(scale_count - scales.axis_count),
+            0.0,
+            -2.5,
+        ]
     )
     bounds = [(np.log(0.02), np.log(50.0))] * scale_count + [
         (np.log(0.01), np.log(100.0)),
@@ -124,8 +128,12 @@ def fit_theta(
         log_density, prior_gradient = log_prior(theta, scales)
         return -(log_likelihood + log_density), -(likelihood_gradient + prior_gradient)
 
-    starts = (centre if first_start is None else first_start, short_scale_start)
-    optima = [minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    if first_start is None:
+        first_start, _ = prior_of(scales)
+    optima = [
+        minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        for start in (first_start, short_scale_start)
+    ]
     return np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x)
 
 

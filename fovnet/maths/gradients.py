@@ -21,9 +21,8 @@ from fovnet.maths.turns import Move
 
 CELL_PIXELS = 8
 BINS = 8
-NOISE_ENERGY = (
-    0.5  # added to the squared votes of a cell, for grey values up to 1, so that noise stays small
-)
+NOISE_ENERGY = 0.5
+"""Added to the squared votes of a cell, for grey values up to 1, so that noise stays small."""
 
 Floats32 = NDArray[np.float32]
 Number = TypeVar("Number", bound=np.generic)

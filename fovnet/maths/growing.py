@@ -80,7 +80,7 @@ class Growing:
         self.squared_sums = np.zeros(self.returned_count)
         self._reserve_rows(self.settled_count + self.settled_count // 8 + BLOCK_ROWS)
 
-    def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
+    def posterior(self, rows: Integers, y: Floats, pending_rows: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
 
         Pending rows are taken as observed at their posterior mean: the mean is unchanged, and the
@@ -89,26 +89,33 @@ class Growing:
         """
         self._compute_rows(rows)
         row_count = len(rows)
-        pending_count = len(pending)
+        pending_count = len(pending_rows)
         solved_y = self._solve_forward(y[:, None])[:, 0]
         mean = solved_y @ self.V[:row_count]
         squared_sums = self.squared_sums
         if pending_count:
-            self._append_rows(pending)
+            self._append_rows(pending_rows)
             squared_sums = squared_sums + _squared_column_sums(
                 self.V[row_count : row_count + pending_count]
             )
         return mean, np.maximum(self.s2 - squared_sums, 0.0)
 
-    def covariance(self, rows: Integers, pending: Integers, points: Integers) -> Floats:
-        """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as
-        in `posterior`."""
+    def prior_covariance(self, rows: Integers, columns: Integers | slice) -> Floats:
+        """Covariance (a, b) of the noise-free function at rows (a,) and rows (b,) of the space,
+        before any observation."""
+        squared_distances = cdist(self.scaled_cube[rows], self.scaled_cube[columns], "sqeuclidean")
+        correlation, _ = self.kernel(squared_distances)
+        return np.asarray(self.s2 * correlation)
+
+    def covariance(self, rows: Integers, pending_rows: Integers, points: Integers) -> Floats:
+        """Covariance (c, c) of the noise-free function at the rows `points` (c,) of the space, its
+        diagonal as in `posterior`."""
         self._compute_rows(rows)
-        if len(pending):
-            self._append_rows(pending)
-        solved_covariance = self.V[: len(rows) + len(pending), points]
+        if len(pending_rows):
+            self._append_rows(pending_rows)
+        solved_covariance = self.V[: len(rows) + len(pending_rows), points]
         return np.asarray(
-            self._covariance_of_rows(points, points) - solved_covariance.T @ solved_covariance
+            self.prior_covariance(points, points) - solved_covariance.T @ solved_covariance
         )
 
     def factor(self, rows: Integers) -> Floats:
@@ -119,19 +126,21 @@ class Growing:
             [np.pad(strip, ((0, 0), (0, row_count)))[:, :row_count] for strip in self.factor_strips]
         )[:row_count]
 
-    def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
+    def draw_prior(self, rng: np.random.Generator, feature_count: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random
         cosines."""
-        cosine_frequencies = draw_frequencies(self.kernel, features, self.scaled_cube.shape[1], rng)
-        phases = rng.uniform(0.0, 2.0 * np.pi, features)
-        amplitudes = rng.standard_normal(features)
+        cosine_frequencies = draw_frequencies(
+            self.kernel, feature_count, self.scaled_cube.shape[1], rng
+        )
+        phases = rng.uniform(0.0, 2.0 * np.pi, feature_count)
+        amplitudes = rng.standard_normal(feature_count)
         function_values = np.empty(len(self.scaled_cube))
         for first_row in range(0, len(function_values), DRAW_CHUNK_ROWS):
             chunk_rows = slice(first_row, first_row + DRAW_CHUNK_ROWS)
             function_values[chunk_rows] = (
                 np.cos(self.scaled_cube[chunk_rows] @ cosine_frequencies.T + phases) @ amplitudes
             )
-        return np.asarray(np.sqrt(2.0 * self.s2 / features) * function_values)
+        return np.asarray(np.sqrt(2.0 * self.s2 / feature_count) * function_values)
 
     def _compute_rows(self, rows: Integers) -> None:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
@@ -176,9 +185,9 @@ class Growing:
             self._reserve_rows(2 * (kept_count + new_count))
         left_block = np.zeros((new_count, kept_count))
         if kept_count:
-            left_block = self._solve_forward(self._covariance_of_rows(new_rows, self.rows).T).T
+            left_block = self._solve_forward(self.prior_covariance(new_rows, self.rows).T).T
         diagonal_block = cholesky(
-            self._covariance_of_rows(new_rows, new_rows)
+            self.prior_covariance(new_rows, new_rows)
             + self.noise * np.eye(new_count)
             - left_block @ left_block.T,
             lower=True,
@@ -197,7 +206,7 @@ class Growing:
         for first_column in range(0, len(self.squared_sums), CHUNK):
             chunk_columns = slice(first_column, min(first_column + CHUNK, len(self.squared_sums)))
             right_side = (
-                self._covariance_of_rows(new_rows, chunk_columns)
+                self.prior_covariance(new_rows, chunk_columns)
                 - left_block @ self.V[:kept_count, chunk_columns]
             )
             self.V[kept_count : kept_count + new_count, chunk_columns] = solve_triangular(
@@ -230,16 +239,6 @@ class Growing:
         if row_count:
             V[:row_count] = self.V[:row_count]
         self.V = V
-
-    def _covariance_of_rows(self, rows: Integers, columns: Integers | slice) -> Floats:
-        """Prior covariance (a, b) of the noise-free function at rows (a,) and rows (b,) of the
-        space."""
-        return np.asarray(
-            self.s2
-            * self.kernel(cdist(self.scaled_cube[rows], self.scaled_cube[columns], "sqeuclidean"))[
-                0
-            ]
-        )
 
 
 def _squared_column_sums(block: Floats) -> Floats:

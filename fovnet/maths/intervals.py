@@ -30,7 +30,9 @@ from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
-TAIL_PROBABILITIES = 0.5 - LEVEL / 2, 0.5 + LEVEL / 2
+LOWER_PROBABILITY = 0.5 - LEVEL / 2
+UPPER_PROBABILITY = 0.5 + LEVEL / 2
+TAIL_PROBABILITIES = (LOWER_PROBABILITY, UPPER_PROBABILITY)
 LEAST_RELATIVE_ERROR = 0.25
 """Below this share of the sample's standard error, a resample's own is replaced by it: the resample
 has drawn none of the few clusters that differ, and its t could be arbitrarily large. In 400 studies
@@ -54,7 +56,7 @@ def wilson_interval(right_count: float, trial_count: float) -> tuple[float, floa
         )
     if trial_count == 0:
         return 0.0, 1.0
-    normal_quantile = float(ndtri(TAIL_PROBABILITIES[1]))
+    normal_quantile = float(ndtri(UPPER_PROBABILITY))
     success_share = right_count / trial_count
     spread = normal_quantile * normal_quantile / trial_count
     centre = (success_share + spread / 2) / (1 + spread)
@@ -115,8 +117,8 @@ def _resample(
     totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats
 ) -> Floats:
     """The statistic (B, ...) of every resample."""
-    flat = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
-    return statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
+    flat_totals = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
+    return statistic((weights @ flat_totals).reshape(len(weights), *np.shape(totals)[1:]))
 
 
 def widened_level(cluster_count: int) -> float:
@@ -132,7 +134,7 @@ def widened_level(cluster_count: int) -> float:
         2
         * ndtr(
             np.sqrt(cluster_count / (cluster_count - 1))
-            * stdtrit(cluster_count - 1, TAIL_PROBABILITIES[1])
+            * stdtrit(cluster_count - 1, UPPER_PROBABILITY)
         )
         - 1
     )
@@ -180,18 +182,13 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> 
     effective_count = (
         value_count
         / max(1.0, variance_between_clusters / (value_count * share_above * (1 - share_above)))
-        * float(ndtri(TAIL_PROBABILITIES[1]) / stdtrit(cluster_count - 1, TAIL_PROBABILITIES[1]))
-        ** 2
+        * float(ndtri(UPPER_PROBABILITY) / stdtrit(cluster_count - 1, UPPER_PROBABILITY)) ** 2
     )
     low_share = float(
-        betaincinv(
-            share * effective_count, (1 - share) * effective_count + 1, TAIL_PROBABILITIES[0]
-        )
+        betaincinv(share * effective_count, (1 - share) * effective_count + 1, LOWER_PROBABILITY)
     )
     high_share = float(
-        betaincinv(
-            share * effective_count + 1, (1 - share) * effective_count, TAIL_PROBABILITIES[1]
-        )
+        betaincinv(share * effective_count + 1, (1 - share) * effective_count, UPPER_PROBABILITY)
     )
     if low_share * (value_count + 1) < 1 or high_share * (value_count + 1) > value_count:
         return np.nan, np.nan
@@ -199,16 +196,16 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> 
     return float(end_values[0]), float(end_values[1])
 
 
-def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[float, float]:
+def quantile_difference_interval(values: NDArray[Any], cluster_count: int) -> tuple[float, float]:
     """Lower and upper end of the interval of a difference that has no gradient, from its replicates
     (B,): percentiles at `widened_level`.
 
     Both ends are NaN with fewer than two clusters, or if all replicates are equal: an interval of
     no width would claim certainty.
     """
-    if clusters < 2:
+    if cluster_count < 2:
         return np.nan, np.nan
-    low, high = (float(end) for end in percentile_interval(values, widened_level(clusters)))
+    low, high = (float(end) for end in percentile_interval(values, widened_level(cluster_count)))
     if high - low > RELATIVE_ROUNDING * max(abs(low), abs(high)):
         return low, high
     return np.nan, np.nan
@@ -311,18 +308,24 @@ def studentised_interval(
 
 
 def t_interval(
-    moments_of: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, *, share: bool = True
+    values_and_errors_of: Callable[[Floats], tuple[Floats, Floats]],
+    weights: Floats,
+    *,
+    share: bool = True,
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends (q,) of the bootstrap-t interval of what `moments_of` computes from
-    weights (B, n): values and standard errors, (B, q) each."""
+    """Lower and upper ends (q,) of the bootstrap-t interval of a statistic.
+
+    values_and_errors_of  gives the values of the statistic and their standard errors, (B, q) each,
+                          from weights (B, n)
+    """
     cluster_count = weights.shape[1]
-    sample_moments = moments_of(np.ones((1, cluster_count)))
-    resample_moments = moments_of(weights)
+    sample_estimates = values_and_errors_of(np.ones((1, cluster_count)))
+    resample_estimates = values_and_errors_of(weights)
     if share:
-        sample_moments = _arcsine_root(*sample_moments)
-        resample_moments = _arcsine_root(*resample_moments)
-    (centre,), (standard_error,) = sample_moments
-    resample_values, resample_errors = resample_moments
+        sample_estimates = _arcsine_root(*sample_estimates)
+        resample_estimates = _arcsine_root(*resample_estimates)
+    (centre,), (standard_error,) = sample_estimates
+    resample_values, resample_errors = resample_estimates
     with np.errstate(divide="ignore", invalid="ignore"):
         has_own_error = resample_errors > LEAST_RELATIVE_ERROR * standard_error
         t_ratios = (resample_values - centre) / np.where(

@@ -36,8 +36,8 @@ def negative_log_likelihood(outputs: Floats, targets: Floats) -> tuple[Floats, F
     return loss, np.stack([residual / variance, scale_gradient], axis=-1) / len(targets)
 
 
-def mixture_moments(mean: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:
+def mixture_moments(mean: Floats, variance: Floats, shares: Floats) -> tuple[Floats, Floats]:
     """Mean and variance (n,) of the mixture of normal distributions (M, n) by shares (M,) that sum
     to 1."""
-    middle = share @ mean
-    return middle, share @ (variance + (mean - middle) ** 2)
+    middle = shares @ mean
+    return middle, shares @ (variance + (mean - middle) ** 2)

@@ -62,19 +62,16 @@ class Mixture:
     def log_mass(self, places: Floats) -> Floats:
         """(L,) log probability of each of the places of an axis: of all values that are nearer to
         it than to the others."""
-        levels, level_of_place = np.unique(places, return_inverse=True)
-        level_edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
-        probability_below = (
-            ndtr((level_edges[:, None] - self.means) / self.deviations) @ self.weights
-        )
-        level_probability = np.diff(probability_below) / (
-            probability_below[-1] - probability_below[0]
-        )
+        distinct_places, index_of_place = np.unique(places, return_inverse=True)
+        middles = (distinct_places[1:] + distinct_places[:-1]) / 2
+        edges = np.concatenate([[0.0], middles, [1.0]])
+        probability_below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
+        probability = np.diff(probability_below) / (probability_below[-1] - probability_below[0])
         # 0 between places that are all but equal
-        return np.asarray(np.log(np.maximum(level_probability, 1e-300))[level_of_place])
+        return np.asarray(np.log(np.maximum(probability, 1e-300))[index_of_place])
 
     def log_density(self, values: Floats) -> Floats:
-        """The prior is a component, so that the density is nowhere 0."""
+        """(m,) log density at values in [0, 1]; nowhere -inf, as the prior is a component."""
         probability_inside = self.weights @ (
             ndtr((1.0 - self.means) / self.deviations) - ndtr(-self.means / self.deviations)
         )

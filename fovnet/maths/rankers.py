@@ -1,8 +1,11 @@
 """Networks that score points, and that may know the task: a code of it, made from points and levels
 seen there, is put before each point.
 
-    M  members      n  points x (n, D)      u  of the support: points and their levels (u, D + 1), in [0, 1]
-        C  numbers of the code
+    M  members
+    n  points x (n, D)
+    u  rows of the support: points and their levels (u, D + 1), in [0, 1]
+    C  numbers of the code
+
     members        (C + D) → score, apart from one another
     point_network  (D + 1) → latent, of every point of the support
     code_network   mean latent → code.  An empty support has the mean latent 0.
@@ -56,29 +59,31 @@ class DeepSet:
     @classmethod
     def draw(cls, input_count: int, rng: np.random.Generator) -> DeepSet:
         """New networks for supports of so many columns."""
-        row_layers = Layers.draw((input_count, LATENT_WIDTH, LATENT_WIDTH, LATENT_WIDTH), 1, rng)
-        return cls(
-            row_layers, Layers.draw((LATENT_WIDTH, LATENT_WIDTH, LATENT_WIDTH, CODE_WIDTH), 1, rng)
-        )
+        point_network = Layers.draw((input_count, LATENT_WIDTH, LATENT_WIDTH, LATENT_WIDTH), 1, rng)
+        code_network = Layers.draw((LATENT_WIDTH, LATENT_WIDTH, LATENT_WIDTH, CODE_WIDTH), 1, rng)
+        return cls(point_network, code_network)
 
     def forward(self, support: Floats) -> tuple[list[Floats], list[Floats]]:
-        """The values of both networks' layers; the last of the second are the code (1, 1, C)."""
-        row_values = forward(self.point_network, INPUT_SCALE * (support - 0.5))
-        pooled_values = row_values[-1].sum(axis=1, keepdims=True) / max(1, len(support))
-        return row_values, forward(self.code_network, pooled_values)
+        """The values of the layers of the point network, and of the code network; the last of the
+        second are the code (1, 1, C)."""
+        point_values = forward(self.point_network, INPUT_SCALE * (support - 0.5))
+        mean_latent = point_values[-1].sum(axis=1, keepdims=True) / max(1, len(support))
+        return point_values, forward(self.code_network, mean_latent)
 
     def backward(
         self, values: tuple[list[Floats], list[Floats]], gradient: Floats
     ) -> tuple[Floats, Floats]:
-        """The gradients (1, K) in the parameters of the networks of a row and of the whole, given
-        the values of `forward` and the gradient in the code (1, 1, C)."""
-        row_values, code_values = values
-        whole_gradient, first_layer_gradient = backward(self.code_network, code_values, gradient)
-        pooled_gradient = first_layer_gradient @ self.code_network.views[0][0].swapaxes(1, 2)
-        row_gradient = np.broadcast_to(
-            pooled_gradient / max(1, row_values[0].shape[-2]), row_values[-1].shape
+        """The gradients (1, K) in the parameters of the point network and of the code network,
+        given the values of `forward` and the gradient in the code (1, 1, C)."""
+        point_values, code_values = values
+        code_network_gradient, layer_gradient = backward(self.code_network, code_values, gradient)
+        first_weights, _ = self.code_network.views[0]
+        mean_latent_gradient = layer_gradient @ first_weights.swapaxes(1, 2)
+        latent_gradient = np.broadcast_to(
+            mean_latent_gradient / max(1, point_values[0].shape[-2]), point_values[-1].shape
         )
-        return backward(self.point_network, row_values, row_gradient)[0], whole_gradient
+        point_network_gradient, _ = backward(self.point_network, point_values, latent_gradient)
+        return point_network_gradient, code_network_gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +104,9 @@ class Ranker:
         knows_task: bool = False,
     ) -> Ranker:
         """New networks for points of so many columns; `knows_task` whether they know the task."""
-        widths = (input_count + CODE_WIDTH * knows_task, *hidden, 1)
-        scorers = Layers.draw(widths, members, rng)
         if not knows_task:
-            return cls(scorers)
+            return cls(Layers.draw((input_count, *hidden, 1), members, rng))
+        scorers = Layers.draw((input_count + CODE_WIDTH, *hidden, 1), members, rng)
         return cls(scorers, DeepSet.draw(input_count + 1, rng))
 
     @property
@@ -122,40 +126,45 @@ class Ranker:
         return Ranker(members, DeepSet(*task_networks))
 
     def scores(self, x: Floats, support: Floats) -> Floats:
-        """The scores (M, n) of points."""
-        code = None if self.task is None else self.task.forward(support)[1][-1]
-        return score_points(self.members, _with_code(code, x))
+        """The scores (M, n) of points x (n, D), given a support (u, D + 1)."""
+        if self.task is None:
+            return score_points(self.members, x)
+        _, code_values = self.task.forward(support)
+        return score_points(self.members, _with_code(code_values[-1], x))
 
     def gradients(self, batch: Batch) -> list[Floats]:
         """Of each part, the gradient in its parameters; the code's is that of the mean of the
         members' losses."""
-        task_values = None if self.task is None else self.task.forward(batch.support)
-        values = forward(
-            self.members,
-            _with_code(None if task_values is None else task_values[1][-1], batch.points),
-        )
-        member_gradient, first_layer_gradient = backward(
-            self.members, values, batch.loss_gradient(values[-1])
-        )
-        if self.task is None or task_values is None:
+        if self.task is None:
+            member_gradient, _ = self._backward(batch.points, batch.loss_gradient)
             return [member_gradient]
-        code_weights = self.members.views[0][0][:, :CODE_WIDTH]
+        task_values = self.task.forward(batch.support)
+        _, code_values = task_values
+        points = _with_code(code_values[-1], batch.points)
+        member_gradient, layer_gradient = self._backward(points, batch.loss_gradient)
+        first_weights, _ = self.members.views[0]
+        code_weights = first_weights[:, :CODE_WIDTH]
         code_gradient = (
-            first_layer_gradient.sum(axis=1, keepdims=True) @ code_weights.swapaxes(1, 2)
+            layer_gradient.sum(axis=1, keepdims=True) @ code_weights.swapaxes(1, 2)
         ).mean(axis=0, keepdims=True)
         return [member_gradient, *self.task.backward(task_values, code_gradient)]
 
+    def _backward(
+        self, inputs: Floats, loss_gradient: Callable[[Floats], Floats]
+    ) -> tuple[Floats, Floats]:
+        """`scorers.backward` of the members, for their inputs and a loss as of a Batch."""
+        values = forward(self.members, inputs)
+        return backward(self.members, values, loss_gradient(values[-1]))
 
-def _with_code(code: Floats | None, x: Floats) -> Floats:
-    """The points, the code (1, 1, C) before each."""
-    if code is None:
-        return x
+
+def _with_code(code: Floats, x: Floats) -> Floats:
+    """The points x (n, D), the code (1, 1, C) before each."""
     return np.hstack([np.broadcast_to(code[0], (len(x), CODE_WIDTH)), x])
 
 
 def train(
     ranker: Ranker,
-    batch: Callable[[], Batch],
+    draw_batch: Callable[[], Batch],
     epoch_count: int,
     first_rate: float,
     last_rate: float,
@@ -169,5 +178,5 @@ def train(
     optimisers = [Adam(network.flat) for network in ranker.parts]
     for epoch in range(epoch_count):
         current_rate = cosine_rate(epoch, epoch_count, first_rate, last_rate)
-        for optimiser, gradient in zip(optimisers, ranker.gradients(batch()), strict=True):
+        for optimiser, gradient in zip(optimisers, ranker.gradients(draw_batch()), strict=True):
             optimiser.step(gradient, current_rate)

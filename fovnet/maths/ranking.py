@@ -86,9 +86,8 @@ def count_pairs(
         )
         for is_class in (is_positive, ~is_positive)
     )
-    negatives_reached = (
-        np.cumsum(negative_counts, axis=1) - negative_counts / 2
-    )  # negatives below, and half of those tied
+    # negatives below, and half of those tied
+    negatives_reached = np.cumsum(negative_counts, axis=1) - negative_counts / 2
     return Pairs(
         positive_counts.astype(np.float64) @ negatives_reached.T,
         positive_counts.sum(axis=1).astype(np.float64),

@@ -26,9 +26,7 @@ slices."""
 LEAST_DISTANCE = 0.12
 """Lower bound of the mean distance of two slices: below it they are nearly equal, and their order
 is uninformative."""
-
-
-GREATEST_LONE_SHARE = 0.1
+GREATEST_OUTLIER_SHARE = 0.1
 """Share of the slices that may be outliers."""
 LEAST_DETOUR_STEPS = 6.0
 """The detour over an outlier, in mean steps: at most 6 for evenly spread slices."""
@@ -55,11 +53,11 @@ def measure_roughness(probabilities: NDArray[np.float64]) -> float:
 
 
 def drop_outliers(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= ⌈s GREATEST_LONE_SHARE⌉ outliers: the path over one is
+    """(s - m, k) the slices without the m <= ⌈s GREATEST_OUTLIER_SHARE⌉ outliers: the path over one is
     longer than past it by more than LEAST_DETOUR_STEPS mean steps."""
     kept_slices = probabilities
     mean_step = float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
-    for _ in range(ceil(GREATEST_LONE_SHARE * len(probabilities))):
+    for _ in range(ceil(GREATEST_OUTLIER_SHARE * len(probabilities))):
         step_distances = np.abs(np.diff(kept_slices, axis=0)).sum(axis=1)
         skip_distances = np.abs(kept_slices[2:] - kept_slices[:-2]).sum(axis=1)
         detour_by_slice = np.concatenate(
@@ -69,8 +67,8 @@ def drop_outliers(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
                 step_distances[-1:],
             ]
         )
-        loneliest_index = int(np.argmax(detour_by_slice))
-        if detour_by_slice[loneliest_index] <= LEAST_DETOUR_STEPS * mean_step:
+        outlier_index = int(np.argmax(detour_by_slice))
+        if detour_by_slice[outlier_index] <= LEAST_DETOUR_STEPS * mean_step:
             break
-        kept_slices = np.delete(kept_slices, loneliest_index, axis=0)
+        kept_slices = np.delete(kept_slices, outlier_index, axis=0)
     return kept_slices

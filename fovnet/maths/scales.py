@@ -25,12 +25,12 @@ Integers = NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class Scales:
     """share (D, p) as above; centre and width (p,) of the normal prior on log scale; the first
-    `axes` scales belong to axes."""
+    `axis_count` scales belong to axes."""
 
     share: Floats
     centre: Floats
     width: Floats
-    axes: int
+    axis_count: int
 
     @classmethod
     def of(cls, axis: Integers, level: Integers | None = None) -> Scales:
@@ -46,7 +46,8 @@ class Scales:
         """
         column_count_by_axis = np.bincount(axis)
         axis_count = len(column_count_by_axis)
-        level = np.full(len(axis), -1) if level is None else level
+        if level is None:
+            level = np.full(len(axis), -1)
         is_column_of_scale = np.hstack(
             [
                 axis[:, None] == np.arange(axis_count),

@@ -62,9 +62,9 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
     """The inputs and the values (M, n, width) of each layer; the last are the outputs."""
     values = [x]
     for weights, biases in layers.views:
-        layer_inputs = (
-            values[-1] if len(values) == 1 else np.maximum(values[-1], 0.0, out=values[-1])
-        )
+        layer_inputs = values[-1]
+        if len(values) > 1:
+            np.maximum(layer_inputs, 0.0, out=layer_inputs)
         values.append(np.matmul(layer_inputs, weights))
         values[-1] += biases
     return values
@@ -79,7 +79,8 @@ def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Fl
         np.matmul(values[layer_index].swapaxes(-1, -2), gradient, out=weight_gradient)
         gradient.sum(axis=1, keepdims=True, out=bias_gradient)
         if layer_index:
-            gradient = np.matmul(gradient, layers.views[layer_index][0].swapaxes(1, 2))
+            weights, _ = layers.views[layer_index]
+            gradient = np.matmul(gradient, weights.swapaxes(1, 2))
             gradient *= values[layer_index] > 0.0
     return gradients.flat, gradient
 

@@ -55,9 +55,8 @@ def _draw_on_ellipse(
     ends.
     """
     prior_draw = width * rng.standard_normal(len(current_point))
-    least_log_likelihood = current_log_likelihood + np.log1p(
-        -rng.random()
-    )  # log of a number in (0, 1]
+    # plus the log of a number in (0, 1]
+    least_log_likelihood = current_log_likelihood + np.log1p(-rng.random())
     angle = rng.uniform(0.0, 2.0 * np.pi)
     least_angle = angle - 2.0 * np.pi
     greatest_angle = angle

@@ -56,7 +56,9 @@ def best_stretch(gains: NDArray[np.float64]) -> tuple[int, int, float]:
 
     Kadane's algorithm: Bentley (1984), Programming pearls: algorithm design techniques.
     """
-    best_run = (0, -1, 0.0)
+    best_first = 0
+    best_last = -1
+    best_sum = 0.0
     running_sum = 0.0
     first_index = 0
     for slice_index, slice_gain in enumerate(gains):
@@ -64,6 +66,8 @@ def best_stretch(gains: NDArray[np.float64]) -> tuple[int, int, float]:
             running_sum = 0.0
             first_index = slice_index
         running_sum += float(slice_gain)
-        if running_sum > best_run[2]:
-            best_run = (first_index, slice_index, running_sum)
-    return best_run
+        if running_sum > best_sum:
+            best_first = first_index
+            best_last = slice_index
+            best_sum = running_sum
+    return best_first, best_last, best_sum

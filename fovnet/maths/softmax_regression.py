@@ -22,7 +22,8 @@ Layer = tuple[Floats, Floats]
 
 def scores(features: Floats, layer: Layer) -> Floats:
     """(s, k) the unnormalised log-probabilities."""
-    return np.asarray(features @ layer[0].T + layer[1], dtype=np.float64)
+    weights, biases = layer
+    return np.asarray(features @ weights.T + biases, dtype=np.float64)
 
 
 def refit(
@@ -47,7 +48,8 @@ def refit(
     is_varying = deviations > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))
     scaled_features = features[:, is_varying] / deviations[is_varying]
     initial_scores = scores(features, initial_layer)
-    class_count = len(initial_layer[1])
+    initial_weights, initial_biases = initial_layer
+    class_count = len(initial_biases)
 
     def loss(weight_changes: Floats) -> tuple[float, Floats]:
         """The loss, and its gradient (k f' + k,), of changes of the weights of varying features and
@@ -73,8 +75,8 @@ def refit(
     best_changes = minimize(
         loss, zero_changes, jac=True, method="L-BFGS-B", options={"maxiter": steps}
     ).x
-    changed_weights = initial_layer[0].copy()
+    changed_weights = initial_weights.copy()
     changed_weights[:, is_varying] += (
         best_changes[:-class_count].reshape(class_count, -1) / deviations[is_varying]
     )
-    return changed_weights, initial_layer[1] + best_changes[-class_count:]
+    return changed_weights, initial_biases + best_changes[-class_count:]

@@ -1,10 +1,10 @@
 """The probability that a need stays below an unknown limit, from earlier outcomes: a
 one-dimensional model, never rising with the need.
 
-    estimate  (n,), (m,)  log of the estimated need                        fits  (n,) whether it was within
-        the limit
-    limit     log of the real limit, unknown                       sigma  standard deviation of the error of
-        an estimate, unknown
+    estimate  (n,), (m,)  log of the estimated need
+    fits      (n,)        whether it was within the limit
+    limit     log of the real limit, unknown
+    sigma     standard deviation of the error of an estimate, unknown
     P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over the posterior of limit and
     sigma, given the outcomes
 

@@ -1,10 +1,10 @@
 """The orientations in which a body may lie in a volume with wrong axis labels, and what the three
 planes then show.
 
-    axis    0 across the body, 1 from front to back, 2 from feet to head        plane  0 axial, 1 sagittal, 2
-        coronal
-    view    what a picture shows: (axis, sign) along its rows, and along its columns      turn   an
-        orientation
+    axis    0 across the body, 1 from front to back, 2 from feet to head
+    plane   0 axial, 1 sagittal, 2 coronal
+    view    what a picture shows: (axis, sign) along its rows, and along its columns
+    turn    an orientation
     move    (transposed, rows reversed, columns reversed), in this order: one of the eight
             symmetries of a picture
 
@@ -14,6 +14,7 @@ of 48 orientations are distinguishable, and 16 of 24 views.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import permutations, product
 
 import numpy as np
@@ -33,6 +34,14 @@ MOVES: tuple[Move, ...] = tuple(
 
 RUNS = ("feet to head", "head to feet", "front to back", "back to front", "side to side")
 """Directions of the body in which the third axis of a grid may run."""
+
+RUN_BY_AXIS: Mapping[Axis, str] = {
+    (2, 1): "feet to head",
+    (2, -1): "head to feet",
+    (1, 1): "front to back",
+    (1, -1): "back to front",
+}
+"""The direction of each axis of the body but that across it."""
 
 
 def without_sides(view: View) -> View:
@@ -78,10 +87,8 @@ def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
 
 def _direction_of_third_axis(turn: tuple[Axis, ...]) -> int:
     """The direction of the third axis, as an index in RUNS."""
-    axis, sign = turn[2]
-    if axis == ACROSS:
-        return RUNS.index("side to side")
-    return (1 - axis) * 2 + 2 + (sign < 0)
+    _, _, third_axis = turn
+    return RUNS.index(RUN_BY_AXIS.get(third_axis, "side to side"))
 
 
 _ALL_TURNS = [
@@ -97,7 +104,7 @@ _DIRECTION_BY_VIEWS = {
 TURNS: NDArray[np.int64] = np.array(list(reversed(_DIRECTION_BY_VIEWS)))
 """(24, 3) the view of each plane, for every distinguishable turn; the first is the identity."""
 
-ALONG: NDArray[np.int64] = np.array(list(reversed(_DIRECTION_BY_VIEWS.values())))
+RUN_OF_TURN: NDArray[np.int64] = np.array(list(reversed(_DIRECTION_BY_VIEWS.values())))
 """(24,) the direction of the third axis, as an index in RUNS."""
 
 SOURCES: tuple[tuple[int, int], ...] = tuple(

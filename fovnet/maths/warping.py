@@ -19,8 +19,8 @@ LARGEST_FLOAT = float(np.finfo(np.float64).max)
 class Target:
     """The values a model is fitted to, and the way back to scores.
 
-    scores  (n,)  as measured, lower is better          values  (n,)  in the same order, of mean zero and unit
-        variance (all equal: zero)
+    scores  (n,)  as measured, lower is better
+    values  (n,)  in the same order, of mean zero and unit variance (all equal: zero)
     unit    the score that one unit of value is worth below the best one; None if the values are
             ranks, or all equal
     """

@@ -104,7 +104,7 @@ def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) ->
     growing = Growing(
         rng.random((12, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel]
     )
-    draws = np.array([growing.prior_draw(rng) for _ in range(4000)])
+    draws = np.array([growing.draw_prior(rng) for _ in range(4000)])
     expected = (
         growing.s2
         * KERNELS[kernel](cdist(growing.scaled_cube, growing.scaled_cube, "sqeuclidean"))[0]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, list_mle, tie_starts, weigh_places
+from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, list_mle, weigh_places
 
 rng = np.random.default_rng(0)
 X, SUPPORT = rng.random((20, 5)), rng.random((7, 6))
@@ -37,7 +37,7 @@ def through(layers, h):
     "support", [SUPPORT, SUPPORT[:1], SUPPORT[:0]], ids=["seven", "one", "none"]
 )
 def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
-    ranker, first = drawn(), tie_starts(np.sort(rng.integers(0, 12, 20)))
+    ranker, first = drawn(), find_tie_starts(np.sort(rng.integers(0, 12, 20)))
     c = weigh_places("log", first)
     members, each, whole = leaves_of(ranker)
     latent = through(each, torch.tensor(12.0**0.5 * (support - 0.5))).sum(1, keepdim=True) / max(

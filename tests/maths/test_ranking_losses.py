@@ -12,17 +12,17 @@ from fovnet.maths.ranking_losses import (
     LOSSES,
     SHARPNESS,
     WEIGHTS,
+    find_tie_starts,
     levels,
     list_mle,
     list_net,
     rank_net,
     squared_level_error,
-    tie_starts,
     weigh_places,
 )
 
 rng = np.random.default_rng(0)
-TIED = tie_starts(np.array([1.0, 2.0, 2.0, 2.0, 5.0, 6.0, 6.0]))
+TIED = find_tie_starts(np.array([1.0, 2.0, 2.0, 2.0, 5.0, 6.0, 6.0]))
 SINGLE = np.arange(7)
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 every_list = pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_scores_of_700_and_long_lists_give_finite_values_and_gradients(loss):
             np.linspace(700, -700, 2000),
         ]
     )
-    first = tie_starts(np.sort(rng.integers(0, 1500, 2000)))
+    first = find_tie_starts(np.sort(rng.integers(0, 1500, 2000)))
     for value in loss(s, weigh_places("log", first), first):
         assert np.isfinite(value).all()
 

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import kendalltau
 
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, list_mle, tie_starts, weigh_places
+from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, list_mle, weigh_places
 from fovnet.maths.scorers import (
     Adam,
     Layers,
@@ -61,7 +61,7 @@ def test_parameters_are_views_of_one_array_and_start_within_torchs_bounds():
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("widths", [(5, 1), (5, 7, 1), WIDTHS, (5, 8, 6, 4, 1)])
 def test_scores_and_gradients_of_whole_networks_are_torchs(name, widths):
-    layers, first = drawn(widths=widths), tie_starts(np.sort(rng.integers(0, 12, 20)))
+    layers, first = drawn(widths=widths), find_tie_starts(np.sort(rng.integers(0, 12, 20)))
     c = weigh_places("log", first)
     values = forward(layers, X)
     _, slope = LOSSES[name](values[-1][..., 0], c, first)

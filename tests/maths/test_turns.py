@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fovnet.maths.turns import (
-    ALONG,
     MOVES,
     PLANES,
+    RUN_OF_TURN,
     RUNS,
     SOURCES,
     TURNS,
@@ -69,7 +69,7 @@ def test_of_48_ways_24_look_different_and_of_the_pictures_16():
 
 def test_the_first_turn_is_none():
     assert tuple(VIEWS[view] for view in TURNS[0]) == PLANES
-    assert RUNS[ALONG[0]] == "feet to head"
+    assert RUNS[RUN_OF_TURN[0]] == "feet to head"
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_the_first_turn_is_none():
 )
 def test_what_the_slices_of_a_turned_grid_run_along(turn, runs):
     at = TURNS.tolist().index(list(views_of_planes(turn)))
-    assert RUNS[ALONG[at]] == runs
+    assert RUNS[RUN_OF_TURN[at]] == runs
 
 
 def test_as_many_turns_run_up_as_down_and_to_the_side_as_both():
-    assert np.bincount(ALONG).tolist() == [4, 4, 4, 4, 8]
+    assert np.bincount(RUN_OF_TURN).tolist() == [4, 4, 4, 4, 8]
 
 
 def test_moves_are_the_eight_ways_to_lay_a_picture():

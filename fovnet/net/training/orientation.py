@@ -202,7 +202,7 @@ def _outline_permutations() -> Tensor:
     rearranged to show it."""
     outline_indices = np.arange(np.prod(OUTLINE_SHAPE)).reshape(OUTLINE_SHAPE)
     permutations = [
-        move_histograms(outline_indices, MOVES[move_name]).reshape(-1) for _, move_name in SOURCES
+        move_histograms(outline_indices, MOVES[move_index]).reshape(-1) for _, move_index in SOURCES
     ]
     return torch.from_numpy(np.stack(permutations))
 

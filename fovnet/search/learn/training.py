@@ -21,7 +21,7 @@ from fovnet._version import __version__
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, tie_starts, weigh_places
+from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
 from fovnet.search.look.hyperparameters import fit_subset
 from fovnet.search.prior import EarlierSearch, Prior, make_prior, make_support
 from fovnet.search.space import Axis, Space
@@ -135,7 +135,7 @@ def _are_enough_for_context(tasks: Sequence[Task]) -> bool:
 
 def _task_of_source(axes: Sequence[Axis], source: EarlierSearch) -> Task:
     """The points and ties of a source."""
-    return Task(Space(tuple(axes), source.levels).unit_cube, tie_starts(source.losses))
+    return Task(Space(tuple(axes), source.levels).unit_cube, find_tie_starts(source.losses))
 
 
 def _thin_out(source: EarlierSearch) -> EarlierSearch:
@@ -182,7 +182,7 @@ def _draw_lesson(task: Task, rng: np.random.Generator, uses_context: bool) -> Ba
     support_size = min(support_size, row_count // 2)
     support_places = np.sort(drawn_places[:support_size])
     list_places = np.sort(drawn_places[support_size : support_size + LIST_LENGTH])
-    list_tie_starts = tie_starts(task.tie_starts[list_places])
+    list_tie_starts = find_tie_starts(task.tie_starts[list_places])
     place_weights = weigh_places("log", list_tie_starts)
 
     def loss_gradient(scores: Floats) -> Floats:
@@ -192,7 +192,7 @@ def _draw_lesson(task: Task, rng: np.random.Generator, uses_context: bool) -> Ba
 
     return Batch(
         task.points[list_places],
-        make_support(task.points[support_places], tie_starts(task.tie_starts[support_places])),
+        make_support(task.points[support_places], find_tie_starts(task.tie_starts[support_places])),
         loss_gradient,
     )
 

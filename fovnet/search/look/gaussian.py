@@ -267,7 +267,7 @@ def lowest_drawn_rows(view: View, belief: Belief, chances: Chances) -> Integers:
     likely_rows = chances.rows_likely_to_train(np.flatnonzero(view.is_free))
     rng = view.rng
     process = belief.processes[int(rng.integers(len(belief.processes)))]
-    drawn_prior = process.prior_draw(rng)
+    drawn_prior = process.draw_prior(rng)
     drawn_noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.observed_rows))
     residuals = belief.target.values - drawn_prior[belief.observed_rows] - drawn_noise
     correction, _ = process.posterior(belief.observed_rows, residuals, belief.known_rows[:0])

@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.rankers import Batch, Ranker, train
-from fovnet.maths.ranking_losses import LOSSES, tie_starts, weigh_places
+from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import choose_by_expected_improvement, round_to_six_digits
 from fovnet.search.look.guard import judge_prior
@@ -84,7 +84,7 @@ def choose_by_ranking(view: View) -> Choice:
         view.space, sorted_losses.fit_key, view.ranking, view.seed, view.slot, view.prior
     )
     unit_cube = view.space.unit_cube
-    support = make_support(unit_cube[sorted_losses.rows], tie_starts(sorted_losses.losses))
+    support = make_support(unit_cube[sorted_losses.rows], find_tie_starts(sorted_losses.losses))
     scored_rows = np.concatenate([candidate_rows, sorted_losses.rows])
     member_scores = score_rows(ranker, unit_cube, scored_rows, support)
     # with those of the best row seen, where there is one
@@ -120,7 +120,7 @@ class SortedLosses:
     @property
     def fit_key(self) -> tuple[bytes, bytes]:
         """All that a fit depends on: rows and groups of ties."""
-        return self.rows.tobytes(), tie_starts(self.losses).tobytes()
+        return self.rows.tobytes(), find_tie_starts(self.losses).tobytes()
 
 
 def sort_by_loss(rows: Integers, losses: Floats) -> SortedLosses:
@@ -132,15 +132,17 @@ def sort_by_loss(rows: Integers, losses: Floats) -> SortedLosses:
 @lru_cache(maxsize=8)
 def fit_ranker(
     space: Space,
-    key: tuple[bytes, bytes],
+    fit_key: tuple[bytes, bytes],
     settings: Ranking,
     seed: int,
     slot: int,
     prior: Prior | None = None,
 ) -> Ranker:
-    """The members, fitted to the list of a key: from starts that seed and slot determine, or from
+    """The members, fitted to the list of a `fit_key`: from starts that seed and slot determine, or from
     the prior's networks, which stay as they are while no two rows differ."""
-    sorted_rows, group_starts = (np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in key)
+    sorted_rows, tie_starts = (
+        np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in fit_key
+    )
     row_count = len(sorted_rows)
     points = space.unit_cube[sorted_rows]
     rng = np.random.default_rng([seed, slot])
@@ -160,11 +162,11 @@ def fit_ranker(
             list_places = np.setdiff1d(list_places, support_places)
         return Batch(
             points[list_places],
-            make_support(points[support_places], tie_starts(group_starts[support_places])),
-            _loss_gradient(settings, tie_starts(group_starts[list_places])),
+            make_support(points[support_places], find_tie_starts(tie_starts[support_places])),
+            _loss_gradient(settings, find_tie_starts(tie_starts[list_places])),
         )
 
-    if len(np.unique(group_starts)) > 1:
+    if len(np.unique(tie_starts)) > 1:
         train(ranker, draw_batch, *_epochs_and_rates(settings, row_count, prior))
     return ranker
 
@@ -192,15 +194,15 @@ def _draw_list_places(row_count: int, rng: np.random.Generator) -> Integers:
     return np.concatenate([np.arange(BEST_ROWS_IN_EVERY_LIST), np.sort(other_places)])
 
 
-def _loss_gradient(settings: Ranking, group_starts: Integers) -> Callable[[Floats], Floats]:
+def _loss_gradient(settings: Ranking, tie_starts: Integers) -> Callable[[Floats], Floats]:
     """The gradient of the loss, a mean over the list, in the members' raw scores (M, n, 1)."""
     loss_and_gradient = LOSSES[settings.loss]
-    place_weights = weigh_places(settings.weight, group_starts)
-    row_count = len(group_starts)
+    place_weights = weigh_places(settings.weight, tie_starts)
+    row_count = len(tie_starts)
 
     def gradient(raw_scores: Floats) -> Floats:
         """Of the loss of the scores as they are."""
-        _, score_gradient = loss_and_gradient(raw_scores[..., 0], place_weights, group_starts)
+        _, score_gradient = loss_and_gradient(raw_scores[..., 0], place_weights, tie_starts)
         return score_gradient[..., None] / row_count
 
     if settings.range is None:
@@ -211,7 +213,7 @@ def _loss_gradient(settings: Ranking, group_starts: Integers) -> Callable[[Float
         """Of the loss of the scores kept within the range."""
         squashed_scores = np.tanh(SQUASHING * raw_scores)
         _, score_gradient = loss_and_gradient(
-            score_range * squashed_scores[..., 0], place_weights, group_starts
+            score_range * squashed_scores[..., 0], place_weights, tie_starts
         )
         squashing_slope = SQUASHING * score_range * (1.0 - squashed_scores**2)
         return score_gradient[..., None] * squashing_slope / row_count

@@ -11,7 +11,7 @@ import torch
 
 import fovnet.net.training.orientation as learning
 from fovnet.decision.orientation import Orientation, bearing_of
-from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
+from fovnet.maths.turns import RUN_OF_TURN, RUNS, TURNS, VIEWS
 from fovnet.net.training.orientation import learn_orientation, turn_scores
 from fovnet.volume.slices.planes import make_pictures
 from fovnet.volume.slices.stack import cut_slices
@@ -145,8 +145,8 @@ def test_a_turn_is_scored_by_the_views_it_shows(turn: int) -> None:
 
 def test_a_bearing_adds_up_the_turns_that_run_the_same_way() -> None:
     p = np.full(24, 1e-9)
-    p[np.flatnonzero(ALONG == 0)] = 0.2, 0.1, 0.05, 0.05
-    p[np.flatnonzero(ALONG == 3)] = 0.3, 0.1, 0.1, 0.1
+    p[np.flatnonzero(RUN_OF_TURN == 0)] = 0.2, 0.1, 0.05, 0.05
+    p[np.flatnonzero(RUN_OF_TURN == 3)] = 0.3, 0.1, 0.1, 0.1
     bearing = bearing_of(np.log(p))
     assert bearing.upright_probability == pytest.approx(0.4, abs=1e-6)
     assert bearing.direction == RUNS[3]
