@@ -75,7 +75,7 @@ class AblationVolume:
 
     z_mm           (s,) heights of its slices
     truth          (s, k)
-    scored_places  (s,) of its slices among the scored ones
+    scored_positions  (s,) of its slices among the scored ones
     edges_mm       (s + 1,) where its slices begin and end
     """
 
@@ -84,7 +84,7 @@ class AblationVolume:
     collection: str
     z_mm: Floats
     truth: NDArray[np.bool_]
-    scored_places: NDArray[np.int64]
+    scored_positions: NDArray[np.int64]
     edges_mm: Floats
 
 
@@ -153,13 +153,13 @@ def measure_ablation(
                 continue
             if arm.mix_networks not in temperature_by_mix:
                 temperature_by_mix[arm.mix_networks] = fit_temperature(
-                    [probabilities[volume.scored_places] for volume in validation_volumes],
+                    [probabilities[volume.scored_positions] for volume in validation_volumes],
                     [volume.truth for volume in validation_volumes],
                 )
             arm_rule = replace(rule, temperature=temperature_by_mix[arm.mix_networks])
             outcomes = [
                 _outcome_of_arm(
-                    volume, probabilities[volume.scored_places], arm, vocabulary, arm_rule
+                    volume, probabilities[volume.scored_positions], arm, vocabulary, arm_rule
                 )
                 for volume in test_volumes
             ]
@@ -314,13 +314,13 @@ def _labelled_volumes(
         if record.split != split or record.status != "ok":
             continue
         rows_of_volume = slice(record.first_row, record.first_row + record.slice_count)
-        places_among_scored = np.searchsorted(
+        scored_positions = np.searchsorted(
             scored_rows, np.arange(rows_of_volume.start, rows_of_volume.stop)
         )
         if (
-            places_among_scored[-1] >= len(scored_rows)
-            or scored_rows[places_among_scored[0]] != rows_of_volume.start
-            or scored_rows[places_among_scored[-1]] != rows_of_volume.stop - 1
+            scored_positions[-1] >= len(scored_rows)
+            or scored_rows[scored_positions[0]] != rows_of_volume.start
+            or scored_rows[scored_positions[-1]] != rows_of_volume.stop - 1
         ):
             raise ModelError(
                 "probabilities-stale",
@@ -333,7 +333,7 @@ def _labelled_volumes(
             collection=record.collection,
             z_mm=pack.z_mm[rows_of_volume],
             truth=pack.truth[rows_of_volume],
-            scored_places=places_among_scored,
+            scored_positions=scored_positions,
             edges_mm=pack.stack_of_volume(record_index).edges_mm,
         )
         volumes.append(volume)

@@ -29,7 +29,7 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]
-LEAST_PROBABILITY = 0.7
+LEAST_LABEL_PROBABILITY = 0.7  # of a class, below which `decode_by_threshold` says none
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Networks:
 
 
 Mix = Callable[[Networks], Floats | None]
-Reading = Callable[[Floats, Floats, Floats, Vocabulary, Rule], Labels]
+Decoding = Callable[[Floats, Floats, Floats, Vocabulary, Rule], Labels]
 
 
 @dataclass(frozen=True)
@@ -67,54 +67,59 @@ class Arm:
     name: str
     description: str
     mix_networks: Mix
-    decode: Reading
+    decode: Decoding
 
 
 def decode_raw(
-    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+    probabilities: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The most probable class of each slice by itself."""
-    return _most_probable(p)
+    return _most_probable(probabilities)
 
 
 def decode_smoothed(
-    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+    probabilities: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The most probable class after calibration and smoothing along the body."""
-    return _most_probable(_smoothed_probabilities(p, z_mm, rule))
+    return _most_probable(_smoothed_probabilities(probabilities, z_mm, rule))
 
 
 def decode_by_threshold(
-    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+    probabilities: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """Smoothed, and none where no class reaches 0.7: the simplest way to abstain."""
-    smoothed_probabilities = _smoothed_probabilities(p, z_mm, rule)
+    smoothed_probabilities = _smoothed_probabilities(probabilities, z_mm, rule)
     labels = _most_probable(smoothed_probabilities)
     class_count = len(vocabulary.classes)
-    labels[smoothed_probabilities.max(axis=1) < LEAST_PROBABILITY] = (
+    labels[smoothed_probabilities.max(axis=1) < LEAST_LABEL_PROBABILITY] = (
         np.arange(class_count) == class_count - 1
     )
     return labels
 
 
 def decode_exactly(
-    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule, **changes: Any
+    probabilities: Floats,
+    z_mm: Floats,
+    edges_mm: Floats,
+    vocabulary: Vocabulary,
+    rule: Rule,
+    **changes: Any,
 ) -> Labels:
     """The decision as it is used, or with some fields of the rule changed."""
     return decide_volume(
-        p, z_mm, vocabulary, replace(rule, **changes), edges_mm=edges_mm
+        probabilities, z_mm, vocabulary, replace(rule, **changes), edges_mm=edges_mm
     ).decided_labels
 
 
 def decode_without_none(
-    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+    probabilities: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The exact decoder without the class none, whose probability is shared among the regions in
     proportion to theirs."""
-    region_probabilities = p.copy()
+    region_probabilities = probabilities.copy()
     region_probabilities[:, -1] = 0.0
     region_sums = region_probabilities.sum(axis=1, keepdims=True)
-    even_shares = np.full_like(region_probabilities, 1 / (p.shape[1] - 1))
+    even_shares = np.full_like(region_probabilities, 1 / (probabilities.shape[1] - 1))
     shares = np.divide(region_probabilities, region_sums, out=even_shares, where=region_sums > 0)
     shares[:, -1] = 0.0
     return decode_exactly(shares, z_mm, edges_mm, vocabulary, rule)
@@ -209,9 +214,9 @@ LADDERS: Mapping[str, Sequence[Arm]] = {
 """Ladders of arms, each compared with the one before it."""
 
 
-def _smoothed_probabilities(p: Floats, z_mm: Floats, rule: Rule) -> Floats:
-    return smooth_along_body(temper(p, rule.temperature), z_mm, rule.sigma_mm)
+def _smoothed_probabilities(probabilities: Floats, z_mm: Floats, rule: Rule) -> Floats:
+    return smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
 
 
-def _most_probable(p: Floats) -> Labels:
-    return np.asarray(np.arange(p.shape[1]) == p.argmax(axis=1)[:, None])
+def _most_probable(probabilities: Floats) -> Labels:
+    return np.asarray(np.arange(probabilities.shape[1]) == probabilities.argmax(axis=1)[:, None])

@@ -110,7 +110,7 @@ def case_of_refusal(
     collection: str,
     message: str,
     attributes: Mapping[str, str],
-    k: int,
+    class_count: int,
 ) -> Case:
     """The case of a volume that was refused."""
     return Case(
@@ -121,10 +121,10 @@ def case_of_refusal(
         message=message,
         attributes=attributes,
         z_mm=np.zeros(0),
-        truth=np.zeros((0, k), dtype=bool),
-        raw_probabilities=np.zeros((0, k)),
-        smoothed_probabilities=np.zeros((0, k)),
-        decided_labels=np.zeros((0, k), dtype=bool),
+        truth=np.zeros((0, class_count), dtype=bool),
+        raw_probabilities=np.zeros((0, class_count)),
+        smoothed_probabilities=np.zeros((0, class_count)),
+        decided_labels=np.zeros((0, class_count), dtype=bool),
         slice_confidence=np.zeros(0),
         spans=(),
         pixels=None,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Resampling
+from fovnet.evaluate.overlaps import SpanCounts
 from fovnet.evaluate.paired import Difference, VolumeOutcome, measure_differences
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import NONE
@@ -90,7 +91,8 @@ def find_better_run(difference: Difference) -> str:
     high = difference.high
     if low is None or high is None or low <= 0 <= high:
         return ""
-    return "second" if (high < 0) == difference.lower_is_better else "first"
+    is_second_lower = high < 0
+    return "second" if is_second_lower == difference.lower_is_better else "first"
 
 
 def write_comparison(folder: Path, comparison: Comparison) -> list[Path]:
@@ -215,7 +217,7 @@ def _outcome_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]])
         wrong=row["wrong"],
         exact=row["right"],
         far_slices=row["far"],
-        spans=tuple(row["spans"]),
+        spans=SpanCounts(*row["spans"]),
         true_borders=sum(border["true_mm"] is not None for border in inner_borders),
         errors_mm=tuple(error_mm for error_mm in errors_mm if error_mm is not None),
     )

@@ -21,11 +21,17 @@ from fovnet.evaluate.cases import (
 from fovnet.evaluate.groups import Group, handling_measures, make_subgroup, make_whole_group
 from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.evaluate.risk import rank_volumes
+from fovnet.evaluate.overlaps import NO_SPANS, SpanCounts
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import subgroups_of
-from fovnet.evaluate.tallies import Tally, count_case, stack_counts
+from fovnet.evaluate.tallies import (
+    Tally,
+    count_case,
+    rank_by_sets,
+    rank_by_slices,
+    stack_counts,
+)
 from fovnet.records import digest
 from fovnet.regions import Vocabulary
 
@@ -39,7 +45,6 @@ class EvaluatedVolume:
 
     wrong_raw      wrong slices before the decision
     far            slices whose predicted chain region is no neighbour of the true one
-    spans          numbers of right, true and predicted ones
     doubts         codes
     truth_sha256   of heights and labels, by which a comparison checks that two evaluations had the
                    same truth
@@ -60,7 +65,7 @@ class EvaluatedVolume:
     far: int = 0
     confidence: float | None = None
     message: str = ""
-    spans: tuple[int, int, int] = (0, 0, 0)
+    spans: SpanCounts = NO_SPANS
     set_probability: float | None = None
     doubts: tuple[str, ...] = ()
     truth_sha256: str = ""
@@ -298,17 +303,8 @@ def _groups_by_value(
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
     """Slice error and share of wrong sets among the volumes answered, at each confidence."""
-    confidence_by_volume = stack_counts(tallies, "confidence")
-    ranked_by_slices = rank_volumes(
-        confidence_by_volume,
-        stack_counts(tallies, "wrong_count"),
-        stack_counts(tallies, "slice_count"),
-    )
-    ranked_by_sets = rank_volumes(
-        confidence_by_volume, ~stack_counts(tallies, "is_set_exact"), np.ones(len(tallies))
-    )
-    _, _, wrong_sets = ranked_by_sets.curve()
-    return RiskCurve(*ranked_by_slices.curve(), wrong_sets)
+    _, _, wrong_sets = rank_by_sets(tallies).curve()
+    return RiskCurve(*rank_by_slices(tallies).curve(), wrong_sets)
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
@@ -355,7 +351,7 @@ def _row_of_volume(
         predicted=tuple(region_names[is_predicted].tolist()),
         right=volume_tally.is_set_exact,
         slices=volume_tally.slice_count,
-        wrong_raw=volume_tally.slice_count - int(volume_tally.right_counts[0]),
+        wrong_raw=volume_tally.wrong_raw_count,
         wrong=volume_tally.wrong_count,
         far=volume_tally.far_slice_count,
         confidence=volume_tally.confidence,

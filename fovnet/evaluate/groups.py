@@ -15,10 +15,9 @@ from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
 from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, values_by_case
-from fovnet.evaluate.risk import rank_volumes
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
-from fovnet.evaluate.tallies import Tally, stack_counts
+from fovnet.evaluate.tallies import Tally, rank_by_sets, rank_by_slices, stack_counts
 from fovnet.regions import Vocabulary
 
 REGION_BORDERS = "regions"
@@ -162,9 +161,13 @@ def _error_without_dark_slices(tallies: Sequence[Tally], resampling: Resampling)
     a black margin cannot be seen in it."""
     if all(tally.case.is_dark is None for tally in tallies):
         return []
-    lit_count, wrong_lit_count = stack_counts(tallies, "lit_slices").T
     return [
-        resampling.measure_rate("slice_error_not_dark", wrong_lit_count, lit_count, stage="decided")
+        resampling.measure_rate(
+            "slice_error_not_dark",
+            stack_counts(tallies, "wrong_lit_slice_count"),
+            stack_counts(tallies, "lit_slice_count"),
+            stage="decided",
+        )
     ]
 
 
@@ -501,16 +504,7 @@ def _set_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Meas
 def _risk_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set,
     among the surest volumes."""
-    confidence_by_volume = stack_counts(tallies, "confidence")
-    ranked_by_slices = rank_volumes(
-        confidence_by_volume,
-        stack_counts(tallies, "wrong_count"),
-        stack_counts(tallies, "slice_count"),
-    )
-    ranked_by_sets = rank_volumes(
-        confidence_by_volume, ~stack_counts(tallies, "is_set_exact"), np.ones(len(tallies))
-    )
     return [
-        resampling.measure_share("risk_coverage_slices", ranked_by_slices.area),
-        resampling.measure_share("risk_coverage_sets", ranked_by_sets.area),
+        resampling.measure_share("risk_coverage_slices", rank_by_slices(tallies).area),
+        resampling.measure_share("risk_coverage_sets", rank_by_sets(tallies).area),
     ]

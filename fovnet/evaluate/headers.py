@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,62 +67,62 @@ def header_measures(
     }
     flags_by_volume = np.array(
         [
-            _header_flags(tally, header_regions_by_volume_id.get(tally.case.volume_id), vocabulary)
+            _judge_header(tally, header_regions_by_volume_id.get(tally.case.volume_id), vocabulary)
             for tally in tallies
         ],
         dtype=np.int64,
     )
-    (
-        is_understood,
-        is_exact,
-        is_disjoint,
-        is_predicted_exact,
-        do_differ,
-        is_only_prediction_right,
-        is_only_header_right,
-    ) = flags_by_volume.T
+    flags = _HeaderFlags(*flags_by_volume.T)
+    is_understood = flags.is_understood
+    counts_by_rate = {
+        "header_understood": (is_understood, np.ones_like(is_understood), ""),
+        "header_exact": (flags.is_exact, is_understood, ""),
+        "header_beside": (flags.is_disjoint, is_understood, ""),
+        "predicted_exact_where_header": (flags.is_prediction_exact, is_understood, "decided"),
+        "header_and_prediction_differ": (flags.do_differ, is_understood, "decided"),
+        "predicted_exact_where_they_differ": (
+            flags.is_only_prediction_right,
+            flags.do_differ,
+            "decided",
+        ),
+        "header_exact_where_they_differ": (flags.is_only_header_right, flags.do_differ, "decided"),
+    }
     return [
-        resampling.measure_rate("header_understood", is_understood, np.ones_like(is_understood)),
-        resampling.measure_rate("header_exact", is_exact, is_understood),
-        resampling.measure_rate("header_beside", is_disjoint, is_understood),
-        resampling.measure_rate(
-            "predicted_exact_where_header", is_predicted_exact, is_understood, stage="decided"
-        ),
-        resampling.measure_rate(
-            "header_and_prediction_differ", do_differ, is_understood, stage="decided"
-        ),
-        resampling.measure_rate(
-            "predicted_exact_where_they_differ",
-            is_only_prediction_right,
-            do_differ,
-            stage="decided",
-        ),
-        resampling.measure_rate(
-            "header_exact_where_they_differ", is_only_header_right, do_differ, stage="decided"
-        ),
+        resampling.measure_rate(rate_name, numerators, denominators, stage=stage)
+        for rate_name, (numerators, denominators, stage) in counts_by_rate.items()
     ]
 
 
-def _header_flags(
+class _HeaderFlags(NamedTuple):
+    """Of one volume, or (c,) of all: whether its header is understood, is exact, and names no true
+    region; whether the prediction is exact; whether the two differ, and one alone is then right."""
+
+    is_understood: Any = False
+    is_exact: Any = False
+    is_disjoint: Any = False
+    is_prediction_exact: Any = False
+    do_differ: Any = False
+    is_only_prediction_right: Any = False
+    is_only_header_right: Any = False
+
+
+def _judge_header(
     tally: Tally, header_regions: set[str] | None, vocabulary: Vocabulary
-) -> tuple[bool, ...]:
-    """Seven flags of a volume: its header is understood; is exact; is beside the truth; the
-    prediction is exact; the two differ; they differ and the prediction is exact; they differ and
-    the header is exact."""
+) -> _HeaderFlags:
+    """The flags of a volume by the regions that its header means; None: it is not understood."""
     if header_regions is None:
-        return (False,) * 7
+        return _HeaderFlags()
     true_regions = set(_region_names(tally.true_regions, vocabulary))
     predicted_regions = set(_region_names(tally.predicted_regions, vocabulary))
     do_differ = header_regions != predicted_regions
-    is_disjoint = not header_regions & true_regions and header_regions != true_regions
-    return (
-        True,
-        header_regions == true_regions,
-        is_disjoint,
-        predicted_regions == true_regions,
-        do_differ,
-        do_differ and predicted_regions == true_regions,
-        do_differ and header_regions == true_regions,
+    return _HeaderFlags(
+        is_understood=True,
+        is_exact=header_regions == true_regions,
+        is_disjoint=not header_regions & true_regions and header_regions != true_regions,
+        is_prediction_exact=predicted_regions == true_regions,
+        do_differ=do_differ,
+        is_only_prediction_right=do_differ and predicted_regions == true_regions,
+        is_only_header_right=do_differ and header_regions == true_regions,
     )
 
 

@@ -12,6 +12,8 @@ Source: the segmental F1 at 50 % of Lea, Flynn, Vidal, Reiter & Hager (CVPR 2017
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,9 +25,19 @@ from fovnet.regions import Vocabulary
 LEAST_OVERLAP = 0.5
 
 
-def count_spans(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
-    """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true +
-    predicted)."""
+class SpanCounts(NamedTuple):
+    """Numbers of right, true and predicted spans; F1 is 2 right / (true + predicted)."""
+
+    right: int = 0
+    true: int = 0
+    predicted: int = 0
+
+
+NO_SPANS = SpanCounts()
+
+
+def count_spans(case: Case, vocabulary: Vocabulary) -> SpanCounts:
+    """The spans of one volume."""
     chain_count = len(vocabulary.chain)
     has_true_region = ~has_side_region_alone(case.truth, chain_count)
     edges_mm = slice_edges(case.z_mm, case.edges_mm)
@@ -47,7 +59,7 @@ def count_spans(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
                 _intersections_over_unions(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9
             )
             right_count += int(is_overlap_enough.any(axis=1).sum())
-    return right_count, true_count, predicted_count
+    return SpanCounts(right_count, true_count, predicted_count)
 
 
 def _run_ends(

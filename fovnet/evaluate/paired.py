@@ -24,6 +24,7 @@ from fovnet.evaluate.measures import (
     Resampling,
     values_by_case,
 )
+from fovnet.evaluate.overlaps import SpanCounts
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.intervals import (
     difference_interval,
@@ -42,7 +43,6 @@ class VolumeOutcome:
     spans, its borders between regions.
 
     wrong_raw     before the decision
-    spans         right, true, predicted
     true_borders  how many there are
     errors_mm     of those that were found, predicted minus true
     """
@@ -54,7 +54,7 @@ class VolumeOutcome:
     wrong: int
     exact: bool
     far_slices: int
-    spans: tuple[int, int, int]
+    spans: SpanCounts
     true_borders: int
     errors_mm: tuple[float, ...]
 
@@ -96,8 +96,8 @@ COUNTS_BY_MEASURE: Mapping[tuple[str, str], Part] = {
     ("slice_error", "raw"): lambda volume: (volume.wrong_raw, volume.slices),
     ("slice_error", "decided"): lambda volume: (volume.wrong, volume.slices),
     ("span_f1", "decided"): lambda volume: (
-        2 * volume.spans[0],
-        volume.spans[1] + volume.spans[2],
+        2 * volume.spans.right,
+        volume.spans.true + volume.spans.predicted,
     ),
     ("exact_set", "decided"): lambda volume: (volume.exact, 1),
     ("far_confusion_volumes", "decided"): lambda volume: (volume.far_slices > 0, 1),
@@ -135,7 +135,7 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
         volume_id=tally.case.volume_id,
         subject_id=tally.case.subject_id,
         slices=tally.slice_count,
-        wrong_raw=tally.slice_count - int(tally.right_counts[0]),
+        wrong_raw=tally.wrong_raw_count,
         wrong=tally.wrong_count,
         exact=tally.is_set_exact,
         far_slices=tally.far_slice_count,

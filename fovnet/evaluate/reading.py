@@ -38,7 +38,7 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
             )
             cases.append(case_of_record(pack, record_index, decision, temperature))
         elif record.is_labelled and record.status != "ok" and record.split in (TEST_SPLIT, ""):
-            refused_cases.append(_case_of_refused(pack, record, record.message_in_reports))
+            refused_cases.append(_case_of_refused_record(pack, record, record.message_in_reports))
     return cases + refused_cases
 
 
@@ -65,7 +65,7 @@ def case_of_record(
     record = pack.records[index]
     rows_of_volume = slice(record.first_row, record.first_row + record.slice_count)
     if decision.get("status") == "refused":
-        return _case_of_refused(pack, record, decision["message"])
+        return _case_of_refused_record(pack, record, decision["message"])
     case_fields = read_case_fields(decision)
     calibrated_probabilities = None
     if temperature is not None:
@@ -179,7 +179,7 @@ def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder,
     )
 
 
-def _case_of_refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
+def _case_of_refused_record(pack: Pack, record: VolumeRecord, message: str) -> Case:
     """The case of a volume of the pack that was refused, with this reason."""
     return case_of_refusal(
         record.name_in_reports,

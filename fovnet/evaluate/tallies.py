@@ -13,7 +13,8 @@ from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability_totals
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.overlaps import count_spans
+from fovnet.evaluate.overlaps import SpanCounts, count_spans
+from fovnet.evaluate.risk import RankedVolumes, rank_volumes
 from fovnet.evaluate.slices import (
     are_far_apart,
     confusion_matrix,
@@ -46,11 +47,10 @@ class Tally:
                                 of the slices with one true class only
     brier, log_loss             totals over the slices by stage; the decision has no probabilities
                                 of all classes, and none of these
-    spans                       numbers of right, true and predicted spans
     confidence                  of the volume, as its answer states it and as abstention compares it
                                 with its threshold: black margins are left out
-    lit_slices                  slices that are not all dark, and those of them that are wrong after
-                                the decision; all slices if darkness is not known
+    lit_slice_count             slices that are not all dark; all if darkness is not known
+    wrong_lit_slice_count       those of them that are wrong after the decision
     statements                  those on its regions; None where there are none
     """
 
@@ -67,9 +67,10 @@ class Tally:
     one_class_bins: Mapping[str, Floats]
     brier: Mapping[str, float]
     log_loss: Mapping[str, float]
-    spans: tuple[int, int, int]
+    spans: SpanCounts
     confidence: float
-    lit_slices: tuple[int, int]
+    lit_slice_count: int
+    wrong_lit_slice_count: int
     statements: StatementTally | None = None
 
     @property
@@ -81,6 +82,11 @@ class Tally:
     def right_counts(self) -> NDArray[np.int64]:
         """(3,) slices that are right at each stage."""
         return np.asarray(np.trace(self.confusions, axis1=1, axis2=2))
+
+    @property
+    def wrong_raw_count(self) -> int:
+        """Slices that are wrong before the decision, by the networks alone."""
+        return self.slice_count - int(self.right_counts[0])
 
     @property
     def wrong_count(self) -> int:
@@ -96,6 +102,24 @@ class Tally:
 def stack_counts(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
     """(c, ...) an attribute of the counts of each volume."""
     return np.array([getattr(tally, name) for tally in tallies])
+
+
+def rank_by_slices(tallies: Sequence[Tally]) -> RankedVolumes:
+    """The volumes in order of confidence, each with its wrong slices out of all."""
+    return rank_volumes(
+        stack_counts(tallies, "confidence"),
+        stack_counts(tallies, "wrong_count"),
+        stack_counts(tallies, "slice_count"),
+    )
+
+
+def rank_by_sets(tallies: Sequence[Tally]) -> RankedVolumes:
+    """The volumes in order of confidence, each wrong if its set of regions is."""
+    return rank_volumes(
+        stack_counts(tallies, "confidence"),
+        ~stack_counts(tallies, "is_set_exact"),
+        np.ones(len(tallies)),
+    )
 
 
 def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
@@ -154,7 +178,8 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
         },
         spans=count_spans(case, vocabulary),
         confidence=_volume_confidence(case),
-        lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right_by_stage["decided"]).sum())),
+        lit_slice_count=int(is_lit.sum()),
+        wrong_lit_slice_count=int((is_lit & ~is_right_by_stage["decided"]).sum()),
         statements=count_statements(case, vocabulary),
     )
 
@@ -162,12 +187,12 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
 def _predicted_regions(
     case: Case, true_regions: NDArray[np.bool_], chain_count: int
 ) -> NDArray[np.bool_]:
-    """(r,) the regions that are decided to be shown; where slices show a region beside the chain
+    """(r,) the regions that are decided to be shown; where slices are labelled with a side region
     alone, further regions of the chain are not held against the decision."""
     predicted_regions = case.decided_labels[:, :-1].any(axis=0)
     if has_side_region_alone(case.truth, chain_count).any():
-        is_beside_chain = np.arange(len(true_regions)) >= chain_count
-        predicted_regions = predicted_regions & (true_regions | is_beside_chain)
+        is_side_region = np.arange(len(true_regions)) >= chain_count
+        predicted_regions = predicted_regions & (true_regions | is_side_region)
     return np.asarray(predicted_regions)
 
 

@@ -14,7 +14,7 @@ from fovnet.errors import ModelError
 from fovnet.evaluate.ablation import ablation_rows, measure_ablation, write_ablation
 from fovnet.evaluate.arms import (
     LADDERS,
-    LEAST_PROBABILITY,
+    LEAST_LABEL_PROBABILITY,
     Networks,
     decode_at_intersections,
     decode_by_threshold,
@@ -234,7 +234,7 @@ class TestReadings:
     def test_below_the_threshold_there_is_none(self, packed):
         p = np.full((3, 7), (1 - 0.6) / 6)
         p[:, 2] = 0.6
-        p[1] = np.where(np.arange(7) == 2, LEAST_PROBABILITY + 0.01, (0.29) / 6)
+        p[1] = np.where(np.arange(7) == 2, LEAST_LABEL_PROBABILITY + 0.01, (0.29) / 6)
         shown = decode_by_threshold(
             p, np.arange(3.0), np.arange(4.0) - 0.5, DEFAULT, Rule(sigma_mm=0.0)
         )

@@ -124,19 +124,19 @@ def _grade_statements(
     """The statements more likely of this kind (YES or NO) than not, as they would be given from a
     probability of one half on, with their errors."""
     rule_at_even = replace(rule, yes_bar=EVEN_PROBABILITY, no_bar=EVEN_PROBABILITY)
+    is_yes = kind == YES
     graded_answers = []
     for volume in volumes:
         volume_statements = make_statements(volume.decision, volume.signs, rule_at_even, vocabulary)
         for statement, is_shown, is_known in zip(volume_statements, *volume.labels, strict=True):
-            is_of_kind = (statement.probability >= EVEN_PROBABILITY) == (kind == YES)
-            if not is_known or not is_of_kind:
+            is_yes_likelier = statement.probability >= EVEN_PROBABILITY
+            if not is_known or is_yes_likelier != is_yes:
                 continue
-            probability = statement.probability
             graded_answer = GradedAnswer(
                 subject=volume.subject,
-                confidence=probability if kind == YES else 1.0 - probability,
+                confidence=statement.probability if is_yes else 1.0 - statement.probability,
                 is_withheld=statement.answer != kind,
-                error=float(is_shown != (kind == YES)),
+                error=float(is_shown != is_yes),
             )
             graded_answers.append(graded_answer)
     return graded_answers
