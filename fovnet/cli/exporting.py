@@ -179,7 +179,9 @@ def export_shipped(
     """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and
     checksums, without names of people."""
     shipment = export_run(Results(results), folder)
-    out.print(f"{shipment.members} members, {shipment.bytes / 1e6:.2f} MB: {shipment.folder}")
+    out.print(
+        f"{shipment.member_count} members, {shipment.byte_count / 1e6:.2f} MB: {shipment.folder}"
+    )
 
 
 def _export_answers(

@@ -223,7 +223,7 @@ def _rows_still_valid(
     are."""
     rows_by_id = {}
     for volume_id, source in sources.items():
-        further_files = answers_folder.files_beside(volume_id, pictures, pages)
+        further_files = answers_folder.files_beside(volume_id, pictures=pictures, pages=pages)
         rows = read_earlier_rows(
             folder, volume_id, source, identity, further_files=further_files, faces=faces
         )

@@ -166,7 +166,7 @@ def make_answer(
 
 
 def _as_guess(doubt: Doubt) -> Doubt:
-    """That no region is shown is the best guess of an answer that is not sure."""
+    """The doubt in an answer that is not sure: that no region is shown is then its best guess."""
     if doubt.code != none.CHECK.code:
         return doubt
     return replace(doubt, sentence=f"best guess: {NO_REGION}")

@@ -62,7 +62,7 @@ class TableRows:
 
     @classmethod
     def from_line(cls, line: str) -> TableRows:
-        """From `line`.  Raises ValueError for any other text."""
+        """The rows from the text of `line`.  Raises ValueError for any other text."""
         spans, answer, doubts = json.loads(line)
         if doubts is not None:
             doubts = tuple(map(tuple, doubts))

@@ -34,7 +34,7 @@ LOWEST_BAR = 0.7
 average must not justify a guess."""
 CANDIDATE_BARS = (0.95, 0.9, 0.85, 0.8, 0.75, LOWEST_BAR)
 TEST_STARTS = ((2, 0.8), (0, 0.2))
-"""Place in CANDIDATE_BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
+"""Index in CANDIDATE_BARS at which each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
 shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a stated 5 %."""
 FALSE_ALARM_SHARE = 0.01
 """Share of the validation volumes, which are in order and upright, that may be flagged as shuffled
@@ -88,9 +88,14 @@ def choose_bar(
             if p_value > risk_share * at_risk:
                 break
             if promised_bar is None or candidate_bar < promised_bar.min_confidence:
-                promised_bar = Bar(candidate_bar, True, p_value, subject_count)
+                promised_bar = Bar(
+                    candidate_bar, promised=True, p_value=p_value, subjects=subject_count
+                )
     return promised_bar or Bar(
-        _lowest_bar(volumes, stated_error, bars[-1]), False, 1.0, subject_count
+        _lowest_bar(volumes, stated_error, bars[-1]),
+        promised=False,
+        p_value=1.0,
+        subjects=subject_count,
     )
 
 
@@ -99,15 +104,18 @@ def fewest_subjects(stated_error: float, at_risk: float) -> int:
     answered without an error."""
     greatest_risk = max(risk_share for _, risk_share in TEST_STARTS) * at_risk
 
-    def are_enough(people: int) -> bool:
-        return chance_of_reaching(stated_error, np.zeros(people), greatest_risk) <= greatest_risk
+    def are_enough(subject_count: int) -> bool:
+        return (
+            chance_of_reaching(stated_error, np.zeros(subject_count), greatest_risk)
+            <= greatest_risk
+        )
 
-    # `are_enough` is monotone in the number of people: doubling, then bisection
-    sufficient_people = 1
-    while not are_enough(sufficient_people):
-        sufficient_people *= 2
-    least_people = sufficient_people // 2 + 1
-    return least_people + bisect_left(range(least_people, sufficient_people), True, key=are_enough)
+    # `are_enough` is monotone in the number of subjects: doubling, then bisection
+    sufficient_count = 1
+    while not are_enough(sufficient_count):
+        sufficient_count *= 2
+    least_count = sufficient_count // 2 + 1
+    return least_count + bisect_left(range(least_count, sufficient_count), True, key=are_enough)
 
 
 def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:

@@ -206,13 +206,13 @@ class Ensemble:
         slices `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
         from fovnet.net.inference.member_outputs import compute_member_outputs
 
-        reference_places = np.sort(
+        reference_positions = np.sort(
             np.random.default_rng(seed).permutation(len(rows))[:REFERENCE_SLICES]
         )
         _, features = compute_member_outputs(
-            self.members, pixels, self.device, None, rows[reference_places], placing
+            self.members, pixels, self.device, None, rows[reference_positions], placing
         )
-        return replace(self, novelty=fit_reference(features, truth[reference_places]))
+        return replace(self, novelty=fit_reference(features, truth[reference_positions]))
 
 
 def _refuse_overflow(quantity: str, values: NDArray[np.floating]) -> None:

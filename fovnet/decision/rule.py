@@ -166,7 +166,7 @@ class Rule:
         not."""
         return self.yes_bar > 0
 
-    def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
+    def refuse_unsound(self, source: Path, member_count: int, rung_count: int) -> None:
         """Raise unless these settings are valid for so many members and chain regions.
 
         Raises ModelError ("rule-invalid") with the first that is not, and as `member_weights`.
@@ -197,25 +197,27 @@ class Rule:
                 raise _rule_error(
                     source, setting, getattr(self, setting), " or ".join(allowed_words)
                 )
-        if len(self.heights) not in (0, rungs):
-            raise _rule_error(source, "heights", len(self.heights), f"none or {rungs} of them")
+        if len(self.heights) not in (0, rung_count):
+            raise _rule_error(source, "heights", len(self.heights), f"none or {rung_count} of them")
         if not _are_numbers(self.weights):
             raise _rule_error(source, "weights", self.weights, "numbers")
-        weights = self.member_weights(members, source)
+        weights = self.member_weights(member_count, source)
         if (weights < 0).any() or not abs(float(weights.sum()) - 1) < 1e-6:
             raise _rule_error(source, "weights", self.weights, "shares that add up to 1")
 
-    def member_weights(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
+    def member_weights(
+        self, member_count: int, source: Path | str = "the rule"
+    ) -> NDArray[np.float64]:
         """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError
         ("rule-other-members") if it has another number of weights; `source` is the file named in
         the error."""
-        if self.weights and len(self.weights) != members:
+        if self.weights and len(self.weights) != member_count:
             raise ModelError(
                 "rule-other-members",
-                f"{source}: weights {len(self.weights)} members, but there are {members}; "
+                f"{source}: weights {len(self.weights)} members, but there are {member_count}; "
                 "run `fovnet ensemble` and `fovnet tune` again",
             )
-        return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
+        return np.array(self.weights) if self.weights else np.full(member_count, 1.0 / member_count)
 
 
 def _are_numbers(values: Any, count: int | None = None) -> bool:

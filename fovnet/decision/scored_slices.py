@@ -86,25 +86,25 @@ class ScoredSlices:
     def outputs_of_volume(self, pack: Pack, index: int) -> MemberOutputs:
         """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its
         slices were scored."""
-        volume_places = self._places_of_volume(pack, index)
-        outputs = self.outputs.of_rows(volume_places)
+        volume_positions = self._positions_of_volume(pack, index)
+        outputs = self.outputs.of_rows(volume_positions)
         if self.turned_probabilities is not None:
-            turned_members = self.turned_probabilities[:, volume_places[::-1]]
+            turned_members = self.turned_probabilities[:, volume_positions[::-1]]
             is_scored = not np.isnan(turned_members).any()
             if is_scored:
                 outputs = replace(outputs, turned_probabilities=turned_members)
         if self.brightened_probabilities is not None:
-            brightened_members = self.brightened_probabilities[:, volume_places]
+            brightened_members = self.brightened_probabilities[:, volume_positions]
             is_any_scored = not np.isnan(brightened_members).all()
             if is_any_scored:
                 outputs = replace(outputs, brightened_probabilities=brightened_members)
         return outputs
 
     def with_turned_and_brightened(
-        self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]
+        self, pack: Pack, ensemble: Ensemble, progress: Callable[[int, int], Any]
     ) -> ScoredSlices:
         """The same, with the members' outputs on the volumes turned over and on dark slices
-        brightened, where needed; `model` must have the same weights."""
+        brightened, where needed; `ensemble` must have the same weights."""
         volume_indices = [
             volume_index
             for split in SCORED_SPLITS
@@ -114,49 +114,50 @@ class ScoredSlices:
         brightened_members = np.full_like(self.outputs.member_probabilities, np.nan)
         for done_count, volume_index in enumerate(volume_indices, start=1):
             stack = pack.stack_of_volume(volume_index)
-            volume_places = self._places_of_volume(pack, volume_index)
-            outputs = model.add_turned_outputs(self.outputs_of_volume(pack, volume_index), stack)
-            outputs = model.add_brightened_outputs(outputs, stack)
+            volume_positions = self._positions_of_volume(pack, volume_index)
+            outputs = ensemble.add_turned_outputs(self.outputs_of_volume(pack, volume_index), stack)
+            outputs = ensemble.add_brightened_outputs(outputs, stack)
             if outputs.turned_probabilities is not None:
-                turned_members[:, volume_places[::-1]] = outputs.turned_probabilities
+                turned_members[:, volume_positions[::-1]] = outputs.turned_probabilities
             if outputs.brightened_probabilities is not None:
-                brightened_members[:, volume_places] = outputs.brightened_probabilities
+                brightened_members[:, volume_positions] = outputs.brightened_probabilities
             progress(done_count, len(volume_indices))
         return replace(
             self,
-            turned_probabilities=turned_members if model.sees_the_volume else None,
+            turned_probabilities=turned_members if ensemble.sees_the_volume else None,
             brightened_probabilities=None
             if np.isnan(brightened_members).all()
             else brightened_members,
         )
 
-    def _places_of_volume(self, pack: Pack, index: int) -> NDArray[np.int64]:
+    def _positions_of_volume(self, pack: Pack, index: int) -> NDArray[np.int64]:
         """Positions in `rows` of the slices of a volume."""
         record = pack.records[index]
         volume_rows = np.arange(record.first_row, record.first_row + record.slice_count)
-        row_places = np.searchsorted(self.rows, volume_rows)
+        row_positions = np.searchsorted(self.rows, volume_rows)
         are_scored = not len(volume_rows) or (
-            row_places[-1] < len(self.rows) and np.array_equal(self.rows[row_places], volume_rows)
+            row_positions[-1] < len(self.rows)
+            and np.array_equal(self.rows[row_positions], volume_rows)
         )
         if not are_scored:
             raise ModelError(
                 "probabilities-stale",
                 f"{record.volume_id}: its slices have no scores; run `fovnet ensemble` again",
             )
-        return row_places
+        return row_positions
 
     def outputs_of_split(
         self, pack: Pack, split: str
     ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject
         as a number (m,)."""
-        split_places = np.flatnonzero(np.isin(self.rows, pack.rows_in_split(split)))
+        split_positions = np.flatnonzero(np.isin(self.rows, pack.rows_in_split(split)))
         subject_of_volume = np.unique(
             [record.subject for record in pack.records], return_inverse=True
         )[1]
-        rows = self.rows[split_places]
+        rows = self.rows[split_positions]
         return (
-            self.outputs.of_rows(split_places),
+            self.outputs.of_rows(split_positions),
             pack.truth[rows],
             subject_of_volume[pack.volume_of_slice[rows]],
         )

@@ -38,23 +38,23 @@ LEAST_JUDGE_VOLUMES = round(1 / FALSE_ALARM_SHARE) - 1
 
 
 def score_slices(
-    model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
+    ensemble: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> tuple[Ensemble, ScoredSlices]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on
     the slices of the splits in SCORED_SPLITS."""
     training_rows = pack.rows_in_split("train")
     scored_rows = np.sort(np.concatenate([pack.rows_in_split(split) for split in SCORED_SPLITS]))
-    model = model.learn_novelty(
+    ensemble = ensemble.learn_novelty(
         pack.pixels, training_rows, pack.truth[training_rows], seed=seed, placing=pack.placing
     )
-    return model, ScoredSlices(
-        scored_rows, model.compute_outputs(pack.pixels, progress, scored_rows, pack.placing)
+    return ensemble, ScoredSlices(
+        scored_rows, ensemble.compute_outputs(pack.pixels, progress, scored_rows, pack.placing)
     )
 
 
 def weigh_members(
     folder: Path,
-    model: Ensemble,
+    ensemble: Ensemble,
     scored: ScoredSlices,
     pack: Pack,
     way: str,
@@ -65,15 +65,15 @@ def weigh_members(
     """`scored` with the members' weights by a way of WEIGHTS_BY_WAY on the validation split, and the
     weighing.
 
-    Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
+    Writes `weighing.json` to `folder`, and `novelty.npz` if the ensemble has a novelty reference.
     """
     outputs, truth, subjects = scored.outputs_of_split(pack, "validation")
     weighing = weigh_by_way(outputs.member_probabilities, truth, subjects, way)
     save_weighing(folder, weighing, settings=settings, seed=seed)
-    if model.novelty is not None and outputs.novelty_distances is not None:
+    if ensemble.novelty is not None and outputs.novelty_distances is not None:
         probabilities = mean_by_weights(outputs.member_probabilities, weighing.weights)
         reference = novelty.calibrate_reference(
-            model.novelty, outputs.novelty_distances, probabilities
+            ensemble.novelty, outputs.novelty_distances, probabilities
         )
         novelty.save_novelty(folder, reference)
     return replace(scored, weights=tuple(weighing.weights.tolist())), weighing
@@ -127,10 +127,10 @@ def _volumes_with_known_axes(pack: Pack, split: str, greatest_count: int, seed: 
 
 
 def score_turned_and_brightened(
-    model: Ensemble, scored: ScoredSlices, pack: Pack, progress: ProgressCallback
+    ensemble: Ensemble, scored: ScoredSlices, pack: Pack, progress: ProgressCallback
 ) -> ScoredSlices:
     """`scored` with the members' outputs on the volumes turned over and on dark slices brightened,
     where needed."""
     return scored.with_turned_and_brightened(
-        pack, replace(model, rule=Rule(weights=scored.weights)), progress
+        pack, replace(ensemble, rule=Rule(weights=scored.weights)), progress
     )

@@ -39,8 +39,8 @@ class ShippedFolder:
     """A folder made for shipping: its number of members, and its size in bytes."""
 
     folder: Path
-    members: int
-    bytes: int
+    member_count: int
+    byte_count: int
 
 
 def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:

@@ -196,11 +196,11 @@ def _region_of_statement(decision: Decision, region_index: int, probability: flo
     has none the one at which it is most probable."""
     is_shown_slice = decision.decided_labels[:, region_index]
     if is_shown_slice.any():
-        return StatedRegion(True, is_shown_slice, probability)
+        return StatedRegion(is_shown=True, rows=is_shown_slice, probability=probability)
     is_likeliest_slice = (
         np.arange(len(is_shown_slice)) == decision.smoothed_probabilities[:, region_index].argmax()
     )
-    return StatedRegion(False, is_likeliest_slice, probability)
+    return StatedRegion(is_shown=False, rows=is_likeliest_slice, probability=probability)
 
 
 def _region_ends(

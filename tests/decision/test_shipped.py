@@ -46,7 +46,7 @@ def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(
     )
     listed = {line.split()[1] for line in (made.folder / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in made.folder.iterdir()} - {"SHA256SUMS"}
-    assert shipped.shipped_folder(made.folder) == made.folder and made.members == 2
+    assert shipped.shipped_folder(made.folder) == made.folder and made.member_count == 2
 
 
 def test_it_holds_neither_marks_of_people_nor_places(run: Results, tmp_path: Path) -> None:

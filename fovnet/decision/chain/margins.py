@@ -36,19 +36,19 @@ def lit_rows(dark: NDArray[np.bool_]) -> slice:
 
 
 def decide_between_margins(
-    rows: slice, slices: int, decide: Callable[[slice], Decision]
+    rows: slice, slice_count: int, decide: Callable[[slice], Decision]
 ) -> Decision:
     """The decision by `decide` on the `rows`, for a volume of so many slices; those before and
     after are none with confidence 1.
 
-    Number of observations and volume confidence are those of the rows shown: black slices cannot contradict an answer,
-    and padding must not raise its confidence.
+    Number of observations and volume confidence are those of the `rows`: black slices cannot
+    contradict an answer, and padding must not raise its confidence.
     """
     decision = decide(rows)
-    margin_sizes = (rows.start, slices - rows.stop)
+    margin_sizes = (rows.start, slice_count - rows.stop)
     padded_probabilities = np.pad(decision.smoothed_probabilities, (margin_sizes, (0, 0)))
     padded_labels = np.pad(decision.decided_labels, (margin_sizes, (0, 0)))
-    for margin_rows in (slice(0, rows.start), slice(rows.stop, slices)):
+    for margin_rows in (slice(0, rows.start), slice(rows.stop, slice_count)):
         padded_probabilities[margin_rows, -1] = 1.0
         padded_labels[margin_rows, -1] = True
     padded_confidence = np.pad(decision.slice_confidence, margin_sizes, constant_values=1.0)

@@ -86,31 +86,33 @@ def fit_rule(
         heights_for=heights_for,
     )
     volumes = TuningVolumes(examples, vocabulary)
-    rule, pair_results = volumes.best_pair(rule, sigmas_mm, thresholds)
+    rule, pair_results = volumes.choose_best_pair(rule, sigmas_mm, thresholds)
     heights_by_width = [
         tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights)
         for width in widths
     ]
     for sweep in range(GREATEST_SWEEP_COUNT):
         rule_before = rule
-        rule = volumes.best(
+        rule = volumes.choose_best(
             [replace(rule, heights=heights) for heights in dict.fromkeys([(), *heights_by_width])]
         )
-        rule = volumes.best(
+        rule = volumes.choose_best(
             [
                 replace(rule, chain_share_in_side=chain_share)
                 for chain_share in CHAIN_SHARE_CANDIDATES
             ]
         )
-        rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLL_CANDIDATES])
+        rule = volumes.choose_best(
+            [replace(rule, border_toll=toll) for toll in BORDER_TOLL_CANDIDATES]
+        )
         if rule == rule_before or sweep == GREATEST_SWEEP_COUNT - 1:
             break
-        rule, _ = volumes.best_pair(rule, sigmas_mm, thresholds)
+        rule, _ = volumes.choose_best_pair(rule, sigmas_mm, thresholds)
     rule = min(
         (replace(rule, evidence_mm=evidence_mm) for evidence_mm in EVIDENCE_CANDIDATES_MM),
         key=volumes.negative_log_likelihood,
     )
-    return volumes.with_bars(rule), pair_results
+    return volumes.fit_bars(rule), pair_results
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +130,11 @@ class TuningVolumes:
         """Share of all slices for which the rule's predicted class is wrong."""
         return self._slice_error_of_labels(self._decide_labels(rule))
 
-    def best(self, candidates: Sequence[Rule]) -> Rule:
+    def choose_best(self, candidates: Sequence[Rule]) -> Rule:
         """The candidate with the least loss; the first of equals."""
         return min(candidates, key=self.loss)
 
-    def best_pair(
+    def choose_best_pair(
         self, rule: Rule, sigmas_mm: Sequence[float], thresholds: Sequence[float]
     ) -> tuple[Rule, list[dict[str, float]]]:
         """The rule with the pair of smoothing and side region threshold of least loss, and the
@@ -163,7 +165,7 @@ class TuningVolumes:
             losses.append(-np.log(np.where(is_right, confidence, 1 - confidence)))
         return float(np.concatenate(losses).mean())
 
-    def with_bars(self, rule: Rule) -> Rule:
+    def fit_bars(self, rule: Rule) -> Rule:
         """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders'
         intervals fitted to these volumes."""
         rule = replace(rule, interval_stretch=1.0)

@@ -63,7 +63,8 @@ SIDE_ATTRIBUTES = ("Laterality", "ImageLaterality")
 STRUCTURE_SEQUENCE = "PrimaryAnatomicStructureSequence"
 PAIRED_TERMS = ("LOWERLIMB", "PELVISLOWEXTREMT")
 """Terms for paired parts: their series must have a Laterality, empty if unknown (Type 2C)."""
-LATERALITY_BY_PAIRED = {True: "B", False: "U"}  # both, unpaired
+BOTH_SIDES = "B"  # the laterality of paired parts
+UNPAIRED = "U"
 WRITER_ELEMENTS = (
     "ImplementationClassUID",
     "ImplementationVersionName",
@@ -298,7 +299,7 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: boo
     for frame_anatomy in _frame_anatomies(dataset):
         frame_anatomy.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
         if is_header_overruled or "FrameLaterality" not in frame_anatomy:
-            frame_anatomy.FrameLaterality = LATERALITY_BY_PAIRED[is_paired]
+            frame_anatomy.FrameLaterality = BOTH_SIDES if is_paired else UNPAIRED
             frame_anatomy.pop(STRUCTURE_SEQUENCE, None)
 
 

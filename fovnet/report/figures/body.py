@@ -71,7 +71,7 @@ class Body:
         return self.high_mm - self.low_mm
 
     @property
-    def edges_mm(self) -> list[float]:
+    def span_ends_mm(self) -> list[float]:
         """Heights of the spans' ends, ascending, without those at the ends of the picture."""
         end_heights_mm = {end_mm for span in self.spans for end_mm in (span.from_mm, span.to_mm)}
         return sorted(

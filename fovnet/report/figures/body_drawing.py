@@ -86,7 +86,7 @@ class BodyDrawing:
     top, bottom  of the panels, the lanes of spans and the curves
     intervals    of the borders, 90 %
     ticks        (distance from the top, label in mm) of round heights
-    edge_tops    distances from the top of the edges of spans
+    edge_tops    distances from the top of the ends of spans
     slice_tops   distances from the top of the slices
     """
 
@@ -140,7 +140,7 @@ def body_drawing(body: Body, borders: Sequence[DecidedBorder]) -> BodyDrawing:
             (top_of(height_mm), whole_mm(height_mm))
             for height_mm in _round_heights_mm(body.low_mm, body.high_mm)
         ),
-        edge_tops=tuple(sorted(top_of(height_mm) for height_mm in body.edges_mm)),
+        edge_tops=tuple(sorted(top_of(height_mm) for height_mm in body.span_ends_mm)),
         slice_tops=tuple(slice_tops.tolist()),
         note=f"{body.side_mm:.0f} mm wide, {scale_note}",
     )

@@ -110,7 +110,7 @@ def volume_figure(
         )
         for axis in axes:
             axis.set_ylim(body.low_mm, body.high_mm)
-        _draw_borders(axes, body.edges_mm)
+        _draw_borders(axes, body.span_ends_mm)
         _draw_legend(figure, body.vocabulary, legend_rows)
         _write_heading(figure, title, message_lines, note_lines, message_colour)
         return figure

@@ -23,8 +23,8 @@ COLOUR_AND_MARKER_BY_STEP: Mapping[str, tuple[str, str]] = {
     "restart": (WARN, "v"),
 }
 """The colour and the mark of each step."""
-MARKER_SIZE_BY_MOVED = {False: 12, True: 34}
-"""A configuration that became the centre of the poll is larger."""
+MARKER_SIZE = 12
+CENTRE_MARKER_SIZE = 34  # of a configuration that became the centre of the poll
 
 
 def descent_figure(descent: Descent) -> Figure | None:
@@ -55,7 +55,10 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
         step_points = [point for point in points if point.kind == step_name]
         scored_points = [point for point in step_points if point.score is not None]
         if step_points:
-            marker_sizes = [MARKER_SIZE_BY_MOVED[point.is_new_centre] for point in scored_points]
+            marker_sizes = [
+                CENTRE_MARKER_SIZE if point.is_new_centre else MARKER_SIZE
+                for point in scored_points
+            ]
             axis.scatter(
                 [point.configuration_number for point in scored_points],
                 [point.score for point in scored_points],
@@ -66,11 +69,11 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
                 label=step_name,
                 zorder=3,
             )
-    failed_slots = [point.configuration_number for point in points if point.score is None]
-    if failed_slots:
+    failed_numbers = [point.configuration_number for point in points if point.score is None]
+    if failed_numbers:
         axis.scatter(
-            failed_slots,
-            [0.97] * len(failed_slots),
+            failed_numbers,
+            [0.97] * len(failed_numbers),
             transform=axis.get_xaxis_transform(),
             marker="x",
             s=14,
@@ -78,10 +81,10 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
             linewidths=0.9,
             label="failed",
         )
-    points_with_lowest = [point for point in points if point.centre_score is not None]
+    points_with_centre = [point for point in points if point.centre_score is not None]
     axis.step(
-        [point.configuration_number for point in points_with_lowest],
-        [point.centre_score for point in points_with_lowest],
+        [point.configuration_number for point in points_with_centre],
+        [point.centre_score for point in points_with_centre],
         where="post",
         color=INK,
         linewidth=1.0,

@@ -16,7 +16,8 @@ from fovnet.drawing.scales import scale_axis, unit_of_time
 from fovnet.search.explain.spent import Spending, Stretch
 from fovnet.words import several
 
-FIRST_COLOUR, LAST_COLOUR = "#b5d0e4", "#0d151c"
+FIRST_COLOUR = "#b5d0e4"
+LAST_COLOUR = "#0d151c"
 """The colours of the first rung, from where they deepen to ACCENT, and of the last: trained to the
 end."""
 LEAST_BAR_SHARE = 0.002
@@ -157,12 +158,12 @@ def _draw_scores(
 
 def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:
     """(slot, the next slot) of the same training, for every slot that was gone on with."""
-    last_stretch_by_place: dict[int, Stretch] = {}
+    last_stretch_by_row: dict[int, Stretch] = {}
     successive_pairs = []
     for stretch in sorted(stretches, key=lambda stretch: stretch.slot):
-        if stretch.row_number in last_stretch_by_place:
-            successive_pairs.append((last_stretch_by_place[stretch.row_number], stretch))
-        last_stretch_by_place[stretch.row_number] = stretch
+        if stretch.row_number in last_stretch_by_row:
+            successive_pairs.append((last_stretch_by_row[stretch.row_number], stretch))
+        last_stretch_by_row[stretch.row_number] = stretch
     return successive_pairs
 
 

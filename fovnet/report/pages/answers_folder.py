@@ -59,7 +59,7 @@ def refuse_foreign_folder(folder: Path) -> None:
         refuse_foreign(path, are_our_rows)
 
 
-def files_beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
+def files_beside(volume_id: str, *, pictures: bool, pages: bool) -> tuple[str, ...]:
     """Names of the files that an answer needs besides its JSON to be complete."""
     file_names = []
     if pictures:
@@ -69,9 +69,10 @@ def files_beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]
     return tuple(file_names)
 
 
-def files_not_requested(volume_id: str, pictures: bool, pages: bool) -> set[str]:
+def files_not_requested(volume_id: str, *, pictures: bool, pages: bool) -> set[str]:
     """Names of the files beside an answer that another run may have left."""
-    return set(files_beside(volume_id, True, True)) - set(files_beside(volume_id, pictures, pages))
+    all_names = files_beside(volume_id, pictures=True, pages=True)
+    return set(all_names) - set(files_beside(volume_id, pictures=pictures, pages=pages))
 
 
 def _refuse_replaced_folder(folder: Path, inode: int) -> None:
@@ -147,11 +148,11 @@ def remove_earlier_files(
     unwanted_names = [
         file_name
         for volume_id in kept_ids
-        for file_name in files_not_requested(volume_id, pictures, pages)
+        for file_name in files_not_requested(volume_id, pictures=pictures, pages=pages)
     ]
     if run_ids is not None:
         for volume_id in _volumes_with_faces(folder, set(run_ids)):
-            unwanted_names += files_beside(volume_id, True, True)
+            unwanted_names += files_beside(volume_id, pictures=True, pages=True)
     unwanted_paths = [
         folder / file_name for file_name in unwanted_names if (folder / file_name).exists()
     ]
@@ -167,7 +168,7 @@ def _volumes_with_faces(folder: Path, excluded_ids: Container[str]) -> Iterator[
         volume_id = path.stem
         if volume_id in excluded_ids or not is_our_json(path):
             continue
-        drawn_names = files_beside(volume_id, True, True)
+        drawn_names = files_beside(volume_id, pictures=True, pages=True)
         if not any((folder / file_name).exists() for file_name in drawn_names):
             continue
         try:
@@ -213,17 +214,17 @@ def find_failures(
     unreadable_series = [found_row for found_row in series if found_row["kind"] == "unreadable"]
     unreadable_paths = {found_row["path"] for found_row in unreadable_series}
     refused_rows = []
-    answered_paths = set()
+    paths_of_volumes = set()
     for span_row in span_rows:
         if span_row["status"] == "refused":
             refused_rows.append(span_row)
         if span_row["path"] in unreadable_paths:  # a file may have a DICOM name and be none
-            answered_paths.add(span_row["path"])
+            paths_of_volumes.add(span_row["path"])
     refused_paths = {span_row["path"] for span_row in refused_rows}
     unreadable_members = [
         found_row
         for found_row in unreadable_series
-        if found_row["path"] not in answered_paths
+        if found_row["path"] not in paths_of_volumes
         and found_row["path"].partition(", member ")[0] not in refused_paths
     ]
     return FailedRows(refused_rows, unreadable_members)

@@ -371,12 +371,12 @@ def _doubts_of(folder: Path, volume: TableRows) -> list[ToldDoubt]:
     probabilities are unsure, which the chips show."""
     first_span = volume.spans[0]
     status = str(first_span["status"])
-    doubts_of_some = []
+    doubts_of_regions = []
     if SOME_UNSURE.code in str(first_span.get("code") or "").split():
-        doubts_of_some.append(ToldDoubt(SOME_UNSURE.code, ""))
+        doubts_of_regions.append(ToldDoubt(SOME_UNSURE.code, ""))
     extents = first_span.get("extents")
     if extents == "sure" or (status == "ok" and extents != "unsure"):
-        return doubts_of_some
+        return doubts_of_regions
     codes_and_sentences: Sequence[tuple[Any, Any]] | None = volume.doubts
     volume_json: Mapping[str, Any] = first_span
     if codes_and_sentences is None:
@@ -389,7 +389,7 @@ def _doubts_of(folder: Path, volume: TableRows) -> list[ToldDoubt]:
         for code, sentence in codes_and_sentences
         if code != NONE
     ]
-    doubts += doubts_of_some
+    doubts += doubts_of_regions
     if doubts:
         return doubts
     only_code = STATUS_IN_WORDS[status]

@@ -29,7 +29,7 @@ from fovnet.unforeseen import is_disk_full
 
 def write_prediction(
     folder: Path,
-    prediction: AnsweredVolume,
+    answered_volume: AnsweredVolume,
     vocabulary: Vocabulary,
     model_identity: str,
     engine: dict[str, str] | None,
@@ -42,7 +42,7 @@ def write_prediction(
     """Writes the picture of one answer, its page and, last, its JSON: a volume with a JSON is
     complete; returns its rows of the tables.
 
-    model_identity, engine, model_name  `identity`, `computed_by` and `name` of the ensemble
+    model_identity, engine, model_name  `identity`, `engine_facts` and `name` of the ensemble
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the
     disk is full, or the folder cannot be written: no volume is to blame for that.
     """
@@ -53,26 +53,26 @@ def write_prediction(
         "model_name": model_name,
     }
     try:
-        return _write_answer(folder, prediction, vocabulary, model_identity, engine, **options)
+        return _write_answer(folder, answered_volume, vocabulary, model_identity, engine, **options)
     except Exception as fault:
         if is_disk_full(fault):
             raise
         refusal = refuse_unforeseen(
-            prediction.answer.volume_id, Path(prediction.answer.path), fault
+            answered_volume.answer.volume_id, Path(answered_volume.answer.path), fault
         )
     try:
         return _write_answer(folder, refusal, vocabulary, model_identity, engine, **options)
     except OSError:
         raise
     except Exception:  # its JSON cannot be written: the table alone has the refusal
-        (folder / f"{prediction.answer.volume_id}.json").unlink(missing_ok=True)
+        (folder / f"{answered_volume.answer.volume_id}.json").unlink(missing_ok=True)
         refusal_cells = volume_cells(refusal.answer)
         return TableRows.from_facts(refusal_cells | {"rows": [refusal_cells]})
 
 
 def _write_answer(
     folder: Path,
-    prediction: AnsweredVolume,
+    answered_volume: AnsweredVolume,
     vocabulary: Vocabulary,
     model_identity: str,
     engine: dict[str, str] | None,
@@ -87,28 +87,34 @@ def _write_answer(
     A picture or a page of an earlier answer that is not redrawn is removed: it may show another
     volume, or a face.
     """
-    answer = prediction.answer
+    answer = answered_volume.answer
     volume_json = answer_facts(
-        answer, prediction.stack, prediction.raw_probabilities, vocabulary
+        answer, answered_volume.stack, answered_volume.raw_probabilities, vocabulary
     ) | {
-        "rows": table_rows(answer, prediction.stack),
+        "rows": table_rows(answer, answered_volume.stack),
         "model": model_identity,
         "model_name": model_name,
         "engine": engine,
         "faces": faces,
     }
-    is_drawable = prediction.stack is not None and answer.decision is not None
+    is_drawable = answered_volume.stack is not None and answer.decision is not None
     if is_drawable:
         _write_drawings(
-            folder, prediction, volume_json, vocabulary, pictures=pictures, pages=pages, faces=faces
+            folder,
+            answered_volume,
+            volume_json,
+            vocabulary,
+            pictures=pictures,
+            pages=pages,
+            faces=faces,
         )
     for file_name in files_not_requested(
-        answer.volume_id, is_drawable and pictures, is_drawable and pages
+        answer.volume_id, pictures=is_drawable and pictures, pages=is_drawable and pages
     ):
         (folder / file_name).unlink(missing_ok=True)
     write_json(
         folder / f"{answer.volume_id}.json",
-        {**volume_json, "file": file_record(prediction.source)},
+        {**volume_json, "file": file_record(answered_volume.source)},
         keep_same=True,
     )
     return TableRows.from_facts(volume_json)
@@ -116,7 +122,7 @@ def _write_answer(
 
 def _write_drawings(
     folder: Path,
-    prediction: AnsweredVolume,
+    answered_volume: AnsweredVolume,
     volume_json: dict[str, Any],
     vocabulary: Vocabulary,
     *,
@@ -126,9 +132,9 @@ def _write_drawings(
 ) -> None:
     """Writes the picture of a volume, and its page with the thumbnail for the index, each if
     requested."""
-    answer = prediction.answer
-    stack = prediction.stack
-    raw = prediction.raw_probabilities
+    answer = answered_volume.answer
+    stack = answered_volume.stack
+    raw = answered_volume.raw_probabilities
     if stack is None or answer.decision is None or raw is None:
         return
     smoothed = answer.decision.smoothed_probabilities

@@ -101,7 +101,7 @@ def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: B
     examples = [bodies(seed, noise=3.0) for seed in range(30)]
     rule, _ = fit_rule(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
     for stretched in (rule, replace(rule, evidence_mm=rule.evidence_mm * 3)):
-        again = TuningVolumes(examples, DEFAULT).with_bars(stretched)
+        again = TuningVolumes(examples, DEFAULT).fit_bars(stretched)
         held = []
         for example in examples:
             for border in decide_volume(
@@ -150,7 +150,7 @@ def test_bars_are_no_lower_than_where_a_body_merely_short_of_evidence_would_exce
 ) -> None:
     """Bodies without noise cost nothing, are smooth and the right way up, and set none of the three bars by
     that."""
-    rule = TuningVolumes([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT).with_bars(Rule())
+    rule = TuningVolumes([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT).fit_bars(Rule())
     assert (rule.usual_misfit, rule.usual_roughness, rule.flipped_gain) == (
         LEAST_USUAL_MISFIT,
         USUAL_ROUGHNESS_BOUNDS[0],
@@ -164,7 +164,7 @@ def test_of_the_borders_that_are_predicted_and_true_nine_in_ten_or_more_lie_in_t
     """Of 18 borders, 17 or more: 16 would be too few."""
     for seed in range(0, 12, 3):
         examples = [bodies(at, noise=3.0) for at in range(seed, seed + 3)]
-        rule = TuningVolumes(examples, DEFAULT).with_bars(Rule(sigma_mm=0.0))
+        rule = TuningVolumes(examples, DEFAULT).fit_bars(Rule(sigma_mm=0.0))
         held = []
         for example in examples:
             decision = decide_volume(example.probabilities, example.z_mm, DEFAULT, rule)
@@ -193,7 +193,7 @@ def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodi
         for one in examples
     ]
     assert (
-        TuningVolumes(examples, DEFAULT).with_bars(Rule()).flipped_gain
+        TuningVolumes(examples, DEFAULT).fit_bars(Rule()).flipped_gain
         == pytest.approx(np.quantile(gains, 0.99))
         and min(gains) > 1
     )
