@@ -145,8 +145,8 @@ def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
 def _is_captured(get: Callable[[str], Any]) -> bool:
     """Whether it is a picture of a screen, paper or film by its Conversion Type.
 
-    Some archives leave that attribute in MR images, which have no such module: those have places in
-    the scanner, and no writing burned in.
+    Some archives leave that attribute in MR images, which have no such module: those have positions
+    in the scanner, and no writing burned in.
     """
     if not as_text(get("ConversionType")):
         return False

@@ -57,7 +57,9 @@ def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
                 if _is_repeat(series, first_point, shows_some_slices_of)
             ]
             if longer_points:
-                repeated_by_id[series.series_id] = max(longer_points, key=_count_images)
+                repeated_by_id[series.series_id] = max(
+                    longer_points, key=lambda first_point: len(first_point.frames)
+                )
     repeat_counts = Counter(
         repeated_series.series_id for repeated_series in repeated_by_id.values()
     )
@@ -67,10 +69,6 @@ def set_time_points_aside(all_series: Sequence[Series]) -> list[Series]:
         )
         for series in all_series
     ]
-
-
-def _count_images(series: Series) -> int:
-    return len(series.frames)
 
 
 def _is_repeat(

@@ -125,7 +125,8 @@ def _refuse_pixels(dicom_object: DicomObject, dataset: Any) -> None:
         raise VolumeError(
             "volume-bits",
             f"{dicom_object}: {stored_bits} bits stored of {allocated_bits} allocated, highest "
-            f"{highest_bit}; 8, 16 or 32 allocated with the highest stored bit at the end are read. Export it again.",
+            f"{highest_bit}; 8, 16 or 32 allocated with the highest stored bit at the end are read. "
+            "Export it again.",
         )
 
 
