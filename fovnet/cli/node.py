@@ -140,7 +140,7 @@ def node(
         all_callers([caller_of(caller) for caller in callers or ()], peer),
         peer,
         host=bind,
-        page=page_port,
+        page_port=page_port,
         rest_s=rest,
         longest_s=longest,
         keep_h=keep,

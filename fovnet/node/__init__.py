@@ -1,13 +1,13 @@
 """A DICOM node: series come in by C-STORE, structured reports go out, and a folder on disk holds
 what lies between.
 
-    node     `Node`: door, answers and delivery over one folder, until it is stopped
-    places   the folders, and the moves between them
-    peers    who may call, and whom reports go to, as words of the command line
-    settings  what a node is told, and the limits of its door
-    door     what calls, and what is taken of it
-    outbox   reports until the peer has them, and the pauses between attempts
-    tls      the certificates of both
+    node       `Node`: door, answers and delivery over one folder, until it is stopped
+    places     the folders, and the moves between them
+    peers      who may call, and whom reports go to, as words of the command line
+    settings   what a node is told, and the limits of its door
+    door       what calls, and what is taken of it
+    outbox     reports until the peer has them, and the pauses between attempts
+    tls        the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
 Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is

@@ -277,7 +277,7 @@ class Courier:
 
 
 def give_up_old_reports(
-    outbox: Outbox, trouble: str, say: Callable[[str], None], figures: Figures
+    outbox: Outbox, trouble: str, log: Callable[[str], None], figures: Figures
 ) -> None:
     """Ends the attempts at reports that are too old.
 
@@ -288,13 +288,13 @@ def give_up_old_reports(
     for report_path, cause in outbox.overdue_reports(UNSENT, trouble):
         outbox.give_up(report_path, UNSENT)
         figures.count("given_up")
-        say(
+        log(
             f"report {report_path.stem}: given up after {age_limit_in_words} and removed, its answer stays; {cause}"
         )
     for report_path, cause in outbox.overdue_reports(STORED, trouble):
         outbox.give_up(report_path, STORED)
         figures.count("uncommitted")
-        say(
+        log(
             f"report {report_path.stem}: stored, not asked for any more after {age_limit_in_words}; {cause}"
         )
 

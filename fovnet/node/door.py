@@ -36,7 +36,7 @@ from fovnet.node.connection import connection_of, reason_of_end
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox, hash_uids
 from fovnet.node.lobby import Lobby
-from fovnet.node.peers import Caller
+from fovnet.node.peers import ANY_TITLE, Caller
 from fovnet.node.refusals import Refusals
 from fovnet.node.settings import DoorLimits
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
@@ -130,7 +130,8 @@ class Door:
         application_entity.maximum_associations = 2**31
         application_entity.maximum_pdu_size = LARGEST_PDU_RECEIVED
         application_entity.acse_timeout = self.limits.request_s
-        application_entity.dimse_timeout = application_entity.network_timeout = self.limits.idle_s
+        application_entity.dimse_timeout = self.limits.idle_s
+        application_entity.network_timeout = self.limits.idle_s
         application_entity.add_supported_context(Verification)
         for sop_class in MR_IMAGE_CLASSES:
             application_entity.add_supported_context(sop_class, list_decodable_syntaxes())
@@ -212,8 +213,8 @@ class Door:
         called_title = association_request.called_ae_title
         own_title = association.ae.ae_title
         if not any(
-            known_caller.title in ("*", calling_title) and known_caller.is_at(address)
-            for known_caller in self.callers
+            caller.title in (ANY_TITLE, calling_title) and caller.is_at(address)
+            for caller in self.callers
         ):
             self.refusals.tell(
                 "strangers", caller_in_words, "may not call; --from AE@NETWORK lets it in"
@@ -278,10 +279,10 @@ class Door:
         connection = self.lobby.leave(association)
         if connection is None:
             return
-        counter_name, cause = reason_of_end(connection, self.limits.instance_bytes)
+        figure, cause = reason_of_end(connection, self.limits.instance_bytes)
         refused_offer = self._refused_offers.pop(association, "")
-        if counter_name:
-            self.refusals.tell(counter_name, _caller_in_words(association), cause)
+        if figure:
+            self.refusals.tell(figure, _caller_in_words(association), cause)
         elif refused_offer:
             self.refusals.tell("classes_refused", _caller_in_words(association), refused_offer)
         elif association.requestor.primitive is None:

@@ -145,7 +145,7 @@ class Inbox:
         if has_new_instance:
             self._add_earlier_instances(incoming_folder, self.places.series / f"{key}-{version}")
         with self._lock:
-            # compared with the record while one arrived
+            # one arrived while the others were compared with the record
             if self.arrivals[key].instances != instance_count:
                 return None
             del self.arrivals[key]

@@ -88,7 +88,7 @@ class Node:
             settings.port,
             lambda: self._door.open(settings.title, settings.host, settings.port, settings.tls_in),
         )
-        page_port = settings.page
+        page_port = settings.page_port
         page_server = None
         page_address = ""
         if page_port is not None:
@@ -103,8 +103,8 @@ class Node:
             self.log(f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}")
         step_by_name = {"answers": self._answer_next, "delivery": self._deliver_reports}
         threads = [
-            Thread(target=self._repeat_step, args=name_and_step, name=name_and_step[0])
-            for name_and_step in step_by_name.items()
+            Thread(target=self._repeat_step, args=(step_name, step), name=step_name)
+            for step_name, step in step_by_name.items()
         ]
         for thread in threads:
             thread.start()
@@ -155,10 +155,9 @@ class Node:
                 self._trouble_by_step.pop(step_name, None)
             except Exception as fault:
                 pause_s = PAUSE_BEFORE_RETRY_S
-                fault_in_words = (
-                    getattr(fault, "strerror", None)
-                    or f"{type(fault).__name__}, see {log_of(fault)}"
-                )
+                fault_in_words = getattr(fault, "strerror", None)
+                if not fault_in_words:
+                    fault_in_words = f"{type(fault).__name__}, see {log_of(fault)}"
                 self._trouble_by_step[step_name] = f"{step_name}: {fault_in_words}; tried again"
                 self.log(self._trouble_by_step[step_name])
             self.stopped.wait(pause_s)
@@ -167,7 +166,7 @@ class Node:
         """Answers one series at rest, if any waits; the seconds until the next step."""
         self._answering.table.mend()
         self._take_series_at_rest()
-        self._remove_what_is_kept_long_enough()
+        self._remove_expired()
         if not self._waiting_folders:
             return PAUSE_BETWEEN_LOOKS_S
         series_folder = self._waiting_folders[0]
@@ -180,7 +179,7 @@ class Node:
                 self.figures.count("refused")
             else:
                 self.figures.count("answered")
-            self.figures.count("without_report", bool(answer.unreported))
+        self.figures.count("without_report", sum(bool(answer.unreported) for answer in answers))
         count_by_status = Counter(
             " ".join(filter(None, (answer.status, answer.code, answer.unreported)))
             for answer in answers
@@ -213,7 +212,7 @@ class Node:
             return 0.0
         return PAUSE_BETWEEN_LOOKS_S
 
-    def _remove_what_is_kept_long_enough(self) -> None:
+    def _remove_expired(self) -> None:
         """Removes series that were answered, and reports that were delivered, `keep_h` hours ago;
         where there is no archive, reports that are to be given up."""
         if time.monotonic() - self._last_sweep_s < PAUSE_BETWEEN_SWEEPS_S:
@@ -221,15 +220,15 @@ class Node:
         self._last_sweep_s = time.monotonic()
         if self._courier is None:
             give_up_old_reports(self._outbox, NO_ARCHIVE, self.log, self.figures)
-        oldest_time = time.time() - 3600 * self.settings.keep_h
+        expiry_time = time.time() - 3600 * self.settings.keep_h
         for series_folder in set(self.places.series.iterdir()).difference(self._waiting_folders):
             record_path = self.places.answer_record_path(split_name(series_folder.name)[0])
             if self.stopped.is_set():
                 return
-            if record_path.exists() and record_path.stat().st_mtime < oldest_time:
+            if record_path.exists() and record_path.stat().st_mtime < expiry_time:
                 self.places.remove(series_folder)
         for report_path in self.places.reports(DELIVERED).iterdir():
-            if report_path.stat().st_mtime < oldest_time:
+            if report_path.stat().st_mtime < expiry_time:
                 report_path.unlink()
 
 

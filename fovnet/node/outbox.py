@@ -37,9 +37,9 @@ class Pauses:
     answer_s: float = 3600.0
     give_up_s: float = 168 * 3600.0
 
-    def after_s(self, failures: int) -> float:
+    def after_s(self, failure_count: int) -> float:
         """The pause after so many attempts in a row that failed, one or more."""
-        doublings = min(failures - 1, MOST_DOUBLINGS)
+        doublings = min(failure_count - 1, MOST_DOUBLINGS)
         return min(self.first_s * 2.0**doublings, self.longest_s)
 
 
@@ -49,14 +49,14 @@ class Delivery:
 
     began_s        when it was made, on the outbox's clock
     due_s          of the next attempt
-    failures       attempts that it failed at
+    failure_count  attempts that failed
     request_count  times that its commitment was asked for
     trouble        why it is not delivered; "" before anything failed
     """
 
     began_s: float
     due_s: float = 0.0
-    failures: int = 0
+    failure_count: int = 0
     request_count: int = 0
     trouble: str = ""
 
@@ -76,12 +76,12 @@ class Outbox:
         for path in self.places.reports(STORED).glob("*.dcm"):
             self._name_by_uid[uid_of(path)] = path.name
 
-    def due_reports(self, state: str, most: int) -> list[Path]:
-        """Reports of a state, UNSENT or STORED, whose next attempt is due, oldest names first,
-        `most` at most."""
+    def due_reports(self, state: str, limit: int | None = None) -> list[Path]:
+        """Reports of a state, UNSENT or STORED, whose next attempt is due, at most `limit` of them,
+        sorted by name."""
         now_s = self.clock()
         paths = sorted(self.places.reports(state).glob("*.dcm"))
-        return [path for path in paths if self._delivery(path).due_s <= now_s][:most]
+        return [path for path in paths if self._delivery(path).due_s <= now_s][:limit]
 
     @property
     def is_empty(self) -> bool:
@@ -156,8 +156,7 @@ class Outbox:
         the peer's. None that was not tried since the start."""
         latest_begin_s = self.clock() - self.pauses.give_up_s
         paths_and_causes = [
-            (path, self._delivery(path).trouble or trouble)
-            for path in self.due_reports(state, 2**31)
+            (path, self._delivery(path).trouble or trouble) for path in self.due_reports(state)
         ]
         return [
             (path, cause)
@@ -191,9 +190,9 @@ class Outbox:
 
     def _put_off(self, path: Path, trouble: str) -> None:
         delivery = self._delivery(path)
-        delivery.failures += 1
+        delivery.failure_count += 1
         delivery.request_count = 0
-        delivery.due_s = self.clock() + self.pauses.after_s(delivery.failures)
+        delivery.due_s = self.clock() + self.pauses.after_s(delivery.failure_count)
         delivery.trouble = trouble
 
 

@@ -40,7 +40,7 @@ class Caller:
         return any((ipv4_address or caller_address) in network for network in self.networks)
 
 
-CALLERS_HERE = Caller(ANY_TITLE, (ip_network("127.0.0.0/8"), ip_network("::1/128")))
+LOCAL_CALLER = Caller(ANY_TITLE, (ip_network("127.0.0.0/8"), ip_network("::1/128")))
 
 
 def title_of(text: str) -> str:
@@ -86,10 +86,10 @@ def caller_of(text: str) -> Caller:
 def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Caller, ...]:
     """Who may call: these, or without any those on this machine; and the peer that reports go to,
     which calls back to commit itself to keep them."""
-    all_of_them = list(callers) or [CALLERS_HERE]
+    allowed_callers = list(callers) or [LOCAL_CALLER]
     if peer is not None:
-        all_of_them.append(Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")))
-    return tuple(all_of_them)
+        allowed_callers.append(Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")))
+    return tuple(allowed_callers)
 
 
 def _addresses(host: str, option: str) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -102,5 +102,5 @@ def _addresses(host: str, option: str) -> tuple[IPv4Network | IPv6Network, ...]:
             f"{option}: no address of {host} is known ({fault.strerror}); give its address itself",
         ) from fault
     return tuple(
-        ip_network(str(address_entry[4][0]).partition("%")[0]) for address_entry in address_entries
+        ip_network(str(address).partition("%")[0]) for *_, (address, *_) in address_entries
     )

@@ -17,7 +17,7 @@ MOST_PAIRS_NAMED = 1000  # pairs of a caller and a cause that the log names
 class Refusals:
     """Counts refusals, and logs them.
 
-    log              takes a line for the log
+    log                 takes a line for the log
     _count_by_sentence  how often each caller was refused for each cause
     """
 

@@ -34,11 +34,12 @@ class NodeSettings:
     """What a node is told.
 
     title, host, port   of itself; port 0 takes any
-    page                port of its local page; None for none
+    page_port           of its local page; None for none
     peer                whom reports go to; None: nobody, until they are given up
     callers             who may call
     rest_s, longest_s   as `Inbox`
     keep_h              hours that pixels and delivered reports stay after the answer
+    tls_in, tls_out     of connections from callers, and to the peer; None for plain ones
     pauses, clock       between attempts at delivery, and what they are measured by, in seconds
     """
 
@@ -47,7 +48,7 @@ class NodeSettings:
     callers: tuple[Caller, ...]
     peer: ReportPeer | None = None
     host: str = ""
-    page: int | None = None
+    page_port: int | None = None
     rest_s: float = 30.0
     longest_s: float = 900.0
     keep_h: float = 24.0

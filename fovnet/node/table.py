@@ -10,7 +10,7 @@ whatever ended the process, no row is missing, twice or cut off once it is at wo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 
 UID_COLUMNS = ("study_uid", "series_uid")
-VOLUME_ID_PATTERN = re.compile(
-    r"([0-9a-f]+)-(\d+)(-.+)?"
-)  # KEY-N; of several volumes in it KEY-N-DIGITS
+# KEY-N; of several volumes in it KEY-N-DIGITS
+VOLUME_ID_PATTERN = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")
 
 
 @dataclass
@@ -55,7 +54,9 @@ class AnswersTable:
         if self._is_up_to_date:
             return
         written_lines_by_key = self._lines_by_key()
-        newest_ids_by_key = newest_answers(path.stem for path in self.places.answers.glob("*.json"))
+        newest_ids_by_key = find_newest_ids(
+            path.stem for path in self.places.answers.glob("*.json")
+        )
         table_lines: list[str] = []
         for series_key in dict.fromkeys([*written_lines_by_key, *newest_ids_by_key]):
             written_line_by_id = written_lines_by_key.get(series_key, {})
@@ -106,18 +107,20 @@ class AnswersTable:
         return tsv_text(self._columns, answer_table_rows).splitlines()[1:]
 
 
-def newest_answers(all_ids: Iterable[str]) -> dict[str, Collection[str]]:
+def find_newest_ids(volume_ids: Iterable[str]) -> dict[str, set[str]]:
     """{key of a series: volume_ids of its highest version}, of these volume_ids."""
-    newest_by_key: dict[str, tuple[int, set[str]]] = {}
-    for volume_id in all_ids:
+    newest_version_by_key: dict[str, int] = {}
+    newest_ids_by_key: dict[str, set[str]] = {}
+    for volume_id in volume_ids:
         volume_id_match = VOLUME_ID_PATTERN.fullmatch(volume_id)
         if volume_id_match is None:
             continue
         series_key = volume_id_match[1]
         version = int(volume_id_match[2])
-        newest_version, _ = newest_by_key.get(series_key, (-1, set()))
+        newest_version = newest_version_by_key.get(series_key, -1)
         if version > newest_version:
-            newest_by_key[series_key] = version, {volume_id}
+            newest_version_by_key[series_key] = version
+            newest_ids_by_key[series_key] = {volume_id}
         elif version == newest_version:
-            newest_by_key[series_key][1].add(volume_id)
-    return {series_key: volume_ids for series_key, (_, volume_ids) in newest_by_key.items()}
+            newest_ids_by_key[series_key].add(volume_id)
+    return newest_ids_by_key

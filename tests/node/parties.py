@@ -26,7 +26,7 @@ from pynetdicom.sop_class import (
 from fovnet.decision.ensemble import Ensemble
 from fovnet.node.answering import Answering
 from fovnet.node.node import Node
-from fovnet.node.peers import CALLERS_HERE
+from fovnet.node.peers import LOCAL_CALLER
 from fovnet.node.places import Places, lock_places
 from fovnet.node.settings import NodeSettings
 
@@ -60,17 +60,19 @@ class AtWork:
 @contextmanager
 def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWork]:
     """A node on a free port, which calls a series at rest after half a second."""
-    made = {
+    setting_by_name = {
         "title": "FOVNET",
         "port": 0,
-        "callers": (CALLERS_HERE,),
+        "callers": (LOCAL_CALLER,),
         "host": "127.0.0.1",
         "rest_s": 0.5,
     }
-    made |= settings
+    setting_by_name |= settings
     with lock_places(folder) as places:
         lines: list[str] = []
-        node = Node(places, Answering(places, networks), NodeSettings(**made), lines.append)
+        node = Node(
+            places, Answering(places, networks), NodeSettings(**setting_by_name), lines.append
+        )
         thread = Thread(target=node.run)
         thread.start()
         try:

@@ -18,7 +18,7 @@ from fovnet.node.door import Door
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.outbox import Outbox, Pauses
-from fovnet.node.peers import CALLERS_HERE, ReportPeer
+from fovnet.node.peers import LOCAL_CALLER, ReportPeer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
@@ -90,7 +90,7 @@ def test_with_it_a_report_is_delivered_when_the_archive_says_so(
             Inbox(places, 1.0, 1.0),
             Figures(),
             DoorLimits(),
-            (CALLERS_HERE,),
+            (LOCAL_CALLER,),
             print,
             taker.on_commitment,
         )

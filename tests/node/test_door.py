@@ -30,7 +30,7 @@ from fovnet.node.door import MR_IMAGE_CLASSES, Door
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.lobby import MOST_WAITING, Lobby
-from fovnet.node.peers import CALLERS_HERE
+from fovnet.node.peers import LOCAL_CALLER
 from fovnet.node.places import lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
@@ -79,7 +79,7 @@ def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
             lines: list[str] = []
             figures, bounds = Figures(), DoorLimits(**{"reserve_bytes": 0, **limits})
             doors.append(
-                Door(Inbox(places, 60.0, 60.0), figures, bounds, (CALLERS_HERE,), lines.append)
+                Door(Inbox(places, 60.0, 60.0), figures, bounds, (LOCAL_CALLER,), lines.append)
             )
             doors[-1].open("FOVNET", "127.0.0.1", 0, tls)
             return Opened(doors[-1], lines)

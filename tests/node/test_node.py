@@ -29,7 +29,7 @@ from fovnet.node.answering import Answering
 from fovnet.node.inbox import hash_uids
 from fovnet.node.node import Node
 from fovnet.node.outbox import Pauses
-from fovnet.node.peers import ANY_TITLE, CALLERS_HERE, Caller, ReportPeer
+from fovnet.node.peers import ANY_TITLE, LOCAL_CALLER, Caller, ReportPeer
 from fovnet.node.places import lock_places
 from fovnet.node.settings import DoorLimits, NodeSettings
 from fovnet.node.tls import client_context, server_context
@@ -284,7 +284,7 @@ def test_the_page_tells_how_the_node_is(
     tmp_path, networks, path: str, reserve: int, status: int, method: str
 ) -> None:
     with at_work(
-        tmp_path / "node", networks, page=0, limits=DoorLimits(reserve_bytes=reserve)
+        tmp_path / "node", networks, page_port=0, limits=DoorLimits(reserve_bytes=reserve)
     ) as running:
         address = (
             next(line for line in running.lines if "page" in line).split("page ")[1].split(";")[0]
@@ -317,7 +317,7 @@ def test_a_port_that_cannot_be_opened_is_refused_with_advice_that_helps(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, lock_places(tmp_path / "node") as places:
         wanted = taken.getsockname()[1] if port is None else port
-        settings = NodeSettings("FOVNET", wanted, (CALLERS_HERE,), host=host)
+        settings = NodeSettings("FOVNET", wanted, (LOCAL_CALLER,), host=host)
         node = Node(places, Answering(places, networks), settings, print)
         with pytest.raises(ConfigError, match=advice) as fault:
             node.run()
