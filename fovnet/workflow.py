@@ -78,7 +78,7 @@ def calibration_files(settings: Settings) -> list[str]:
 
 def jobs_journal(settings: Settings) -> Path:
     """The journal of a search whose slots are separate jobs."""
-    return Results(Path(settings.results)).jobs_folder(digest(settings.deciding))
+    return Results(Path(settings.results)).jobs_folder(digest(settings.settings_of_trials))
 
 
 def warm_start_files(settings: Settings) -> list[str]:

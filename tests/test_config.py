@@ -407,9 +407,12 @@ def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(
     )
     assert not set(KEYS_ADDED_LATER) & {
         *usual.model_dump(mode="json")["search"],
-        *usual.deciding[0],
+        *usual.settings_of_trials[0],
     }
-    assert other.deciding[0] == usual.deciding[0] | later and "trials" not in other.deciding[0]
+    assert (
+        other.settings_of_trials[0] == usual.settings_of_trials[0] | later
+        and "trials" not in other.settings_of_trials[0]
+    )
     assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
 
 
@@ -421,7 +424,7 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
     for spend in (None, "full", "hyperband", "asha"):
         search = {"method": method, "spend": spend, **NEEDED.get(method, {})}
         settings = parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
-        assert settings.search.spends == (spend or METHODS[method].spend)
+        assert settings.search.way_to_spend == (spend or METHODS[method].spend)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,11 @@ class SearchPlan:
         if self.prior:
             further_checksums.append(self.prior.sha256)
         return digest(
-            [*self.settings.deciding, *training_fingerprint(self.pack), *further_checksums]
+            [
+                *self.settings.settings_of_trials,
+                *training_fingerprint(self.pack),
+                *further_checksums,
+            ]
         )
 
     def price_space(self, side: int = 128) -> Prices:
@@ -261,10 +265,10 @@ def _schedule_of(settings: Settings) -> Schedule:
     rates depend on its length."""
     search_settings = settings.search
     training_settings = settings.training
-    if search_settings.spends == "full":
+    if search_settings.way_to_spend == "full":
         return FULL
     return Schedule(
-        kind=cast("Kind", search_settings.spends),
+        kind=cast("Kind", search_settings.way_to_spend),
         epochs=training_settings.epochs,
         eta=search_settings.eta,
         least=search_settings.least_epochs,

@@ -1,15 +1,15 @@
 """Settings: YAML parsed into frozen models; all faults are reported at once, before any work
 begins.
 
-    models   `Settings`, and which of them decide over the trials of a search
-    files    `parse`, `load` and `write_settings`; nothing deeper than `fovnet.acts` sees a YAML
-             mapping
+    models      `Settings`, and which of them decide over the trials of a search
+    files       `parse`, `load_settings` and `write_settings`; nothing deeper than `fovnet.acts` sees
+                a YAML mapping
     prediction  `Prediction`, of a file of its own: an archive answered shard by shard
-    numbers  as people write them
-    yaml_text  what a YAML text says otherwise than it looks
-    regions  `vocabulary`: the regions that a configuration names
-    search   the settings of a search, and which methods they are of
-    space    its axes as a user writes them, and the word for the space of the members
+    numbers     as people write them
+    yaml_text   what a YAML text says otherwise than it looks
+    regions     `vocabulary`: the regions that a configuration names
+    search      the settings of a search, and which methods they are of
+    space       its axes as a user writes them, and the word for the space of the members
 
 Behind these doors: `training`, how a network is trained; `section`, what all parts have in common;
 `faults`, words for what is wrong.

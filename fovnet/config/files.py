@@ -56,7 +56,7 @@ def parse_as(
         faults_by_file: dict[str, list[str]] = {}
         for fault in error.errors():
             value_keys = tuple(step for step in fault["loc"] if step not in SPEED_FORMS)
-            faulty_file = source_of(value_keys, raw, source, overrides or {})
+            faulty_file = name_source(value_keys, raw, source, overrides or {})
             faults_by_file.setdefault(faulty_file, []).append(
                 _fault_in_words({**fault, "loc": value_keys}, kind)
             )
@@ -84,7 +84,7 @@ def parse_merged(
     return parse_as(kind, merged, ", ".join(map(str, files)) or "--config", overrides)
 
 
-def source_of(
+def name_source(
     keys: Sequence[str | int], merged: Mapping[str, Any], source: str, overrides: Mapping[str, Any]
 ) -> str:
     """Who gave the value that these keys lead to: `--config`, the `source` of all others, or parts

@@ -162,7 +162,7 @@ class Settings(Section):
     report: Report = Report()
 
     @property
-    def deciding(self) -> list[Any]:
+    def settings_of_trials(self) -> list[Any]:
         """The settings that determine the trials of a search: not their number, the stopping rule,
         or whether they run as one job or many."""
         searched = self.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"})
@@ -220,9 +220,9 @@ class Settings(Section):
     def _check_search(self) -> Settings:
         """Raises ValueError if the search contradicts the training or learns from its own
         results."""
-        if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
+        if self.search.way_to_spend != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
-                f"training.early_stopping.envelope: search.spend {self.search.spends} stops "
+                f"training.early_stopping.envelope: search.spend {self.search.way_to_spend} stops "
                 "trainings by itself; leave it out, or set search.spend to full"
             )
         results = Path(self.results).resolve()

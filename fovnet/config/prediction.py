@@ -16,11 +16,11 @@ class Prediction(Section):
     """What `fovnet shard` is told, as its options: places, settings of the whole, and how a step
     works.
 
-    paths    files, folders, trees and zip archives
-    answers  the folder of answers
-    model    an ensemble folder; "shipped": the networks of the package
+    paths              files, folders, trees and zip archives
+    answers            the folder of answers
+    model              an ensemble folder; "shipped": the networks of the package
     volumes_per_shard  on average; of new volumes, as shards are never cut anew
-    workers  processes that read ahead in a shard's job, which is given as many cores
+    workers            processes that read ahead in a shard's job, which is given as many cores
     """
 
     paths: list[Place] = Field(min_length=1)

@@ -31,10 +31,12 @@ def vocabulary(name: str) -> Vocabulary:
     hint = "give default, or a YAML file with a list 'regions' of name and rung"
     file_content = read_yaml(Path(name), hint)
     region_entries = file_content.get("regions")
-    for key in [key for key in file_content if key != "regions"]:
+    unknown_keys = [key for key in file_content if key != "regions"]
+    if unknown_keys:
+        hint = suggest_key(str(unknown_keys[0]), ("regions",))
         raise ConfigError(
             "regions-invalid",
-            f"{name}: {key}: unknown key; {suggest_key(str(key), ('regions',))} (only neighbouring "
+            f"{name}: {unknown_keys[0]}: unknown key; {hint} (only neighbouring "
             "rungs may touch; there are no other settings)",
         )
     if not isinstance(region_entries, list) or not region_entries:
@@ -97,10 +99,12 @@ def _read_region(source: str, region_entry: Any) -> Region:
             "chain)",
         )
     field_names = tuple(RegionEntry.model_fields)
-    for key in [key for key in region_entry if key not in field_names]:
+    unknown_keys = [key for key in region_entry if key not in field_names]
+    if unknown_keys:
+        hint = suggest_key(str(unknown_keys[0]), field_names)
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {region_entry['name']}.{key}: unknown key; {suggest_key(str(key), field_names)}",
+            f"{source}: {region_entry['name']}.{unknown_keys[0]}: unknown key; {hint}",
         )
     try:
         return Region(**RegionEntry(**region_entry).model_dump())

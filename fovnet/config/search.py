@@ -215,7 +215,7 @@ class Search(Section):
         return bool(getattr(self, key) != type(self).model_fields[key].default)
 
     @property
-    def spends(self) -> str:
+    def way_to_spend(self) -> str:
         """The way to spend, named or the method's own."""
         if self.spend:
             return self.spend
@@ -339,19 +339,19 @@ class Search(Section):
         rung_keys = [
             key for key in ("eta", "least_epochs", "reuse", "fidelity") if self._is_set(key)
         ]
-        if self.spends == "full" and rung_keys:
+        if self.way_to_spend == "full" and rung_keys:
             raise ValueError(
                 f"{', '.join(rung_keys)}: for trainings that are compared before their end, but "
                 "spend full trains each to its end; leave out, or set spend to asha"
             )
-        if self.spends != "hyperband" and not self.reuse:
+        if self.way_to_spend != "hyperband" and not self.reuse:
             raise ValueError(
                 "reuse: false: only hyperband closes brackets; leave it out, or set spend to "
                 "hyperband"
             )
-        if self.spends != "full" and self.stop_below_regret is not None:
+        if self.way_to_spend != "full" and self.stop_below_regret is not None:
             raise ValueError(
-                f"stop_below_regret: with spend {self.spends} scores are of unfinished trainings, "
+                f"stop_below_regret: with spend {self.way_to_spend} scores are of unfinished trainings, "
                 "which say nothing about the remaining gain; leave it out, or set spend to full"
             )
         return self

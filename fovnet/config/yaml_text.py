@@ -103,8 +103,9 @@ def read_value(text: str) -> Any:
     """The value that is written in YAML.  Raises yaml.YAMLError, RecursionError, and ValueError for
     one that `find_misread_numbers` names."""
     value = yaml.safe_load(text)
-    for sentence in find_misread_numbers(text):
-        raise ValueError(sentence)
+    misread_numbers = find_misread_numbers(text)
+    if misread_numbers:
+        raise ValueError(misread_numbers[0])
     return value
 
 
