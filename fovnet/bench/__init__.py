@@ -6,16 +6,17 @@ Searches on recorded tables:
     races       methods compared: draws, or epochs, to the best
     replay      one run on a table
     spending    how a replay spends epochs
-    peers       searchers of other libraries;  nomad  one that owns its loop
-    thesis      an experiment of a thesis, repeated
-    thesis_page  its page
+    peers       searchers of other libraries
+    nomad       one of them, which owns its loop
+    thesis      an experiment of a thesis, repeated, and `thesis_page`, its page
     teaching    what a table teaches of its space
     pace        what a proposal costs
     landscape   a simulated loss over a space
     figures     what of this is drawn
 Trainings, predictions, answers:
     throughput  training steps beside MONAI's pipeline
-    tutorial    that pipeline;  textbook  its networks
+    tutorial    that pipeline
+    textbook    its networks
     predicting  a prediction and its stages
     neighbours  busy processes beside it
     robustness  changed volumes, and volumes without an answer

@@ -9,6 +9,7 @@ search.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -74,7 +75,7 @@ def measure_paces(
     diverged  share of the trials that have diverged
     """
     for done_count, trials in enumerate(trial_counts, start=1):
-        pace = run_alone(measure, method, trials, seed, diverged)
+        pace = run_alone(measure_pace, method, trials, seed, diverged)
         progress(done_count, len(trial_counts))
         yield pace
 
@@ -115,7 +116,7 @@ class TimedProposals(NamedTuple):
     refit_milestones: list[int]
 
 
-def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> ProposalPace:
+def measure_pace(method: str, trials: int, seed: int, diverged: float = 0.0) -> ProposalPace:
     """The pace in this process: trials of random rows first, then the timed proposals, each of
     which knows the trial of the one before.
 
@@ -144,19 +145,19 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Propo
     # computed once in a search, so before the timing
     space.unit_cube, space.axis_of_column  # noqa: B018
     idle_bytes = peak_bytes()
-    timed = _time_proposals(search, known_trials, 1 + timed_count)
+    timed_proposals = _time_proposals(search, known_trials, 1 + timed_count)
     return ProposalPace(
         method,
         row_count,
         trials,
         diverged,
         proposals=timed_count,
-        refits=int((np.diff(timed.refit_milestones) > 0).sum()),
-        median=float(np.median(timed.seconds[1:])),
-        mean=float(np.mean(timed.seconds[1:])),
-        worst=max(timed.seconds[1:]),
-        cpu=float(np.mean(timed.cpu_seconds[1:])),
-        resumed=timed.seconds[0],
+        refits=int((np.diff(timed_proposals.refit_milestones) > 0).sum()),
+        median=float(np.median(timed_proposals.seconds[1:])),
+        mean=float(np.mean(timed_proposals.seconds[1:])),
+        worst=max(timed_proposals.seconds[1:]),
+        cpu=float(np.mean(timed_proposals.cpu_seconds[1:])),
+        resumed=timed_proposals.seconds[0],
         idle_mb=idle_bytes / MEGABYTE,
         peak_mb=peak_bytes() / MEGABYTE,
     )
@@ -177,16 +178,16 @@ def _proposal_of_row(search: Search, slot: int, row: int) -> Proposal:
 
 def _time_proposals(search: Search, known_trials: KnownTrials, count: int) -> TimedProposals:
     """Makes so many proposals in a row, and adds the trial of each to those known."""
-    timed = TimedProposals([], [], [])
+    timed_proposals = TimedProposals([], [], [])
     for _ in range(count):
         start_s = time.perf_counter()
         cpu_start_s = time.process_time()
         proposal = propose_slot(search, known_trials.proposals, known_trials.trial_by_slot)
-        timed.seconds.append(time.perf_counter() - start_s)
-        timed.cpu_seconds.append(time.process_time() - cpu_start_s)
-        timed.refit_milestones.append(known_trials.refit_milestone)
+        timed_proposals.seconds.append(time.perf_counter() - start_s)
+        timed_proposals.cpu_seconds.append(time.process_time() - cpu_start_s)
+        timed_proposals.refit_milestones.append(known_trials.refit_milestone)
         known_trials.add(proposal)
-    return timed
+    return timed_proposals
 
 
 def proposals_to_time(trials: int) -> int:
@@ -196,4 +197,5 @@ def proposals_to_time(trials: int) -> int:
     while fitted_count(next_refit_trials + 1) <= fitted_count(trials):
         next_refit_trials += 1
     period = next_refit_trials + 1 - fitted_count(trials)
-    return min(trials - 1, period * -(-FEWEST_TIMED_PROPOSALS // period))
+    period_count = math.ceil(FEWEST_TIMED_PROPOSALS / period)
+    return min(trials - 1, period * period_count)

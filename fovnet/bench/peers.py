@@ -146,13 +146,11 @@ def one_torch_thread() -> Iterator[None]:
         torch.set_num_threads(threads_before)
 
 
-def place_values(space: Space, row_places: Floats) -> list[float]:
+def place_values(space: Space, places: Floats) -> list[float]:
     """The places (d,) of a row as a list: those on [0, 1] as floats, and the numbers of levels as
     integers."""
     type_by_kind = {"ordinal": float, "categorical": int}
-    return [
-        type_by_kind[axis.kind](place) for axis, place in zip(space.axes, row_places, strict=True)
-    ]
+    return [type_by_kind[axis.kind](place) for axis, place in zip(space.axes, places, strict=True)]
 
 
 class Optuna:
@@ -179,7 +177,7 @@ class Optuna:
                 distribution = distributions.CategoricalDistribution(range(len(axis.levels)))
             self.distribution_by_axis[axis.name] = distribution
         self.space = space
-        self.row_places = row_places(space)
+        self.place_by_row = row_places(space)
 
     def ask(self, is_free: Mask) -> Floats:
         trial = self.study.ask(self.distribution_by_axis)
@@ -207,7 +205,7 @@ class Optuna:
 
     def params(self, row: int) -> dict[str, float]:
         """{axis: value} of a row, as Optuna has them."""
-        values = place_values(self.space, self.row_places[row])
+        values = place_values(self.space, self.place_by_row[row])
         return dict(zip(self.distribution_by_axis, values, strict=True))
 
 
@@ -221,14 +219,14 @@ class PrunedOptuna:
     ) -> None:
         self.searcher = Optuna(space, sampler, seed, pruner, **settings)
         self.states = self.searcher.states
-        self.trial: Any = None  # the one that is being trained, and its row
+        self.trial: Any = None  # the trial that is being trained, and its row
         self.row = -1
         self.full_epochs = epochs
 
     def ask(self, epochs_by_row: Integers) -> tuple[Floats, int]:
         if self.trial is not None:
             next_epoch = int(epochs_by_row[self.row]) + 1
-            return np.asarray(self.searcher.row_places[self.row]), next_epoch
+            return np.asarray(self.searcher.place_by_row[self.row]), next_epoch
         self.trial = self.searcher.study.ask(self.searcher.distribution_by_axis)
         return self.searcher.point(self.trial), 1
 
@@ -271,7 +269,7 @@ class Dehb:
     def __init__(self, space: Space, seed: int, epochs: int) -> None:
         self.is_category = np.array([axis.kind == "categorical" for axis in space.axes])
         self.level_counts = np.array([len(axis.levels) for axis in space.axes])
-        self.row_places = row_places(space)
+        self.place_by_row = row_places(space)
         with TemporaryDirectory() as folder:  # for a log that nobody reads
             self.dehb = import_module("dehb").DEHB(
                 f=None,
@@ -292,7 +290,7 @@ class Dehb:
         return point, max(1, int(self.job["fidelity"] + 0.5))
 
     def tell(self, row: int, epochs: int, score: float) -> None:
-        places = self.row_places[row]
+        places = self.place_by_row[row]
         middles_of_categories = (places + 0.5) / self.level_counts
         self.job["config"] = np.where(self.is_category, middles_of_categories, places)
         self.dehb.tell(self.job, {"fitness": self._fitness(score), "cost": float(epochs)})
@@ -314,7 +312,7 @@ class Hyperopt:
         self.hyperopt = import_module("hyperopt")
         self.tpe = import_module("hyperopt.tpe")
         self.space = space
-        self.row_places = row_places(space)
+        self.place_by_row = row_places(space)
         self.rng = np.random.default_rng(seed)
         self.labels = [f"axis-{number}" for number in range(len(space.axes))]
         prior_by_label = {}
@@ -336,7 +334,7 @@ class Hyperopt:
 
     def tell(self, row: int, loss: float) -> None:
         trial_id = self.trials.new_trial_ids(1)[0]
-        values = place_values(self.space, self.row_places[row])
+        values = place_values(self.space, self.place_by_row[row])
         trial_facts = {
             "tid": trial_id,
             "cmd": self.domain.cmd,
@@ -369,7 +367,7 @@ class Surrogate:
         acquisition: Callable[[Floats, Floats, Floats], Floats],
     ) -> None:
         self.cube = space.unit_cube
-        self.row_places = row_places(space)
+        self.place_by_row = row_places(space)
         self.rng = np.random.default_rng(seed)
         self.initial = initial
         self.acquisition = acquisition
@@ -380,12 +378,12 @@ class Surrogate:
     def ask(self, is_free: Mask) -> Floats:
         free_rows = np.flatnonzero(is_free)
         if self.training_count < self.initial or len(self.rows) < FEWEST_ROWS_TO_MODEL:
-            return np.asarray(self.row_places[self.rng.choice(free_rows)])
+            return np.asarray(self.place_by_row[self.rng.choice(free_rows)])
         acquisition_values = self.acquisition(
             self.cube[self.rows], np.array(self.losses), self.cube[free_rows]
         )
         best_row = free_rows[int(np.argmax(acquisition_values))]
-        return np.asarray(self.row_places[best_row])
+        return np.asarray(self.place_by_row[best_row])
 
     def tell(self, row: int, loss: float) -> None:
         self.training_count += 1

@@ -136,7 +136,7 @@ class PredictingTime:
 COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 
-def predicting_times(
+def measure_predictions(
     paths: Sequence[Path],
     model_folder: Path,
     repeats: int,
@@ -160,11 +160,11 @@ def predicting_times(
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        yield run_alone(measure, path, model_folder, engine, repeats, neighbour_count)
+        yield run_alone(measure_prediction, path, model_folder, engine, repeats, neighbour_count)
     progress(len(paths_with_engines), len(paths_with_engines))
 
 
-def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
+def write_simulated_volume(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a
     scanner would store it."""
     spacing_mm = np.array(FIELD_MM) / np.array(shape)
@@ -182,7 +182,7 @@ def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     return replace_with(path, lambda file: file.write(nifti_content))
 
 
-def measure(
+def measure_prediction(
     path: Path, model_folder: Path, engine: str, repeats: int, neighbour_count: int = 0
 ) -> PredictingTime:
     """The figures of one file and one engine, in this process; its `note` says why there are none

@@ -330,7 +330,7 @@ def ranking_of(settings: Sequence[str]) -> Ranking:
     return Ranking.from_facts(ranking_settings.model_dump())
 
 
-def refuse_unknown(methods: Sequence[str], choices: Iterable[str] = METHODS) -> None:
+def refuse_unknown_methods(methods: Sequence[str], choices: Iterable[str] = METHODS) -> None:
     """Raise ConfigError "bench-method" unless all methods are among the choices: fovnet's own."""
     for name in methods:
         if name not in choices:
@@ -345,7 +345,7 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
     methods = []
     for contestant in contestants:
         method, spending = parse_contestant(contestant)
-        refuse_unknown([method], [*METHODS, *PEERS])
+        refuse_unknown_methods([method], [*METHODS, *PEERS])
         if spending.way not in (None, *WAYS_TO_SPEND):
             raise ConfigError(
                 "bench-spend",
@@ -534,7 +534,7 @@ def _compute_standing(
         mean=draws_spread.mean,
         low=draws_spread.low,
         high=draws_spread.high,
-        chance=expected_draws(len(table.space), good_rows(table, loss), entry.draws),
+        chance=expected_draws(len(table.space), count_good_rows(table, loss), entry.draws),
         sd=draws_spread.sd,
         worst=draws_spread.worst,
         misses=sum(run.draws_until(loss) is None for run in replays),
@@ -594,10 +594,10 @@ def success_curve(
 
 def chance_curve(table: RecordedTable, draws: int) -> Floats:
     """(draws,) the exact probability that random search has found the best row by each draw."""
-    return chance_found(len(table.space), good_rows(table, table.best_loss), draws)
+    return chance_found(len(table.space), count_good_rows(table, table.best_loss), draws)
 
 
-def good_rows(table: RecordedTable, loss: float) -> int:
+def count_good_rows(table: RecordedTable, loss: float) -> int:
     """The number of rows of the table whose loss is at most this."""
     return int((table.loss <= loss).sum())
 

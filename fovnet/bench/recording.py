@@ -2,9 +2,9 @@
 its learning curves.
 
 It is a search by the method "random" over the rows drawn, so that it goes on after a kill and
-trains several at a time. Slices are averaged to a smaller side before: the paper's networks then
-take seconds where they
-    took minutes.
+trains several at a time.  Slices are averaged to a smaller side before: the paper's networks then
+take seconds where they took minutes.
+
     table-<twelve characters>/    in the results folder, named after rows, training, slices and side
         pixels.npy                (n, side, side) uint8, of all slices of the pack
         rows/                     the journal;  again-30-seed-2/  that of rows trained again

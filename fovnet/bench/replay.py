@@ -145,7 +145,7 @@ class Searcher(Protocol):
     """A searcher with a state of its own, under the ask-and-tell interface."""
 
     def ask(self, is_free: NDArray[np.bool_]) -> Floats:
-        """The point (d,) to train next, in the places of `places_of`; `is_free` (M,) are the rows
+        """The point (d,) to train next, as `row_places` has them; `is_free` (M,) are the rows
         not trained yet."""
 
     def tell(self, row: int, loss: float) -> None:

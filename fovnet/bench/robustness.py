@@ -72,10 +72,8 @@ LEAST_SHOWN_MM = 10.0  # of a region that must be in the picture for it to be mi
 COIL_GAIN_EXPONENT = 2.0
 """Logarithm of a coil's gain: from e^-4 of the brightness at one side to all of it at the other."""
 DARKENING_FACTOR = 20.0
-TURNED_AXES = (
-    (0, 2, 1),
-    (2, 1, 0),
-)  # orders of axes: head to feet becomes front-back, or left-right
+# orders of axes: head to feet becomes front-back, or left-right
+TURNED_AXES = ((0, 2, 1), (2, 1, 0))
 AIR_LEVEL = 0.07  # of the window: what is darker is noise in a map of the body
 LEAST_KEPT_SHARE = 0.4  # share of the slices that stay when a part is cut away
 
@@ -148,10 +146,10 @@ def _read_scan(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledScan:
 
 
 def _scan_with_regions_in_mm(
-    subject: str, stored: Volume, regions: Sequence[RegionRow]
+    subject: str, stored_volume: Volume, regions: Sequence[RegionRow]
 ) -> LabelledScan:
     """The volume with axes RAS+, its regions in millimetres."""
-    volume = to_ras(stored)
+    volume = to_ras(stored_volume)
     z_mm = volume.label_slice_z_mm
     if z_mm is None:
         z_mm = volume.slice_heights_mm()
@@ -171,14 +169,14 @@ def _scan_with_regions_in_mm(
     return LabelledScan(subject, volume, tuple(rows_in_mm))
 
 
-def keep(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def keep(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume as it is."""
-    return labelled
+    return scan
 
 
-def crop(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def crop(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume without some of its slices at either end."""
-    volume = labelled.volume
+    volume = scan.volume
     slice_count = volume.voxels.shape[2]
     kept_count = int(rng.integers(int(np.ceil(LEAST_KEPT_SHARE * slice_count)), slice_count + 1))
     first_kept = int(rng.integers(slice_count - kept_count + 1))
@@ -186,15 +184,15 @@ def crop(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     vox_to_ras[:, 3] += first_kept * vox_to_ras[:, 2]
     voxels = volume.voxels[:, :, first_kept : first_kept + kept_count]
     cropped_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, label_slice_z_mm=None)
-    return replace(labelled, volume=cropped_volume)
+    return replace(scan, volume=cropped_volume)
 
 
-def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def darken_one_side(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume in a coil that lies on one side: times
     exp(COIL_GAIN_EXPONENT · position), which runs from -1 to 1 along a direction across the
     body."""
     direction_angle = rng.uniform(0, 2 * np.pi)
-    right_count, front_count, _ = labelled.volume.voxels.shape
+    right_count, front_count, _ = scan.volume.voxels.shape
     right_positions = np.linspace(-1.0, 1.0, right_count)
     front_positions = np.linspace(-1.0, 1.0, front_count)
     position_across = (
@@ -202,69 +200,69 @@ def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> Labelle
         + np.sin(direction_angle) * front_positions
     )
     gain = np.exp(COIL_GAIN_EXPONENT * position_across).astype(np.float32)[..., None]
-    return _with_voxels(labelled, labelled.volume.voxels * gain)
+    return _with_voxels(scan, scan.volume.voxels * gain)
 
 
 def raise_to_power(gamma: float) -> Change:
     """The change that raises grey levels, black 0 and white 1, to this power."""
 
-    def change(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
-        voxels = labelled.volume.voxels
+    def change(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+        voxels = scan.volume.voxels
         black_value, white_value = estimate_window(voxels)
         grey_levels = np.maximum((voxels - black_value) / (white_value - black_value), 0.0)
-        return _with_voxels(labelled, (grey_levels ** np.float32(gamma)).astype(np.float32))
+        return _with_voxels(scan, (grey_levels ** np.float32(gamma)).astype(np.float32))
 
     return change
 
 
-def darken_lower_half(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def darken_lower_half(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume, its lower half DARKENING_FACTOR times darker: stations put together
     without matching their brightness."""
-    voxels = labelled.volume.voxels.copy()
+    voxels = scan.volume.voxels.copy()
     voxels[:, :, : voxels.shape[2] // 2] /= DARKENING_FACTOR
-    return _with_voxels(labelled, voxels)
+    return _with_voxels(scan, voxels)
 
 
-def surround_with_noise(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def surround_with_noise(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume as a map computed without a mask: where there is no signal, noise, uniform over
     the window."""
-    voxels = labelled.volume.voxels
+    voxels = scan.volume.voxels
     black_value, white_value = estimate_window(voxels)
     is_air = ndimage.uniform_filter(voxels, 3) < black_value + AIR_LEVEL * (
         white_value - black_value
     )
     uniform_noise = rng.uniform(black_value, white_value, voxels.shape).astype(np.float32)
-    return _with_voxels(labelled, np.where(is_air, uniform_noise, voxels))
+    return _with_voxels(scan, np.where(is_air, uniform_noise, voxels))
 
 
-def turn_upside_down(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def turn_upside_down(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The body turned head to feet, as by a header that is wrong by half a turn about the
     front-back axis."""
-    turned = _with_voxels(labelled, labelled.volume.voxels[::-1, :, ::-1])
-    return replace(turned, regions=None)
+    turned_scan = _with_voxels(scan, scan.volume.voxels[::-1, :, ::-1])
+    return replace(turned_scan, regions=None)
 
 
-def swap_axes(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def swap_axes(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The body lying along the left-right or the front-back axis, as by a header that is wrong by a
     quarter turn."""
     axis_order = TURNED_AXES[int(rng.integers(2))]
-    volume = labelled.volume
+    volume = scan.volume
     voxels = volume.voxels.transpose(axis_order)[:, ::-1]  # a swap of two axes is a mirror image
     vox_to_ras = np.diag([*volume.spacing_mm[list(axis_order)], 1.0])
     vox_to_ras[:3, 3] = -vox_to_ras.diagonal()[:3] * (np.array(voxels.shape) - 1) / 2
     turned_volume = replace(volume, voxels=voxels, vox_to_ras=vox_to_ras, label_slice_z_mm=None)
-    return replace(labelled, volume=turned_volume, regions=None)
+    return replace(scan, volume=turned_volume, regions=None)
 
 
-def shuffle(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
+def shuffle(scan: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume with its slices in random order."""
-    order = rng.permutation(labelled.volume.voxels.shape[2])
-    shuffled = _with_voxels(labelled, labelled.volume.voxels[:, :, order])
-    return replace(shuffled, regions=None)
+    order = rng.permutation(scan.volume.voxels.shape[2])
+    shuffled_scan = _with_voxels(scan, scan.volume.voxels[:, :, order])
+    return replace(shuffled_scan, regions=None)
 
 
-def _with_voxels(labelled: LabelledScan, voxels: Voxels) -> LabelledScan:
-    return replace(labelled, volume=replace(labelled.volume, voxels=voxels))
+def _with_voxels(scan: LabelledScan, voxels: Voxels) -> LabelledScan:
+    return replace(scan, volume=replace(scan.volume, voxels=voxels))
 
 
 CHANGES: Mapping[str, Change] = {
@@ -305,13 +303,13 @@ def measure_robustness(
     tally = PersonTally()
     for volume_number, make_volume in enumerate(volumes):
         try:
-            labelled = make_volume()
+            scan = make_volume()
         except FovnetError as fault:
             log(f"left out: {fault.sentence} [{fault.code}]")
             continue
         for change_number, (change_name, change) in enumerate(CHANGES.items()):
             generator = np.random.default_rng([seed, change_number, volume_number])
-            _tally_answer(tally, (change_name,), change(labelled, generator), ensemble)
+            _tally_answer(tally, (change_name,), change(scan, generator), ensemble)
         if progress:
             progress(volume_number + 1, len(volumes))
     for kind, volume_number, volume in simulate_bodiless(bodiless_count, seed):
@@ -349,21 +347,21 @@ def simulate_bodiless(count: int, seed: int) -> Iterator[tuple[str, int, Volume]
 
 
 def _tally_answer(
-    tally: PersonTally, row_names: tuple[str, ...], labelled: LabelledScan, ensemble: Ensemble
+    tally: PersonTally, row_names: tuple[str, ...], scan: LabelledScan, ensemble: Ensemble
 ) -> None:
     """Adds the counts of COUNTED_THINGS for the answer on one volume to rows with these names; one that
     cannot be cut counts as not answered surely."""
 
     def add_to_all_rows(counted_name: str, count: int, total: int = 1) -> None:
         for row_name in row_names:
-            tally.add(f"{row_name}: {counted_name}", labelled.subject, count, total)
+            tally.add(f"{row_name}: {counted_name}", scan.subject, count, total)
 
     spacing_mm = float(ensemble.slicing_settings["target_spacing_mm"])
     try:
-        stack = cut_slices(labelled.volume, target_spacing_mm=spacing_mm)
+        stack = cut_slices(scan.volume, target_spacing_mm=spacing_mm)
     except VolumeError:
         for counted_name in (REGION_SURELY_SHOWN, NOTHING_DOUBTED, NOTHING_DOUBTED_AND_WRONG):
-            add_to_all_rows(counted_name, count=False)
+            add_to_all_rows(counted_name, count=0)
         return
     answer = ensemble.judge.answer(row_names[0], "", ensemble.compute_volume_outputs(stack), stack)
     decision = answer.decision
@@ -376,15 +374,15 @@ def _tally_answer(
     add_to_all_rows(NOTHING_DOUBTED, is_sure)
     add_to_all_rows(
         NOTHING_DOUBTED_AND_WRONG,
-        is_sure and not names_right_regions(named_regions, labelled.regions, stack),
+        is_sure and not names_right_regions(named_regions, scan.regions, stack),
     )
-    if labelled.regions is None:
+    if scan.regions is None:
         return
     true_classes = find_classes_at_heights(
         stack.z_mm,
         stack.middle_slices,
         len(stack.z_mm),
-        regions_in_picture(labelled.regions, stack),
+        regions_in_picture(scan.regions, stack),
         ensemble.vocabulary,
     )
     add_to_all_rows(
@@ -393,11 +391,11 @@ def _tally_answer(
         len(answer.statements),
     )
     add_to_all_rows(
-        REGIONS_DECIDED_WRONGLY, *_wrong_statements(answer.statements, labelled.regions, stack)
+        REGIONS_DECIDED_WRONGLY, *_wrong_statements(answer.statements, scan.regions, stack)
     )
     is_slice_right = np.any(decision.decided_labels & true_classes, axis=1)
     add_to_all_rows(SLICES_NAMED_RIGHTLY, int(is_slice_right.sum()), len(true_classes))
-    for below, above, border_mm in borders_in_picture(labelled.regions, stack, ensemble.vocabulary):
+    for below, above, border_mm in borders_in_picture(scan.regions, stack, ensemble.vocabulary):
         distances_mm = [
             abs(boundary.mm - border_mm)
             for boundary in decision.boundaries
@@ -414,10 +412,7 @@ def _wrong_statements(
 ) -> tuple[int, int]:
     """(number of wrong ones, number of all) of the sure statements about regions of which
     LEAST_SHOWN_MM or more, or nothing, is in the picture."""
-    extents_mm = {
-        region_row.region: region_row.range_end - region_row.range_start
-        for region_row in regions_in_picture(regions, stack)
-    }
+    extents_mm = _extents_in_picture(regions, stack)
     clear_statements = [
         statement
         for statement in statements
@@ -445,6 +440,14 @@ def regions_in_picture(regions: Sequence[RegionRow], stack: SliceStack) -> list[
     return [region_row for region_row in cut_rows if region_row.range_start < region_row.range_end]
 
 
+def _extents_in_picture(regions: Sequence[RegionRow], stack: SliceStack) -> dict[str, float]:
+    """{region: extent in mm} of what is in the picture of each region of which a part is."""
+    return {
+        region_row.region: region_row.range_end - region_row.range_start
+        for region_row in regions_in_picture(regions, stack)
+    }
+
+
 def names_right_regions(
     named_regions: set[str], regions: Sequence[RegionRow] | None, stack: SliceStack
 ) -> bool:
@@ -452,10 +455,7 @@ def names_right_regions(
     than LEAST_SHOWN_MM, either is right."""
     if regions is None:
         return False
-    extents_mm = {
-        region_row.region: region_row.range_end - region_row.range_start
-        for region_row in regions_in_picture(regions, stack)
-    }
+    extents_mm = _extents_in_picture(regions, stack)
     well_shown_regions = {
         region for region, extent_mm in extents_mm.items() if extent_mm >= LEAST_SHOWN_MM
     }
@@ -473,8 +473,9 @@ def borders_in_picture(
         (region_row for region_row in regions if region_row.region in vocabulary.chain),
         key=lambda region_row: region_row.range_start,
     )
-    for below, above in pairwise(rows_of_chain):
-        border_mm = (below.range_end + above.range_start) / 2
+    for lower_row, upper_row in pairwise(rows_of_chain):
+        border_mm = (lower_row.range_end + upper_row.range_start) / 2
+        gap_mm = abs(upper_row.range_start - lower_row.range_end)
         has_margins = lowest_mm <= border_mm <= highest_mm
-        if has_margins and abs(above.range_start - below.range_end) <= LARGEST_BORDER_ERROR_MM:
-            yield below.region, above.region, border_mm
+        if has_margins and gap_mm <= LARGEST_BORDER_ERROR_MM:
+            yield lower_row.region, upper_row.region, border_mm

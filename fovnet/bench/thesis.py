@@ -24,9 +24,9 @@ from fovnet.bench.races import (
     Entry,
     compute_standings,
     contests_of,
+    count_good_rows,
     entries_of,
     goal_losses,
-    good_rows,
     parse_contestant,
     run_entry,
 )
@@ -74,8 +74,8 @@ COLUMNS = (
 epochs, those of a full training as one; a run that misses a goal counts with all that it has drawn,
 or might have spent.
 *_low, *_high: the 95 % interval of the mean."""
-PACE_COLUMNS = ("method", "runs", "median", "mean", "run")
-"""Columns of seconds.tsv, the lines of `paces`."""
+SECONDS_COLUMNS = ("method", "runs", "median", "mean", "run")
+"""Columns of seconds.tsv, the lines of `summarise_seconds`."""
 STORED_NAME_BY_FIELD = {
     "rows": "rows",
     "loss": "loss",
@@ -120,7 +120,7 @@ def make_entries(
     are fewer, of as many draws as there are rows.  Raises ConfigError and SearchError as
     `refuse_spending`."""
     row_count = len(table.space)
-    usual_entry = Entry(path, "", 0, draws or row_count)
+    usual_entry = Entry(table=path, method="", seed=0, draws=draws or row_count)
     thesis_entry = replace(usual_entry, initial=1, modelling=Modelling(targets="raw"))
     run_count = runs or min(DEFAULT_RUNS, row_count)
     entries = []
@@ -171,7 +171,7 @@ def compare_contests(table: RecordedTable, contests: Sequence[Contest]) -> list[
     for contest in contests:
         for standing in compute_standings(table, contest.entry, contest.replays):
             comparison_line = asdict(standing)
-            comparison_line["good"] = good_rows(table, goal_losses(table)[standing.goal])
+            comparison_line["good"] = count_good_rows(table, goal_losses(table)[standing.goal])
             comparison_line["draws"] = standing.mean
             for statistic in ("low", "high", "sd", "worst"):
                 comparison_line[f"draws_{statistic}"] = comparison_line[statistic]
@@ -206,7 +206,7 @@ def _chance_lines(table: RecordedTable) -> Iterator[dict[str, Any]]:
     row_count = len(table.space)
     for goal, loss in goal_losses(table).items():
         is_bad = ~(table.loss <= loss)
-        good_count = good_rows(table, loss)
+        good_count = count_good_rows(table, loss)
         expected_draw_count = expected_draws(row_count, good_count)
         epochs_of_bad_row = 0.0
         if is_bad.any():
@@ -240,7 +240,7 @@ def _line_of_goal(table: RecordedTable, method: str, goal: str, good_count: int)
     return {"table": table.name, "method": method, "goal": goal, "good": good_count, "misses": 0}
 
 
-def measure_paces(contests: Sequence[Contest]) -> list[dict[str, Any]]:
+def summarise_seconds(contests: Sequence[Contest]) -> list[dict[str, Any]]:
     """The median and the mean real seconds of a proposal, and those of a run, of each contest: by
     this computer's clock."""
     lines = []

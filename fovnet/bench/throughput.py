@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fovnet.bench.timing import seconds_of, time_in_turn
 from fovnet.bench.together import Progress as Report
 from fovnet.bench.together import run_alone
-from fovnet.bench.tutorial import Pipeline, epochs_of, is_monai_installed
+from fovnet.bench.tutorial import Pipeline, is_monai_installed, start_pipeline
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net.cost.predicted import predict_cost, predict_training_bytes
@@ -58,27 +58,27 @@ PASSES_PER_STEP = 3  # forward, backward to the weights, backward to the inputs:
 
 
 def _architecture(
-    blocks: int, convolutions: int, log2_filters: int, kernel: int, separable: bool
+    blocks: int, convolutions: int, log2_filters: int, kernel: int, *, separable: bool = False
 ) -> Architecture:
     return Architecture(blocks, convolutions, log2_filters, kernel, separable, classes=CLASSES)
 
 
 TIMED_CONFIGURATIONS: Sequence[tuple[Architecture, int]] = (
-    (_architecture(5, 1, 2, 3, False), 4),
-    (_architecture(5, 1, 2, 3, False), 32),
-    (_architecture(5, 1, 2, 3, False), 256),
-    (_architecture(5, 1, 3, 3, False), 16),
-    (_architecture(4, 1, 3, 5, False), 32),
-    (_architecture(4, 2, 4, 3, False), 16),
-    (_architecture(5, 1, 4, 5, True), 64),
-    (_architecture(5, 2, 4, 3, True), 8),
-    (_architecture(5, 1, 5, 3, False), 16),
-    (_architecture(5, 1, 6, 3, False), 8),
-    (_architecture(5, 1, 6, 5, True), 32),
-    (_architecture(5, 2, 6, 3, False), 128),
-    (_architecture(5, 1, 7, 3, False), 64),
-    (_architecture(5, 1, 8, 3, False), 4),
-    (_architecture(5, 3, 8, 5, False), 256),
+    (_architecture(5, 1, 2, 3), 4),
+    (_architecture(5, 1, 2, 3), 32),
+    (_architecture(5, 1, 2, 3), 256),
+    (_architecture(5, 1, 3, 3), 16),
+    (_architecture(4, 1, 3, 5), 32),
+    (_architecture(4, 2, 4, 3), 16),
+    (_architecture(5, 1, 4, 5, separable=True), 64),
+    (_architecture(5, 2, 4, 3, separable=True), 8),
+    (_architecture(5, 1, 5, 3), 16),
+    (_architecture(5, 1, 6, 3), 8),
+    (_architecture(5, 1, 6, 5, separable=True), 32),
+    (_architecture(5, 2, 6, 3), 128),
+    (_architecture(5, 1, 7, 3), 64),
+    (_architecture(5, 1, 8, 3), 4),
+    (_architecture(5, 3, 8, 5), 256),
 )
 """Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's
 baseline is the tenth."""
@@ -157,7 +157,7 @@ def draw_slices(slice_count: int) -> tuple[NDArray[np.uint8], NDArray[np.float32
     return slices, np.eye(CLASSES, dtype=np.float32)[generator.integers(0, CLASSES, slice_count)]
 
 
-def throughputs(
+def measure_throughputs(
     device: str,
     bounds: Bounds,
     pixels: Path | None,
@@ -168,14 +168,16 @@ def throughputs(
     those of the npy file `pixels`, or without one `draw_slices`."""
     device_rate = run_alone(measure_matrix_rate, device)
     for done_count, (architecture, batch_size) in enumerate(configurations, start=1):
-        refused_row = refuse(architecture, batch_size, device_rate, bounds)
+        refused_row = refusal_row(architecture, batch_size, device_rate, bounds)
         yield refused_row or run_alone(
-            measure, architecture, batch_size, device, bounds, device_rate, pixels
+            measure_configuration, architecture, batch_size, device, bounds, device_rate, pixels
         )
         progress(done_count, len(configurations))
 
 
-def refuse(net: Architecture, batch: int, device_rate: float, bounds: Bounds) -> Throughput | None:
+def refusal_row(
+    net: Architecture, batch: int, device_rate: float, bounds: Bounds
+) -> Throughput | None:
     """The row of a configuration that exceeds the bounds, with the reason; None for one that does
     not.
 
@@ -286,7 +288,7 @@ class FirstSteps(NamedTuple):
     device_in_words: str
 
 
-def measure(
+def measure_configuration(
     net: Architecture,
     batch: int,
     device: str,
@@ -376,7 +378,7 @@ def _time_in_turn_with_monai(
     "monai", the seconds of its pipeline."""
     if not is_monai_installed():
         return time_in_turn(clock_by_name, repeats)
-    with epochs_of(pipeline) as train_monai_epoch:
+    with start_pipeline(pipeline) as train_monai_epoch:
         train_monai_epoch()  # starts its workers
         return time_in_turn(clock_by_name | {"monai": train_monai_epoch}, repeats)
 

@@ -60,7 +60,7 @@ class Pipeline:
 
 
 @contextmanager
-def epochs_of(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
+def start_pipeline(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
     """While the block runs, a function that trains an epoch, in which every slice is seen once, and
     returns its seconds.
 

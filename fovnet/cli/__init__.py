@@ -77,13 +77,12 @@ def main(command: typer.Typer = app) -> None:
     try:
         _run_and_exit(command)
     except (BrokenPipeError, SystemExit) as fault:
-        # of typer or rich
         is_broken_pipe = isinstance(fault, BrokenPipeError)
+        # typer and rich make a SystemExit of a broken pipe
         if not is_broken_pipe and not isinstance(fault.__context__, BrokenPipeError):
             raise
-        # a pipe of fovnet's own, to a worker
         has_reader_ended = any(event & select.POLLERR for _, event in polled_outputs.poll(0))
-        if not has_reader_ended:
+        if not has_reader_ended:  # the broken pipe is fovnet's own, to a worker
             unexpected_fault: Exception = RuntimeError(fault)
             if isinstance(fault, Exception):
                 unexpected_fault = fault

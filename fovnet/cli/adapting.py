@@ -71,7 +71,7 @@ def adapt(
     where it was; with more labels and the same --out, the simulated people are used again.
     """
     run = _run_to_adapt(config, labels, out_folder, model, seed)
-    # of a configuration the workflow holds the results
+    # with a configuration it is the workflow that holds the results
     outcome = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
     _show_gains(USERS_IN_WORDS, outcome.user_gains)
     _show_gains(SIMULATED_IN_WORDS, outcome.simulated_gains)

@@ -9,7 +9,7 @@ import typer
 
 from fovnet.bench.pace import COLUMNS as PACE_COLUMNS
 from fovnet.bench.pace import measure_paces
-from fovnet.bench.races import refuse_unknown
+from fovnet.bench.races import refuse_unknown_methods
 from fovnet.cli.options import file_out, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.records import write_tsv
@@ -35,7 +35,7 @@ def bench_propose(
 ) -> None:
     """Measure the cost of a proposal over the paper's 34,300 rows: seconds on one core, including
     refits, and memory."""
-    refuse_unknown([method])
+    refuse_unknown_methods([method])
     with progress_bar("timing") as advance:
         measured_paces = list(
             measure_paces(method, trials or DEFAULT_TRIAL_COUNTS, seed, diverged, advance)

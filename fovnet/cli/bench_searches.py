@@ -186,10 +186,10 @@ def bench_search(
     spending = ReplaySpending(spend, eta, least_epochs, reuse)
     contestants = list(dict.fromkeys(parse_contestant(name, spending) for name in methods))
     entry_template = Entry(
-        Path(),
-        "",
-        0,
-        draws,
+        table=Path(),
+        method="",
+        seed=0,
+        draws=draws,
         initial=initial,
         workers=workers,
         modelling=modelling_of(**modelling_options),

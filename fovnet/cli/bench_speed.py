@@ -13,8 +13,8 @@ from rich.table import Table
 
 from fovnet.bench import predicting, throughput
 from fovnet.bench.figures.throughput import throughput_figure
-from fovnet.bench.predicting import PredictingTime, predicting_times, simulate
-from fovnet.bench.throughput import Bounds, Throughput, throughputs
+from fovnet.bench.predicting import PredictingTime, measure_predictions, write_simulated_volume
+from fovnet.bench.throughput import Bounds, Throughput, measure_throughputs
 from fovnet.cli.options import (
     Device,
     ModelFolder,
@@ -123,7 +123,9 @@ def bench_train(
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, loader_workers)
     with progress_bar("training") as advance:
         rows = list(
-            throughputs(device, bounds, pixels_file, throughput.TIMED_CONFIGURATIONS, advance)
+            measure_throughputs(
+                device, bounds, pixels_file, throughput.TIMED_CONFIGURATIONS, advance
+            )
         )
     write_tsv(out_folder / "throughput.tsv", throughput.COLUMNS, [vars(row) for row in rows])
     show_table(_throughput_table(rows, bounds))
@@ -184,9 +186,13 @@ def bench_predict(
         )
     with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
         if not paths:
-            paths = [simulate(Path(folder) / "simulated.nii.gz", shape or SIMULATED_SHAPE)]
+            paths = [
+                write_simulated_volume(Path(folder) / "simulated.nii.gz", shape or SIMULATED_SHAPE)
+            ]
         times = list(
-            predicting_times(paths, model_folder(model), repeats, advance, engine_names, neighbours)
+            measure_predictions(
+                paths, model_folder(model), repeats, advance, engine_names, neighbours
+            )
         )
     measured_times = [time for time in times if time.total_ms is not None]
     if not measured_times:

@@ -81,7 +81,9 @@ def bench_thesis(
     lesson = teaching.learn_lesson(table_path, recorded_table)
     write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, comparison_lines)
     write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, lesson.lines)
-    write_tsv(out_folder / "seconds.tsv", thesis.PACE_COLUMNS, thesis.measure_paces(contests))
+    write_tsv(
+        out_folder / "seconds.tsv", thesis.SECONDS_COLUMNS, thesis.summarise_seconds(contests)
+    )
     _draw_figures(out_folder, recorded_table, contests)
     write_text(out_folder / "thesis.md", page_text(recorded_table, comparison_lines, lesson))
     out.print(

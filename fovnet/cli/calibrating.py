@@ -25,7 +25,7 @@ from fovnet.net.cost.calibration import (
     refit_with_trials,
     write_calibration,
 )
-from fovnet.net.cost.calibration import calibrate as measured_calibration
+from fovnet.net.cost.calibration import calibrate as calibrate_device
 from fovnet.net.cost.calibration_check import (
     TOLERANCE_BY_QUANTITY,
     HeldOutNetwork,
@@ -132,7 +132,7 @@ def _measure_calibration(settings: Settings, side: int) -> Calibration:
     networks = _networks_to_time(settings, side)
     bench = make_probe_bench(settings, side)
     with progress_bar("timing") as advance:
-        return measured_calibration(
+        return calibrate_device(
             networks,
             bench.time_network,
             device_name(bench.device),

@@ -31,7 +31,7 @@ collect = typer.Typer(
 verbs.add_typer(collect, name="collect")
 
 
-def _existing_folder(tree: Path) -> Path:
+def _require_folder(tree: Path) -> Path:
     """`tree`.  Raises CollectionError "collect-missing" if it is not a folder."""
     if not tree.is_dir():
         raise CollectionError(
@@ -40,7 +40,7 @@ def _existing_folder(tree: Path) -> Path:
     return tree
 
 
-Tree = Annotated[Path, PathArgument(callback=_existing_folder, help="The top folder of the tree.")]
+Tree = Annotated[Path, PathArgument(callback=_require_folder, help="The top folder of the tree.")]
 Tables = Annotated[
     Path,
     FolderOut(

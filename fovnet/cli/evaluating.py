@@ -68,7 +68,7 @@ def ablate(config: ConfigFile) -> None:
     _show_ablation(ablation)
     for ladder, arm, reason in ablation.left_out:
         out.print(f"left out of {ladder}: {arm}; {reason}")
-    out.print(f"{written_files[0]}  {written_files[1]}")
+    out.print("  ".join(map(str, written_files)))
 
 
 def _ablate_run(run: Run) -> Ablation:

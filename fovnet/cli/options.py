@@ -191,12 +191,10 @@ def kinds_included(kinds: str) -> list[str]:
     for name in kind_names:
         if name not in INCLUDABLE_KINDS:
             hint = did_you_mean(name, INCLUDABLE_KINDS)
-            hint_and_article = "the"
+            advice = f"the kinds are {', '.join(INCLUDABLE_KINDS)}"
             if hint:
-                hint_and_article = f"{hint} The"
+                advice = f"{hint} The kinds are {', '.join(INCLUDABLE_KINDS)}"
             raise ConfigError(
-                "include-unknown",
-                f"--include {name}: no such kind of series; {hint_and_article} kinds are "
-                f"{', '.join(INCLUDABLE_KINDS)}",
+                "include-unknown", f"--include {name}: no such kind of series; {advice}"
             )
     return kind_names

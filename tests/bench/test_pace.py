@@ -7,7 +7,7 @@ import pytest
 
 from fovnet.bench import pace
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.pace import measure, proposals_to_time
+from fovnet.bench.pace import measure_pace, proposals_to_time
 from fovnet.search.look.hyperparameters import fitted_count
 from fovnet.search.space import Space
 
@@ -19,7 +19,7 @@ def test_the_clock_runs_over_whole_periods_and_counts_their_refits(
     trials."""
     small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
     monkeypatch.setattr(pace, "paper_space", lambda: small)
-    found = measure("gp-ei", 100, seed=0)
+    found = measure_pace("gp-ei", 100, seed=0)
     assert [n for n in range(61, 101) if fitted_count(n) == n] == [62, 67, 72, 78, 84, 91, 98]
     assert (found.rows, found.trials, found.proposals, found.refits) == (288, 100, 40, 7)
     assert 0 < found.median <= found.mean <= found.worst
@@ -32,7 +32,7 @@ def test_a_short_search_is_timed_from_its_second_proposal_on(
     monkeypatch.setattr(
         pace, "paper_space", lambda: Space.of({"depth": range(6), "width": range(6)})
     )
-    assert proposals_to_time(2) == measure("gp-ei", 2, seed=0).proposals == 1
+    assert proposals_to_time(2) == measure_pace("gp-ei", 2, seed=0).proposals == 1
     assert proposals_to_time(1000) % (fitted_count(1100) - fitted_count(1000)) == 0
 
 
@@ -40,7 +40,7 @@ def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(
         pace, "paper_space", lambda: Space.of({"depth": range(30), "width": range(10)})
     )
-    found = measure("random", 60, seed=0, diverged=0.5)
+    found = measure_pace("random", 60, seed=0, diverged=0.5)
     assert found.proposals == 40
     assert found.mean < 0.05
 

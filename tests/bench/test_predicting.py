@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fovnet.bench import predicting
 from fovnet.bench.neighbours import neighbours
-from fovnet.bench.predicting import COLUMNS, STAGES, measure, simulate
+from fovnet.bench.predicting import COLUMNS, STAGES, measure_prediction, write_simulated_volume
 from fovnet.cli import app
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.model import Model
@@ -27,7 +27,7 @@ from fovnet.volume.slices.stack import slice_volume
 
 @pytest.fixture(scope="module")
 def trunk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return simulate(tmp_path_factory.mktemp("volumes") / "trunk.nii.gz", (48, 40, 12))
+    return write_simulated_volume(tmp_path_factory.mktemp("volumes") / "trunk.nii.gz", (48, 40, 12))
 
 
 def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk: Path) -> None:
@@ -36,7 +36,8 @@ def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk:
     lit = (stack.pixels > 40).mean(axis=(1, 2))
     assert ((lit > 0.1) & (lit < 0.8)).all(), lit
     assert (
-        trunk.read_bytes() == simulate(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
+        trunk.read_bytes()
+        == write_simulated_volume(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
     )
 
 
@@ -54,7 +55,7 @@ def test_the_stages_one_by_one_answer_as_prediction_does(
 
 def test_a_refused_file_has_a_note(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "text.nii").write_text("no volume")
-    row = measure(tmp_path / "text.nii", finished / "ensemble", "torch", 1)
+    row = measure_prediction(tmp_path / "text.nii", finished / "ensemble", "torch", 1)
     assert row.total_ms is None and "text.nii" in row.note
 
 

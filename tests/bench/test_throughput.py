@@ -12,7 +12,13 @@ from typer.testing import CliRunner
 from fovnet.bench import throughput
 from fovnet.bench.figures.throughput import throughput_figure
 from fovnet.bench.textbook import textbook_network
-from fovnet.bench.throughput import TIMED_CONFIGURATIONS, Bounds, Throughput, draw_slices, refuse
+from fovnet.bench.throughput import (
+    TIMED_CONFIGURATIONS,
+    Bounds,
+    Throughput,
+    draw_slices,
+    refusal_row,
+)
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
 from fovnet.net.family.architecture import Architecture
@@ -41,10 +47,10 @@ def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
     """At 10 GFLOP/s a step of the baseline's eight slices takes about a second."""
     (small, batch), (large, many) = TIMED_CONFIGURATIONS[0], TIMED_CONFIGURATIONS[-1]
     bounds = Bounds(most_seconds=12, most_bytes=4e9, repeats=5, loader_workers=1)
-    assert refuse(small, batch, 1e10, bounds) is None
-    row = refuse(large, many, 1e10, bounds)
+    assert refusal_row(small, batch, 1e10, bounds) is None
+    row = refusal_row(large, many, 1e10, bounds)
     assert row is not None and "GB" in row.note
-    slow = refuse(*TIMED_CONFIGURATIONS[9], 1e10, Bounds(2.0, 4e9, 5, 1))
+    slow = refusal_row(*TIMED_CONFIGURATIONS[9], 1e10, Bounds(2.0, 4e9, 5, 1))
     assert slow is not None and "more than 2 s" in slow.note
 
 

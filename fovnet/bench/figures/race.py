@@ -3,6 +3,7 @@ draws, or with learning curves epochs, each goal takes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,6 @@ from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
 METHOD_COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", "#6d4c33")
 LINE_STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 """Of more methods than colours the further ones are dashed."""
-
-
 LONGEST_NAME = 48  # characters of a table's name that are shown
 
 
@@ -60,7 +59,8 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
     with house_style():
         legend_labels = list(colour_by_label)
         legend_column_count = 4
-        head_inches = 0.45 + 0.17 * -(-(len(legend_labels) + 1) // legend_column_count)
+        legend_row_count = math.ceil((len(legend_labels) + 1) / legend_column_count)
+        head_inches = 0.45 + 0.17 * legend_row_count
         chart_inches = 2.55
         gap_inches = 0.78
         foot_inches = 0.45

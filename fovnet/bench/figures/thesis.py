@@ -3,6 +3,7 @@ searches draw by draw, and the share of the runs that have found the best row.""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ from fovnet.bench.teaching import has_learned_nothing
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 HISTOGRAM_BINS = 50
+LEGEND_COLUMNS = 3
 
 
 def losses_figure(table: RecordedTable) -> Figure:
@@ -97,7 +99,8 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
     if unit == "epochs":
         units_per_training = table.full_epochs
     with house_style():
-        foot_inches = 0.5 + 0.17 * -(-(len(contests) + 1) // 3)
+        legend_row_count = math.ceil((len(contests) + 1) / LEGEND_COLUMNS)
+        foot_inches = 0.5 + 0.17 * legend_row_count
         figure_height = foot_inches + 3.4
         figure = Figure(figsize=(7.2, figure_height))
         axis = figure.add_axes(
@@ -142,7 +145,11 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
             f"{table.name}: the best of {row_count} rows, trained to the end", loc="left"
         )
         figure.legend(
-            loc="lower left", bbox_to_anchor=(0.06, 0.0), ncols=3, frameon=False, labelcolor=SOFT
+            loc="lower left",
+            bbox_to_anchor=(0.06, 0.0),
+            ncols=LEGEND_COLUMNS,
+            frameon=False,
+            labelcolor=SOFT,
         )
         return figure
 
