@@ -503,7 +503,7 @@ def _scan_segmentation(
     processing = Processing()
     if "masks" not in left_out:
         shape = tuple(np.floor_divide(field_labels.labels.shape, labels_per_voxel).tolist())
-        processing = draw_processing(False, shape, rng)
+        processing = draw_processing(shape, rng)
     tissues = segmentation.tissues
     volume = scan(field_labels, sequence, acquisition, rng, tissues, segmentation.subject)
     is_solid = find_visible_tissues(tissues)[field_labels.labels]

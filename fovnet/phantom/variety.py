@@ -70,12 +70,12 @@ SMALL_SHARE = 0.66  # of a person's volumes except the first, which covers sever
 CAREFUL_SHARE = 0.25  # of all volumes
 BRAIN_ALONE = "brain alone"  # skull-stripped, except in careful volumes
 SHORT_AXIS_SHARE = 0.55  # of the hearts along their own axes
+LONG_AXIS_SHARE = 0.2  # of the hearts along their own axes: four chambers or two, in few slices
 DIFFUSION_PLANAR_SHARE = 0.8  # of diffusion images; the others are read line by line or segmented
 FUNCTIONAL_SHARE = 1 / 8  # of heads: the commonest study of brains in public collections
 FUNCTIONAL_SEQUENCE = PulseSequence(
     "echo planar", "gradient echo", 2000, 30, flip_deg=77, fat_mode="suppressed"
 )
-LONG_AXIS_SHARE = 0.2  # of the hearts along their own axes: four chambers or two, in few slices
 # of hearts with a turned header: those with `draw_picture_turn`, images in the scanner's column order
 PICTURE_TURN_SHARE = 0.85
 TURNED_SHARE = 1 / 6  # of volumes that show one region alone
@@ -375,7 +375,7 @@ def _is_of_head(plan: Plan) -> bool:
 
 def _with_masks(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Processing after the scan: skulls, faces or backgrounds removed, intensities clipped."""
-    processing = draw_processing(_is_of_head(usual_plan), usual_plan.grid.shape, rng)
+    processing = draw_processing(usual_plan.grid.shape, rng, is_of_head=_is_of_head(usual_plan))
     if usual_plan.field_kind.name == BRAIN_ALONE and processing.mask_kind != BRAIN:
         processing = draw_skull_stripping(processing, rng)
     if usual_plan.acquisition.flaws.folded_voxels:

@@ -3,7 +3,7 @@
 A kind defines the landmarks from which the two ends of its field of view along the body are
 measured; the rest is drawn at random.  The kinds are rows of fields_of_view.tsv: in its column
 `flags`, "long" stands for `is_long`, "breasts" for `shows_breasts`, and "one-sided" for a field
-that is not `mirrored`.
+that is not `is_on_either_side`.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ SLICE_STEP_RANGE_MM = (1.5, 9.0)  # between slices
 
 @dataclass(frozen=True, eq=False)
 class RotatedThing:
-    """The scanner's millimetres in the axes of a thing: `axes` (3, 3) @ point; a `Shape` for
-    `rasterise`."""
+    """The scanner's millimetres in the axes of a thing: `axes` (3, 3) @ point; a
+    `PointMapping` for `rasterise`."""
 
     axes: NDArray[np.float64]
 
@@ -84,7 +84,7 @@ def make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume
     acquisition = replace(_draw_acquisition(grid, plane, rng), labels_per_voxel=labels_per_voxel)
     processing = Processing()
     if rng.random() >= CAREFUL_SHARE:
-        processing = draw_processing(False, grid.shape, rng)
+        processing = draw_processing(grid.shape, rng)
     sequence, contrast = _draw_visible_sequence(thing.tissues, labels, rng)
     acquisition = replace(acquisition, free_contrast=contrast)
     label_volume = LabelVolume(labels, label_grid.vox_to_ras)

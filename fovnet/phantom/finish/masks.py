@@ -212,7 +212,7 @@ def process_slices(
 
 
 def draw_processing(
-    is_of_head: bool, shape: tuple[int, ...], rng: np.random.Generator
+    shape: tuple[int, ...], rng: np.random.Generator, *, is_of_head: bool = False
 ) -> Processing:
     """The processing of an image of that shape; one of two heads has lost its skull or its face.
 

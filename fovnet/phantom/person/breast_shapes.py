@@ -204,8 +204,8 @@ def _shrink_plate(plate_share: float, half_size_mm: float, mm: float) -> float:
 
 
 def has_shaped_breasts(person: Person) -> bool:
-    """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS with
-    `own_breasts` and without implants."""
+    """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS,
+    `has_own_breasts` and without implants."""
     return (
         person.is_female
         and person.has_own_breasts

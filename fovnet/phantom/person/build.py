@@ -1,7 +1,7 @@
 """Regional differences in muscle: in the wall of the abdomen, in the loins, along the back and
 around the hips.
 
-`Person.brawn` is a person's overall muscle, relative to the average; a build says where there is
+`Person.muscle_factor` is a person's overall muscle, relative to the average; a build says where there is
 more and where less.
 """
 
