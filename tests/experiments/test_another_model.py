@@ -16,11 +16,11 @@ from another_model import (
     STARTS,
     Task,
     app,
-    confusion,
+    count_verdicts,
     f1_of,
+    load_pictures,
     outcome_of,
-    pictures,
-    search_task,
+    run_task,
 )
 from autoencoder import train_autoencoder
 from fovnet.errors import FovnetError
@@ -32,7 +32,7 @@ from tests.typed_words import output_of
 
 def test_the_space_is_that_of_the_example_and_a_quarter_of_the_pictures_lack_three_rows() -> None:
     assert len(SPACE) == 352_800
-    training, choosing, test = pictures()
+    training, choosing, test = load_pictures()
     assert [len(part.pixels) for part in (training, choosing, test)] == [898, 449, 450]
     assert not training.is_interrupted.any()
     for part in (choosing, test):
@@ -45,12 +45,12 @@ def test_the_space_is_that_of_the_example_and_a_quarter_of_the_pictures_lack_thr
 def test_f1_is_that_of_scikit_learn_and_nothing_told_rightly_is_none() -> None:
     rng = np.random.default_rng(0)
     interrupted, told = rng.random(400) < 0.25, rng.random(400) < 0.4
-    complete, other, mean = f1_of(confusion(interrupted, told).sum(axis=0))
+    complete, other, mean = f1_of(count_verdicts(interrupted, told).sum(axis=0))
     assert complete == pytest.approx(f1_score(~interrupted, ~told)) and other == pytest.approx(
         f1_score(interrupted, told)
     )
     assert mean == pytest.approx(f1_score(interrupted, told, average="macro"))
-    assert f1_of(confusion(np.array([True]), np.array([False])).sum(axis=0)).tolist() == [
+    assert f1_of(count_verdicts(np.array([True]), np.array([False])).sum(axis=0)).tolist() == [
         0.0,
         0.0,
         0.0,
@@ -80,10 +80,10 @@ def test_a_training_without_a_finite_loss_has_diverged() -> None:
 
 def test_a_search_goes_on_from_its_journal_to_what_it_would_have_come_to(tmp_path: Path) -> None:
     task = Task(tmp_path / "whole", "a-mads", "bad", 1, 6)
-    whole = search_task(task)
+    whole = run_task(task)
     for slot in (3, 5):
         (tmp_path / "whole" / f"slot-{slot:04d}.json").unlink()
-    again = search_task(task)
+    again = run_task(task)
     assert again == whole and whole.score <= whole.first
     assert whole.low <= whole.mean <= whole.high and whole.mean == pytest.approx(
         (whole.complete + whole.interrupted) / 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edge import SCENARIOS, Edge, app, edge, edge_standings, walk
+from edge import SCENARIOS, MemoryProblem, app, edge_standings, make_problem, walk
 from fovnet.errors import FovnetError
 from fovnet.net.cost.columns import columns_of_configurations
 from fovnet.net.cost.predicted import predict_costs, predict_training_bytes
@@ -17,11 +17,13 @@ from tests.typed_words import output_of
 
 
 @pytest.fixture(scope="module")
-def problem() -> Edge:
-    return edge(SCENARIOS["memory"], seed=3, rows=60)
+def problem() -> MemoryProblem:
+    return make_problem(SCENARIOS["memory"], seed=3, rows=60)
 
 
-def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(problem: Edge) -> None:
+def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(
+    problem: MemoryProblem,
+) -> None:
     """The limit leaves 30 to 70 % of the rows; the lowest loss of all lies beyond it."""
     assert 0.25 < problem.fits.mean() < 0.75
     assert (
@@ -32,7 +34,9 @@ def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(problem: Ed
     assert np.corrcoef(np.log(problem.memory), problem.loss)[0, 1] < -0.7
 
 
-def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem: Edge) -> None:
+def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(
+    problem: MemoryProblem,
+) -> None:
     nets = columns_of_configurations(
         [problem.space.configuration(row) for row in range(60)], classes=7, head="fc"
     )
@@ -40,10 +44,10 @@ def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem
     assert np.log(problem.estimate / problem.memory).std() == pytest.approx(0.1, rel=0.5)
 
 
-def test_a_problem_is_its_seed(problem: Edge) -> None:
+def test_a_problem_is_its_seed(problem: MemoryProblem) -> None:
     again, other = (
-        edge(SCENARIOS["memory"], seed=3, rows=60),
-        edge(SCENARIOS["memory"], seed=4, rows=60),
+        make_problem(SCENARIOS["memory"], seed=3, rows=60),
+        make_problem(SCENARIOS["memory"], seed=4, rows=60),
     )
     assert again.loss.tolist() == problem.loss.tolist()
     assert other.limit != problem.limit
@@ -52,7 +56,7 @@ def test_a_problem_is_its_seed(problem: Edge) -> None:
 
 @pytest.mark.parametrize("name", ["diverging-rows", "diverging-rates"])
 def test_a_fifth_of_the_rows_diverges_and_the_best_is_none_of_them(name: str) -> None:
-    one = edge(SCENARIOS[name], seed=0, rows=100)
+    one = make_problem(SCENARIOS[name], seed=0, rows=100)
     assert one.diverges.sum() == 20
     assert not one.diverges[one.best_row]
     if name == "diverging-rates":
@@ -60,7 +64,7 @@ def test_a_fifth_of_the_rows_diverges_and_the_best_is_none_of_them(name: str) ->
         assert rates[one.diverges].min() >= rates[~one.diverges].max()
 
 
-def test_chance_meets_half_of_all_that_cannot_fit(problem: Edge) -> None:
+def test_chance_meets_half_of_all_that_cannot_fit(problem: MemoryProblem) -> None:
     """Each of them comes before the best row with probability 1/2; the mean of 100 orders is within four
     deviations."""
     walks = [walk(replace(problem, seed=seed), "random") for seed in range(100)]
@@ -73,7 +77,9 @@ def test_chance_meets_half_of_all_that_cannot_fit(problem: Edge) -> None:
     assert all(one.found and one.failed == one.out_of_memory < one.draws for one in walks)
 
 
-def test_a_killed_training_is_tried_again_and_three_times_killed_is_an_error(problem: Edge) -> None:
+def test_a_killed_training_is_tried_again_and_three_times_killed_is_an_error(
+    problem: MemoryProblem,
+) -> None:
     """At one in three, a draw ends as an error with 1/27, and takes 1/3 + 1/9 repetitions on average."""
     scenario = replace(SCENARIOS["killed"], killed=1 / 3)
     walks = [walk(replace(problem, seed=seed, scenario=scenario), "random") for seed in range(150)]
@@ -89,9 +95,11 @@ def test_a_killed_training_is_tried_again_and_three_times_killed_is_an_error(pro
     assert edge_standings("killed", "random", walks)[0].missed == len(lost)
 
 
-def test_a_search_that_learns_the_limit_fails_far_less_than_chance(problem: Edge) -> None:
-    mine = [walk(edge(SCENARIOS["memory"], seed, rows=120), "gp-ei") for seed in range(4)]
-    chance = [walk(edge(SCENARIOS["memory"], seed, rows=120), "random") for seed in range(4)]
+def test_a_search_that_learns_the_limit_fails_far_less_than_chance(problem: MemoryProblem) -> None:
+    mine = [walk(make_problem(SCENARIOS["memory"], seed, rows=120), "gp-ei") for seed in range(4)]
+    chance = [
+        walk(make_problem(SCENARIOS["memory"], seed, rows=120), "random") for seed in range(4)
+    ]
     assert sum(one.out_of_memory for one in mine) < 0.5 * sum(one.out_of_memory for one in chance)
 
 

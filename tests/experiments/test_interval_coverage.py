@@ -32,7 +32,7 @@ def large() -> Study:
 
 def test_the_true_values_are_what_a_very_large_study_shows(large: Study) -> None:
     slices, wrong, again = (
-        counts.sum(axis=0) for counts in (large.slices, large.wrong, large.wrong_again)
+        counts.sum(axis=0) for counts in (large.slices, large.wrong, large.wrong_in_second)
     )
     higher = np.random.default_rng(1).permutation(large.score[large.positive])[:8000]
     lower = np.random.default_rng(2).permutation(large.score[~large.positive])[:8000]
@@ -41,7 +41,7 @@ def test_the_true_values_are_what_a_very_large_study_shows(large: Study) -> None
         "sensitivity of a class half the bodies show": 1 - wrong[-1] / slices[-1],
         "balanced accuracy": 1 - (wrong / slices).mean(),
         "difference of two runs": (again - wrong).sum() / slices.sum(),
-        "difference of two runs, few bodies differ": large.few.mean(),
+        "difference of two runs, few bodies differ": large.few_differences.mean(),
         "median border error, mm": np.median(np.abs(large.border_mm)),
         "95th percentile of the border error, mm": np.quantile(np.abs(large.border_mm), 0.95),
         "area under the curve": (higher[:, None] > lower).mean(),
@@ -63,7 +63,8 @@ def test_runs_that_differ_in_slices_differ_as_surely_as_single_slices_would() ->
     not cancel."""
     study = simulate_study(np.random.default_rng(4), 200, 0.01)
     change, moved, slices = (
-        int(counts.sum()) for counts in (study.wrong_again - study.wrong, study.moved, study.slices)
+        int(counts.sum())
+        for counts in (study.wrong_in_second - study.wrong, study.moved, study.slices)
     )
     each = np.zeros(slices)
     each[: (moved + change) // 2], each[(moved + change) // 2 : moved] = 1, -1
@@ -72,7 +73,7 @@ def test_runs_that_differ_in_slices_differ_as_surely_as_single_slices_would() ->
         "every slice a body"
     ]
     assert (low, high) == pytest.approx((each.mean() - half, each.mean() + half), rel=1e-4)
-    assert (study.moved >= np.abs(study.wrong_again - study.wrong)).all() and (
+    assert (study.moved >= np.abs(study.wrong_in_second - study.wrong)).all() and (
         study.moved <= study.slices
     ).all()
 

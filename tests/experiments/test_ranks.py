@@ -13,16 +13,16 @@ from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
 from ranks import (
     Comparison,
+    adjust_by_holm,
     app,
-    critical,
-    differences,
-    holm,
-    incumbents,
-    lines,
-    nemenyi,
-    pairs,
+    compare_at_draw,
+    compare_at_moments,
+    nemenyi_difference,
+    pair_lines,
+    rank_lines,
+    read_incumbents,
+    read_replays,
     regret_of,
-    replays,
 )
 from tests.bench.test_verbs import bench
 from tests.typed_words import output_of
@@ -47,12 +47,12 @@ def hpob(shared: Path) -> Path:
 
 
 def means(compared: Comparison, what: str) -> dict[tuple[str, int], float]:
-    return {(line["method"], line["draw"]): line[what] for line in lines(compared)}
+    return {(line["method"], line["draw"]): line[what] for line in rank_lines(compared)}
 
 
 def test_the_published_ranks_and_regrets_of_nine_methods_are_met(hpob: Path) -> None:
-    compared = incumbents(hpob, list(PUBLISHED))
-    assert (len(compared.table), compared.tables) == (430, 86)
+    compared = read_incumbents(hpob, list(PUBLISHED))
+    assert (len(compared.table_numbers), compared.table_count) == (430, 86)
     ranks, regrets = means(compared, "rank"), means(compared, "regret")
     for name, published in PUBLISHED.items():
         found = [round(ranks[name, at], 2) for at in (5, 25, 50, 100)] + [
@@ -77,35 +77,37 @@ def test_the_published_ranks_and_regrets_of_nine_methods_are_met(hpob: Path) -> 
 def test_published_ranks_among_others_are_met(
     hpob: Path, methods: tuple[str, ...], at: int, published: tuple[float, ...]
 ) -> None:
-    ranks = means(incumbents(hpob, methods), "rank")
+    ranks = means(read_incumbents(hpob, methods), "rank")
     assert [ranks[name, at] for name in methods] == pytest.approx(published, abs=0.0051)
 
 
 def test_the_acquisitions_end_at_the_published_regrets(hpob: Path) -> None:
     names = ("listw-T-avg", "listw-T-ucb", "listw-T-ei")
-    regrets = means(incumbents(hpob, names), "regret")
+    regrets = means(read_incumbents(hpob, names), "regret")
     assert [round(regrets[name, 100], 4) for name in names] == [0.0204, 0.0235, 0.0144]
 
 
 def test_intervals_and_p_values_by_tasks_and_by_runs_are_as_published(hpob: Path) -> None:
     """By runs a difference that 86 tasks do not show (p = 0.07 after 50 draws) would be significant
     (0.015).  What is published is the normal approximation; the exact p is up to a sixth lower."""
-    compared = incumbents(hpob, FOUR)
-    ends = [(line["rank_low"], line["rank_high"]) for line in lines(compared) if line["draw"] == 25]
+    compared = read_incumbents(hpob, FOUR)
+    ends = [
+        (line["rank_low"], line["rank_high"]) for line in rank_lines(compared) if line["draw"] == 25
+    ]
     assert ends[3] == pytest.approx((1.85, 2.04), abs=0.01) and ends[2] == pytest.approx(
         (2.14, 2.33), abs=0.01
     )
     for at, of_runs, of_tasks in ((25, 5.7e-5, 1.5e-3), (50, 0.015, 0.071), (100, 0.50, 0.40)):
-        by_run, by_task = compared.regret[:, at].round(8), compared.losses_at(at)
-        for losses, published, nemenyi_difference in (
+        by_run, by_task = compared.regret[:, at].round(8), compared.regrets_at(at)
+        for losses, published, critical_difference in (
             (by_run, of_runs, 0.226),
             (by_task, of_tasks, 0.506),
         ):
             approximate = wilcoxon((losses[:, 2] - losses[:, 3]).round(10)).pvalue
-            test = critical(at, FOUR, losses)
+            test = compare_at_draw(at, FOUR, losses)
             assert float(f"{approximate:.2g}") == published
             assert test.p[2, 3] == pytest.approx(approximate, rel=0.18)
-            assert round(test.nemenyi, 3) == nemenyi_difference
+            assert round(test.nemenyi_difference, 3) == critical_difference
 
 
 def made(seed: int, tables: int, k: int, *, seeds: int = 3) -> Comparison:
@@ -120,9 +122,9 @@ def made(seed: int, tables: int, k: int, *, seeds: int = 3) -> Comparison:
 
 def test_tests_of_tables_are_those_of_scipy_with_holm_and_bars_join_what_they_do_not_part() -> None:
     compared = made(1, 12, 4)
-    test = differences(compared)[1]
+    test = compare_at_moments(compared)[1]
     losses = np.array(
-        [compared.regret[compared.table == number, 9].mean(axis=0) for number in range(12)]
+        [compared.regret[compared.table_numbers == number, 9].mean(axis=0) for number in range(12)]
     )
     assert test.overall_p == pytest.approx(friedmanchisquare(*losses.T).pvalue)
     for a, b in combinations(range(4), 2):
@@ -136,23 +138,25 @@ def test_tests_of_tables_are_those_of_scipy_with_holm_and_bars_join_what_they_do
 
 
 def test_holm_is_the_textbook_example_and_never_below_p() -> None:
-    assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjust_by_holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx(
+        [0.03, 0.06, 0.06, 0.02]
+    )
     p = np.random.default_rng(2).random(9)
-    assert (holm(p) >= p).all() and holm(p).max() <= 1
+    assert (adjust_by_holm(p) >= p).all() and adjust_by_holm(p).max() <= 1
 
 
 def test_nemenyis_difference_of_two_methods_is_that_of_a_normal_deviate() -> None:
     """Its studentized range of two is |z| √2; Demšar's table has 2.343 for three."""
-    assert nemenyi(2, 6) == pytest.approx(norm.ppf(0.975) / 6**0.5, abs=1e-4)
-    assert nemenyi(3, 12) == pytest.approx(2.343 / 6**0.5, abs=1e-3)
+    assert nemenyi_difference(2, 6) == pytest.approx(norm.ppf(0.975) / 6**0.5, abs=1e-4)
+    assert nemenyi_difference(3, 12) == pytest.approx(2.343 / 6**0.5, abs=1e-3)
 
 
 def test_other_peoples_tests_agree() -> None:
     posthocs = pytest.importorskip("scikit_posthocs")
-    losses = made(3, 20, 4).losses_at(10)
-    test = critical(10, "abcd", losses)
+    losses = made(3, 20, 4).regrets_at(10)
+    test = compare_at_draw(10, "abcd", losses)
     adjusted = posthocs.posthoc_wilcoxon(list(losses.T), p_adjust="holm").to_numpy()
-    assert test.holm == pytest.approx(adjusted)
+    assert test.p_holm == pytest.approx(adjusted)
 
 
 @pytest.mark.parametrize(
@@ -168,10 +172,10 @@ def test_so_few_tables_can_show_nothing_and_are_said_to(
         + np.arange(k)
         + np.arange(tables)[:, None] * np.arange(k) / 100
     )
-    test = critical(5, "abc"[:k], losses)
-    assert test.holm[0, -1] == pytest.approx(test.least)
+    test = compare_at_draw(5, "abc"[:k], losses)
+    assert test.p_holm[0, -1] == pytest.approx(test.least_p)
     assert (
-        test.possible == possible == (test.holm[0, -1] < 0.05)
+        test.can_show_difference == possible == (test.p_holm[0, -1] < 0.05)
         and ("no bars" in test.sentence) != possible
     )
 
@@ -181,8 +185,12 @@ def test_tables_on_which_both_are_equal_make_no_difference_significant(ties: int
     """scipy's p of five tables falls from 0.0625 to 0.0431 with the ninth of them."""
     ahead = np.column_stack([np.zeros(5), np.arange(1.0, 6.0) / 10])
     equal = np.full((ties, 2), 0.3)
-    test = critical(5, "ab", np.concatenate([ahead, equal]))
-    assert test.p[0, 1] == pytest.approx(critical(5, "ab", ahead).p[0, 1]) == pytest.approx(0.0625)
+    test = compare_at_draw(5, "ab", np.concatenate([ahead, equal]))
+    assert (
+        test.p[0, 1]
+        == pytest.approx(compare_at_draw(5, "ab", ahead).p[0, 1])
+        == pytest.approx(0.0625)
+    )
     assert test.groups in ([], [(0, 1)])
 
 
@@ -191,16 +199,16 @@ def test_ahead_on_all_of_fourteen_tables_of_which_two_are_alike_is_significant_a
 ):
     losses = np.tile(np.arange(12) / 100, (14, 1))
     losses[:, 0] -= np.maximum(np.arange(14), 1)
-    test = critical(5, "abcdefghijkl", losses)
+    test = compare_at_draw(5, "abcdefghijkl", losses)
     assert test.p[0, 1] == pytest.approx(0.5**13)
-    assert test.holm[0, 1] == pytest.approx(0.0081, abs=5e-5)
+    assert test.p_holm[0, 1] == pytest.approx(0.0081, abs=5e-5)
 
 
 @pytest.mark.parametrize(
     ("k", "named", "other"), [(2, "Wilcoxon", "Friedman"), (3, "Friedman", "Wilcoxon")]
 )
 def test_the_line_names_the_test_that_was_made(k: int, named: str, other: str) -> None:
-    sentence = critical(10, "abc"[:k], made(8, 12, k).losses_at(10)).sentence
+    sentence = compare_at_draw(10, "abc"[:k], made(8, 12, k).regrets_at(10)).sentence
     assert f"{named} p = " in sentence and other not in sentence
 
 
@@ -209,15 +217,15 @@ def test_equal_methods_share_ranks_and_differ_nowhere() -> None:
     compared = Comparison(
         ("a", "b", "c"), np.arange(1, 11), np.arange(20), regret + np.array([0, 1e-10, 0])
     )
-    (test,) = (one for one in differences(compared) if one.draw == 10)
+    (test,) = (one for one in compare_at_moments(compared) if one.draw == 10)
     assert (compared.ranks == 2).all() and test.overall_p == 1 and test.groups == [(0, 1, 2)]
-    assert {line["ahead"] for line in pairs(compared, [test])} == {0.5}
+    assert {line["ahead"] for line in pair_lines(compared, [test])} == {0.5}
 
 
 def test_a_clone_changes_ranks_and_no_regret() -> None:
     alone = made(5, 6, 3)
     cloned = Comparison(
-        (*alone.methods, "z"), alone.draws, alone.table, alone.regret[..., [0, 1, 2, 0]]
+        (*alone.methods, "z"), alone.draws, alone.table_numbers, alone.regret[..., [0, 1, 2, 0]]
     )
     assert means(cloned, "rank")["c", 5] != means(alone, "rank")["c", 5]
     assert means(cloned, "regret")["c", 5] == means(alone, "regret")["c", 5]
@@ -227,9 +235,12 @@ def test_seeds_of_a_table_are_one_observation() -> None:
     """Each run five times over: the interval stays as wide."""
     once = made(6, 8, 3, seeds=1)
     often = Comparison(
-        once.methods, once.draws, np.repeat(once.table, 5), np.repeat(once.regret, 5, axis=0)
+        once.methods,
+        once.draws,
+        np.repeat(once.table_numbers, 5),
+        np.repeat(once.regret, 5, axis=0),
     )
-    for a, b in zip(lines(once), lines(often), strict=True):
+    for a, b in zip(rank_lines(once), rank_lines(often), strict=True):
         assert a == pytest.approx(b) and a["rank_low"] <= a["rank"] <= a["rank_high"]
 
 
@@ -279,7 +290,7 @@ def test_races_are_ranked_and_drawn(tmp_path: Path) -> None:
         12 * 6, abs=0.02
     )
     compared, best = (
-        replays([tmp_path / "r", tmp_path / "s"]),
+        read_replays([tmp_path / "r", tmp_path / "s"]),
         read_tsv(tmp_path / "r" / "runs.tsv"),
     )
     # random ended after 8

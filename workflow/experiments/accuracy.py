@@ -50,19 +50,19 @@ class ComparedNetwork(NamedTuple):
 COMPARED_NETWORKS = (
     ComparedNetwork(
         "5 blocks, 8 filters",
-        lambda classes: Architecture(5, 1, 3, 3, False, classes=classes),
+        lambda classes: Architecture(5, 1, 3, 3, separable=False, classes=classes),
         16,
         10**-3,
     ),
     ComparedNetwork(
         "4 blocks, 16 filters of 5 × 5",
-        lambda classes: Architecture(4, 1, 4, 5, False, classes=classes),
+        lambda classes: Architecture(4, 1, 4, 5, separable=False, classes=classes),
         16,
         10**-2.5,
     ),
     ComparedNetwork(
         "4 blocks, 8 filters of 5 × 5, separable",
-        lambda classes: Architecture(4, 1, 3, 5, True, classes=classes),
+        lambda classes: Architecture(4, 1, 3, 5, separable=True, classes=classes),
         16,
         10**-2.5,
     ),

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from autoencoder import Autoencoder, train_autoencoder
-from fovnet.bench.races import refuse_unknown
+from fovnet.bench.races import refuse_unknown_methods
 from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.options import Workers, folder_out, table_of
@@ -83,10 +83,10 @@ STARTS: Mapping[str, Mapping[str, Level]] = {
         "quantile": 0.5,
     },
 }
-NEIGHBOURS_IN_THESIS = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
+THESIS_NEIGHBOURS = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
 """The thesis's only neighbour by optimiser: the next one, with its usual rate.  All of them, the
 default, is better."""
-FILES = {"another-model.tsv": table_of(__name__)}
+RECOGNISER_BY_FILE = {"another-model.tsv": table_of(__name__)}
 
 app = typer.Typer(add_completion=False)
 
@@ -144,7 +144,7 @@ COLUMNS = tuple(field.name for field in fields(Result))
 
 
 @lru_cache(maxsize=1)
-def pictures() -> tuple[Pictures, Pictures, Pictures]:
+def load_pictures() -> tuple[Pictures, Pictures, Pictures]:
     """Pictures to train on, to choose by, and to test; always the same."""
     from sklearn.datasets import load_digits
 
@@ -166,12 +166,12 @@ def _interrupt_some(pixels: Floats, rng: np.random.Generator) -> Pictures:
     return Pictures(squares.reshape(-1, PICTURE_SIDE**2), is_interrupted)
 
 
-def search_task(task: Task) -> Result:
+def run_task(task: Task) -> Result:
     """What a search in this process came to, and the test of its best; killed, the same call goes
     on from the journal."""
     neighbours: tuple[Neighbour, ...] = ()
     if task.as_in_thesis:
-        neighbours = NEIGHBOURS_IN_THESIS
+        neighbours = THESIS_NEIGHBOURS
     search = Search(
         SPACE,
         task.method,
@@ -194,17 +194,18 @@ def search_task(task: Task) -> Result:
 
 def predicted_seconds() -> Floats:
     """(M,) seconds that each row is thought to take: so much a batch and layer."""
+    training, _, _ = load_pictures()
     layers = SPACE.rows[:, 0] + 1
     batch = 2.0 ** (SPACE.rows[:, 2] + 4)
-    return np.asarray(EPOCHS * np.ceil(len(pictures()[0].pixels) / batch) * (2 * layers + 3) * 1e-4)
+    return np.asarray(EPOCHS * np.ceil(len(training.pixels) / batch) * (2 * layers + 3) * 1e-4)
 
 
 def outcome_of(proposal: Proposal) -> Outcome:
     """The training of a proposal, whose score is 1 - mean F1 on the pictures to choose by."""
-    training, choosing, _ = pictures()
-    began = time.perf_counter()
+    training, choosing, _ = load_pictures()
+    start_s = time.perf_counter()
     model, losses = _train(proposal)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start_s
     verdicts = judge(model, training, choosing, float(proposal.configuration["quantile"]))
     if verdicts is None:
         return Outcome(
@@ -214,13 +215,13 @@ def outcome_of(proposal: Proposal) -> Outcome:
             device="cpu",
             message=f"loss {losses[-1]} after epoch {len(losses)}",
         )
-    score = 1.0 - float(f1_of(confusion(choosing.is_interrupted, verdicts).sum(axis=0))[-1])
+    score = 1.0 - float(f1_of(count_verdicts(choosing.is_interrupted, verdicts).sum(axis=0))[-1])
     return Outcome("completed", tuple(losses), (score,), score, seconds, device="cpu")
 
 
 def _train(proposal: Proposal) -> tuple[Autoencoder, list[float]]:
     """The autoencoder of a proposal, trained, and its loss in every epoch."""
-    training, _, _ = pictures()
+    training, _, _ = load_pictures()
     return train_autoencoder(
         training.pixels, proposal.configuration, epochs=EPOCHS, seed=proposal.seed
     )
@@ -240,7 +241,7 @@ def judge(
     return np.asarray(errors > np.quantile(training_errors, quantile))
 
 
-def confusion(interrupted: Mask, verdicts: Mask) -> Floats:
+def count_verdicts(interrupted: Mask, verdicts: Mask) -> Floats:
     """(n, 4) of each picture: rightly told interrupted, wrongly told so, wrongly told complete,
     rightly told so."""
     return np.column_stack(
@@ -255,7 +256,7 @@ def confusion(interrupted: Mask, verdicts: Mask) -> Floats:
 
 def f1_of(counts: Floats) -> Floats:
     """(..., 3) F1 of the complete and of the interrupted pictures, and their mean, from sums (...,
-    4) of `confusion`; 0 where none is told rightly."""
+    4) of `count_verdicts`; 0 where none is told rightly."""
     true_alarms, false_alarms, missed, true_calm = np.moveaxis(counts, -1, 0)
 
     def f1(right_count: Floats) -> Floats:
@@ -269,7 +270,7 @@ def f1_of(counts: Floats) -> Floats:
 
 def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     """The best trial, trained again as it was, on the test pictures."""
-    training, _, test = pictures()
+    training, _, test = load_pictures()
     failed = sum(trial.score is None for trial in trials)
     best_trial = next(iter(best_trials(trials, 1)), None)
     if best_trial is None or best_trial.score is None:
@@ -278,7 +279,7 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     model, _ = _train(proposal)
     verdicts = judge(model, training, test, float(proposal.configuration["quantile"]))
     assert verdicts is not None  # as it was when it was chosen
-    cells = confusion(test.is_interrupted, verdicts)
+    cells = count_verdicts(test.is_interrupted, verdicts)
     complete, interrupted, mean = f1_of(cells.sum(axis=0)).tolist()
     low, high = cluster_bootstrap(cells, lambda sums: f1_of(sums)[..., -1])
     return Result(
@@ -303,7 +304,10 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
 @app.command()
 def search_another_model(
     out_folder: Annotated[
-        Path, folder_out(FILES, "Where another-model.tsv and the searches' journals are written.")
+        Path,
+        folder_out(
+            RECOGNISER_BY_FILE, "Where another-model.tsv and the searches' journals are written."
+        ),
     ],
     method: Annotated[
         list[str] | None,
@@ -331,7 +335,7 @@ def search_another_model(
     """Search another model, an autoencoder that tells interrupted digits from complete ones, as an
     example of a custom space: a journal for each search, which `fovnet search explain` explains."""
     methods = list(dict.fromkeys(method or ["a-mads", "random"]))
-    refuse_unknown(methods)
+    refuse_unknown_methods(methods)
     if start not in STARTS:
         raise ConfigError(
             "bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}"
@@ -345,7 +349,7 @@ def search_another_model(
         for seed in range(seeds)
     ]
     with progress_bar("searching") as advance:
-        results = list(run_each(search_task, tasks, processes, advance))
+        results = list(run_each(run_task, tasks, processes, advance))
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(result) for result in results])
     show_table(
         _results_table(

@@ -133,36 +133,39 @@ def decode_by_pairs(chain: ChainModel) -> tuple[float, Floats]:
     below = np.concatenate([[0.0], np.cumsum(chain.none_evidence)])
     above = below[-1] - below
     toll = chain.rule.border_toll
-    arrived = [np.full((2, s + 1), -np.inf)]
+    arrivals = [np.full((2, s + 1), -np.inf)]  # by rung: the best, and the sum of all
     best = below[-1]
     total = [below[-1]]
     for r in range(n):
         cut, whole = _runs(chain, r)
-        last = np.logaddexp(below, arrived[r][1])[:, None] + cut + above
+        best_arrival, total_arrival = arrivals[r]
+        last = np.logaddexp(below, total_arrival)[:, None] + cut + above
         total.append(float(np.logaddexp.reduce(last, axis=None)))
-        best = max(best, float((np.maximum(below, arrived[r][0])[:, None] + cut + above).max()))
-        going = below[:, None] + cut, arrived[r][:, :, None] + whole
-        arrived.append(
+        best = max(best, float((np.maximum(below, best_arrival)[:, None] + cut + above).max()))
+        first_runs = below[:, None] + cut
+        best_runs, total_runs = arrivals[r][:, :, None] + whole
+        arrivals.append(
             np.stack(
                 [
-                    np.maximum(going[0], going[1][0]).max(axis=0),
-                    np.logaddexp.reduce(np.logaddexp(going[0], going[1][1]), axis=0),
+                    np.maximum(first_runs, best_runs).max(axis=0),
+                    np.logaddexp.reduce(np.logaddexp(first_runs, total_runs), axis=0),
                 ]
             )
             - toll
         )
     shares: list[Floats] = []
-    left = np.full(s + 1, -np.inf)
+    departures = np.full(s + 1, -np.inf)
     weight = np.logaddexp.reduce(total)
     for r in range(n - 1, -1, -1):
         cut, whole = _runs(chain, r)
-        outer = np.logaddexp(above, left)
-        inner = np.logaddexp(cut + above, whole + left)
+        _, total_arrival = arrivals[r]
+        outer = np.logaddexp(above, departures)
+        inner = np.logaddexp(cut + above, whole + departures)
         runs = np.exp(
-            np.logaddexp(below[:, None] + cut + outer, arrived[r][1][:, None] + inner) - weight
+            np.logaddexp(below[:, None] + cut + outer, total_arrival[:, None] + inner) - weight
         )
         shares.insert(0, np.cumsum(runs.sum(axis=1) - runs.sum(axis=0))[:-1])
-        left = np.logaddexp.reduce(inner, axis=1) - toll
+        departures = np.logaddexp.reduce(inner, axis=1) - toll
     return best, np.column_stack(shares)
 
 

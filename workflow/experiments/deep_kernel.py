@@ -25,7 +25,7 @@ from fovnet.search.prior import Prior
 from fovnet.search.space import Space
 
 Floats = NDArray[np.float64]
-Part = tuple[Floats, Floats]
+Observations = tuple[Floats, Floats]
 """Points (n, D) and their goodness (n,)."""
 
 HIDDEN = (32, 32, 32, 32)
@@ -44,9 +44,11 @@ def deep_improvement(prior: Prior) -> Callable[[Floats, Floats, Floats], Floats]
 
     def improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         with one_torch_thread():
-            seen = (X, goodness(y))
-            parameters = train(learn_kernel(prior), lambda: seen, EPOCHS, FINE_RATE, PATIENCE)
-            mean, variance = posterior(parameters, seen, x)
+            observations = (X, goodness(y))
+            parameters = train(
+                learn_kernel(prior), lambda: observations, EPOCHS, FINE_RATE, PATIENCE
+            )
+            mean, variance = posterior(parameters, observations, x)
         return log_expected_improvement(-mean, variance, -1.0)
 
     return improvement
@@ -67,13 +69,13 @@ def learn_kernel(prior: Prior) -> list[Any]:
         (Space(prior.axes, source.levels).unit_cube, source.losses) for source in prior.sources
     ]
 
-    def batch() -> Part:
+    def draw_batch() -> Observations:
         x, losses = tasks[int(rng.integers(len(tasks)))]
         rows = rng.choice(len(x), min(BATCH, len(x)), replace=False)
         return x[rows], goodness(losses[rows])
 
     with one_torch_thread():
-        return train(draw_parameters(tasks[0][0].shape[1], rng), batch, STEPS, RATE, STEPS)
+        return train(draw_parameters(tasks[0][0].shape[1], rng), draw_batch, STEPS, RATE, STEPS)
 
 
 def draw_parameters(dimensions: int, rng: np.random.Generator) -> list[Any]:
@@ -81,73 +83,75 @@ def draw_parameters(dimensions: int, rng: np.random.Generator) -> list[Any]:
     variance."""
     import torch
 
-    parts = []
+    parameters = []
     for inputs, outputs in pairwise((dimensions, *HIDDEN)):
-        parts += [
+        parameters += [
             rng.uniform(-1, 1, (inputs, outputs)) / np.sqrt(inputs),
             rng.uniform(-1, 1, outputs) / np.sqrt(inputs),
         ]
-    return [torch.tensor(part) for part in (*parts, np.array([0.0, 0.0, np.log(0.01)]))]
+    return [torch.tensor(array) for array in (*parameters, np.array([0.0, 0.0, np.log(0.01)]))]
 
 
 def train(
-    start: list[Any], batch: Callable[[], Part], steps: int, rate: float, patience: int
+    start: list[Any], draw_batch: Callable[[], Observations], steps: int, rate: float, patience: int
 ) -> list[Any]:
     """The parameters after these steps of Adam, fewer where the cost did not fall for `patience` of
     them."""
     import torch
 
-    parts = [part.clone().requires_grad_(True) for part in start]
-    adam = torch.optim.Adam(parts, lr=rate)
-    falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+    parameters = [tensor.clone().requires_grad_() for tensor in start]
+    adam = torch.optim.Adam(parameters, lr=rate)
+    rate_schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
     best = np.inf
     steps_since_best = 0
     for _ in range(steps):
         adam.zero_grad()
-        cost = negative_log_likelihood(parts, *map(torch.as_tensor, batch()))
+        cost = negative_log_likelihood(parameters, *map(torch.as_tensor, draw_batch()))
         cost.backward()
         adam.step()
-        falling.step()
+        rate_schedule.step()
         steps_since_best += 1
         if cost.item() < best:
             best = cost.item()
             steps_since_best = 0
         if steps_since_best >= patience:
             break
-    return [part.detach() for part in parts]
+    return [tensor.detach() for tensor in parameters]
 
 
-def negative_log_likelihood(parts: list[Any], x: Any, y: Any) -> Any:
+def negative_log_likelihood(parameters: list[Any], x: Any, y: Any) -> Any:
     """Of goodness y (n,) at x (n, D), a mean over the rows, without its constant."""
     import torch
 
-    L = _factor(parts, x)
+    L = _factor(parameters, x)
     white = torch.linalg.solve_triangular(L, y[:, None], upper=False)
     return (0.5 * (white**2).sum() + L.diagonal().log().sum()) / len(y)
 
 
-def posterior(parts: list[Any], seen: Part, x: Floats) -> tuple[Floats, Floats]:
+def posterior(
+    parameters: list[Any], observations: Observations, x: Floats
+) -> tuple[Floats, Floats]:
     """Mean and variance (m,) of the goodness at x (m, D)."""
     import torch
 
-    X, y = map(torch.as_tensor, seen)
-    L = _factor(parts, X)
-    cross = _kernel(parts, X, torch.as_tensor(x))
+    X, y = map(torch.as_tensor, observations)
+    L = _factor(parameters, X)
+    cross = _kernel(parameters, X, torch.as_tensor(x))
     white, v = (
         torch.linalg.solve_triangular(L, column, upper=False) for column in (y[:, None], cross)
     )
-    variance = (parts[-1][1].exp() - (v**2).sum(dim=0)).clamp(min=0.0)
+    variance = (parameters[-1][1].exp() - (v**2).sum(dim=0)).clamp(min=0.0)
     return (v.T @ white)[:, 0].numpy(), variance.numpy()
 
 
-def _factor(parts: list[Any], x: Any) -> Any:
+def _factor(parameters: list[Any], x: Any) -> Any:
     """The Cholesky factor of the covariance, with the least of JITTERS that it needs.
 
     Raises LinAlgError if none is enough.
     """
     import torch
 
-    K = _kernel(parts, x, x) + parts[-1][2].exp() * torch.eye(len(x), dtype=x.dtype)
+    K = _kernel(parameters, x, x) + parameters[-1][2].exp() * torch.eye(len(x), dtype=x.dtype)
     for jitter in JITTERS:
         L, failed = torch.linalg.cholesky_ex(K + jitter * torch.eye(len(x), dtype=x.dtype))
         if not failed:
@@ -155,19 +159,19 @@ def _factor(parts: list[Any], x: Any) -> Any:
     raise np.linalg.LinAlgError(f"{len(x)} rows: their covariance is not positive definite")
 
 
-def _kernel(parts: list[Any], a: Any, b: Any) -> Any:
+def _kernel(parameters: list[Any], a: Any, b: Any) -> Any:
     """Matérn 5/2 of what the network makes of points."""
-    a, b = (_features(parts, points) * (-parts[-1][0]).exp() for points in (a, b))
+    a, b = (_features(parameters, points) * (-parameters[-1][0]).exp() for points in (a, b))
     r2 = ((a**2).sum(dim=1)[:, None] + (b**2).sum(dim=1) - 2.0 * a @ b.T).clamp(min=0.0)
     r = (5.0 * r2 + 1e-12).sqrt()
-    return parts[-1][1].exp() * (1.0 + r + 5.0 / 3.0 * r2) * (-r).exp()
+    return parameters[-1][1].exp() * (1.0 + r + 5.0 / 3.0 * r2) * (-r).exp()
 
 
-def _features(parts: list[Any], x: Any) -> Any:
-    """What the network makes of points (n, D): layers of `parts`, weights and biases in turn, with
+def _features(parameters: list[Any], x: Any) -> Any:
+    """What the network makes of points (n, D): layers of `parameters`, weights and biases in turn, with
     a ReLU between them; the last part is none of the network's."""
-    *layer_parts, _ = parts
-    layers = list(zip(layer_parts[::2], layer_parts[1::2], strict=True))
+    *layer_parameters, _ = parameters
+    layers = list(zip(layer_parameters[::2], layer_parameters[1::2], strict=True))
     for layer_number, (weights, biases) in enumerate(layers, start=1):
         x = x @ weights + biases
         if layer_number < len(layers):

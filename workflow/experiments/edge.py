@@ -25,7 +25,7 @@ import typer
 from numpy.typing import NDArray
 
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.races import refuse_unknown, spread_of
+from fovnet.bench.races import refuse_unknown_methods, spread_of
 from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.options import Workers, folder_out
@@ -47,8 +47,8 @@ ROWS = 600
 NOISE = 0.1
 QUANTILES = (0.3, 0.7)
 """The hidden limit lies anywhere between these quantiles of the memory."""
-DIVERGING = 0.2
-FILES = {
+DIVERGING_SHARE = 0.2
+RECOGNISER_BY_FILE = {
     "edge.tsv": partial(begins_with_columns, columns=("scenario", "method", "runs")),
     "walks.tsv": partial(begins_with_columns, columns=("scenario", "method", "seed")),
 }
@@ -62,7 +62,7 @@ class Scenario:
 
     slope      how far the loss falls over a standard deviation of log memory, in standard
                deviations of its smooth ups and downs
-    diverging  a share DIVERGING of all rows: any of them, or those of the highest learning rates
+    diverging  a share DIVERGING_SHARE of all rows: any of them, or those of the highest learning rates
     killed     the share of all trainings that the machine ends, each tried again
     estimated  whether the search is given `estimate`
     """
@@ -85,7 +85,7 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Edge:
+class MemoryProblem:
     """One seed's problem; `fits` and `diverges` (M,) are the true outcome of each row, independent
     of what the search is given."""
 
@@ -147,7 +147,7 @@ class EdgeStanding:
     missed: int
 
 
-def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
+def make_problem(scenario: Scenario, seed: int, rows: int = ROWS) -> MemoryProblem:
     """The problem of a seed; all scenarios of a seed share rows, losses, memory and limit."""
     paper = paper_space()
     rng = np.random.default_rng([seed, rows])
@@ -158,17 +158,17 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     loss = smooth_loss(space, seed) - scenario.slope * (size - size.mean()) / size.std()
     limit = float(np.quantile(memory, rng.uniform(*QUANTILES)))
     estimate = memory * np.exp(NOISE * rng.standard_normal(rows))
-    lot = rng.random(rows)
-    rates = space.rows[:, [axis.name for axis in space.axes].index("log10_learning_rate")]
-    # of equal rates by lot
-    order = {"none": lot, "rows": lot, "rates": rates + lot}[scenario.diverging]
+    proneness = rng.random(rows)
+    if scenario.diverging == "rates":  # of equal rates by lot
+        axis_names = [axis.name for axis in space.axes]
+        proneness += space.rows[:, axis_names.index("log10_learning_rate")]
     diverges = np.zeros(rows, dtype=bool)
     if scenario.diverging != "none":
-        diverges = order >= np.quantile(order, 1.0 - DIVERGING)
-    return Edge(space, loss, memory, limit, estimate, diverges, scenario, seed)
+        diverges = proneness >= np.quantile(proneness, 1.0 - DIVERGING_SHARE)
+    return MemoryProblem(space, loss, memory, limit, estimate, diverges, scenario, seed)
 
 
-def walk(problem: Edge, method: str) -> Walk:
+def walk(problem: MemoryProblem, method: str) -> Walk:
     """The walk of `method` from a random first row, one row at a time, without any row excluded
     beforehand."""
     size = len(problem.space)
@@ -187,29 +187,31 @@ def walk(problem: Edge, method: str) -> Walk:
         feasible=np.ones(size, dtype=bool),
         memory=memory,
     )
-    earlier: list[Proposal] = []
-    record: dict[int, Trial] = {}
+    proposals: list[Proposal] = []
+    trial_by_slot: dict[int, Trial] = {}
     kills = 0
     for slot in range(size):
-        proposal = propose_slot(search, earlier, record)
+        proposal = propose_slot(search, proposals, trial_by_slot)
         outcome, retries = _train(problem, proposal.row, rng)
         kills += len(retries)
-        earlier.append(proposal)
-        record[slot] = Trial(proposal, outcome, retries)
+        proposals.append(proposal)
+        trial_by_slot[slot] = Trial(proposal, outcome, retries)
         if proposal.row == problem.best_row and outcome.status == "completed":
             break
-    statuses = [trial.outcome.status for trial in record.values()]
+    statuses = [trial.outcome.status for trial in trial_by_slot.values()]
     return Walk(
         draws=len(statuses),
         out_of_memory=statuses.count("out_of_memory"),
         diverged=statuses.count("diverged"),
         errors=statuses.count("error"),
         kills=kills,
-        found=earlier[-1].row == problem.best_row and statuses[-1] == "completed",
+        found=proposals[-1].row == problem.best_row and statuses[-1] == "completed",
     )
 
 
-def _train(problem: Edge, row: int, rng: np.random.Generator) -> tuple[Outcome, tuple[str, ...]]:
+def _train(
+    problem: MemoryProblem, row: int, rng: np.random.Generator
+) -> tuple[Outcome, tuple[str, ...]]:
     """The outcome of a row, and the messages of its trainings killed before; as in a search, it is
     retried up to RETRIES times."""
     killed: tuple[str, ...] = ()
@@ -234,7 +236,7 @@ class Task(NamedTuple):
 
 def run_task(task: Task) -> Walk:
     """The walk of a task."""
-    return walk(edge(SCENARIOS[task.scenario], task.seed), task.method)
+    return walk(make_problem(SCENARIOS[task.scenario], task.seed), task.method)
 
 
 MEASURES: Mapping[str, Callable[[Walk], int]] = {
@@ -270,7 +272,9 @@ def edge_standings(scenario: str, method: str, walks: Sequence[Walk]) -> list[Ed
 
 @app.command()
 def walk_scenarios(
-    out_folder: Annotated[Path, folder_out(FILES, "Where edge.tsv and walks.tsv are written.")],
+    out_folder: Annotated[
+        Path, folder_out(RECOGNISER_BY_FILE, "Where edge.tsv and walks.tsv are written.")
+    ],
     scenario: Annotated[
         list[str] | None,
         typer.Option(help=f"{', '.join(SCENARIOS)}, one or several; default: all."),
@@ -286,7 +290,7 @@ def walk_scenarios(
     be trained is drawn."""
     scenarios = scenario or list(SCENARIOS)
     methods = method or ["gp-ei", "random"]
-    refuse_unknown(methods)
+    refuse_unknown_methods(methods)
     for name in scenarios:
         if name not in SCENARIOS:
             raise ConfigError(

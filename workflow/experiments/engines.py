@@ -35,7 +35,7 @@ from fovnet.volume.collection.pack import Pack, load_pack
 from fovnet.volume.slices.placing import Placing
 from fovnet.words import several
 
-VOLUMES = 1000  # decided on, unless another number is given
+DEFAULT_VOLUMES = 1000  # decided on, unless another number is given
 COLUMNS = (
     "engine",
     "version",
@@ -94,19 +94,20 @@ def engine_times(
     engines = {}
     load_seconds = {}
     for name in list_installed_engines():
-        began = time.perf_counter()
+        start_s = time.perf_counter()
         engines[name] = choose_engine(name, ensemble.members, ensemble.device)
-        load_seconds[name] = time.perf_counter() - began
+        load_seconds[name] = time.perf_counter() - start_s
     changes = dict.fromkeys(engines, Changes(None, None))
     if pack:
-        changes = _changes(ensemble, engines, pack, most, progress)
+        changes = _count_changes(ensemble, engines, pack, most, progress)
     rows = []
     for batch in batches:
-        images = _images(pack, batch, input_kinds_of(ensemble.members))
+        images = _load_images(pack, batch, input_kinds_of(ensemble.members))
         # also the warm-up
-        outputs = {name: _answers(engine, images) for name, engine in engines.items()}
+        outputs = {name: _compute_outputs(engine, images) for name, engine in engines.items()}
         clocks = {
-            name: partial(seconds_of, _answers, engine, images) for name, engine in engines.items()
+            name: partial(seconds_of, _compute_outputs, engine, images)
+            for name, engine in engines.items()
         }
         seconds = time_in_turn(clocks, repeats)
         for name, engine in engines.items():
@@ -132,7 +133,7 @@ def engine_times(
     return rows
 
 
-def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
+def _load_images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400
     mm, 3 mm apart, as one volume."""
     import torch
@@ -155,36 +156,39 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     return load_images(pixels, np.arange(batch), kinds, placing, cpu)
 
 
-def _answers(engine: Engine, images: Any) -> Outputs:
+def _compute_outputs(engine: Engine, images: Any) -> Outputs:
     """The outputs for images, in parts side by side, as prediction computes them."""
     return compute_outputs_in_parts(engine, images, lambda part: part, len(images))
 
 
-def _changes(
+def _count_changes(
     ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, progress: Progress
 ) -> dict[str, Changes]:
-    """What each engine decides otherwise than torch."""
-    readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
-    indices: list[int] = []
-    if readable:
-        places = np.unique(np.linspace(0, len(readable) - 1, most).astype(int))
-        indices = [readable[place] for place in places.tolist()]
-    counts = dict.fromkeys(engines, 0)
-    for done, index in enumerate(indices, start=1):
-        verdicts = {
-            name: _verdict(replace(ensemble, engine=engine), pack, index)
+    """Of at most `most` volumes, how many each engine decides otherwise than torch."""
+    readable_rows = [row for row, record in enumerate(pack.records) if record.status == "ok"]
+    decided_rows: list[int] = []
+    if readable_rows:
+        spread_indices = np.unique(np.linspace(0, len(readable_rows) - 1, most).astype(int))
+        decided_rows = [readable_rows[index] for index in spread_indices.tolist()]
+    changed_count_by_engine = dict.fromkeys(engines, 0)
+    for done_count, row in enumerate(decided_rows, start=1):
+        verdict_by_engine = {
+            name: _decide_volume(replace(ensemble, engine=engine), pack, row)
             for name, engine in engines.items()
         }
-        for name in engines:
-            counts[name] += verdicts[name] != verdicts["torch"]
-        progress(done, len(indices))
-    return {name: Changes(len(indices), count) for name, count in counts.items()}
+        for name, verdict in verdict_by_engine.items():
+            changed_count_by_engine[name] += verdict != verdict_by_engine["torch"]
+        progress(done_count, len(decided_rows))
+    return {
+        name: Changes(len(decided_rows), changed_count)
+        for name, changed_count in changed_count_by_engine.items()
+    }
 
 
-def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
-    """Status and spans of a volume."""
-    record = pack.records[index]
-    stack = pack.stack_of_volume(index)
+def _decide_volume(ensemble: Ensemble, pack: Pack, row: int) -> Verdict:
+    """Status and spans of the volume in a row of the pack's records."""
+    record = pack.records[row]
+    stack = pack.stack_of_volume(row)
     answer = ensemble.judge.answer(
         record.volume_id, record.path, ensemble.compute_volume_outputs(stack), stack, stack.notes
     )
@@ -234,7 +238,7 @@ def compare_engines(
         pack = load_pack(slices)
     with progress_bar("deciding") as advance:
         rows = engine_times(
-            model_folder(model), pack, batch or [32, 128], repeats, most or VOLUMES, advance
+            model_folder(model), pack, batch or [32, 128], repeats, most or DEFAULT_VOLUMES, advance
         )
     write_tsv(out_file, COLUMNS, rows)
     show_table(_engines_table(rows, repeats))

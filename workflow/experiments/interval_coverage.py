@@ -44,23 +44,23 @@ from fovnet.records import write_tsv
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 
-WRONG = (0.05, 0.10, 0.20)
+ERROR_RATES = (0.05, 0.10, 0.20)
 """True error rates of the three classes."""
-SHOWN = (1.0, 0.6, 0.5)
+SHARES_SHOWING = (1.0, 0.6, 0.5)
 """Share of bodies that show each class."""
-KEPT = 0.5
-ADDED = 0.02
+REPEATED_SHARE = 0.5
+ADDED_SHARE = 0.02
 """Share of the first run's wrong slices that the second gets wrong too, and of the first run's
 right ones that it gets wrong."""
-FEW = 0.1
+DIFFERING_SHARE = 0.1
 """Share of the bodies in which two equally good runs differ, in either direction with equal
 probability."""
-OFFSET_MM = 6.0
-JITTER_MM = 6.0
+BORDER_OFFSET_MM = 6.0
+BORDER_JITTER_MM = 6.0
 """Standard deviations of a border's error: of the body's own offset, and from volume to volume."""
-APART = 2.0
-OFFSET = 0.7
-JITTER = 1.0
+SCORE_DISTANCE = 2.0
+SCORE_OFFSET = 0.7
+SCORE_JITTER = 1.0
 """Scores: how far positives lie above negatives, and the standard deviations between and within
 bodies."""
 
@@ -80,23 +80,23 @@ app = typer.Typer(add_completion=False)
 class Study:
     """One simulated study.
 
-    slices, wrong  (n, k) by body and class
-    wrong_again    (n, k) of a second run on the same slices, `moved` of which it decides otherwise
-    border_mm      (v,) errors, and `of_border` the body of each
-    score          (s,) and `positive`, `of_score` likewise
-    few            (n,) -1, 0 or 1, the difference of two equally good runs in each body
+    slices, wrong    (n, k) by body and class
+    wrong_in_second  (n, k) of a second run on the same slices, `moved` of which it decides otherwise
+    border_mm        (v,) errors, and `body_of_border` the body of each
+    score            (s,) and `positive`, `body_of_score` likewise
+    few_differences  (n,) -1, 0 or 1, the difference of two equally good runs in each body
     """
 
     slices: NDArray[np.int64]
     wrong: NDArray[np.int64]
-    wrong_again: NDArray[np.int64]
+    wrong_in_second: NDArray[np.int64]
     moved: NDArray[np.int64]
     border_mm: Floats
-    of_border: NDArray[np.int64]
+    body_of_border: NDArray[np.int64]
     score: Floats
     positive: NDArray[np.bool_]
-    of_score: NDArray[np.int64]
-    few: NDArray[np.int64]
+    body_of_score: NDArray[np.int64]
+    few_differences: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -131,54 +131,56 @@ COLUMNS = tuple(field.name for field in fields(Coverage))
 def simulate_study(rng: np.random.Generator, subjects: int, correlation: float) -> Study:
     """A study of so many bodies, whose error rates have this intra-body correlation."""
     volumes = rng.integers(1, 4, subjects)
-    is_shown = rng.random((subjects, len(SHOWN))) < SHOWN
-    slices = rng.integers(8, 25, (subjects, len(SHOWN))) * volumes[:, None] * is_shown
+    is_shown = rng.random((subjects, len(SHARES_SHOWING))) < SHARES_SHOWING
+    slices = rng.integers(8, 25, (subjects, len(SHARES_SHOWING))) * volumes[:, None] * is_shown
     inverse = 1 / correlation - 1
     rates = np.stack(
-        [rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in WRONG], axis=1
+        [rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in ERROR_RATES], axis=1
     )
     wrong = rng.binomial(slices, rates)
-    still_wrong = rng.binomial(wrong, KEPT)
-    newly_wrong = rng.binomial(slices - wrong, ADDED)
-    of_border = np.repeat(np.arange(subjects), volumes * 2)
-    border_mm = rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(
-        0, JITTER_MM, len(of_border)
+    still_wrong = rng.binomial(wrong, REPEATED_SHARE)
+    newly_wrong = rng.binomial(slices - wrong, ADDED_SHARE)
+    body_of_border = np.repeat(np.arange(subjects), volumes * 2)
+    border_mm = rng.normal(0, BORDER_OFFSET_MM, subjects)[body_of_border] + rng.normal(
+        0, BORDER_JITTER_MM, len(body_of_border)
     )
-    of_score = np.repeat(np.arange(subjects), volumes * 12)
-    positive = rng.random(len(of_score)) < 0.3
+    body_of_score = np.repeat(np.arange(subjects), volumes * 12)
+    positive = rng.random(len(body_of_score)) < 0.3
     score = (
-        APART * positive
-        + rng.normal(0, OFFSET, subjects)[of_score]
-        + rng.normal(0, JITTER, len(of_score))
+        SCORE_DISTANCE * positive
+        + rng.normal(0, SCORE_OFFSET, subjects)[body_of_score]
+        + rng.normal(0, SCORE_JITTER, len(body_of_score))
     )
-    few = np.where(rng.random(subjects) < FEW, rng.choice([-1, 1], subjects), 0)
+    few_differences = np.where(
+        rng.random(subjects) < DIFFERING_SHARE, rng.choice([-1, 1], subjects), 0
+    )
     return Study(
         slices,
         wrong,
         still_wrong + newly_wrong,
         wrong - still_wrong + newly_wrong,
         border_mm,
-        of_border,
+        body_of_border,
         score,
         positive,
-        of_score,
-        few,
+        body_of_score,
+        few_differences,
     )
 
 
 def true_values() -> dict[str, float]:
     """The true value of every statistic, its limit for large studies."""
-    share = np.array(SHOWN) / sum(SHOWN)
-    error = float(share @ np.array(WRONG))
+    share = np.array(SHARES_SHOWING) / sum(SHARES_SHOWING)
+    error = float(share @ np.array(ERROR_RATES))
     return {
         SLICE_ERROR: error,
-        SENSITIVITY: 1 - WRONG[-1],
-        BALANCED_ACCURACY: 1 - float(np.mean(WRONG)),
-        DIFFERENCE: error * (KEPT - 1) + (1 - error) * ADDED,
+        SENSITIVITY: 1 - ERROR_RATES[-1],
+        BALANCED_ACCURACY: 1 - float(np.mean(ERROR_RATES)),
+        DIFFERENCE: error * (REPEATED_SHARE - 1) + (1 - error) * ADDED_SHARE,
         FEW_DIFFERENCE: 0.0,
-        MEDIAN_BORDER: float(np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.75)),
-        BORDER_TAIL: float(np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.975)),
-        AREA: float(ndtr(APART / np.sqrt(2 * (OFFSET**2 + JITTER**2)))),
+        MEDIAN_BORDER: float(np.hypot(BORDER_OFFSET_MM, BORDER_JITTER_MM) * ndtri(0.75)),
+        BORDER_TAIL: float(np.hypot(BORDER_OFFSET_MM, BORDER_JITTER_MM) * ndtri(0.975)),
+        AREA: float(ndtr(SCORE_DISTANCE / np.sqrt(2 * (SCORE_OFFSET**2 + SCORE_JITTER**2)))),
     }
 
 
@@ -189,7 +191,7 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
     wrong = study.wrong
     all_slices = slices.sum(axis=1)
     all_wrong = wrong.sum(axis=1)
-    change = study.wrong_again.sum(axis=1) - all_wrong
+    change = study.wrong_in_second.sum(axis=1) - all_wrong
     last_right = (slices - wrong)[:, -1]
     one_each = np.ones(len(slices), dtype=np.int64)
     return {
@@ -197,7 +199,9 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
         SENSITIVITY: _of_ratio(last_right, slices[:, -1], weights),
         BALANCED_ACCURACY: _of_balance(np.stack([slices, wrong], axis=1), weights),
         DIFFERENCE: _of_difference(change, study.moved.sum(axis=1), all_slices, weights),
-        FEW_DIFFERENCE: _of_difference(study.few, np.abs(study.few), one_each, weights),
+        FEW_DIFFERENCE: _of_difference(
+            study.few_differences, np.abs(study.few_differences), one_each, weights
+        ),
         **_of_borders(study, weights),
         AREA: _of_area(study, weights),
     }
@@ -222,7 +226,7 @@ def _of_borders(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
     level = widened_level(len(study.slices))
 
     def quantile(counts: Floats, share: float) -> Floats:
-        return resampled_quantile(distance, counts[:, study.of_border], share)
+        return resampled_quantile(distance, counts[:, study.body_of_border], share)
 
     medians = quantile(weights, 0.5)
     return {
@@ -232,7 +236,7 @@ def _of_borders(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
             "BCa": bca_interval(lambda counts: quantile(counts, 0.5), weights),
         },
         BORDER_TAIL: {
-            "order statistics": tail_interval(distance, study.of_border, 0.95),
+            "order statistics": tail_interval(distance, study.body_of_border, 0.95),
             "widened percentile": _percentile(quantile(weights, 0.95), level),
         },
     }
@@ -240,7 +244,7 @@ def _of_borders(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
 
 def _of_area(study: Study, weights: Floats) -> dict[str, Ends]:
     """Intervals of the area under the curve of the scores."""
-    pairs = count_pairs(study.score, study.positive, study.of_score, len(study.slices))
+    pairs = count_pairs(study.score, study.positive, study.body_of_score, len(study.slices))
     return {
         "bootstrap-t": _pair(t_interval(pairs.area_and_error, weights)),
         "BCa": bca_interval(pairs.area, weights),
@@ -281,8 +285,8 @@ def _coverage(
     statistic: str, subjects: int, correlation: float, method: str, used: bool, ends: Floats
 ) -> Coverage:
     value = true_values()[statistic]
-    held = int(((ends[:, 0] <= value) & (value <= ends[:, 1])).sum())
-    low, high = wilson_interval(held, len(ends))
+    holding_count = int(((ends[:, 0] <= value) & (value <= ends[:, 1])).sum())
+    low, high = wilson_interval(holding_count, len(ends))
     defined = np.isfinite(ends).all(axis=1)
     width = None
     if defined.any():
@@ -296,8 +300,8 @@ def _coverage(
         used,
         value,
         len(ends),
-        held,
-        held / len(ends),
+        holding_count,
+        holding_count / len(ends),
         low,
         high,
         width,

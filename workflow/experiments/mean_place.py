@@ -18,7 +18,7 @@ class MeanPlace:
     searches that have it; ties, and last those that none has, in random order."""
 
     def __init__(self, space: Space, seed: int, prior: Prior) -> None:
-        self.places = row_places(space)
+        self.place_by_row = row_places(space)
         rng = np.random.default_rng(seed)
         row_by_levels = {levels: row for row, levels in enumerate(map(tuple, space.rows.tolist()))}
         shares_by_row: dict[int, list[float]] = {}
@@ -33,7 +33,7 @@ class MeanPlace:
         self.order = np.lexsort((rng.random(len(space)), mean_shares))
 
     def ask(self, is_free: NDArray[np.bool_]) -> Floats:
-        return np.asarray(self.places[self.order[is_free[self.order].argmax()]])
+        return np.asarray(self.place_by_row[self.order[is_free[self.order].argmax()]])
 
     def tell(self, row: int, loss: float) -> None:
         """Nothing is learned."""

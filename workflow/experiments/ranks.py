@@ -44,9 +44,9 @@ from signed_rank import signed_rank_p
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05
-DIGITS = 8
+REGRET_DECIMALS = 8
 """Regrets that agree in so many decimals are equal, and share their rank."""
-MEANS = 10
+MEAN_DECIMALS = 10
 """Decimals of their means over seeds: two of five values of 8 differ by 2e-9 or not at all, and
 sums by 1e-16."""
 MOMENTS = (5, 10, 25, 50, 100)
@@ -55,8 +55,8 @@ REPEATS = 4000
 """Resamples of the tables: with 1,000 the ends of a mean rank of 86 tables are off by up to 0.015,
 with these by 0.005."""
 COLUMNS = ("draw", "method", "rank", "rank_low", "rank_high", "regret", "regret_low", "regret_high")
-PAIRS = ("draw", "method", "other", "p", "p_holm", "ahead", "ahead_low", "ahead_high")
-FILES = {
+PAIR_COLUMNS = ("draw", "method", "other", "p", "p_holm", "ahead", "ahead_low", "ahead_high")
+RECOGNISER_BY_FILE = {
     "ranks.tsv": table_of(__name__),
     "pairs.tsv": partial(begins_with_columns, columns=("draw", "method", "other")),
     "ranks.png": is_our_picture,
@@ -70,28 +70,33 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Regrets (R, T, k) of methods in the same runs, at `draws` (T,); `table` (R,) numbers each
-    run's table."""
+    """Regrets (R, T, k) of methods in the same runs, at `draws` (T,).
+
+    table_numbers  (R,) of each run's table, from 0
+    """
 
     methods: tuple[str, ...]
     draws: NDArray[np.int64]
-    table: NDArray[np.int64]
+    table_numbers: NDArray[np.int64]
     regret: Floats
 
     @property
-    def tables(self) -> int:
+    def table_count(self) -> int:
         """N."""
-        return int(self.table.max()) + 1
+        return int(self.table_numbers.max()) + 1
 
     @cached_property
     def ranks(self) -> Floats:
         """(R, T, k) ranks among the methods, 1 the best; equal ones share their mean."""
-        return np.asarray(rankdata(self.regret.round(DIGITS), axis=-1), dtype=np.float64)
+        return np.asarray(rankdata(self.regret.round(REGRET_DECIMALS), axis=-1), dtype=np.float64)
 
     def by_table(self, values: Floats) -> Floats:
         """(N, ...) means of (R, ...) over the seeds of each table."""
         return np.stack(
-            [values[self.table == number].mean(axis=0) for number in range(self.tables)]
+            [
+                values[self.table_numbers == number].mean(axis=0)
+                for number in range(self.table_count)
+            ]
         )
 
     @property
@@ -99,23 +104,24 @@ class Comparison:
         """Those of MOMENTS that the runs reach; their last draw, if they reach none."""
         return [draw for draw in MOMENTS if draw <= self.draws[-1]] or [int(self.draws[-1])]
 
-    def losses_at(self, draw: int) -> Floats:
+    def regrets_at(self, draw: int) -> Floats:
         """(N, k) regrets of the tables at a draw, mean over seeds, free of the rounding errors of
         sums."""
-        return self.by_table(self.regret[:, self.draws == draw][:, 0].round(DIGITS)).round(MEANS)
+        regrets = self.regret[:, self.draws == draw][:, 0].round(REGRET_DECIMALS)
+        return self.by_table(regrets).round(MEAN_DECIMALS)
 
 
 @dataclass(frozen=True, eq=False)
-class Critical:
+class MethodDifferences:
     """Which methods differ at a draw.
 
-    ranks      (k,) mean ranks over blocks
-    overall_p  whether any method differs: Friedman's test of three methods or more, Wilcoxon's of
-               two
-    p          (k, k) of pairs, by Wilcoxon's signed-rank test
-    holm       (k, k) the same after Holm
-    nemenyi    ranks that differ by more do so by Nemenyi's test, which is weaker than that of pairs
-    possible   whether so few blocks could show a difference between two methods at all
+    ranks               (k,) mean ranks over blocks
+    overall_p           whether any method differs: Friedman's test of three methods or more,
+                        Wilcoxon's of two
+    p                   (k, k) of pairs, by Wilcoxon's signed-rank test
+    p_holm              (k, k) the same after Holm
+    nemenyi_difference  ranks that differ by more do so by Nemenyi's test, which is weaker than that
+                        of pairs
     """
 
     draw: int
@@ -124,18 +130,19 @@ class Critical:
     ranks: Floats
     overall_p: float
     p: Floats
-    holm: Floats
-    nemenyi: float
+    p_holm: Floats
+    nemenyi_difference: float
 
     @property
-    def least(self) -> float:
+    def least_p(self) -> float:
         """The lowest p after Holm that so many blocks can reach: Wilcoxon's two-sided one is 2^(1 −
         N)."""
         return min(1.0, 0.5 ** (self.blocks - 1) * len(self.methods) * (len(self.methods) - 1) / 2)
 
     @property
-    def possible(self) -> bool:
-        return self.least < LEVEL
+    def can_show_difference(self) -> bool:
+        """Whether so many blocks can show a difference between two methods at all."""
+        return self.least_p < LEVEL
 
     @property
     def groups(self) -> list[tuple[int, ...]]:
@@ -143,21 +150,21 @@ class Critical:
         another, and none at all where no difference could be shown."""
         order = np.argsort(self.ranks, kind="stable").tolist()
         groups: list[tuple[int, ...]] = []
-        if not self.possible:
+        if not self.can_show_difference:
             return groups
         for first in range(len(order)):
             last = first
-            while last + 1 < len(order) and self._alike(order[first : last + 2]):
+            while last + 1 < len(order) and self._are_alike(order[first : last + 2]):
                 last += 1
             group = tuple(order[first : last + 1])
             if len(group) > 1 and not any(set(group) <= set(other) for other in groups):
                 groups.append(group)
         return groups
 
-    def _alike(self, members: Sequence[int]) -> bool:
+    def _are_alike(self, members: Sequence[int]) -> bool:
         if self.overall_p >= LEVEL:
             return True
-        return all(self.holm[a, b] >= LEVEL for a, b in combinations(members, 2))
+        return all(self.p_holm[a, b] >= LEVEL for a, b in combinations(members, 2))
 
     @property
     def sentence(self) -> str:
@@ -167,36 +174,45 @@ class Critical:
             test = "Friedman"
         tested = (
             f"{self.blocks} tables, {test} p = {self.overall_p:.2g}, Nemenyi's critical difference "
-            f"{self.nemenyi:.3f}"
+            f"{self.nemenyi_difference:.3f}"
         )
-        if self.possible:
+        if self.can_show_difference:
             return tested
         return (
-            f"{tested}; no bars: with so few tables a pair's p is {self.least:.2g} at the lowest, "
+            f"{tested}; no bars: with so few tables a pair's p is {self.least_p:.2g} at the lowest, "
             f"above {LEVEL:g}"
         )
 
 
-def critical(draw: int, methods: Sequence[str], losses: Floats) -> Critical:
-    """The differences between methods by losses (N, k), a row for each block.
+def compare_at_draw(draw: int, methods: Sequence[str], regrets: Floats) -> MethodDifferences:
+    """The differences between methods by regrets (N, k), a row for each block.
 
-    A block in which two methods lose alike says nothing about the two, and leaves their p as it is.
+    A block in which two methods have equal regrets says nothing about the two, and leaves their p as it is.
     """
-    blocks, k = losses.shape
-    pairs = list(combinations(range(k), 2))
+    blocks, k = regrets.shape
+    method_pairs = list(combinations(range(k), 2))
     p = np.ones((k, k))
-    for a, b in pairs:
-        p[a, b] = p[b, a] = signed_rank_p((losses[:, a] - losses[:, b]).round(MEANS))
+    for a, b in method_pairs:
+        p[a, b] = p[b, a] = signed_rank_p((regrets[:, a] - regrets[:, b]).round(MEAN_DECIMALS))
     adjusted = np.ones((k, k))
-    for (a, b), value in zip(pairs, holm(np.array([p[pair] for pair in pairs])), strict=True):
+    for (a, b), value in zip(
+        method_pairs, adjust_by_holm(np.array([p[pair] for pair in method_pairs])), strict=True
+    ):
         adjusted[a, b] = adjusted[b, a] = value
-    ranks = np.asarray(rankdata(losses, axis=1)).mean(axis=0)
-    return Critical(
-        draw, tuple(methods), blocks, ranks, _overall_p(losses, p), p, adjusted, nemenyi(k, blocks)
+    ranks = np.asarray(rankdata(regrets, axis=1)).mean(axis=0)
+    return MethodDifferences(
+        draw,
+        tuple(methods),
+        blocks,
+        ranks,
+        _overall_p(regrets, p),
+        p,
+        adjusted,
+        nemenyi_difference(k, blocks),
     )
 
 
-def nemenyi(k: int, blocks: int) -> float:
+def nemenyi_difference(k: int, blocks: int) -> float:
     """The difference of mean ranks of k methods that is significant at 0.05 by Nemenyi's test."""
     return float(
         studentized_range.ppf(1 - LEVEL, k, np.inf)
@@ -205,7 +221,7 @@ def nemenyi(k: int, blocks: int) -> float:
     )
 
 
-def holm(p: Floats) -> Floats:
+def adjust_by_holm(p: Floats) -> Floats:
     """The p values of several tests (m,), adjusted so that all together err in one of twenty."""
     order = np.argsort(p)
     adjusted = np.empty(len(p))
@@ -213,59 +229,62 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _overall_p(losses: Floats, pair_p: Floats) -> float:
-    if losses.shape[1] < 3:
+def _overall_p(regrets: Floats, pair_p: Floats) -> float:
+    if regrets.shape[1] < 3:
         return float(pair_p[0, -1])
-    if (losses == losses[:, :1]).all():
+    if (regrets == regrets[:, :1]).all():
         return 1.0
-    return float(friedmanchisquare(*losses.T).pvalue)
+    return float(friedmanchisquare(*regrets.T).pvalue)
 
 
-def lines(comparison: Comparison) -> Iterator[dict[str, Any]]:
+def rank_lines(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """A line of COLUMNS for every draw and method: means over tables with their 95 % intervals."""
     ranks, regrets = (
-        _mean(comparison.by_table(values)) for values in (comparison.ranks, comparison.regret)
+        _mean_over_tables(comparison.by_table(values))
+        for values in (comparison.ranks, comparison.regret)
     )
-    for place, draw in enumerate(comparison.draws.tolist()):
-        for number, method in enumerate(comparison.methods):
-            cells = [float(end[place, number]) for end in (*ranks, *regrets)]
+    for draw_index, draw in enumerate(comparison.draws.tolist()):
+        for method_index, method in enumerate(comparison.methods):
+            cells = [float(values[draw_index, method_index]) for values in (*ranks, *regrets)]
             yield dict(zip(COLUMNS, (draw, method, *cells), strict=True))
 
 
-def pairs(comparison: Comparison, tests: Sequence[Critical]) -> Iterator[dict[str, Any]]:
-    """A line of PAIRS for every test and pair; `ahead` is the share of runs in which the first has
+def pair_lines(
+    comparison: Comparison, tests: Sequence[MethodDifferences]
+) -> Iterator[dict[str, Any]]:
+    """A line of PAIR_COLUMNS for every test and pair; `ahead` is the share of runs in which the first has
     the lower regret, equal ones counted half, with its interval."""
     for test in tests:
-        regret = comparison.regret[:, comparison.draws == test.draw][:, 0].round(DIGITS)
+        regret = comparison.regret[:, comparison.draws == test.draw][:, 0].round(REGRET_DECIMALS)
         for a, b in combinations(range(len(test.methods)), 2):
             wins = (regret[:, a] < regret[:, b]) + 0.5 * (regret[:, a] == regret[:, b])
-            cells = [float(end) for end in _mean(comparison.by_table(wins))]
+            cells = [float(end) for end in _mean_over_tables(comparison.by_table(wins))]
             names = (test.draw, test.methods[a], test.methods[b])
             yield dict(
                 zip(
-                    PAIRS,
-                    (*names, float(test.p[a, b]), float(test.holm[a, b]), *cells),
+                    PAIR_COLUMNS,
+                    (*names, float(test.p[a, b]), float(test.p_holm[a, b]), *cells),
                     strict=True,
                 )
             )
 
 
-def differences(comparison: Comparison) -> list[Critical]:
+def compare_at_moments(comparison: Comparison) -> list[MethodDifferences]:
     """The differences at each of the moments, tables as blocks."""
     return [
-        critical(draw, comparison.methods, comparison.losses_at(draw))
+        compare_at_draw(draw, comparison.methods, comparison.regrets_at(draw))
         for draw in comparison.moments
     ]
 
 
-def _mean(values: Floats) -> tuple[Floats, Floats, Floats]:
+def _mean_over_tables(values: Floats) -> tuple[Floats, Floats, Floats]:
     """The mean of (N, ...) over tables, and the ends of its 95 % interval; nan for a single
     table."""
     low, high = cluster_bootstrap(values, lambda sums: sums / len(values), repeats=REPEATS)
     return values.mean(axis=0), low, high
 
 
-def incumbents(path: Path, methods: Sequence[str] = ()) -> Comparison:
+def read_incumbents(path: Path, methods: Sequence[str] = ()) -> Comparison:
     """The runs in an npz file of `keys` (R, 3), the space, task and seed of each, and per method
     the best value by draw (R, T) in [0, 1], 1 the task's optimum; of the methods named, or all.
 
@@ -285,10 +304,10 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Comparison:
         if values.ndim != 2 or len(values) != len(keys)
     }
     if shapes or not len(keys) or len({values.shape for values in arrays.values()}) != 1:
-        wanted = "keys (R, 3) and for each method values (R, T), all of one shape"
+        needed_arrays = "keys (R, 3) and for each method values (R, T), all of one shape"
         raise SearchError(
             "incumbents-damaged",
-            f"{path}: {wanted} are needed; keys are {keys.shape}, others {shapes}; save it again.",
+            f"{path}: {needed_arrays} are needed; keys are {keys.shape}, others {shapes}; save it again.",
         )
     names = _choose(methods, arrays, f"in {path}")
     values = np.stack([arrays[name].astype(np.float64) for name in names], axis=-1)
@@ -300,14 +319,14 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Comparison:
     return Comparison(
         names,
         np.arange(values.shape[1]),
-        _numbers([tuple(key[:2]) for key in keys.tolist()]),
+        _number_names([tuple(key[:2]) for key in keys.tolist()]),
         1 - values,
     )
 
 
 def _choose(methods: Sequence[str], known_methods: Iterable[str], where: str) -> tuple[str, ...]:
     """The methods named, or all that are known, each once.  Raises ConfigError "bench-method" for
-    one that is not `where` they are looked for, and as `refuse_one`."""
+    one that is not `where` they are looked for, and as `refuse_single_method`."""
     choices = list(dict.fromkeys(known_methods))
     for name in methods:
         if name not in choices:
@@ -315,11 +334,11 @@ def _choose(methods: Sequence[str], known_methods: Iterable[str], where: str) ->
                 "bench-method", f"--method {name}: not {where}; choose among {', '.join(choices)}"
             )
     names = tuple(dict.fromkeys(methods or choices))
-    refuse_one(names)
+    refuse_single_method(names)
     return names
 
 
-def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Comparison:
+def read_replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Comparison:
     """The runs that `fovnet bench search` left in these folders, methods with other settings apart;
     a run that ended goes on with its last value.  Of the methods named, or all.
 
@@ -348,16 +367,16 @@ def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Comparison:
     last = max(len(runs[name]) for runs in regrets_of_run.values() for name in names)
     regret = np.stack(
         [
-            np.stack([_continue(runs[name], last) for name in names], axis=-1)
+            np.stack([_extend(runs[name], last) for name in names], axis=-1)
             for runs in regrets_of_run.values()
         ]
     )
     return Comparison(
-        names, np.arange(1, last + 1), _numbers([table for table, _ in regrets_of_run]), regret
+        names, np.arange(1, last + 1), _number_names([table for table, _ in regrets_of_run]), regret
     )
 
 
-def refuse_one(methods: Sequence[str]) -> None:
+def refuse_single_method(methods: Sequence[str]) -> None:
     """Raise ConfigError "ranks-runs" unless there are two methods."""
     if len(methods) < 2:
         raise ConfigError(
@@ -405,14 +424,14 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
         label = contestant_label(row["method"], row["setting"])
         rows_of_run.setdefault((row["table"], row["seed"], label), []).append(row)
     try:
-        return {run: _regret(path, run_rows) for run, run_rows in rows_of_run.items()}
+        return {run: _regret_of_run(path, run_rows) for run, run_rows in rows_of_run.items()}
     except (TypeError, ValueError) as fault:
         raise SearchError(
             "runs-damaged", f"{path}: {fault}; run `fovnet bench search` again."
         ) from None
 
 
-def _regret(path: Path, rows: Sequence[Mapping[str, str]]) -> Floats:
+def _regret_of_run(path: Path, rows: Sequence[Mapping[str, str]]) -> Floats:
     if any(int(row["epochs"]) > 1 for row in rows):
         curves = (
             f"{path}: {rows[0]['table']} has learning curves, whose runs are not compared by draws"
@@ -424,11 +443,11 @@ def _regret(path: Path, rows: Sequence[Mapping[str, str]]) -> Floats:
     return regret_of(losses, float(rows[0]["best"]), float(rows[0]["median"]))
 
 
-def _continue(values: Floats, length: int) -> Floats:
+def _extend(values: Floats, length: int) -> Floats:
     return np.concatenate([values, np.full(length - len(values), values[-1])])
 
 
-def _numbers(names: Sequence[Any]) -> NDArray[np.int64]:
+def _number_names(names: Sequence[Any]) -> NDArray[np.int64]:
     """(R,) the number of each name, in the order of their coming."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names], dtype=np.int64)
@@ -438,7 +457,10 @@ def _numbers(names: Sequence[Any]) -> NDArray[np.int64]:
 def rank(
     out_folder: Annotated[
         Path,
-        folder_out(FILES, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written."),
+        folder_out(
+            RECOGNISER_BY_FILE,
+            "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written.",
+        ),
     ],
     runs: Annotated[
         list[Path] | None,
@@ -464,16 +486,16 @@ def rank(
     if bool(runs) == (incumbents_file is not None):
         raise ConfigError("ranks-runs", "give either folders of runs or --incumbents FILE")
     if incumbents_file is None:
-        comparison = replays(runs or (), method or ())
+        comparison = read_replays(runs or (), method or ())
     else:
-        comparison = incumbents(incumbents_file, method or ())
-    rows = list(lines(comparison))
-    tests = differences(comparison)
+        comparison = read_incumbents(incumbents_file, method or ())
+    rows = list(rank_lines(comparison))
+    tests = compare_at_moments(comparison)
     write_tsv(out_folder / "ranks.tsv", COLUMNS, rows)
-    write_tsv(out_folder / "pairs.tsv", PAIRS, pairs(comparison, tests))
+    write_tsv(out_folder / "pairs.tsv", PAIR_COLUMNS, pair_lines(comparison, tests))
     save_png(ranks_figure(rows), out_folder / "ranks.png")
     save_png(critical_figure(tests), out_folder / "critical.png")
-    runs_text = f"{len(comparison.table)} runs on {comparison.tables} tables"
+    runs_text = f"{len(comparison.table_numbers)} runs on {comparison.table_count} tables"
     headings = [f"{draw}" for draw in comparison.moments]
     table = empty_table(f"{runs_text}: mean rank (regret) by draw", "method", *headings)
     for name in comparison.methods:
@@ -486,7 +508,7 @@ def rank(
     show_table(table)
     for test in tests:
         out.print(f"at {test.draw}: {test.sentence}")
-    out.print(f"{out_folder}: {', '.join(FILES)}")
+    out.print(f"{out_folder}: {', '.join(RECOGNISER_BY_FILE)}")
 
 
 if __name__ == "__main__":

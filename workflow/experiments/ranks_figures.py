@@ -3,6 +3,7 @@ differences are critical."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from fovnet.bench.figures.race import line_style_of
 from fovnet.drawing.canvas import FAINT, INK, SOFT, house_style
 
 if TYPE_CHECKING:
-    from ranks import Critical
+    from ranks import MethodDifferences
 
+LEGEND_COLUMNS = 4
 FLOOR = 1e-5
 """Regrets below are drawn here: on this scale a method that has found the best row of every table
 has none."""
@@ -23,14 +25,15 @@ has none."""
 
 def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Mean rank, and mean regret, by draw, with bands of their 95 % intervals, from the lines of
-    `ranks.lines`."""
+    `ranks.rank_lines`."""
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    legend = 0.1 + 0.18 * -(-len(methods) // 4)
+    legend_inches = 0.1 + 0.18 * math.ceil(len(methods) / LEGEND_COLUMNS)
     with house_style():
-        height = 3.9 + legend
+        height = 3.9 + legend_inches
         figure = Figure(figsize=(10.4, height))
         rank_axis, regret_axis = (
-            figure.add_axes((left, 0.45 / height, 0.42, 3.1 / height)) for left in (0.062, 0.565)
+            figure.add_axes((left_edge, 0.45 / height, 0.42, 3.1 / height))
+            for left_edge in (0.062, 0.565)
         )
         for number, method in enumerate(methods):
             rows_of_method = [row for row in rows if row["method"] == method]
@@ -50,7 +53,7 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
             *rank_axis.get_legend_handles_labels(),
             loc="upper left",
             bbox_to_anchor=(0.05, 1.0),
-            ncols=4,
+            ncols=LEGEND_COLUMNS,
             frameon=False,
         )
         return figure
@@ -71,10 +74,12 @@ def _draw(axis: Axes, rows: Sequence[Mapping[str, Any]], column: str, number: in
     axis.plot(draws, mean, **stroke, linewidth=1.5, label=rows[0]["method"])
 
 
-def critical_figure(tests: Sequence[Critical]) -> Figure:
+def critical_figure(tests: Sequence[MethodDifferences]) -> Figure:
     """One chart a moment: methods on an axis of their mean rank, the best at the left; a bar joins
     those between which no difference is significant."""
-    heights = [0.95 + 0.19 * -(-len(test.methods) // 2) + 0.1 * len(test.groups) for test in tests]
+    heights = [
+        0.95 + 0.19 * math.ceil(len(test.methods) / 2) + 0.1 * len(test.groups) for test in tests
+    ]
     with house_style():
         figure = Figure(figsize=(8.4, sum(heights)))
         top = 1.0
@@ -84,7 +89,7 @@ def critical_figure(tests: Sequence[Critical]) -> Figure:
         return figure
 
 
-def _draw_test(axis: Axes, test: Critical, height: float) -> None:
+def _draw_test(axis: Axes, test: MethodDifferences, height: float) -> None:
     """In inches downwards: a title, the axis at 0.55, bars, names left and right."""
     k = len(test.methods)
     line = 0.55
@@ -98,9 +103,9 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
         va="center",
     )
     axis.plot([1, k], [line, line], color=INK, linewidth=0.9, clip_on=False)
-    for place in range(1, k + 1):
-        axis.plot([place, place], [line - 0.05, line], color=INK, linewidth=0.9, clip_on=False)
-        axis.text(place, line - 0.08, f"{place}", ha="center", va="bottom", color=SOFT)
+    for rank in range(1, k + 1):
+        axis.plot([rank, rank], [line - 0.05, line], color=INK, linewidth=0.9, clip_on=False)
+        axis.text(rank, line - 0.08, f"{rank}", ha="center", va="bottom", color=SOFT)
     order = np.argsort(test.ranks, kind="stable").tolist()
     names_top = line + 0.14 + 0.1 * len(test.groups)
     for number, group in enumerate(test.groups):
@@ -113,7 +118,7 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
             solid_capstyle="butt",
             zorder=3,
         )
-    left_count = -(-k // 2)
+    left_count = math.ceil(k / 2)
     for position, method_number in enumerate(order):
         if position < left_count:
             names_above = position

@@ -78,14 +78,14 @@ app = typer.Typer(add_completion=False)
 class _Run:
     """One training of the design.
 
-    lacking  the features that it leaves out
-    folders  of the slices that it is judged on, by set
+    left_out  the features that it leaves out
+    folders   of the slices that it is judged on, by set
     """
 
     study: Study
     name: str
     seed: int
-    lacking: frozenset[str]
+    left_out: frozenset[str]
     folders: dict[str, Path]
 
 
@@ -104,15 +104,15 @@ def factors_of(arms: Sequence[str], features: Iterable[str]) -> dict[str, frozen
             raise ConfigError(
                 "bench-arm", f'--arms {arm!r}: give "without NAME" or "without NAME + NAME"'
             )
-        lacking = parse_features_left_out(arm.removeprefix(WITHOUT).split(" + "))
-        for name in sorted(lacking & arm_of_feature.keys()):
+        left_out = parse_features_left_out(arm.removeprefix(WITHOUT).split(" + "))
+        for name in sorted(left_out & arm_of_feature.keys()):
             same = f"leaves out what {arm_of_feature[name]!r} does"
             raise ConfigError(
                 "bench-factor",
                 f"--arms {arm!r}: {same}, so that it has no effect of its own. Leave it out.",
             )
-        arm_of_feature |= dict.fromkeys(lacking, arm)
-        factors[arm.removeprefix(WITHOUT)] = lacking
+        arm_of_feature |= dict.fromkeys(left_out, arm)
+        factors[arm.removeprefix(WITHOUT)] = left_out
     return factors
 
 
@@ -177,7 +177,7 @@ def _runs(
 def _probabilities(run: _Run) -> dict[str, NDArray[Any]]:
     """Probabilities (s, k) by one training's network of the slices it is judged on, by set of
     slices."""
-    pack = simulated_slices(run.study, run.name, run.lacking, run.seed)
+    pack = simulated_slices(run.study, run.name, run.left_out, run.seed)
     judged = {name: labelled_slices(load_pack(folder)) for name, folder in run.folders.items()}
     network = train_on(run.study, run.name, run.seed, pack)
     return {name: probabilities_of(run.study, network, slices) for name, slices in judged.items()}

@@ -55,7 +55,9 @@ def effect_error(X: NDArray[np.int64], y: NDArray[Any]) -> tuple[float, int]:
     From the residuals of the differences within pairs, d = (y_2i - y_2i+1)/2:  s² = |d - X
     effect/2|² / (m - q), error 2s/√m.
     """
-    half, differences = X[::2], (y[::2] - y[1::2]) / 2
-    pairs, free = len(half), len(half) - half.shape[1]
-    rest = differences - half @ main_effects(X, y) / 2
-    return float(2 * np.sqrt(rest @ rest / free / pairs)), free
+    half_design = X[::2]
+    half_differences = (y[::2] - y[1::2]) / 2
+    pair_count, factor_count = half_design.shape
+    freedom = pair_count - factor_count
+    residuals = half_differences - half_design @ main_effects(X, y) / 2
+    return float(2 * np.sqrt(residuals @ residuals / freedom / pair_count)), freedom

@@ -27,8 +27,7 @@ Floats = NDArray[np.float64]
 
 def signed_rank_p(differences: Floats) -> float:
     """The two-sided p value of differences (n,); those that are 0 count for nothing, and without
-    others p is
-    1.
+    others p is 1.
 
     Differences are tied where their absolute values are equal to the bit: round them before.  One
     more that is won by no less than any other never raises p of who is ahead.  One that is won by

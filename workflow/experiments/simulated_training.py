@@ -28,7 +28,7 @@ from fovnet.volume.collection.pack import Pack, slice_collections
 from fovnet.volume.slices.stack import Slicing
 
 # seed of the simulated people all networks are judged on; collections have small ones
-HELD_OUT = 2_000_003
+SEED_OF_JUDGED_PEOPLE = 2_000_003
 SPACING_MM = 8.0
 BATCH = 32
 LEARNING_RATE = 10**-1.5
@@ -60,10 +60,12 @@ class Study:
 class JudgedSlices:
     """Labelled slices that networks are judged on.
 
-    pack     that holds them       rows      (s,) their rows in it
-    truth    (s, k) of each        subjects  (s,) of each
-    counts   (s,) weights: volumes count alike, as most slices are of the few that show half a body
-    refused  volumes that could not be sliced
+    pack      that holds them
+    rows      (s,) their rows in it
+    truth     (s, k) of each
+    subjects  (s,) of each
+    counts    (s,) weights: volumes count alike, as most slices are of the few that show half a body
+    refused   volumes that could not be sliced
     """
 
     pack: Pack
@@ -80,7 +82,8 @@ def judged_sets(study: Study, labelled: Path | None) -> dict[str, JudgedSlices]:
 
     Raises CollectionError ("bench-unlabelled") where no labelled volume of it could be read.
     """
-    packs = {"simulated": simulated_slices(study, "held-out", frozenset(), HELD_OUT + study.seed)}
+    judged_seed = SEED_OF_JUDGED_PEOPLE + study.seed
+    packs = {"simulated": simulated_slices(study, "held-out", frozenset(), judged_seed)}
     if labelled is not None:
         slicing = Slicing(target_spacing_mm=SPACING_MM)
         packs["labelled"] = slice_collections(
@@ -117,7 +120,7 @@ def labelled_slices(pack: Pack) -> JudgedSlices:
     )
 
 
-def simulated_slices(study: Study, name: str, lacking: frozenset[str], seed: int) -> Pack:
+def simulated_slices(study: Study, name: str, left_out: frozenset[str], seed: int) -> Pack:
     """The slices of simulated people without some features, kept in the study's scratch folder by
     `name`."""
     folder = study.scratch / name
@@ -127,7 +130,7 @@ def simulated_slices(study: Study, name: str, lacking: frozenset[str], seed: int
         volumes_per_subject=study.volumes,
         seed=seed,
         workers=study.workers,
-        without=lacking,
+        without=left_out,
     )
     slicing = Slicing(target_spacing_mm=SPACING_MM)
     return slice_collections(
@@ -170,7 +173,7 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
     )
     facts = {**pack.network_inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     network_file = study.scratch / name / "network.safetensors"
-    ending = train_network(
+    training = train_network(
         _architecture(len(pack.classes)),
         learning_rate=LEARNING_RATE,
         batch_size=BATCH,
@@ -180,10 +183,10 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
         weights_path=network_file,
         network_facts=facts,
     )
-    if not ending.validation_losses or not network_file.exists():
+    if not training.validation_losses or not network_file.exists():
         raise CollectionError(
             "bench-untrained",
-            f"{name}: the network was not trained ({ending.status}). {ending.message}".strip(),
+            f"{name}: the network was not trained ({training.status}). {training.message}".strip(),
         )
     return network_file
 
@@ -191,13 +194,13 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
 def _architecture(classes: int) -> Architecture:
     """The small network of every training."""
     return Architecture(
-        5,
-        1,
-        4,
-        3,
-        False,
-        classes,
-        "small",
+        blocks=5,
+        convolutions=1,
+        log2_filters=4,
+        kernel=3,
+        separable=False,
+        classes=classes,
+        head="small",
         widen=2,
         inputs=INPUTS,
         stride=2,

@@ -36,7 +36,6 @@ from fovnet.cli.screen import empty_table, first_notes, number_cells, out, progr
 from fovnet.errors import VolumeError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.records import write_tsv
-from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.volume.slices.stack import SliceStack, slice_volume
 from fovnet.volume.sources.discovery import find_volumes
@@ -106,13 +105,12 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     stack = slice_volume(path)
     volume = read(path)
     shape = volume.voxels.shape
-    resized = to_ras(volume).voxels.shape
     has_frames = any(note.startswith("frame ") for note in volume.notes)
     floor = None
     if not has_frames:
         floor = _floor(path, shape, len(stack.pixels))
     floor_note = "no floor: several frames or files, or an unusual packing"
-    monai, monai_note = _monai(path, stack, resized)
+    monai, monai_note = _monai(path, stack)
     unpack, resize = floor or (None, None)
     ways = {"ours": partial(slice_volume, path), "monai": monai, "unpack": unpack, "resize": resize}
     clocks = {name: partial(seconds_of, way) for name, way in ways.items() if way is not None}
@@ -187,9 +185,7 @@ def _unpack(path: Path) -> bytes:
     return voxel_bytes
 
 
-def _monai(
-    path: Path, stack: SliceStack, shape: tuple[int, ...]
-) -> tuple[Callable[[], Any] | None, str]:
+def _monai(path: Path, stack: SliceStack) -> tuple[Callable[[], Any] | None, str]:
     """(MONAI's chain on the file, or None; why not).  In-plane spacing is left to Resize: one
     resampling less than Spacing to both."""
     if not is_monai_installed():
@@ -206,9 +202,7 @@ def _monai(
     try:
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123
             chain()
-    except (
-        Exception
-    ) as fault:  # a format without a reader in MONAI, whose exceptions are of many kinds
+    except Exception as fault:  # of many kinds, where MONAI has no reader for a format
         return None, f"MONAI cannot read it ({type(fault).__name__})"
     return chain, ""
 

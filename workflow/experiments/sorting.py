@@ -36,10 +36,10 @@ from fovnet.records import write_tsv
 Floats = NDArray[np.float64]
 
 RUNS = 5
-TESTED = 1000
-NEAR = 0.05
+TEST_LISTS = 1000
+NEAR_SHARE = 0.05
 RANGES = ((1.0, 100.0), (-100.0, -1.0), (-50.0, 50.0))
-THEIRS: Mapping[tuple[int, int], tuple[float, ...]] = {
+THESIS_SHARES: Mapping[tuple[int, int], tuple[float, ...]] = {
     (3, 100): (0.77, 0.29, 0.11),
     (3, 1000): (0.99, 0.27, 0.40),
     (30, 100): (0.80, 0.79, 0.46),
@@ -91,17 +91,17 @@ class Study:
 
 
 def share_sorted(study: Study) -> float:
-    """The share of TESTED new lists that the trained networks sort without a fault, mean of
+    """The share of TEST_LISTS new lists that the trained networks sort without a fault, mean of
     RUNS."""
     rng = np.random.default_rng(0)
     networks = Layers.draw((1, 32, 32, 1), RUNS, rng)
 
-    def batch() -> Batch:
+    def draw_batch() -> Batch:
         numbers = study.numbers(study.batch, rng)
         return Batch(numbers, numbers[:0], lambda s: study.slope(s[..., 0])[..., None])
 
-    train(Ranker(networks), batch, study.epochs, study.rate, study.rate_end)
-    list_scores = score_points(networks, study.numbers(TESTED, rng)).reshape(-1, study.size)
+    train(Ranker(networks), draw_batch, study.epochs, study.rate, study.rate_end)
+    list_scores = score_points(networks, study.numbers(TEST_LISTS, rng)).reshape(-1, study.size)
     return float((np.diff(list_scores) < 0.0).all(axis=1).mean())
 
 
@@ -111,11 +111,11 @@ def compare(
     """A line of COLUMNS for each share in the thesis, at each of these constant rates."""
     studies = [
         Study(size, epochs, bounds, rate, rate)
-        for (size, epochs), rate, bounds in product(THEIRS, rates, RANGES)
+        for (size, epochs), rate, bounds in product(THESIS_SHARES, rates, RANGES)
     ]
     shares = run_each(share_sorted, studies, processes, progress)
     for study, share in zip(studies, shares, strict=True):
-        thesis_share = THEIRS[study.size, study.epochs][RANGES.index(study.bounds)]
+        thesis_share = THESIS_SHARES[study.size, study.epochs][RANGES.index(study.bounds)]
         yield {
             "size": study.size,
             "epochs": study.epochs,
@@ -124,7 +124,7 @@ def compare(
             "rate": study.rate,
             "share": round(share, 4),
             "thesis": thesis_share,
-            "near": abs(share - thesis_share) <= NEAR,
+            "near": abs(share - thesis_share) <= NEAR_SHARE,
         }
 
 

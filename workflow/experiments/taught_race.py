@@ -19,7 +19,7 @@ import typer
 from deep_kernel import deep_improvement
 from fovnet.bench.figures.standings import write_standings
 from fovnet.bench.peers import Surrogate
-from fovnet.bench.races import Entry, first_row, load_prior, refuse_unknown
+from fovnet.bench.races import Entry, first_row, load_prior, refuse_unknown_methods
 from fovnet.bench.replay import ReplayedSearch, Searcher, replay_asking
 from fovnet.bench.tables import load_table
 from fovnet.bench.together import run_each
@@ -98,7 +98,7 @@ def race_taught(
     """Race contestants that learn from earlier searches: draws until the best row of a table and
     until good ones."""
     methods = list(dict.fromkeys(method or CONTESTANTS))
-    refuse_unknown(methods, CONTESTANTS)
+    refuse_unknown_methods(methods, CONTESTANTS)
     table_by_path = {path: load_table(path) for path in tables}
     for table in table_by_path.values():
         for path in prior:
