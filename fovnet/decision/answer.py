@@ -183,9 +183,9 @@ def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]
 
     `confidence` is the span's, or the volume's if it has none, and missing where the span is a
     guess; `volume_confidence` is the volume's without black margins, the same in all its rows, and
-    missing where the best guess is not sure; `code` as `Answer.code_text`; `extents` is "sure" if there
-    is no doubt about the volume, "unsure" if there is, or if it is unsure whether the span's region
-    is shown, and "" if the volume was refused.
+    missing where the best guess is not sure; `code` as `Answer.code_text`; `extents` is "sure" if
+    there is no doubt about the volume, "unsure" if there is, or if it is unsure whether the span's
+    region is shown, and "" if the volume was refused.
     """
     shared_cells = volume_cells(answer) | {"volume_confidence": answer.stated_confidence}
     if answer.decision is None or stack is None or not answer.decision.spans:

@@ -37,8 +37,8 @@ COLUMN_PREFIX_BY_END = {"lower": "from", "upper": "to"}
 @dataclass(frozen=True)
 class TableRows:
     """What tables and index hold of one volume: its rows of spans.tsv, and its cells of
-    answers.tsv, those of `VOLUME_COLUMNS` and of each region in order; none of a region where nothing is said
-    region by region.
+    answers.tsv, those of `VOLUME_COLUMNS` and of each region in order; none of a region where
+    nothing is said region by region.
 
     doubts  (code, sentence) of each; None where only its JSON tells
     """

@@ -8,13 +8,13 @@ more often than stated.
     coverage             share of the volumes that are answered
 
 A bar is *promised* if the validation subjects reject the hypothesis "the risk above it is the
-stated error or more".  From each start, the bars of CANDIDATE_BARS are tested in descending order until one
-does not reject, and the two starts share the level (fixed-sequence testing). The promise then fails
-for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos et al.
-(2021), *Learn then test*, arXiv:2110.01052, section 4.3, with the p-value of maths/betting.py.  It
-takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated) subjects without an error, 51 for 5 % at risk 10
-%.  If no bar is promised, the bar is the lowest at which the validation volumes themselves err no
-more than stated.  A bar is never below LOWEST_BAR.
+stated error or more".  From each start, the bars of CANDIDATE_BARS are tested in descending order
+until one does not reject, and the two starts share the level (fixed-sequence testing). The promise
+then fails for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos
+et al. (2021), *Learn then test*, arXiv:2110.01052, section 4.3, with the p-value of
+maths/betting.py.  It takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated) subjects without an error,
+51 for 5 % at risk 10 %.  If no bar is promised, the bar is the lowest at which the validation
+volumes themselves err no more than stated.  A bar is never below LOWEST_BAR.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ LOWEST_BAR = 0.7
 average must not justify a guess."""
 CANDIDATE_BARS = (0.95, 0.9, 0.85, 0.8, 0.75, LOWEST_BAR)
 TEST_STARTS = ((2, 0.8), (0, 0.2))
-"""Index in CANDIDATE_BARS at which each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
-shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a stated 5 %."""
+"""Index in CANDIDATE_BARS at which each sequence starts (0.85 and 0.95), and its share of the risk.
+With equal shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a
+stated 5 %."""
 FALSE_ALARM_SHARE = 0.01
 """Share of the validation volumes, which are in order and upright, that may be flagged as shuffled
 or upside down."""

@@ -186,7 +186,8 @@ class Ensemble:
         if output_shape != expected_shape:
             raise ModelError(
                 "weights-misfit",
-                f"the networks' outputs have the shape {output_shape}, not {expected_shape}; {COPY_AGAIN}",
+                f"the networks' outputs have the shape {output_shape}, not {expected_shape}; "
+                f"{COPY_AGAIN}",
             )
         if self.orientation is not None:
             self.orientation.turn_log_probabilities(
@@ -220,8 +221,8 @@ def _refuse_overflow(quantity: str, values: NDArray[np.floating]) -> None:
     if not np.isfinite(values).all():
         raise ModelError(
             "model-overflow",
-            f"the networks' {quantity} are not finite here: the weights are damaged, or the training "
-            f"diverged; {COPY_AGAIN}, or use another model",
+            f"the networks' {quantity} are not finite here: the weights are damaged, or the "
+            f"training diverged; {COPY_AGAIN}, or use another model",
         )
 
 
@@ -327,7 +328,8 @@ def _refuse_missing_parts(model_folder: ModelFolder, rule: Rule) -> None:
         if least_value and not os.path.lexists(model_folder.path / part_name):
             raise ModelError(
                 "model-part-missing",
-                f"{model_folder.path / part_name}: missing, but needed by {RULE_FILE_NAME}; {COPY_AGAIN}",
+                f"{model_folder.path / part_name}: missing, but needed by {RULE_FILE_NAME}; "
+                f"{COPY_AGAIN}",
             )
     reference = model_folder.novelty
     if rule.least_novelty and reference and not len(reference.validation_distances):

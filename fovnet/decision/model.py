@@ -168,8 +168,8 @@ class Model:
         folder means all its volumes, sorted.
 
         paths  files and folders, or a single one
-        jobs   processes that read volumes ahead; answers do not depend on it.  With more than one, a
-               script must do its work under `if __name__ == "__main__":`, as for any use of
+        jobs   processes that read volumes ahead; answers do not depend on it.  With more than one,
+               a script must do its work under `if __name__ == "__main__":`, as for any use of
                multiprocessing; else ConfigError ("processes-none") is raised.
         """
         if jobs < 1:

@@ -10,9 +10,9 @@
 
 The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution
 samples and adversarial attacks*, eq. 2; the share after Vovk, Gammerman & Shafer (2005),
-*Algorithmic learning in a random world*, label-conditional conformal p-values. More than PROJECTED_WIDTH
-features are first projected with fixed random signs, which preserves ratios of distances
-(Achlioptas 2003). On disk `novelty.npz`, plain arrays, at most some MB.
+*Algorithmic learning in a random world*, label-conditional conformal p-values. More than
+PROJECTED_WIDTH features are first projected with fixed random signs, which preserves ratios of
+distances (Achlioptas 2003). On disk `novelty.npz`, plain arrays, at most some MB.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class NoveltyReference:
         if features.shape[1] != self.feature_count:
             raise ModelError(
                 "novelty-damaged",
-                f"{NOVELTY_FILE_NAME}: made for {self.feature_count} features, but the networks have "
-                f"{features.shape[1]}; copy the whole folder again, or run `fovnet ensemble`",
+                f"{NOVELTY_FILE_NAME}: made for {self.feature_count} features, but the networks "
+                f"have {features.shape[1]}; copy the whole folder again, or run `fovnet ensemble`",
             )
         projected_features = _project_features(np.asarray(features, dtype=np.float64))
         whitened_features = (projected_features - self.centre) / self.scale @ self.whitening

@@ -53,8 +53,8 @@ class Orientation:
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
     def judge_bearing(self, stack: SliceStack) -> Bearing | None:
-        """The bearing of a volume; None if it extends less than LEAST_EXTENT_MM along an axis: a slab
-        shows too little."""
+        """The bearing of a volume; None if it extends less than LEAST_EXTENT_MM along an axis: a
+        slab shows too little."""
         if min(measure_extents_mm(stack)) < LEAST_EXTENT_MM:
             return None
         return bearing_of(self.turn_log_probabilities(make_pictures(stack)[None])[0])
@@ -83,7 +83,8 @@ class Orientation:
         if not np.isfinite(scores).all():
             raise ModelError(
                 "model-overflow",
-                f"{ORIENTATION_FILE_NAME}: its outputs are not finite here; copy the whole folder again",
+                f"{ORIENTATION_FILE_NAME}: its outputs are not finite here; copy the whole folder "
+                "again",
             )
         score_of_turn = sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1]))
         return np.asarray(log_softmax(score_of_turn, axis=1))

@@ -62,8 +62,8 @@ def weigh_members(
     settings: Any,
     seed: int,
 ) -> tuple[ScoredSlices, Weighing]:
-    """`scored` with the members' weights by a way of WEIGHTS_BY_WAY on the validation split, and the
-    weighing.
+    """`scored` with the members' weights by a way of WEIGHTS_BY_WAY on the validation split, and
+    the weighing.
 
     Writes `weighing.json` to `folder`, and `novelty.npz` if the ensemble has a novelty reference.
     """

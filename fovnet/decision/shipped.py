@@ -62,8 +62,8 @@ def export_run(results: Results, folder: Path) -> ShippedFolder:
 
     Nothing is written before all checks have passed.  Raises ModelError if the folder holds
     something else ("shipped-other-folder"), a part is missing ("shipped-incomplete"), the parts
-    together exceed GREATEST_SHIPPED_BYTES ("shipped-large"), or a text names a volume or a subject of the run
-    ("shipped-names").
+    together exceed GREATEST_SHIPPED_BYTES ("shipped-large"), or a text names a volume or a subject
+    of the run ("shipped-names").
     """
     _refuse_foreign(folder)
     with tempfile.TemporaryDirectory() as draft_folder:
@@ -73,9 +73,9 @@ def export_run(results: Results, folder: Path) -> ShippedFolder:
         if byte_count > GREATEST_SHIPPED_BYTES:
             raise ModelError(
                 "shipped-large",
-                f"{results.ensemble}: {byte_count / 1e6:.1f} MB, at most {GREATEST_SHIPPED_BYTES / 1e6:g} MB are "
-                "shipped; set ensemble.precision: float16 and a compact space "
-                "(configs/compact.yaml), and run it again",
+                f"{results.ensemble}: {byte_count / 1e6:.1f} MB, at most "
+                f"{GREATEST_SHIPPED_BYTES / 1e6:g} MB are shipped; set ensemble.precision: "
+                "float16 and a compact space (configs/compact.yaml), and run it again",
             )
         _refuse_private_names(draft_path, _private_names(results))
         member_count = len(load_ensemble(draft_path, "cpu").members)
@@ -84,8 +84,8 @@ def export_run(results: Results, folder: Path) -> ShippedFolder:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raise unless the folder does not exist, is empty, or was filled by `export_run` before: other files
-    might be overwritten."""
+    """Raise unless the folder does not exist, is empty, or was filled by `export_run` before: other
+    files might be overwritten."""
     is_shipped = (folder / SUMS_FILE_NAME).is_file() and (folder / FACTS_FILE_NAME).is_file()
     if folder.is_dir() and any(folder.iterdir()) and not is_shipped:
         raise ModelError(
@@ -100,8 +100,8 @@ def _write_draft(results: Results, draft: Path) -> None:
     if not (results.ensemble / FACTS_FILE_NAME).is_file():
         raise ModelError(
             "shipped-incomplete",
-            f"{results.folder}: there is no {results.ensemble.name}/{FACTS_FILE_NAME} in it; give the "
-            "results folder of a finished run (snakemake)",
+            f"{results.folder}: there is no {results.ensemble.name}/{FACTS_FILE_NAME} in it; give "
+            "the results folder of a finished run (snakemake)",
         )
     facts = ModelFolder(results.ensemble).facts
     tuning_facts = _tuning_facts(results.ensemble / RULE_FILE_NAME)
@@ -179,8 +179,8 @@ def _refuse_private_names(draft: Path, private_names: Iterable[str]) -> None:
             if occurring_name is not None:
                 raise ModelError(
                     "shipped-names",
-                    f"{path.name}: names {occurring_name}, and nobody may be named in what is shipped; "
-                    "set identifiers: hashed and make the report again",
+                    f"{path.name}: names {occurring_name}, and nobody may be named in what is "
+                    "shipped; set identifiers: hashed and make the report again",
                 )
 
 

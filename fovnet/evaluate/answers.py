@@ -61,8 +61,8 @@ def cases_of_answers(
     if not matches:
         raise CollectionError(
             "collection-unlabelled",
-            f"{collection.table_path}: no labelled volume; wanted is a regions.tsv beside it, with the "
-            "true regions.",
+            f"{collection.table_path}: no labelled volume; wanted is a regions.tsv beside it, "
+            "with the true regions.",
         )
     if not any(match.answer for match in matches):
         raise CollectionError(
@@ -131,9 +131,9 @@ def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapp
         fault_in_words = getattr(fault, "strerror", None) or fault
         raise CollectionError(
             "answers-missing",
-            f"{file_read}: no readable answer ({fault_in_words}). Give the folder that `fovnet predict --out` "
-            "wrote; if it is that one, give that command again: it makes what is missing or "
-            "damaged, and writes the table last.",
+            f"{file_read}: no readable answer ({fault_in_words}). Give the folder that `fovnet "
+            "predict --out` wrote; if it is that one, give that command again: it makes what is "
+            "missing or damaged, and writes the table last.",
         ) from None
 
 
@@ -161,8 +161,9 @@ def _refuse_other_classes(answer_facts: Mapping[str, Any], vocabulary: Vocabular
     if tuple(answer_facts["classes"]) != vocabulary.classes:
         raise CollectionError(
             "answers-other-regions",
-            f"{answer_facts['volume_id']}: answered with the classes {', '.join(answer_facts['classes'])}, "
-            f"wanted {', '.join(vocabulary.classes)}. Give its networks' --regions FILE.",
+            f"{answer_facts['volume_id']}: answered with the classes "
+            f"{', '.join(answer_facts['classes'])}, wanted {', '.join(vocabulary.classes)}. Give "
+            "its networks' --regions FILE.",
         )
 
 

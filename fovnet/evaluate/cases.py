@@ -173,8 +173,8 @@ def refuse_unfit_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         refused_in_words = f" ({len(cases)} refused)" if cases else ""
         raise CollectionError(
             "evaluate-nothing",
-            f"The evaluated split holds no labelled volume with slices{refused_in_words}. Label more "
-            "volumes in regions.tsv, or give the test split a larger share of the subjects.",
+            f"The evaluated split holds no labelled volume with slices{refused_in_words}. Label "
+            "more volumes in regions.tsv, or give the test split a larger share of the subjects.",
         )
 
 
@@ -192,9 +192,9 @@ def refuse_shared_subjects(manifest: Iterable[ListedVolume]) -> None:
         if subject_split != volume.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{volume.subject_id}: this subject has volumes in the splits {subject_split!r} and "
-                f"{volume.split!r}, which would make the figures too good. Correct subject_id in "
-                "volumes.tsv and prepare the collection again.",
+                f"{volume.subject_id}: this subject has volumes in the splits {subject_split!r} "
+                f"and {volume.split!r}, which would make the figures too good. Correct subject_id "
+                "in volumes.tsv and prepare the collection again.",
             )
 
 
@@ -226,9 +226,9 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
         if np.shape(array) != expected_shape:
             raise CollectionError(
                 "evaluate-lengths",
-                f"{case.volume_id}: {array_name} has shape {np.shape(array)}, not {expected_shape} (its slices, "
-                "the vocabulary's classes). Prepare and predict this volume again, with one "
-                "vocabulary.",
+                f"{case.volume_id}: {array_name} has shape {np.shape(array)}, not "
+                f"{expected_shape} (its slices, the vocabulary's classes). Prepare and predict "
+                "this volume again, with one vocabulary.",
             )
     if case.calibrated_probabilities is not None and np.shape(case.calibrated_probabilities) != (
         slice_count,
@@ -236,8 +236,9 @@ def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
     ):
         raise CollectionError(
             "evaluate-lengths",
-            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated_probabilities)}, "
-            f"not {(slice_count, class_count)}. Decide again.",
+            f"{case.volume_id}: calibrated probabilities have shape "
+            f"{np.shape(case.calibrated_probabilities)}, not {(slice_count, class_count)}. Decide "
+            "again.",
         )
     _check_values(case)
 
@@ -252,8 +253,8 @@ def _check_values(case: Case) -> None:
         labels_in_words = "both none and a region" if is_none[slice_index] else "nothing at all"
         raise CollectionError(
             "evaluate-truth",
-            f"{case.volume_id}: slice {slice_index} is labelled {labels_in_words}, either is wanted. Correct its "
-            "rows in regions.tsv.",
+            f"{case.volume_id}: slice {slice_index} is labelled {labels_in_words}, either is "
+            "wanted. Correct its rows in regions.tsv.",
         )
     for array_name, array in (
         ("raw", case.raw_probabilities),
@@ -263,8 +264,8 @@ def _check_values(case: Case) -> None:
         if not np.isfinite(array).all():
             raise CollectionError(
                 "evaluate-not-finite",
-                f"{case.volume_id}: {array_name} holds a value that is not a number from 0 to 1. Predict "
-                "it again.",
+                f"{case.volume_id}: {array_name} holds a value that is not a number from 0 to 1. "
+                "Predict it again.",
             )
     if not (np.diff(case.z_mm) > 0).all():
         raise CollectionError(

@@ -145,8 +145,9 @@ def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{given_path}: has no readable {EVALUATION_FILE_NAME}; give the folder `evaluation` of "
-            "a workflow run, its results folder, or the folder that `fovnet examine --out` wrote",
+            f"{given_path}: has no readable {EVALUATION_FILE_NAME}; give the folder `evaluation` "
+            "of a workflow run, its results folder, or the folder that `fovnet examine --out` "
+            "wrote",
         ) from None
 
 
@@ -156,8 +157,8 @@ def _refuse_other_volumes(
     first_volumes: Mapping[str, VolumeFacts],
     second_volumes: Mapping[str, VolumeFacts],
 ) -> None:
-    """Raise as `compare_evaluations` unless both runs answered the same volumes of the same subjects
-    and have the same truth."""
+    """Raise as `compare_evaluations` unless both runs answered the same volumes of the same
+    subjects and have the same truth."""
     ids_in_one_alone = sorted(first_volumes.keys() ^ second_volumes.keys())
     if ids_in_one_alone:
         volume_id = ids_in_one_alone[0]
@@ -167,8 +168,9 @@ def _refuse_other_volumes(
         counts_in_words = f"{count_in_first} in {first_path}, {count_in_second} in {second_path}"
         raise CollectionError(
             "compare-volumes",
-            f"{volume_id}: evaluated in {run_with_volume} alone (so are {counts_in_words}); both must have the same "
-            "volumes. Evaluate both runs on one split, with the same `identifiers`.",
+            f"{volume_id}: evaluated in {run_with_volume} alone (so are {counts_in_words}); both "
+            "must have the same volumes. Evaluate both runs on one split, with the same "
+            "`identifiers`.",
         )
     if not first_volumes:
         raise CollectionError(
@@ -181,8 +183,9 @@ def _refuse_other_volumes(
         if first_row["subject_id"] != second_row["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
-                f"{volume_id}: of subject {first_row['subject_id']} in {first_path}, of {second_row['subject_id']} "
-                f"in {second_path}. Evaluate both with the same tables and `identifiers`.",
+                f"{volume_id}: of subject {first_row['subject_id']} in {first_path}, of "
+                f"{second_row['subject_id']} in {second_path}. Evaluate both with the same tables "
+                "and `identifiers`.",
             )
         is_same_truth = _truth_of_volume(*first_volumes[volume_id]) == _truth_of_volume(
             *second_volumes[volume_id]
@@ -190,8 +193,8 @@ def _refuse_other_volumes(
         if first_row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
             raise CollectionError(
                 "compare-truth",
-                f"{volume_id}: its truth differs between {first_path} and {second_path}. Slice and evaluate both "
-                "with the same tables and the same `prepare`.",
+                f"{volume_id}: its truth differs between {first_path} and {second_path}. Slice "
+                "and evaluate both with the same tables and the same `prepare`.",
             )
 
 

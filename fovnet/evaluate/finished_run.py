@@ -59,9 +59,9 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     ):
         raise ConfigError(
             "identifiers-changed",
-            f"{results.slices}: its volumes have other names than {KEY_FILE_NAME} and `identifiers` "
-            "give now; run the run's command again (snakemake), which renames them and trains "
-            "nothing",
+            f"{results.slices}: its volumes have other names than {KEY_FILE_NAME} and "
+            "`identifiers` give now; run the run's command again (snakemake), which renames them "
+            "and trains nothing",
         )
 
 

@@ -175,8 +175,8 @@ def _count_missed(tally: Tally, class_index: int) -> tuple[float, float]:
 def _count_statements(
     tally: Tally, attribute_names: tuple[str, str], region_slice: slice
 ) -> tuple[float, float]:
-    """Of the statements on these regions, a part and the whole that COUNTED_BY_RATE names; none where nothing
-    is said region by region."""
+    """Of the statements on these regions, a part and the whole that COUNTED_BY_RATE names; none
+    where nothing is said region by region."""
     if tally.statements is None:
         return 0.0, 0.0
     numerator, denominator = (

@@ -79,9 +79,10 @@ def refuse_learned_subjects(
             if leaked_subjects:
                 raise CollectionError(
                     "evaluate-tuned-on-test",
-                    f"{leaked_subjects[0]}: in the test split, and {file} was made from this subject's "
-                    f"volumes ({split}; {len(leaked_subjects)} such subjects), which would make the figures "
-                    "too good. Run `fovnet ensemble` and `fovnet tune` again on this split.",
+                    f"{leaked_subjects[0]}: in the test split, and {file} was made from this "
+                    f"subject's volumes ({split}; {len(leaked_subjects)} such subjects), which "
+                    "would make the figures too good. Run `fovnet ensemble` and `fovnet tune` "
+                    "again on this split.",
                 )
 
 
@@ -115,6 +116,7 @@ def refuse_changed_labels(
                 raise CollectionError(
                     "evaluate-truth-changed",
                     f"{record.name_in_reports}: {folder} labels "
-                    f"{int((cut_labels != labels_now).any(axis=1).sum())} of its {len(cut_labels)} slices differently "
-                    "from when they were cut. Run `fovnet slice` again, and the steps after it.",
+                    f"{int((cut_labels != labels_now).any(axis=1).sum())} of its "
+                    f"{len(cut_labels)} slices differently from when they were cut. Run `fovnet "
+                    "slice` again, and the steps after it.",
                 )

@@ -75,8 +75,8 @@ def _refuse_stale_probabilities(
         scored_member_count, scored_slice_count = member_probabilities.shape[:2]
         raise ModelError(
             "probabilities-stale",
-            f"{ensemble}: {member_count} members, of which {scored_member_count} scored {scored_slice_count} "
-            f"slices, not {slice_count}; run `fovnet ensemble` again",
+            f"{ensemble}: {member_count} members, of which {scored_member_count} scored "
+            f"{scored_slice_count} slices, not {slice_count}; run `fovnet ensemble` again",
         )
 
 

@@ -167,8 +167,8 @@ def run_measures(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[M
 def measure_differences(
     first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], resampling: Resampling
 ) -> list[Difference]:
-    """Second minus first in every measure that both runs have; outcomes and `resampling` are of the same
-    volumes in the same order."""
+    """Second minus first in every measure that both runs have; outcomes and `resampling` are of the
+    same volumes in the same order."""
     measured_differences = []
     for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():
         first_counts = _numerators_and_denominators(first, counts_of_volume)

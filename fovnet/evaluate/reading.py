@@ -94,22 +94,23 @@ def _read_decision(
     except (OSError, ValueError):
         raise CollectionError(
             "decision-missing",
-            f"{decision_file}: not a readable decision on this test volume; run `fovnet decide` again",
+            f"{decision_file}: not a readable decision on this test volume; run `fovnet decide` "
+            "again",
         ) from None
     if decision.get("status") == "refused":
         return decision
     if len(decision["z_mm"]) != len(z_mm):
         raise CollectionError(
             "decision-stale",
-            f"{decision_file}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run `fovnet "
-            "decide` again",
+            f"{decision_file}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run "
+            "`fovnet decide` again",
         )
     is_same_file = decision.get("checksum", record.checksum) == record.checksum
     if not is_same_file or not np.allclose(decision["z_mm"], z_mm, atol=1e-3):
         raise CollectionError(
             "decision-stale",
-            f"{decision_file}: decided on another file than the pack has, or on other slices of it; run "
-            "`fovnet decide` again",
+            f"{decision_file}: decided on another file than the pack has, or on other slices of "
+            "it; run `fovnet decide` again",
         )
     return decision
 

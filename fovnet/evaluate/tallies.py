@@ -39,12 +39,12 @@ class Tally:
                                 decision, anywhere in the volume; if the true chain region of some
                                 slices is not labelled, chain regions that are only predicted are
                                 left out
-    far_slice_count             slices by `are_far_apart` (predicted chain region no neighbour of the
-                                true one)
+    far_slice_count             slices by `are_far_apart` (predicted chain region no neighbour of
+                                the true one)
     false_label_count           slices by `has_false_label`
     confidence_sums             (k,) confidences of the slices by the class decided, summed
-    bins                        (b, 3) reliability totals by stage of calibration, and `one_class_bins`
-                                of the slices with one true class only
+    bins                        (b, 3) reliability totals by stage of calibration, and
+                                `one_class_bins` of the slices with one true class only
     brier, log_loss             totals over the slices by stage; the decision has no probabilities
                                 of all classes, and none of these
     confidence                  of the volume, as its answer states it and as abstention compares it

@@ -30,15 +30,16 @@ def count_observations(edges_mm: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ChainModel:
-    """The chain of a volume of s slices, from feet to head or, in `reversed_model`, from head to feet.
+    """The chain of a volume of s slices, from feet to head or, in `reversed_model`, from head to
+    feet.
 
     rung_evidence  (s, n) log-evidence of the rungs, already multiplied by the observations
     none_evidence  (s,) of no rung, likewise
     observations   (s,) that each slice counts as
     edges_mm       (s + 1,) ascending, where the slices begin and end
     rule           for decoding
-    is_blank       (s, n) bool, whether the slice, on that rung, shows none: its evidence is then that of
-                   none less BLANK_LOG_ODDS an observation
+    is_blank       (s, n) bool, whether the slice, on that rung, shows none: its evidence is then
+                   that of none less BLANK_LOG_ODDS an observation
     """
 
     rung_evidence: Floats
@@ -114,8 +115,8 @@ class ChainModel:
         )
 
     def find_best_path(self) -> NDArray[np.int64]:
-        """States (s,) of the best path.  If heights are for presence alone, they select the regions,
-        and the path is the best without heights through these."""
+        """States (s,) of the best path.  If heights are for presence alone, they select the
+        regions, and the path is the best without heights through these."""
         if self.rule.method == "intersections":
             states, _ = intersections.best_path(
                 self.rung_evidence, self.none_evidence, self.rule.border_toll

@@ -1,7 +1,7 @@
 """What a check is: a reason not to trust an answer, and all that fovnet measures and says about it.
 
-A volume is decided first.  Each check then measures one value of it, and gives reasons where the value
-is on the wrong side of its bar: a constant, or a setting of the rule that was fitted to
+A volume is decided first.  Each check then measures one value of it, and gives reasons where the
+value is on the wrong side of its bar: a constant, or a setting of the rule that was fitted to
 validation volumes.
 """
 

@@ -27,8 +27,8 @@ def find_region_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
             )
             yield Reason(
                 f"many of the slices called {span.region} may show something else",
-                f"{confidence_percent} of the slices called {span.region} are expected to show it, at least "
-                f"{bar_percent} wanted",
+                f"{confidence_percent} of the slices called {span.region} are expected to show "
+                f"it, at least {bar_percent} wanted",
             )
 
 

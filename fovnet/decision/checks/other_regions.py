@@ -20,8 +20,8 @@ def find_reasons(decision: Decision, rule: Rule) -> Iterator[Reason]:
         yield Reason(
             "more likely than not, the regions shown are not exactly these",
             # it may be above the probability of one of its regions
-            f"{probability_percent} that it shows {region_names} and nothing else, where a single slice of a region "
-            "counts; calibrated apart from the probability of each region",
+            f"{probability_percent} that it shows {region_names} and nothing else, where a single "
+            "slice of a region counts; calibrated apart from the probability of each region",
         )
 
 

@@ -1,8 +1,8 @@
 """Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as
 bottles are, with air all around.
 
-    roughness   deviation of grey values from the mean about them, NEIGHBOURHOOD_PIXELS pixels across, as a share of
-                their mean; inside the outline
+    roughness   deviation of grey values from the mean about them, NEIGHBOURHOOD_PIXELS pixels
+                across, as a share of their mean; inside the outline
     roundness   overlap (intersection over union) of the largest outline with the disc of same area
                 and centre
 

@@ -51,7 +51,8 @@ def find_reasons(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
         )
         yield Reason(
             "unlike most of what the networks know",
-            f"{novelty_percent} of the validation slices are as unusual, at least {bar_percent} wanted",
+            f"{novelty_percent} of the validation slices are as unusual, at least {bar_percent} "
+            "wanted",
         )
 
 

@@ -57,8 +57,8 @@ def refit_rule(
     at_risk: float,
     seed: int,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
-    """As `fit_thresholds`, with the temperature fitted anew; how borders are decoded stays as it was
-    tuned on more people than these."""
+    """As `fit_thresholds`, with the temperature fitted anew; how borders are decoded stays as it
+    was tuned on more people than these."""
     temperature = fit_temperature(
         [judge.mean_probabilities(volume.outputs) for volume in volumes],
         [volume.truth for volume in volumes],

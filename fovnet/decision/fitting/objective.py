@@ -6,9 +6,9 @@ has more of them.
 
 The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all
 regions together; none is no region, and the coefficient is 1 where neither has any.  The loss of a
-border of the chain (from one region to the next, or to none) is its error over FAR_BORDER_MM, and 1 if it
-is missed, invented, or farther off.  Slices whose truth names only a side region have no chain
-label: borders beside them do not count.
+border of the chain (from one region to the next, or to none) is its error over FAR_BORDER_MM, and 1
+if it is missed, invented, or farther off.  Slices whose truth names only a side region have no
+chain label: borders beside them do not count.
 """
 
 from __future__ import annotations

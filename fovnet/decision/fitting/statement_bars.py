@@ -36,7 +36,8 @@ Bools = NDArray[np.bool_]
 CANDIDATE_BARS = (0.995, 0.99, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7)
 """Those that are tested, in descending order; a statement at less than the last is a guess."""
 TEST_STARTS = ((4, 0.8), (1, 0.2))
-"""Index in CANDIDATE_BARS at which each sequence of tests starts (0.9 and 0.99), and its share of the risk."""
+"""Index in CANDIDATE_BARS at which each sequence of tests starts (0.9 and 0.99), and its share of
+the risk."""
 
 
 class RegionLabels(NamedTuple):

@@ -5,8 +5,8 @@ results are reported.
     sigma_mm, side_threshold, chain_share_in_side, border_toll, heights
                                   in turn, each minimising the loss of `objective.py` given the
                                   others, until nothing changes or GREATEST_SWEEP_COUNT are done;
-                                  ties go to the least smoothing and the lowest toll; heights are those of the
-                                  training split times a width, or none
+                                  ties go to the least smoothing and the lowest toll; heights are
+                                  those of the training split times a width, or none
     evidence_mm                   the one that minimises the negative log-likelihood of the decided
                                   slices' stated confidences
     usual_misfit, usual_roughness, flipped_gain

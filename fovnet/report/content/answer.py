@@ -79,9 +79,10 @@ def _slice_error_sentence(evaluation: Evaluation, simulated_collections: Collect
         simulated_collections,
     )
     return (
-        f"In {volumes_phrase} of {people_phrase} not seen in training, fovnet named a wrong region in "
-        f"{decided_error.value} of {all_volumes_group.slices:,} slices ({_interval_text(decided_error)}); the networks "
-        f"alone, before the decision, in {error_before_decision.value}."
+        f"In {volumes_phrase} of {people_phrase} not seen in training, fovnet named a wrong region "
+        f"in {decided_error.value} of {all_volumes_group.slices:,} slices "
+        f"({_interval_text(decided_error)}); the networks alone, before the decision, in "
+        f"{error_before_decision.value}."
     )
 
 

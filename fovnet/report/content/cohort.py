@@ -70,8 +70,8 @@ def _numbers_sentence(manifest: Sequence[ListedVolume]) -> str:
         return "This report has no list of prepared volumes."
     subject_count = len({volume.subject_id for volume in manifest})
     sentence = (
-        f"{several(len(manifest), 'volume')} of {several(subject_count, 'subject')}. All volumes of one "
-        "subject are in the same split; this was checked."
+        f"{several(len(manifest), 'volume')} of {several(subject_count, 'subject')}. All volumes "
+        "of one subject are in the same split; this was checked."
     )
     if any(volume.hashed for volume in manifest):
         sentence += (

@@ -105,8 +105,8 @@ def reliability_points(
 ) -> tuple[ReliabilityPoint, ...]:
     """Share of right slices against confidence, a point for each bin that has slices.
 
-    bin_totals_by_stage  arrays (b, 3): of each of b bins of confidence the number of slices, the sum
-                         of their confidences, and the number of right ones
+    bin_totals_by_stage  arrays (b, 3): of each of b bins of confidence the number of slices, the
+                         sum of their confidences, and the number of right ones
     """
     points = []
     for stage, bin_totals in bin_totals_by_stage.items():
@@ -140,7 +140,8 @@ def calibration_table(evaluation: Evaluation) -> ReportTable:
     ]
     rows = [
         (
-            f"{title_by_measure_name[measure.name]}, {WORDS_BY_STAGE.get(measure.stage, measure.stage)}",
+            f"{title_by_measure_name[measure.name]}, "
+            f"{WORDS_BY_STAGE.get(measure.stage, measure.stage)}",
             unitless_text(measure),
         )
         for measure in calibration_measures
@@ -201,8 +202,9 @@ def _mean_error_sentence(risk_points: Sequence[RiskPoint], evaluation: Evaluatio
         area_text = measure_text(area_under_curve)
         mean_error_text = f"{area_text.value} ({area_text.interval})"
     return (
-        f"Averaged over all coverages, {mean_error_text} of the slices answered are wrong (the area "
-        f"under the solid curve); answering everything, {percent(risk_points[-1].slice_error)}."
+        f"Averaged over all coverages, {mean_error_text} of the slices answered are wrong (the "
+        "area under the solid curve); answering everything, "
+        f"{percent(risk_points[-1].slice_error)}."
     )
 
 
@@ -270,8 +272,8 @@ def promise_sentences(abstention: Abstention, test_error: Measure | None = None)
     subjects_phrase = several(abstention.subjects, "subject")
     promise = (
         f"Extents are sure from a confidence of {abstention.min_confidence:.2f}, chosen on "
-        f"{subjects_phrase} of the validation split for an error of at most {stated_error} of the slices "
-        "answered, on average over people. "
+        f"{subjects_phrase} of the validation split for an error of at most {stated_error} of the "
+        "slices answered, on average over people. "
     )
     if abstention.promised:
         promise += "A test over subjects shows that this holds for new people like them."

@@ -66,8 +66,8 @@ class FailuresView:
 def failures_view(
     evaluation: Evaluation, cases: Sequence[Case], most_pictured: int, *, faces: bool
 ) -> FailuresView:
-    """Every failure as a row, and pictures of the first of those whose pixels are available; without
-    `faces`, slices that may show one are covered."""
+    """Every failure as a row, and pictures of the first of those whose pixels are available;
+    without `faces`, slices that may show one are covered."""
     vocabulary = evaluation.vocabulary
     ranked_failures = sorted(
         filter(_is_failure, evaluation.volumes),
@@ -129,12 +129,13 @@ def _failures_sentence(
             f"{percent(FAILED_WRONG_SHARE)} of their slices wrong."
         )
     return (
-        f"{len(ranked_failures):,} of {several(volume_count, 'volume')} failed: {wrong_set_count:,} with a wrong set "
-        f"of regions, {len(ranked_failures) - wrong_set_count:,} with the right regions and at least "
-        f"{percent(FAILED_WRONG_SHARE)} of the slices wrong. {undoubted_count:,} of them were answered "
-        f"without a doubt, {len(ranked_failures) - undoubted_count:,} with one. Those without come first, in "
-        "order of confidence: in exactly these regions or, if they are right, in the slices. "
-        f"{pictured_count:,} are pictured."
+        f"{len(ranked_failures):,} of {several(volume_count, 'volume')} failed: "
+        f"{wrong_set_count:,} with a wrong set of regions, "
+        f"{len(ranked_failures) - wrong_set_count:,} with the right regions and at least "
+        f"{percent(FAILED_WRONG_SHARE)} of the slices wrong. {undoubted_count:,} of them were "
+        f"answered without a doubt, {len(ranked_failures) - undoubted_count:,} with one. Those "
+        "without come first, in order of confidence: in exactly these regions or, if they are "
+        f"right, in the slices. {pictured_count:,} are pictured."
     )
 
 

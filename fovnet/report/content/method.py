@@ -93,7 +93,8 @@ def method_summary(settings: Settings, rule: Rule) -> str:
         "Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional "
         f"networks, {_origin_phrase(settings)}, give each slice a probability for each "
         f"region{_inputs_clause(settings)}; their mean is calibrated on the validation "
-        f"split{smoothing_clause}. {_decoding_sentence(rule)}, and abstains where the evidence is weak."
+        f"split{smoothing_clause}. {_decoding_sentence(rule)}, and abstains where the evidence is "
+        "weak."
     )
 
 

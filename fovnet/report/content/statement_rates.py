@@ -130,8 +130,8 @@ def _bar_sentence(answer: str, region_bar: RegionBar) -> str:
     subjects_phrase = several(region_bar.subjects, "subject")
     statements_phrase = several(region_bar.statements, "statement")
     rule_clause = (
-        f"“{answer.capitalize()}” is the answer from a probability of {region_bar.min_confidence:.2f} "
-        f"({subjects_phrase} and {statements_phrase}): "
+        f"“{answer.capitalize()}” is the answer from a probability of "
+        f"{region_bar.min_confidence:.2f} ({subjects_phrase} and {statements_phrase}): "
     )
     if region_bar.promised:
         return f"{rule_clause}a test over subjects shows that this holds for new people like them."

@@ -19,8 +19,8 @@ from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.originals import refuse_unanswered
 
 LEAST_HEIGHT_SHARE = 0.8
-"""A side region with less of the height of all spans gives no term: a spine along a head is no spine
-acquisition."""
+"""A side region with less of the height of all spans gives no term: a spine along a head is no
+spine acquisition."""
 CORRECT_BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 
 

@@ -123,8 +123,8 @@ def _refuse_other_classes(
         raise CollectionError(
             "answers-other-regions",
             f"{folder}: {answer_json['volume_id']} was answered with the classes "
-            f"{', '.join(answered_classes)}, but --regions has {', '.join(expected_classes)}; give the "
-            "--regions of its ensemble",
+            f"{', '.join(answered_classes)}, but --regions has {', '.join(expected_classes)}; "
+            "give the --regions of its ensemble",
         )
 
 

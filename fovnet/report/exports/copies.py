@@ -278,8 +278,8 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: boo
     """Changes the anatomy in place, and keeps the former values of what the copy changes, its UIDs
     included.
 
-    If `is_header_overruled`, as the header named another part of the body, laterality and structures are
-    removed too: a head has no left one.
+    If `is_header_overruled`, as the header named another part of the body, laterality and
+    structures are removed too: a head has no left one.
     """
     _ensure_letters(dataset, anatomy)
     removed_names: tuple[str, ...] = ()

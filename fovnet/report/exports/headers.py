@@ -57,8 +57,8 @@ class HeaderComparison:
     """One volume: Body Part Examined as written, the regions it means, those of the predicted
     spans, and the verdict, one of VERDICTS.
 
-    header_regions     empty for a part of the body in no region, such as a shoulder; None for a text
-                       that is not understood
+    header_regions     empty for a part of the body in no region, such as a shoulder; None for a
+                       text that is not understood
     why_gone           why its images cannot be read any more, a sentence; "" if they can
     side_regions       outside the chain, such as the spine: a header that names only these does not
                        exclude the regions they cross

@@ -208,8 +208,8 @@ def refuse_unreferable(answer: StoredAnswer, sources: Sequence[Original]) -> Non
         if not source.header.get(attribute_keyword):
             raise ModelError(
                 "export-header",
-                f"{answer.path}: images of {answer.volume_id} lack {attribute_keyword}, so nothing can refer to "
-                "them. Give them one, and predict again.",
+                f"{answer.path}: images of {answer.volume_id} lack {attribute_keyword}, so "
+                "nothing can refer to them. Give them one, and predict again.",
             )
 
 

@@ -236,8 +236,8 @@ def _draw_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
 
 
 def _draw_legend(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None:
-    """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region without
-    a span."""
+    """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region
+    without a span."""
     colour_chips = [
         Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(class_name), label=class_name)
         for class_name in vocabulary.classes

@@ -177,8 +177,8 @@ def volume_page(
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown_slices], SLICES_PER_LINE), SHEET_QUALITY),
         sheet_words=(
-            f"{several(len(shown_slices), 'cut')} of {len(pixels):,}, from the feet (top left) to the "
-            "head, in reading order"
+            f"{several(len(shown_slices), 'cut')} of {len(pixels):,}, from the feet (top left) to "
+            "the head, in reading order"
         ),
         viewer=_slice_viewer(
             volume_json, shown_slices, drawing, vocabulary, is_guess, unsure_names
@@ -334,8 +334,9 @@ def _classes_text(
     vocabulary: Vocabulary,
     unsure_names: Collection[str],
 ) -> str:
-    """The predicted classes of a slice, marked in (k,), at the height `z_mm`; regions beside a spine
-    have the confidence of their span, since the slice's is the spine's, unless they are unsure."""
+    """The predicted classes of a slice, marked in (k,), at the height `z_mm`; regions beside a
+    spine have the confidence of their span, since the slice's is the spine's, unless they are
+    unsure."""
     class_names = [vocabulary.classes[class_index] for class_index in np.flatnonzero(is_class)]
     if len(class_names) < 2:
         return "".join(class_names) or NONE

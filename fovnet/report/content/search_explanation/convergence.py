@@ -113,9 +113,9 @@ def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
             "much lower the best untried configuration is expected to be than the best one tried."
         )
     yield (
-        f"The model takes {importance.as_good_count:,} of the {explanation.feasible_count:,} configurations that "
-        "fit to be as good as the best, up to the difference between two trainings of one "
-        "configuration: if so, random trials would reach the first of them after "
+        f"The model takes {importance.as_good_count:,} of the {explanation.feasible_count:,} "
+        "configurations that fit to be as good as the best, up to the difference between two "
+        "trainings of one configuration: if so, random trials would reach the first of them after "
         f"{importance.expected_random_draws:,.1f} on average."
     )
 
@@ -144,8 +144,9 @@ def _accuracy_of_seconds_sentences(explanation: Explanation) -> Iterator[str]:
     else:
         trainings_phrase = f"{several(within_quarter.total, 'training')} that went to the end"
     yield (
-        f"Of {trainings_phrase} {within_quarter.count} took within 25 % of the prediction; corrected by the "
-        f"trials before each, {explanation.seconds_accuracy.corrected_share.count}."
+        f"Of {trainings_phrase} {within_quarter.count} took within 25 % of the prediction; "
+        "corrected by the trials before each, "
+        f"{explanation.seconds_accuracy.corrected_share.count}."
     )
     seconds_left = explanation.seconds_accuracy.seconds_left
     if seconds_left:

@@ -51,6 +51,6 @@ def _neighbours_sentence(certificate: Certificate) -> str:
     if certificate.tried_count == certificate.neighbour_count:
         return f"All {certificate.neighbour_count} of {neighbours_phrase}, {tried_phrase}: none is better."
     return (
-        f"Of {neighbours_phrase}, {certificate.tried_count} of {certificate.neighbour_count} {tried_phrase}: "
-        "one of the others may be better."
+        f"Of {neighbours_phrase}, {certificate.tried_count} of {certificate.neighbour_count} "
+        f"{tried_phrase}: one of the others may be better."
     )

@@ -39,13 +39,15 @@ def _share_done_sentence(explanation: Explanation) -> str:
     """How much of what was asked for is finished, in trainings or in epochs."""
     if explanation.spending is None:
         return (
-            f"Of {several(explanation.requested_trials, 'trial')} asked for, {explanation.finished_count:,} "
-            f"{is_or_are(explanation.finished_count)} finished, {explanation.scored_count:,} with a score."
+            f"Of {several(explanation.requested_trials, 'trial')} asked for, "
+            f"{explanation.finished_count:,} {is_or_are(explanation.finished_count)} finished, "
+            f"{explanation.scored_count:,} with a score."
         )
     return (
-        f"Of the epochs of {several(explanation.requested_trials, 'full training')} asked for, those of "
-        f"{explanation.full_trainings_done:,} are spent: in {several(explanation.finished_count, 'slot')}, "
-        f"{explanation.scored_count:,} with a score, on {several(explanation.begun_count, 'configuration')}."
+        f"Of the epochs of {several(explanation.requested_trials, 'full training')} asked for, "
+        f"those of {explanation.full_trainings_done:,} are spent: in "
+        f"{several(explanation.finished_count, 'slot')}, {explanation.scored_count:,} with a "
+        f"score, on {several(explanation.begun_count, 'configuration')}."
     )
 
 

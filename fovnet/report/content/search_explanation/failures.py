@@ -18,8 +18,8 @@ def failures_text(explanation: Explanation) -> str:
         return f"No {word_for_slot} failed."
     group_phrases = ", ".join(_group_phrase(group) for group in explanation.failure_groups)
     return (
-        f"{len(explanation.failures)} of {several(explanation.finished_count, word_for_slot)} have no score: "
-        f"{group_phrases}."
+        f"{len(explanation.failures)} of {several(explanation.finished_count, word_for_slot)} have "
+        f"no score: {group_phrases}."
     )
 
 

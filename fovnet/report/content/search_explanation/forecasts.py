@@ -39,8 +39,8 @@ def forecasts_text(explanation: Explanation) -> str:
     if forecasts.trained_share.total:
         trials_phrase = several(forecasts.trained_share.total, "trial")
         sentences.append(
-            f"Of {trials_phrase} with a forecast {forecasts.expected_trainings:.1f} were expected to train, "
-            f"{forecasts.trained_share.count} did."
+            f"Of {trials_phrase} with a forecast {forecasts.expected_trainings:.1f} were expected "
+            f"to train, {forecasts.trained_share.count} did."
         )
     return " ".join(sentences)
 

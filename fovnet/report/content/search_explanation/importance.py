@@ -52,15 +52,15 @@ def _trust_in_model_sentence(importance: Importance) -> str:
     explained_share = minus(percent(importance.explained_share))
     if importance.explained_share < LEAST_EXPLAINED:
         return (
-            f"The final model has no predictive value (leave-one-out: {explained_share} of the variance of "
-            f"{importance.score_count} scores): the following is guesswork."
+            f"The final model has no predictive value (leave-one-out: {explained_share} of the "
+            f"variance of {importance.score_count} scores): the following is guesswork."
         )
     caution = ""
     if importance.explained_share < LEAST_CONVINCING:
         caution = "; the following is only a hint"
     return (
-        f"The final model predicts {explained_share} of the variance of {importance.score_count} scores, each left "
-        f"out in turn{caution}."
+        f"The final model predicts {explained_share} of the variance of {importance.score_count} "
+        f"scores, each left out in turn{caution}."
     )
 
 

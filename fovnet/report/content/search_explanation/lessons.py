@@ -33,8 +33,8 @@ def lessons_text(lessons: PriorReview | None) -> str:
         # Kendall's tau: the share of pairs in the right order less that in the wrong one
         right_share = percent(0.5 + 0.5 * lessons.kendall_tau)
         sentences.append(
-            f"Of two configurations with a score it ranked the better one first {right_share} of the "
-            "time; chance would give half."
+            f"Of two configurations with a score it ranked the better one first {right_share} of "
+            "the time; chance would give half."
         )
     if lessons.verdicts:
         sentences += _verdict_sentences(lessons)
@@ -56,8 +56,9 @@ def _verdict_sentences(lessons: PriorReview) -> Iterator[str]:
     yield _slots_of_process_sentence(lessons)
     last_verdict = lessons.verdicts[-1]
     yield (
-        f"Before slot {last_verdict.slot}, the last, the learned order had {last_verdict.prior_wrong_pairs:g} of "
-        f"{last_verdict.pair_count:,} pairs wrong, the process {last_verdict.process_wrong_pairs:g}."
+        f"Before slot {last_verdict.slot}, the last, the learned order had "
+        f"{last_verdict.prior_wrong_pairs:g} of {last_verdict.pair_count:,} pairs wrong, the "
+        f"process {last_verdict.process_wrong_pairs:g}."
     )
 
 

@@ -66,8 +66,8 @@ def _wrong_preferences_sentence(spending: Spending) -> Iterator[str]:
         possessive = "its"
     yield (
         f"{several(spending.passed_over_count, 'training')} went to the end after others of "
-        f"{possessive} rung had been preferred; {spending.better_than_preferred_count} of them ended "
-        "better than all of those that did."
+        f"{possessive} rung had been preferred; {spending.better_than_preferred_count} of them "
+        "ended better than all of those that did."
     )
 
 
