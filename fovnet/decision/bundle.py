@@ -224,8 +224,8 @@ Which regions of the body an MRI volume shows, from which millimetre to which, a
 diagnosis.
 
     pip install fire        # beside fovnet, from its clone or its wheel, which brings monai
-    python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir
-    /path/to/volumes --output_dir answers
+    python -m monai.bundle run --config_file configs/inference.json --bundle_root . \\
+        --dataset_dir /path/to/volumes --output_dir answers
 
 `answers/spans.tsv` has one row per region; one JSON per volume holds everything. `fovnet predict VOLUMES --model
 models --out answers` gives the same, with pages and pictures. `network_def` is the ensemble as one network

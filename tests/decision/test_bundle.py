@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from pathlib import Path
 
@@ -123,6 +124,14 @@ def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(
         == load_ensemble(finished / "ensemble", "cpu").identity
     )
     assert (bundle / "LICENSE").read_text().lstrip().startswith("Apache License")
+
+
+def test_every_command_of_its_readme_can_be_pasted(bundle: Path) -> None:
+    """A command that goes on in the next line says so to the shell."""
+    text = (bundle / "docs" / "README.md").read_text().replace("\\\n", " ")
+    commands = [shlex.split(line) for line in text.splitlines() if line.startswith("    ")]
+    assert [command[0] for command in commands] == ["pip", "python"]
+    assert commands[1][-4:] == ["--dataset_dir", "/path/to/volumes", "--output_dir", "answers"]
 
 
 def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -> None:
